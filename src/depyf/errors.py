@@ -1,0 +1,23 @@
+"""Every error depyf raises on purpose."""
+
+from __future__ import annotations
+
+
+class DepyfError(Exception):
+    """Base class; its message says what to do."""
+
+
+class DecompilationError(DepyfError):
+    """No source could be produced for a function; names the function, the instruction and the reason."""
+
+    def __init__(self, reason: str, function: str = "", offset: int | None = None) -> None:
+        self.reason = reason
+        self.function = function
+        self.offset = offset
+        where = f" in {function}" if function else ""
+        at = f" at offset {offset}" if offset is not None else ""
+        super().__init__(f"cannot decompile{where}{at}: {reason}")
+
+
+class BytecodeError(DepyfError):
+    """Malformed bytecode, ``.pyc`` file or marshal data; the message carries the offset."""

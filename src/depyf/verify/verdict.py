@@ -1,0 +1,32 @@
+"""What was proven about one decompiled code object."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Status(str, enum.Enum):
+    """IDENTICAL: recompiles to the same normalised instructions.  EQUIVALENT: bisimilar.  UNVERIFIED: no proof.
+
+    WRONG is internal: the verifier found a difference.  Text with that verdict is never handed out as decompiled.
+    """
+
+    IDENTICAL = "IDENTICAL"
+    EQUIVALENT = "EQUIVALENT"
+    UNVERIFIED = "UNVERIFIED"
+    WRONG = "WRONG"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The status of one code object (not of the code nested in it), with the reason where it is not proven."""
+
+    qualname: str
+    status: Status
+    reason: str = ""
+    line: int | None = None
+
+    @property
+    def proven(self) -> bool:
+        return self.status in (Status.IDENTICAL, Status.EQUIVALENT)
