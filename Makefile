@@ -1,0 +1,50 @@
+# Commands of the project.  `make env` once, then the others; each of them brings the environment up to date itself.
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.10 || command -v python3)
+BIN := .venv/bin
+STAMP := .venv/.installed
+TORCH ?= torch==2.13.0
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+N ?= 20000
+
+.PHONY: env test lint types unit corpus fuzz selftest demo clean
+
+env: $(STAMP)
+
+# torch first: everything else then resolves against it.  The CPU wheel where its index answers, else PyPI's.
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install --quiet "$(TORCH)" --index-url $(TORCH_INDEX) \
+	  || $(BIN)/pip install --quiet "$(TORCH)"
+	$(BIN)/pip install --quiet -e ".[cli,test,tools,models]"
+	touch $@
+
+test: lint types unit
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tools tests
+	$(BIN)/ruff format --check src tools tests
+
+types: $(STAMP)
+	$(BIN)/mypy --strict src
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Every code object of the standard library: make corpus VERSION=3.13, or VERSION=all
+VERSION ?= 3.11
+corpus: $(STAMP)
+	$(BIN)/python tools/corpus.py --version $(VERSION) $(ARGS)
+
+# The standard library's own tests, run on its decompiled text
+selftest: $(STAMP)
+	$(BIN)/python tools/stdlib_selftest.py $(ARGS)
+
+# Random control-flow graphs, proven and executed: make fuzz N=100000
+fuzz: $(STAMP)
+	$(BIN)/python tools/fuzz.py --count $(N) $(ARGS)
+
+demo: $(STAMP)
+	$(BIN)/python tools/demo.py
+
+clean:
+	rm -rf build dist corpus_out demo_dump .mypy_cache .ruff_cache .pytest_cache src/*.egg-info

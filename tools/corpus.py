@@ -1,0 +1,382 @@
+"""Decompile every code object of a standard library and print a table of verdicts (``make corpus``).
+
+    python tools/corpus.py --version 3.11                     all of 3.11's Lib, tests included
+    python tools/corpus.py --version 3.11 --limit 100         a sample of 100 files, evenly spread
+    python tools/corpus.py --version 3.11 --only json --save  some modules, decompiled text kept
+    python tools/corpus.py --mode function                    each function alone instead of whole modules
+    python tools/corpus.py --path .venv/lib/.../numpy         another tree than the standard library
+
+Code of the host's own version is compiled here; code of another version is read from ``.pyc`` files that its own
+interpreter writes once into ``corpus_out/pyc``.  A unit that fails does not sink the code nested in it: the failure is
+counted once, for that code object, and its children are tried on their own.
+
+Written to ``corpus_out/<name>/``: ``files.jsonl`` (one record a file; ``--resume`` skips the files it lists) and
+``failures.jsonl`` (file, qualname, status, reason, instructions) for ``tools/triage.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+import interpreters
+
+HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
+OUT = Path(__file__).resolve().parent.parent / "corpus_out"
+COLUMNS = ("IDENTICAL", "EQUIVALENT", "UNVERIFIED", "failed", "WRONG")
+PYC_WRITER = """
+import os, py_compile, sys, warnings
+warnings.simplefilter("ignore")
+root, out = sys.argv[1:3]
+for name in sys.stdin.read().splitlines():
+    target = os.path.join(out, name + "c")
+    if not os.path.exists(target):
+        try:
+            py_compile.compile(os.path.join(root, name), target, name, doraise=True)
+        except Exception:
+            pass
+"""
+
+
+class OutOfTime(BaseException):
+    """Raised by the alarm; not an Exception, so that no handler of ours swallows it."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file: ``pyc`` is set where it is read instead of compiled here."""
+
+    root: str
+    name: str
+    pyc: str | None
+    mode: str
+    time_limit: int
+    save_to: str | None
+
+
+def sources(root: Path) -> Iterator[str]:
+    """Relative names of the Python files below ``root``, sorted, without site-packages and caches."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(d for d in folders if d not in ("site-packages", "dist-packages", "__pycache__"))
+        for file in sorted(files):
+            if file.endswith(".py"):
+                yield str(Path(folder, file).relative_to(root))
+
+
+def select(names: list[str], only: str | None, limit: int | None) -> list[str]:
+    if only:
+        names = [name for name in names if only in name]
+    if limit and limit < len(names):
+        names = [names[i * len(names) // limit] for i in range(limit)]
+    return names
+
+
+def write_pycs(version: str, root: Path, names: list[str], out: Path) -> None:
+    python = interpreters.find(version)
+    if python is None:
+        raise SystemExit(f"corpus: no Python {version} on this machine")
+    missing = [name for name in names if not (out / (name + "c")).exists()]
+    if missing:
+        out.mkdir(parents=True, exist_ok=True)
+        subprocess.run([python, "-c", PYC_WRITER, root, out], input="\n".join(missing), text=True, check=True)
+
+
+def load(job: Job) -> Any:
+    """The module's CodeUnit; None where it is not code that this version compiles."""
+    from depyf.bytecode.codeunit import CodeUnit
+
+    if job.pyc is not None:
+        from depyf.bytecode.pyc import read_pyc
+
+        return read_pyc(job.pyc) if os.path.exists(job.pyc) else None
+    try:
+        return CodeUnit.from_code(compile(Path(job.root, job.name).read_bytes(), job.name, "exec", dont_inherit=True))
+    except (SyntaxError, ValueError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def children(unit: Any) -> list[Any]:
+    from depyf.bytecode.codeunit import CodeUnit
+
+    return [const for const in unit.consts if isinstance(const, CodeUnit)]
+
+
+def family(unit: Any) -> Iterator[Any]:
+    """The unit and all code nested in it."""
+    yield unit
+    for child in children(unit):
+        yield from family(child)
+
+
+def starting_points(unit: Any, mode: str) -> list[Any]:
+    """What is decompiled at once: the module, or each function whose parents are only classes and the module."""
+    if mode == "module":
+        return [unit]
+    optimized = 0x1
+    if unit.flags & optimized and not unit.name.startswith("<"):
+        return [unit]
+    return [point for child in children(unit) for point in starting_points(child, mode)]
+
+
+def instructions_in(unit: Any) -> int:
+    from depyf.bytecode.lower import lower
+
+    try:
+        return len(lower(unit).instrs)
+    except Exception:
+        return len(unit.code) // 2
+
+
+def describe(error: BaseException) -> str:
+    """The error with the innermost place in our own code, so that equal causes group together."""
+    where = ""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if "depyf" in name:
+            where = f" @{Path(name).name}:{trace.tb_frame.f_code.co_name}"
+        trace = trace.tb_next
+    return f"{type(error).__name__}: {str(error)[:300]}{where}"
+
+
+def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
+    """One record for each code object of ``unit``, nested ones included."""
+    from depyf.pipeline import decompile_unit
+
+    total = sum(1 for _ in family(unit))
+    try:
+        result = decompile_unit(unit)
+    except Exception as error:
+        record = {"qualname": unit.qualname, "status": "failed", "reason": describe(error), "n": len(unit.code) // 2}
+        return [record] + [r for child in children(unit) for r in decompile(child, texts)]
+    texts.append(result.source)
+    records = [
+        {"qualname": v.qualname, "status": v.status.value, "reason": v.reason, "n": len(unit.code) // 2}
+        for v in result.verdicts
+    ]
+    missing = total - len(records)
+    records += [{"qualname": unit.qualname, "status": "UNVERIFIED", "reason": "no verdict given", "n": 0}] * missing
+    return records
+
+
+def run_job(job: Job) -> dict[str, Any]:
+    """Decompile one file; never raises."""
+
+    def alarm(_signal: int, _frame: types.FrameType | None) -> None:
+        raise OutOfTime
+
+    sys.setrecursionlimit(20000)
+    signal.signal(signal.SIGALRM, alarm)
+    record: dict[str, Any] = {"file": job.name, "skipped": False, "codes": 0, "instrs": 0, "cpu": 0.0, "records": []}
+    unit = None
+    texts: list[str] = []
+    records: list[dict[str, Any]] = []
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        signal.alarm(job.time_limit)
+        try:
+            unit = load(job)
+            if unit is None:
+                return record | {"skipped": True}
+            started = time.process_time()
+            for point in starting_points(unit, job.mode):
+                records += decompile(point, texts)
+        except OutOfTime:
+            records.append({"qualname": "<file>", "status": "failed", "reason": "time limit", "n": 0})
+        except Exception as error:
+            records.append({"qualname": "<file>", "status": "failed", "reason": describe(error), "n": 0})
+        finally:
+            signal.alarm(0)
+        record["cpu"] = time.process_time() - started
+        if unit is not None:
+            points = starting_points(unit, job.mode)
+            record["instrs"] = sum(instructions_in(u) for point in points for u in family(point))
+            record["codes"] = sum(1 for point in points for _ in family(point))
+            # what a time limit cut off counts as failed
+            cut = record["codes"] - len(records)
+            records += [{"qualname": "<not reached>", "status": "failed", "reason": "time limit", "n": 0}] * cut
+    if job.save_to and texts:
+        target = Path(job.save_to, job.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("\n\n".join(texts))
+    counts = dict.fromkeys(COLUMNS, 0)
+    for item in records:
+        counts[item["status"]] += 1
+    return record | counts | {"records": [r for r in records if r["status"] not in ("IDENTICAL", "EQUIVALENT")]}
+
+
+def results(jobs: list[Job], processes: int) -> Iterator[dict[str, Any]]:
+    """Run the jobs; a worker that dies (memory, a crash of the interpreter) costs its own file only."""
+    if processes == 1:
+        yield from map(run_job, jobs)
+        return
+    todo = list(reversed(jobs))
+    context = multiprocessing.get_context("fork")
+    while todo:
+        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+            running: dict[Future[dict[str, Any]], Job] = {}
+            try:
+                while todo or running:
+                    while todo and len(running) < processes:
+                        job = todo.pop()
+                        running[pool.submit(run_job, job)] = job
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        result = future.result()
+                        del running[future]
+                        yield result
+            except BrokenProcessPool:
+                # every job in flight is lost with the pool: run each alone to find the guilty one
+                for job in running.values():
+                    yield run_alone(job)
+
+
+def run_alone(job: Job) -> dict[str, Any]:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+        try:
+            return pool.submit(run_job, job).result()
+        except BrokenProcessPool:
+            failure = {"qualname": "<file>", "status": "failed", "reason": "the worker process died", "n": 0}
+            counts = dict.fromkeys(COLUMNS, 0) | {"failed": 1}
+            return {
+                "file": job.name,
+                "skipped": False,
+                "codes": 1,
+                "instrs": 0,
+                "cpu": 0.0,
+                "records": [failure],
+            } | counts
+
+
+@dataclass
+class Totals:
+    """The sums of one table row."""
+
+    name: str
+    files: int = 0
+    skipped: int = 0
+    clean: int = 0
+    codes: int = 0
+    instrs: int = 0
+    cpu: float = 0.0
+    counts: dict[str, int] | None = None
+
+    def add(self, result: dict[str, Any]) -> None:
+        if result["skipped"]:
+            self.skipped += 1
+            return
+        self.counts = self.counts or dict.fromkeys(COLUMNS, 0)
+        for column in COLUMNS:
+            self.counts[column] += result[column]
+        self.files += 1
+        self.clean += result["IDENTICAL"] + result["EQUIVALENT"] == result["codes"]
+        self.codes += result["codes"]
+        self.instrs += result["instrs"]
+        self.cpu += result["cpu"]
+
+    def row(self) -> list[str]:
+        counts = self.counts or dict.fromkeys(COLUMNS, 0)
+        proven = counts["IDENTICAL"] + counts["EQUIVALENT"]
+        pace = f"{self.cpu / self.instrs * 1e5:.2f}" if self.instrs else "-"
+        share = f"{proven / self.codes * 100:.2f}%" if self.codes else "-"
+        files = f"{self.clean}/{self.files}"
+        return [self.name, files, str(self.codes), *(str(counts[c]) for c in COLUMNS), share, pace]
+
+
+HEADER = ["version", "proven files", "code objects", *COLUMNS, "proven", "CPU s/100k instrs"]
+
+
+def print_table(rows: list[list[str]]) -> None:
+    widths = [max(len(row[i]) for row in [HEADER, *rows]) for i in range(len(HEADER))]
+    for row in [HEADER, *rows]:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
+
+
+def sweep(version: str, options: argparse.Namespace) -> Totals:
+    if options.path:
+        root, name = Path(options.path).resolve(), f"{version}-{Path(options.path).name}"
+    else:
+        python = interpreters.find(version)
+        if python is None:
+            raise SystemExit(f"corpus: no Python {version} on this machine")
+        root, name = interpreters.stdlib_of(python), version
+    if options.mode != "module":
+        name += "-" + options.mode
+    names = select(list(sources(root)), options.only, options.limit)
+    pycs = OUT / "pyc" / (f"{version}-{root.name}" if options.path else version)
+    foreign = version != HOST or options.pyc
+    if foreign:
+        write_pycs(version, root, names, pycs)
+    folder = OUT / (options.name or name)
+    folder.mkdir(parents=True, exist_ok=True)
+    totals = Totals(options.name or name)
+    done: set[str] = set()
+    if options.resume and (folder / "files.jsonl").exists():
+        for line in (folder / "files.jsonl").read_text().splitlines():
+            result = json.loads(line)
+            if result["file"] in names:
+                done.add(result["file"])
+                totals.add(result)
+    save_to = str(folder / "src") if options.save else None
+    jobs = [
+        Job(str(root), n, str(pycs / (n + "c")) if foreign else None, options.mode, options.time_limit, save_to)
+        for n in names
+        if n not in done
+    ]
+    how = "a" if options.resume else "w"
+    with open(folder / "files.jsonl", how) as per_file, open(folder / "failures.jsonl", how) as failures:
+        for number, result in enumerate(results(jobs, options.processes), 1):
+            totals.add(result)
+            for item in result.pop("records"):
+                failures.write(json.dumps({"file": result["file"]} | item) + "\n")
+            per_file.write(json.dumps(result) + "\n")
+            per_file.flush()
+            failures.flush()
+            if sys.stderr.isatty() or number % 100 == 0:
+                print(f"\r{totals.name}: {number}/{len(jobs)} files", end="", file=sys.stderr, flush=True)
+    print(f"\r{totals.name}: {len(jobs)} files done, details in {folder}", file=sys.stderr)
+    return totals
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="append", help="a version, or 'all' (default: the host's)")
+    parser.add_argument("--limit", type=int, help="this many files, evenly spread")
+    parser.add_argument("--only", help="files whose path contains this")
+    parser.add_argument("--mode", choices=["module", "function"], default="module")
+    parser.add_argument("--path", help="another tree of Python files")
+    parser.add_argument("--pyc", action="store_true", help="go through .pyc files for the host's version too")
+    parser.add_argument("--name", help="name of the run's folder in corpus_out")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--time-limit", type=int, default=60, help="seconds a file may take")
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--save", action="store_true", help="keep the decompiled text")
+    options = parser.parse_args()
+    versions = options.version or [HOST]
+    if versions == ["all"]:
+        versions = [version for version in interpreters.VERSIONS if interpreters.find(version)]
+    rows = [sweep(version, options) for version in versions]
+    print_table([totals.row() for totals in rows])
+    bad = sum((totals.counts or {}).get("WRONG", 0) + (totals.counts or {}).get("failed", 0) for totals in rows)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
