@@ -1,0 +1,13 @@
+def calls(a, b, c):
+    f()
+    f(a, b, k=c)
+    a.method()
+    a.method(b, k=c)
+    a.b.c(b)(c)[0](a)
+    a[b](c)
+    f(a.b, c=[a], d=(a, b))
+    f(k=a.b(c))
+    print(f(g(a), *h(b), **i(c)))
+    (a or b)(c)
+    (lambda: a)()
+    return f(a)(b)(c)

@@ -1,0 +1,9 @@
+class Record:
+    a: int
+    b: str = "x"
+    c: "Record"
+    d: list[int] = []
+
+    def method(self, x: int) -> "Record":
+        y: int = x
+        return y

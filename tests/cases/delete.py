@@ -1,0 +1,7 @@
+def delete(a, b, obj):
+    del a
+    del obj.field
+    del obj[0]
+    del obj[1:2]
+    del b, obj.x, obj[b]
+    del obj

@@ -1,0 +1,9 @@
+# versions: 3.9+
+def merge(a, b):
+    a |= b
+    return {**a, **b}
+
+
+@(lambda f: f)
+def decorated():
+    return {"x": 1} | {"y": 2}

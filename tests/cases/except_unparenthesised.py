@@ -1,0 +1,6 @@
+# versions: 3.14+
+def several(a):
+    try:
+        a()
+    except (ValueError, TypeError):
+        handle()

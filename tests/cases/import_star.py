@@ -1,0 +1,2 @@
+from os.path import *
+from .local import *

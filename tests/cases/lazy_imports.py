@@ -1,0 +1,3 @@
+# versions: 3.15+
+lazy import json
+lazy from os import path

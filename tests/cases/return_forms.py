@@ -1,0 +1,26 @@
+def nothing():
+    return None
+
+
+def bare(a):
+    if a:
+        return
+    use(a)
+
+
+def many(a):
+    if a == 1:
+        return "one"
+    elif a == 2:
+        return "two"
+    else:
+        use(a)
+    return "many"
+
+
+def tuple_value(a, b):
+    return a, b
+
+
+def star(a):
+    return (*a, 1)

@@ -1,0 +1,13 @@
+def slices(a, b, c):
+    a[:]
+    a[b:]
+    a[:b]
+    a[b:c]
+    a[::b]
+    a[b:c:a]
+    a[-1]
+    a[1:-1]
+    a[b, c]
+    a[b:c, ...]
+    a[None, :]
+    return a[b:c][0]

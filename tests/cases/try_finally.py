@@ -1,0 +1,55 @@
+def simple(a):
+    try:
+        a()
+    finally:
+        clean()
+
+
+def full(a):
+    try:
+        x = a()
+    except ValueError:
+        handle()
+    else:
+        use(x)
+    finally:
+        clean()
+    after()
+
+
+def returning(a):
+    try:
+        return a()
+    finally:
+        clean()
+
+
+def conditional(a, b):
+    try:
+        if a:
+            return b()
+        use(a)
+    finally:
+        clean()
+    return 0
+
+
+def branching_cleanup(a, b):
+    try:
+        a()
+    finally:
+        if b:
+            one()
+        else:
+            two()
+    after()
+
+
+def nested(a):
+    try:
+        try:
+            a()
+        finally:
+            one()
+    finally:
+        two()

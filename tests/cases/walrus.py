@@ -1,0 +1,9 @@
+def walrus(a, b):
+    if (x := f(a)) > 1:
+        use(x)
+    while chunk := a.read(10):
+        use(chunk)
+    if (y := a) and (z := b):
+        use(y, z)
+    print((w := 1), w)
+    return [last := i for i in a if (half := i // 2)]
