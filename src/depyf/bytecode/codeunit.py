@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,37 @@ class CodeUnit:
         """Parameter names in signature order, ``*args`` and ``**kwargs`` included."""
         count = self.argcount + self.kwonlyargcount + bool(self.flags & CO_VARARGS) + bool(self.flags & CO_VARKEYWORDS)
         return self.varnames[:count]
+
+    @classmethod
+    def from_code(cls, code: types.CodeType) -> CodeUnit:
+        """The unit of a live code object of the running interpreter; nested code objects come along."""
+        return _from_code(code, sys.version_info[:2])
+
+
+def _from_code(code: types.CodeType, version: tuple[int, int]) -> CodeUnit:
+    consts = tuple(_from_code(item, version) if type(item) is types.CodeType else item for item in code.co_consts)
+    return CodeUnit(
+        version=version,
+        name=code.co_name,
+        qualname=getattr(code, "co_qualname", code.co_name),  # 3.11+
+        filename=code.co_filename,
+        firstlineno=code.co_firstlineno,
+        argcount=code.co_argcount,
+        posonlyargcount=code.co_posonlyargcount,
+        kwonlyargcount=code.co_kwonlyargcount,
+        nlocals=code.co_nlocals,
+        stacksize=code.co_stacksize,
+        flags=code.co_flags,
+        code=code.co_code,
+        consts=consts,
+        names=code.co_names,
+        varnames=code.co_varnames,
+        cellvars=code.co_cellvars,
+        freevars=code.co_freevars,
+        linetable=code.co_linetable,
+        exctable=getattr(code, "co_exceptiontable", b""),  # 3.11+
+        live=code,
+    )
 
 
 CO_OPTIMIZED = 0x1

@@ -69,7 +69,9 @@ STORE_DEREF = "STORE_DEREF"
 DELETE_DEREF = "DELETE_DEREF"
 LOAD_CLASSDEREF = "LOAD_CLASSDEREF"  # class body: look in the namespace, then in the cell
 LOAD_CLOSURE = "LOAD_CLOSURE"  # push the cell object itself
-MAKE_CELL = "MAKE_CELL"  # only where it is not at the function's start (3.12+ inlined comprehensions): rebind a fresh cell
+MAKE_CELL = (
+    "MAKE_CELL"  # only where it is not at the function's start (3.12+ inlined comprehensions): rebind a fresh cell
+)
 LOAD_GLOBAL = "LOAD_GLOBAL"
 STORE_GLOBAL = "STORE_GLOBAL"
 DELETE_GLOBAL = "DELETE_GLOBAL"
@@ -130,7 +132,9 @@ CALL = "CALL"  # arg CallShape
 CALL_EX = "CALL_EX"  # arg (slots, has_kwargs); [slots.., args (, kwargs)] -> [value]
 MAKE_FUNCTION = "MAKE_FUNCTION"  # arg: names of the extra slots, of "defaults" "kwdefaults" "annotations" "closure";
 #   [extras in that order .., code] -> [function] (the qualified name that was pushed before 3.11 is folded away)
-SET_FUNCTION_ATTRIBUTE = "SET_FUNCTION_ATTRIBUTE"  # 3.13+: arg one of these names, or "annotate"; [value, function] -> [function]
+SET_FUNCTION_ATTRIBUTE = (
+    "SET_FUNCTION_ATTRIBUTE"  # 3.13+: arg one of these names, or "annotate"; [value, function] -> [function]
+)
 INTRINSIC = "INTRINSIC"  # arg (name, n): CALL_INTRINSIC_n without an operation of its own here; pops n, pushes 1
 
 # Imports.
@@ -163,7 +167,9 @@ WITH_EXCEPT_START = "WITH_EXCEPT_START"  # arg n: the exit callable is the n-th 
 MATCH_CLASS = "MATCH_CLASS"  # arg n positional; [subject, class, names] -> [tuple-or-None]
 MATCH_MAPPING = "MATCH_MAPPING"  # [subject] -> [subject, bool]
 MATCH_SEQUENCE = "MATCH_SEQUENCE"  # [subject] -> [subject, bool]
-MATCH_KEYS = "MATCH_KEYS"  # [subject, keys] -> [subject, keys, values-or-None] (3.10 pushes a bool too: lowered to this)
+MATCH_KEYS = (
+    "MATCH_KEYS"  # [subject, keys] -> [subject, keys, values-or-None] (3.10 pushes a bool too: lowered to this)
+)
 COPY_DICT_WITHOUT_KEYS = "COPY_DICT_WITHOUT_KEYS"  # [subject, keys] -> [subject, rest]
 GET_LEN = "GET_LEN"  # [obj] -> [obj, len]
 
@@ -188,7 +194,7 @@ SILENT = frozenset(
 LOAD_FAST, LOAD_DEREF and DELETE_FAST are absent: they raise on an unbound variable.
 """
 
-_FIXED: dict[str, tuple[int, int]] = {
+FIXED_EFFECTS: dict[str, tuple[int, int]] = {
     NULL: (0, 1), POP: (1, 0), LOAD_CONST: (0, 1),
     LOAD_FAST: (0, 1), STORE_FAST: (1, 0), DELETE_FAST: (0, 0), LOAD_FAST_CLEAR: (0, 1), RESTORE_FAST: (1, 0),
     LOAD_DEREF: (0, 1), STORE_DEREF: (1, 0), DELETE_DEREF: (0, 0), LOAD_CLASSDEREF: (0, 1), LOAD_CLOSURE: (0, 1),
@@ -207,6 +213,7 @@ _FIXED: dict[str, tuple[int, int]] = {
     WITH_EXCEPT_START: (0, 1), MATCH_CLASS: (3, 1), MATCH_MAPPING: (1, 2), MATCH_SEQUENCE: (1, 2),
     MATCH_KEYS: (2, 3), COPY_DICT_WITHOUT_KEYS: (2, 2), GET_LEN: (1, 2), JUMP: (0, 0), BRANCH: (1, 0), RETURN: (1, 0),
 }  # fmt: skip
+"""``stack_effect`` of the operations whose effect does not depend on the argument."""
 
 
 def stack_effect(op: str, arg: Any) -> tuple[int, int]:
@@ -215,7 +222,7 @@ def stack_effect(op: str, arg: Any) -> tuple[int, int]:
     ``COPY``, ``SWAP`` and ``ROT`` are given as if they took and returned everything they touch.  The exhausted exit
     of ``FOR_ITER`` leaves ``arg + 1`` slots fewer than its fall-through.
     """
-    fixed = _FIXED.get(op)
+    fixed = FIXED_EFFECTS.get(op)
     if fixed is not None:
         return fixed
     if op == COPY:

@@ -1,0 +1,34 @@
+"""Lowered code under construction: resolved targets, dead code still in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.decode import Raw
+from depyf.bytecode.ops import Handler
+from depyf.errors import BytecodeError
+
+
+class Draft:
+    """Columns with one entry per version-free instruction.
+
+    ``source[i]`` is the raw instruction that ``i`` came from, ``targets[i]`` an index into the same columns or -1,
+    ``handler[i]`` indexes ``handlers`` or is -1.
+    """
+
+    __slots__ = ("args", "handler", "handlers", "ops", "raw", "source", "targets", "unit")
+
+    def __init__(self, unit: CodeUnit, raw: Raw) -> None:
+        self.unit = unit
+        self.raw = raw
+        self.ops: list[str] = []
+        self.args: list[Any] = []
+        self.targets: list[int] = []
+        self.source: list[int] = []
+        self.handler: list[int] = []
+        self.handlers: list[Handler] = []
+
+    def error(self, i: int, reason: str) -> BytecodeError:
+        where = f"{self.ops[i]} at offset {self.raw.offsets[self.source[i]]}"
+        return BytecodeError(f"{self.unit.qualname}: {where}: {reason}")

@@ -1,0 +1,74 @@
+"""The exception table of CPython 3.11+: which handler protects each raw instruction.
+
+Input: a decoded code object.  Output: ``Protection``, the handlers in table order with raw targets, and for every raw
+instruction the number of its handler or -1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from depyf.bytecode.decode import Raw
+from depyf.bytecode.ops import Handler
+from depyf.errors import BytecodeError
+
+
+class Protection(NamedTuple):
+    """``handlers[k].target`` is a raw instruction index; ``of[i]`` is the handler of raw instruction ``i`` or -1."""
+
+    handlers: list[Handler]
+    of: list[int]
+
+
+PUSHES = (("exc",), ("lasti", "exc"))
+
+
+def table_entries(table: bytes) -> list[tuple[int, int, int, int, bool]]:
+    """``(start, end, target, depth, lasti)`` of each entry, in bytes."""
+    values: list[int] = []
+    value = 0
+    open_ = False
+    for byte in table:
+        value = value << 6 | byte & 63
+        open_ = bool(byte & 64)
+        if value >> 32:
+            raise BytecodeError("malformed exception table: number too large")
+        if not open_:
+            values.append(value)
+            value = 0
+    if open_ or len(values) % 4:
+        raise BytecodeError(f"malformed exception table: {len(table)} bytes end inside an entry")
+    entries = []
+    for k in range(0, len(values), 4):
+        start, length, target, packed = values[k : k + 4]
+        entries.append((start * 2, (start + length) * 2, target * 2, packed >> 1, bool(packed & 1)))
+    return entries
+
+
+def protect(raw: Raw) -> Protection:
+    """Read ``co_exceptiontable``; where ranges overlap the first entry wins, as in the interpreter's search."""
+    handlers: list[Handler] = []
+    of = [-1] * len(raw.offsets)
+    numbers: dict[Handler, int] = {}
+    offsets = raw.offsets
+    count = len(offsets)
+    index = 0
+    last_start = -1
+    for start, end, target, depth, lasti in table_entries(raw.unit.exctable):
+        raw_target = raw.index_at.get(target)
+        if raw_target is None:
+            raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} is no instruction")
+        handler = Handler(raw_target, depth, PUSHES[lasti])
+        number = numbers.setdefault(handler, len(handlers))
+        if number == len(handlers):
+            handlers.append(handler)
+        if start < last_start:
+            index = 0
+        last_start = start
+        while index < count and offsets[index] < start:
+            index += 1
+        while index < count and offsets[index] < end:
+            if of[index] < 0:
+                of[index] = number
+            index += 1
+    return Protection(handlers, of)

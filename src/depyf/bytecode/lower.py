@@ -1,0 +1,131 @@
+"""Drive the lowering of one code object: raw instructions to version-free ones.
+
+Input: a ``CodeUnit`` of any supported version.  Output: ``Lowered``; every instruction is reachable, targets and
+handlers are instruction indices, and the stack depth is the same on every path to an instruction.  Malformed bytecode
+is a ``BytecodeError`` that names the offset.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.decode import Raw, decode
+from depyf.bytecode.draft import Draft
+from depyf.bytecode.handlers import protect
+from depyf.bytecode.ops import Handler, Instr
+from depyf.bytecode.restore import mark_restores
+from depyf.bytecode.stack import check_depths
+from depyf.bytecode.versions import spec_for
+from depyf.bytecode.versions.spec import Context, Out, VersionSpec
+from depyf.errors import BytecodeError
+
+
+class Lowered(NamedTuple):
+    """``instrs[i].target`` and ``handlers[k].target`` index into ``instrs``; ``instrs[i].handler`` into ``handlers``."""
+
+    unit: CodeUnit
+    instrs: tuple[Instr, ...]
+    handlers: tuple[Handler, ...]
+
+
+def lower(unit: CodeUnit) -> Lowered:
+    """The version-free form of ``unit``."""
+    spec = spec_for(unit.version)
+    raw = decode(unit, spec)
+    if not raw.opcodes:
+        raise BytecodeError(f"{unit.qualname}: no instructions")
+    out, start = _apply_rules(unit, raw, spec)
+    draft = _resolve(unit, raw, out, start)
+    depths = check_depths(draft)
+    if ops.LOAD_FAST_CLEAR in draft.ops:
+        mark_restores(draft)
+    return _finish(draft, depths)
+
+
+def _apply_rules(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> tuple[list[Out], list[int]]:
+    """Expand every raw instruction; ``start[i]`` is where raw ``i`` begins in the output, -1 inside a collapsed loop."""
+    cx = Context(unit, raw)
+    out = cx.out
+    rules = spec.rules
+    args = raw.args
+    start: list[int] = []
+    i = 0
+    try:
+        for i, opcode in enumerate(raw.opcodes):  # noqa: B007 - the handler below reports i
+            if i < cx.skip:
+                start.append(-1)
+                continue
+            start.append(len(out))
+            rule = rules[opcode]
+            if rule is not None:
+                rule(cx, i, args[i])
+    except IndexError:
+        raise cx.error(i, f"argument {args[i]} is out of range") from None
+    return out, start
+
+
+def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int]) -> Draft:
+    """Raw targets to output indices, handlers attached."""
+    draft = Draft(unit, raw)
+    if not out:
+        raise BytecodeError(f"{unit.qualname}: no instructions")
+    draft.ops, draft.args, targets, draft.source = map(list, zip(*out))  # type: ignore[assignment]
+    last = len(out)
+    for i, target in enumerate(targets):
+        if target >= 0:
+            resolved = start[target] if target < len(start) else last
+            if resolved < 0 or resolved >= last:
+                raise draft.error(
+                    i, f"jumps to offset {raw.offsets[min(target, len(start) - 1)]}, inside another construct"
+                )
+            targets[i] = resolved
+    draft.targets = targets
+    if unit.exctable:
+        protection = protect(raw)
+        for handler in protection.handlers:
+            entry = start[handler.target]
+            if entry < 0 or entry >= last:
+                raise BytecodeError(f"{unit.qualname}: exception handler inside another construct")
+            draft.handlers.append(handler._replace(target=entry))
+        of = protection.of
+        draft.handler = [of[i] for i in draft.source]
+    else:
+        draft.handler = [-1] * last
+    return draft
+
+
+def _finish(draft: Draft, depths: list[int]) -> Lowered:
+    """Drop what cannot be reached, renumber, and freeze."""
+    raw = draft.raw
+    kept = [i for i, depth in enumerate(depths) if depth >= 0]
+    dense = len(kept) == len(depths)
+    position = [-1] * len(depths)
+    for new, old in enumerate(kept):
+        position[old] = new
+    numbers: dict[int, int] = {-1: -1}
+    handlers: list[Handler] = []
+    for i in kept:
+        h = draft.handler[i]
+        if h not in numbers:
+            numbers[h] = len(handlers)
+            handlers.append(draft.handlers[h]._replace(target=position[draft.handlers[h].target]))
+    new = tuple.__new__
+    lines, offsets = raw.lines, raw.offsets
+    if dense:
+        rows = zip(draft.ops, draft.args, draft.targets, draft.source, draft.handler)
+        instrs = tuple([new(Instr, (op, arg, t, lines[s], offsets[s], numbers[h])) for op, arg, t, s, h in rows])
+    else:
+        position.append(-1)  # so that target -1 stays -1
+        ops_, args, targets, source, handler = draft.ops, draft.args, draft.targets, draft.source, draft.handler
+        instrs = tuple(
+            [
+                new(
+                    Instr,
+                    (ops_[i], args[i], position[targets[i]], lines[s := source[i]], offsets[s], numbers[handler[i]]),
+                )
+                for i in kept
+            ]
+        )
+    return Lowered(draft.unit, instrs, tuple(handlers))

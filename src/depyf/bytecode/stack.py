@@ -1,0 +1,60 @@
+"""The invariant of lowering: one stack depth per instruction, whichever path leads there.
+
+Input: a ``Draft``.  Output: the depth before each instruction, -1 where it cannot be reached.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.bytecode.draft import Draft
+from depyf.bytecode.ops import stack_effect
+from depyf.errors import BytecodeError
+
+_SLACK = 64
+"""Our shapes may hold a few slots more than CPython's; a depth far beyond ``co_stacksize`` is hostile."""
+
+
+def check_depths(draft: Draft) -> list[int]:
+    """Walk every path once; raise where the stack underflows, overflows, disagrees at a join, or code runs off its end."""
+    names, args, targets, handler_of, handlers = draft.ops, draft.args, draft.targets, draft.handler, draft.handlers
+    effects = ops.FIXED_EFFECTS
+    count = len(names)
+    if not count:
+        raise BytecodeError(f"{draft.unit.qualname}: no instructions")
+    limit = draft.unit.stacksize + _SLACK
+    depths = [-1] * count
+    entered = [False] * len(handlers)
+    work = [(0, 0)]
+    while work:
+        i, depth = work.pop()
+        while True:
+            if i >= count:
+                raise draft.error(count - 1, "control falls off the end of the code")
+            known = depths[i]
+            if known >= 0:
+                if known != depth:
+                    raise draft.error(i, f"stack depth is {known} on one path and {depth} on another")
+                break
+            depths[i] = depth
+            op = names[i]
+            effect = effects.get(op)
+            pops, pushes = effect if effect is not None else stack_effect(op, args[i])
+            if pops > depth:
+                raise draft.error(i, f"needs {pops} stack slots, there are {depth}")
+            h = handler_of[i]
+            if h >= 0 and not entered[h]:
+                entered[h] = True
+                target, survive, pushed = handlers[h]
+                work.append((target, survive + len(pushed)))
+            if h >= 0 and handlers[h].depth > depth and op not in ops.SILENT:
+                raise draft.error(i, f"its handler wants {handlers[h].depth} stack slots, there are {depth}")
+            target = targets[i]
+            if target >= 0:
+                work.append((target, depth - pops if op == ops.FOR_ITER else depth - pops + pushes))
+            if op in ops.TERMINATORS:
+                break
+            depth += pushes - pops
+            if depth > limit:
+                raise draft.error(i, f"stack depth {depth} exceeds the declared {draft.unit.stacksize}")
+            i += 1
+    return depths

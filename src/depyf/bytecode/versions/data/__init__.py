@@ -1,0 +1,1 @@
+"""Generated opcode tables, one module per CPython version."""

@@ -1,0 +1,138 @@
+"""What the decoder and the lowering need to know about one CPython version.
+
+A rule turns one raw instruction into zero or more version-free ones: it appends ``(op, arg, target, i)`` to
+``cx.out``, where ``target`` is a *raw* instruction index (or -1) and ``i`` the index of the raw instruction.  A rule of
+None drops the instruction; jumps to it reach the next one that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from depyf.errors import BytecodeError
+
+if TYPE_CHECKING:
+    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.bytecode.decode import Raw
+
+Rule = Callable[["Context", int, int], None]
+Out = tuple[str, Any, int, int]
+
+
+class Table(Protocol):
+    """The shape of a generated module in ``versions/data``."""
+
+    VERSION: tuple[int, int]
+    OPCODES: dict[int, str]
+    CACHES: dict[str, int]
+    JREL: tuple[str, ...]
+    JABS: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VersionSpec:
+    """Decoding tables, indexed by opcode, and lowering rules of one version.
+
+    ``jumps`` holds None for no jump, 0 for an absolute one, 1 for forward and -1 for backward.
+    ``block_stack`` says that exception handlers come from SETUP_* instructions rather than from a table.
+    """
+
+    version: tuple[int, int]
+    opnames: tuple[str | None, ...]
+    caches: tuple[int, ...]
+    jumps: tuple[int | None, ...]
+    rules: tuple[Rule | None, ...]
+    extended_arg: int
+    jump_scale: int
+    block_stack: bool
+
+    def __str__(self) -> str:
+        return f"CPython {self.version[0]}.{self.version[1]}"
+
+
+class Context:
+    """State of lowering one code object; rules read the inputs and append to ``out``.
+
+    A rule that consumed the raw instructions up to ``k`` sets ``skip`` to ``k``.
+    """
+
+    __slots__ = ("consts", "localsplus", "names", "ncells", "nlocals", "out", "prologue", "raw", "skip", "unit")
+
+    def __init__(self, unit: CodeUnit, raw: Raw) -> None:
+        self.unit = unit
+        self.raw = raw
+        self.out: list[Out] = []
+        self.consts = unit.consts
+        self.names = unit.names
+        self.skip = 0
+        self.nlocals = len(unit.varnames)
+        if unit.version >= (3, 11):
+            # One array since 3.11; a cell that is also a local (an argument) has no slot of its own.
+            own = set(unit.varnames)
+            self.localsplus = unit.varnames + tuple(n for n in unit.cellvars if n not in own) + unit.freevars
+        else:
+            self.localsplus = unit.cellvars + unit.freevars
+        self.prologue = 0
+        for name in raw.names:
+            if name not in _PROLOGUE:
+                break
+            self.prologue += 1
+
+    def emit(self, op: str, arg: Any, i: int) -> None:
+        self.out.append((op, arg, -1, i))
+
+    def take_const(self, i: int, looped: bool = False) -> Any:
+        """Remove the LOAD_CONST emitted just before raw instruction ``i`` and return its value.
+
+        Sound because nothing jumps between the two (but the loop that starts at ``i``, for ``looped``); what jumps to
+        the LOAD_CONST now reaches ``i`` itself.
+        """
+        out = self.out
+        if not out or out[-1][0] != "LOAD_CONST" or out[-1][3] != i - 1 or (i in self.raw.jumped_to and not looped):
+            raise self.error(i, "it does not follow the constant it needs")
+        return out.pop()[1]
+
+    def error(self, i: int, reason: str) -> BytecodeError:
+        raw = self.raw
+        return BytecodeError(f"{self.unit.qualname}: {raw.names[i]} at offset {raw.offsets[i]}: {reason}")
+
+
+_PROLOGUE = frozenset({"COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUME", "NOP", "CACHE"})
+
+
+def build_spec(table: Table, rules: Mapping[str, Rule | None]) -> VersionSpec:
+    """The spec of the version that ``table`` describes; an opcode without a rule raises when it is met."""
+    opnames: list[str | None] = [None] * 256
+    caches = [0] * 256
+    jumps: list[int | None] = [None] * 256
+    by_opcode: list[Rule | None] = [None] * 256
+    forward, absolute = frozenset(table.JREL), frozenset(table.JABS)
+    extended_arg = -1
+    for opcode, name in table.OPCODES.items():
+        opnames[opcode] = name
+        caches[opcode] = 2 * table.CACHES.get(name, 0)
+        if name == "EXTENDED_ARG":
+            extended_arg = opcode
+        if name == "END_ASYNC_FOR":  # 3.14+: the argument only serves monitoring
+            pass
+        elif name in absolute:
+            jumps[opcode] = 0
+        elif name in forward:
+            jumps[opcode] = -1 if "BACKWARD" in name else 1
+        by_opcode[opcode] = rules.get(name, _unknown)
+    return VersionSpec(
+        version=table.VERSION,
+        opnames=tuple(opnames),
+        caches=tuple(caches),
+        jumps=tuple(jumps),
+        rules=tuple(by_opcode),
+        extended_arg=extended_arg,
+        jump_scale=2 if table.VERSION >= (3, 10) else 1,
+        block_stack=table.VERSION < (3, 11),
+    )
+
+
+def _unknown(cx: Context, i: int, arg: int) -> None:
+    raise cx.error(i, "this instruction has no meaning here")
