@@ -14,11 +14,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import casefiles
 import interpreters
-import pytest
 from casefiles import Case
-
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.pyc import read_pyc
 from depyf.options import Options
