@@ -230,14 +230,10 @@ def note(kind, value):
 
 def drive(value):
     """Run what a function returned to its end: generators get None, a number and an exception sent in turn."""
-    if isinstance(value, types.GeneratorType):
-        drive_generator(value)
-    elif isinstance(value, types.CoroutineType):
+    if isinstance(value, (types.GeneratorType, types.CoroutineType)):
         drive_generator(value)
     elif isinstance(value, types.AsyncGeneratorType):
         drive_async_generator(value)
-    elif isinstance(value, types.FunctionType):
-        note("returned", value)
     else:
         note("returned", value)
 

@@ -16,9 +16,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import interpreters
 import pytest
 
+import interpreters
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.pyc import read_pyc
 from depyf.pipeline import decompile_unit
