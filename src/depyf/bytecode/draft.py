@@ -30,5 +30,5 @@ class Draft:
         self.handlers: list[Handler] = []
 
     def error(self, i: int, reason: str) -> BytecodeError:
-        where = f"{self.ops[i]} at offset {self.raw.offsets[self.source[i]]}"
+        where = f"{self.raw.names[self.source[i]]} at offset {self.raw.offsets[self.source[i]]}"
         return BytecodeError(f"{self.unit.qualname}: {where}: {reason}")

@@ -59,9 +59,12 @@ def protect(raw: Raw) -> Protection:
         if raw_target is None:
             raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} is no instruction")
         handler = Handler(raw_target, depth, PUSHES[lasti])
-        number = numbers.setdefault(handler, len(handlers))
-        if number == len(handlers):
-            handlers.append(handler)
+        if _wraps_generator(raw, raw_target):
+            number = -1
+        else:
+            number = numbers.setdefault(handler, len(handlers))
+            if number == len(handlers):
+                handlers.append(handler)
         if start < last_start:
             index = 0
         last_start = start
@@ -72,3 +75,17 @@ def protect(raw: Raw) -> Protection:
                 of[index] = number
             index += 1
     return Protection(handlers, of)
+
+
+def _wraps_generator(raw: Raw, target: int) -> bool:
+    """Is this the handler 3.12+ puts around a whole generator body, StopIteration to RuntimeError?"""
+    names = raw.names
+    return (
+        names[target] == "CALL_INTRINSIC_1"
+        and raw.args[target] == _STOPITERATION_ERROR
+        and target + 1 < len(names)
+        and names[target + 1] == "RERAISE"
+    )
+
+
+_STOPITERATION_ERROR = 3  # the intrinsic's number in every version that has it

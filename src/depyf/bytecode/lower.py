@@ -53,7 +53,7 @@ def _apply_rules(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> tuple[list[Out]
     start: list[int] = []
     i = 0
     try:
-        for i, opcode in enumerate(raw.opcodes):  # noqa: B007 - the handler below reports i
+        for i, opcode in enumerate(raw.opcodes):
             if i < cx.skip:
                 start.append(-1)
                 continue

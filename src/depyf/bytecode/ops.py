@@ -139,6 +139,7 @@ INTRINSIC = "INTRINSIC"  # arg (name, n): CALL_INTRINSIC_n without an operation 
 
 # Imports.
 IMPORT_NAME = "IMPORT_NAME"  # arg name; [level, fromlist] -> [module]
+IMPORT_NAME_LAZY = "IMPORT_NAME_LAZY"  # 3.15 `lazy import` and `lazy from .. import`: as IMPORT_NAME
 IMPORT_FROM = "IMPORT_FROM"  # arg name; [module] -> [module, value]
 IMPORT_STAR = "IMPORT_STAR"  # [module] -> []
 
@@ -207,7 +208,7 @@ FIXED_EFFECTS: dict[str, tuple[int, int]] = {
     BINARY: (2, 1), UNARY: (1, 1), COMPARE: (2, 1), IS: (2, 1), CONTAINS: (2, 1),
     CONVERT: (1, 1), BUILD_TEMPLATE: (2, 1), LIST_APPEND: (1, 0), SET_ADD: (1, 0), MAP_ADD: (2, 0),
     LIST_EXTEND: (1, 0), SET_UPDATE: (1, 0), DICT_UPDATE: (1, 0), DICT_MERGE: (1, 0), LIST_TO_TUPLE: (1, 1),
-    SET_FUNCTION_ATTRIBUTE: (2, 1), IMPORT_NAME: (2, 1), IMPORT_FROM: (1, 2), IMPORT_STAR: (1, 0),
+    SET_FUNCTION_ATTRIBUTE: (2, 1), IMPORT_NAME: (2, 1), IMPORT_NAME_LAZY: (2, 1), IMPORT_FROM: (1, 2), IMPORT_STAR: (1, 0),
     GET_AITER: (1, 1), GET_ANEXT: (1, 2), GET_AWAITABLE: (1, 1), GET_YIELD_FROM_ITER: (1, 1), DELEGATE: (1, 1),
     YIELD: (1, 1), PUSH_EXC_INFO: (1, 2), EXC_MATCH: (2, 2), EG_MATCH: (2, 2), PREP_RERAISE_STAR: (2, 1),
     WITH_EXCEPT_START: (0, 1), MATCH_CLASS: (3, 1), MATCH_MAPPING: (1, 2), MATCH_SEQUENCE: (1, 2),

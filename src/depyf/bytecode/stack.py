@@ -8,6 +8,7 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import stack_effect
+from depyf.bytecode.versions.spec import INVALID
 from depyf.errors import BytecodeError
 
 _SLACK = 64
@@ -38,6 +39,8 @@ def check_depths(draft: Draft) -> list[int]:
             depths[i] = depth
             op = names[i]
             effect = effects.get(op)
+            if effect is None and op == INVALID:
+                raise draft.error(i, args[i])
             pops, pushes = effect if effect is not None else stack_effect(op, args[i])
             if pops > depth:
                 raise draft.error(i, f"needs {pops} stack slots, there are {depth}")

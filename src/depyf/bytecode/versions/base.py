@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.versions.spec import Context, Rule
+from depyf.bytecode.versions.spec import INVALID, Context, Rule
 
 
 def fixed(op: str, arg: Any = None) -> Rule:
@@ -67,6 +67,15 @@ def branch_or_pop(test: str) -> Rule:
 
     def rule(cx: Context, i: int, _: int) -> None:
         cx.out += ((ops.COPY, 1, -1, i), (ops.BRANCH, test, cx.raw.targets[i], i), (ops.POP, None, -1, i))
+
+    return rule
+
+
+def invalid(reason: str) -> Rule:
+    """An instruction that no valid code reaches: harmless in dead code, an error anywhere else."""
+
+    def rule(cx: Context, i: int, _: int) -> None:
+        cx.out.append((INVALID, reason, -1, i))
 
     return rule
 

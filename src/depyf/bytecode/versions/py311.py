@@ -16,6 +16,12 @@ def load_global(cx: Context, i: int, arg: int) -> None:
     cx.out.append((ops.LOAD_GLOBAL, cx.names[arg >> 1], -1, i))
 
 
+def load_slot(cx: Context, i: int, slot: int) -> None:
+    """LOAD_FAST; on the slot of a cell it pushes the cell itself, and is what 3.13 has instead of LOAD_CLOSURE."""
+    name = cx.localsplus[slot]
+    cx.out.append((ops.LOAD_CLOSURE if name in cx.cells else ops.LOAD_FAST, name, -1, i))
+
+
 def make_cell(cx: Context, i: int, arg: int) -> None:
     if i >= cx.prologue:
         cx.out.append((ops.MAKE_CELL, cx.localsplus[arg], -1, i))
@@ -93,7 +99,7 @@ RULES: dict[str, Rule | None] = {
     "PUSH_NULL": fixed(ops.NULL),
     "COPY": counted(ops.COPY),
     "SWAP": counted(ops.SWAP),
-    "LOAD_FAST": local(ops.LOAD_FAST),
+    "LOAD_FAST": load_slot,
     "STORE_FAST": local(ops.STORE_FAST),
     "DELETE_FAST": local(ops.DELETE_FAST),
     "LOAD_GLOBAL": load_global,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from depyf.bytecode.codeunit import CodeUnit
     from depyf.bytecode.decode import Raw
 
+INVALID = "INVALID"
+"""Pseudo operation for what must never be reached; its argument is the reason.  The stack check turns it into an error."""
+
 Rule = Callable[["Context", int, int], None]
 Out = tuple[str, Any, int, int]
 
@@ -58,7 +61,19 @@ class Context:
     A rule that consumed the raw instructions up to ``k`` sets ``skip`` to ``k``.
     """
 
-    __slots__ = ("consts", "localsplus", "names", "ncells", "nlocals", "out", "prologue", "raw", "skip", "unit")
+    __slots__ = (
+        "cells",
+        "consts",
+        "localsplus",
+        "names",
+        "ncells",
+        "nlocals",
+        "out",
+        "prologue",
+        "raw",
+        "skip",
+        "unit",
+    )
 
     def __init__(self, unit: CodeUnit, raw: Raw) -> None:
         self.unit = unit
@@ -74,6 +89,7 @@ class Context:
             self.localsplus = unit.varnames + tuple(n for n in unit.cellvars if n not in own) + unit.freevars
         else:
             self.localsplus = unit.cellvars + unit.freevars
+        self.cells = frozenset(unit.cellvars + unit.freevars)
         self.prologue = 0
         for name in raw.names:
             if name not in _PROLOGUE:
@@ -135,4 +151,4 @@ def build_spec(table: Table, rules: Mapping[str, Rule | None]) -> VersionSpec:
 
 
 def _unknown(cx: Context, i: int, arg: int) -> None:
-    raise cx.error(i, "this instruction has no meaning here")
+    cx.out.append((INVALID, "this instruction has no meaning here", -1, i))
