@@ -1,0 +1,36 @@
+"""Random control-flow graphs through the whole pipeline: proven, and run with the same trace as the original.
+
+A few hundred here; ``make fuzz N=100000`` is the sweep.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assembler
+import fuzz
+import interpreters
+
+BATCH = 25
+
+
+@pytest.mark.skipif(sys.version_info[:2] not in assembler.SUPPORTED, reason="the assembler writes 3.11 to 3.13")
+@pytest.mark.parametrize("batch", range(12))
+def test_random_programs(batch: int) -> None:
+    seeds = range(batch * BATCH, (batch + 1) * BATCH)
+    assert [(seed, reason) for seed in seeds if (reason := fuzz.check(seed))] == []
+
+
+def test_random_programs_of_313() -> None:
+    python = interpreters.find("3.13")
+    if python is None:
+        pytest.skip("no Python 3.13 on this machine")
+    command = [python, str(Path(fuzz.__file__)), "--count", "200", "--processes", "1"]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,178 @@
+"""Random control-flow graphs: each one decompiled, proven, and run against the original (``make fuzz N=100000``).
+
+    python tools/fuzz.py --count 1000 [--seed 0] [--version 3.13] [--processes 2]
+
+A program passes when every verdict is a proof, and original and decompiled function do the same on several inputs: the
+same calls of the tracer with the same arguments, seeing the same exception being handled, and the same end.  It is
+assembled for the interpreter that runs this; ``--version`` starts another one.  Failures print the seed:
+``python tools/fuzz.py --show SEED`` shows that program's bytecode and text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+import interpreters
+import randomcfg
+
+RUNS = 4
+CALL_LIMIT = 60
+
+
+class Tracer:
+    """What the programs call: records, then answers with a number, None, or an exception; by the seed alone."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.events: list[object] = []
+        self.raising = [0.0, 0.1, 0.3, 0.6][seed % 4]
+
+    def __call__(self, *args: object) -> object:
+        handled = sys.exc_info()[1]
+        shown = [arg if arg is None or isinstance(arg, int) else type(arg).__name__ for arg in args]
+        self.events.append((shown, None if handled is None else repr(handled)))
+        if len(self.events) > CALL_LIMIT or self.random.random() < self.raising:
+            kind = self.random.choice([ValueError, ValueError, KeyError, KeyboardInterrupt])
+            raise kind(f"call {len(self.events)}")
+        return self.random.choice([0, 1, 2, 3, None])
+
+
+def observe(function: Callable[..., Any], seed: int) -> list[object]:
+    """The events of one run and how it ended, with the chain of exceptions that were being handled."""
+    tracer = Tracer(seed)
+    try:
+        tracer.events.append(repr(function(tracer, seed % 3, 1, None, [7, 8])))
+    except BaseException as error:
+        chain: BaseException | None = error
+        for _ in range(100):
+            if chain is None:
+                break
+            tracer.events.append(f"raised {chain!r}")
+            chain = chain.__cause__ or chain.__context__
+    return tracer.events
+
+
+def load(source: str) -> Callable[..., Any]:
+    namespace: dict[str, Any] = {}
+    exec(compile(source, "decompiled", "exec", dont_inherit=True), namespace)
+    function: Callable[..., Any] = namespace["f"]
+    return function
+
+
+def check(seed: int) -> str:
+    """What is wrong with program ``seed``; empty when nothing is."""
+    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.pipeline import decompile_unit
+
+    code = randomcfg.make(seed)
+    try:
+        result = decompile_unit(CodeUnit.from_code(code))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    for verdict in result.verdicts:
+        if not verdict.proven:
+            return f"{verdict.status.value}: {verdict.reason}"
+    return compare(code, result.source)
+
+
+def compare(code: types.CodeType, source: str) -> str:
+    original = types.FunctionType(code, {})
+    function = load(source)
+    for run in range(RUNS):
+        if observe(original, run) != observe(function, run):
+            return f"runs differently on input {run}"
+    return ""
+
+
+class OutOfTime(BaseException):
+    pass
+
+
+def guarded(seed: int, limit: int = 20) -> tuple[int, str]:
+    def alarm(_signal: int, _frame: types.FrameType | None) -> None:
+        raise OutOfTime
+
+    sys.setrecursionlimit(20000)
+    signal.signal(signal.SIGALRM, alarm)
+    signal.alarm(limit)
+    try:
+        return seed, check(seed)
+    except OutOfTime:
+        return seed, "time limit"
+    except Exception as error:
+        return seed, f"{type(error).__name__}: {error}"
+    finally:
+        signal.alarm(0)
+
+
+def sweep(seeds: range, processes: int) -> Iterator[tuple[int, str]]:
+    if processes == 1:
+        yield from map(guarded, seeds)
+        return
+    with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=2000) as pool:
+        yield from pool.imap_unordered(guarded, seeds, chunksize=16)
+
+
+def show(seed: int) -> None:
+    import dis
+
+    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.pipeline import decompile_unit
+
+    code = randomcfg.make(seed)
+    dis.dis(code)
+    print(decompile_unit(CodeUnit.from_code(code)).source)
+    print(guarded(seed)[1] or "passes")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--version", help="run in this interpreter: 3.11, 3.12 or 3.13")
+    parser.add_argument("--show", type=int, help="print one program instead")
+    options = parser.parse_args()
+    if options.version and options.version != f"{sys.version_info[0]}.{sys.version_info[1]}":
+        python = interpreters.find(options.version)
+        if python is None:
+            raise SystemExit(f"fuzz: no Python {options.version} on this machine")
+        rest = [word for word in sys.argv[1:] if word not in ("--version", options.version)]
+        return subprocess.run([python, __file__, *rest], env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}).returncode
+    if options.show is not None:
+        show(options.show)
+        return 0
+    started = time.monotonic()
+    reasons: Counter[str] = Counter()
+    smallest: dict[str, int] = {}
+    for seed, reason in sweep(range(options.seed, options.seed + options.count), options.processes):
+        if reason:
+            reasons[reason] += 1
+            smallest[reason] = min(seed, smallest.get(reason, seed))
+    failed = sum(reasons.values())
+    for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:40]:
+        print(f"{count:6}  seed {smallest[reason]}: {reason}")
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    seconds = time.monotonic() - started
+    print(
+        f"Python {version}: {options.count - failed} of {options.count} programs proven and run alike, {seconds:.0f} s"
+    )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
