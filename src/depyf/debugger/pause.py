@@ -1,0 +1,38 @@
+"""The pause of ``depyf.debug()``: say where the files are, and let the user set breakpoints.
+
+A debugger that is there (pdb under way, an IDE, ``PYTHONBREAKPOINT``) or a terminal gets ``breakpoint()``.  Without
+either, or with ``DEPYF_NO_PAUSE`` set, the run goes on: a batch job must not wait for input that cannot come.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def should_pause() -> bool:
+    if os.environ.get("DEPYF_NO_PAUSE", "") not in ("", "0"):
+        return False
+    if os.environ.get("PYTHONBREAKPOINT") == "0":
+        return False
+    if sys.gettrace() is not None or os.environ.get("PYTHONBREAKPOINT"):
+        return True
+    if sys.breakpointhook is not sys.__breakpointhook__:  # an IDE has put its own debugger there
+        return True
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def pause(directory: str, steppable: Sequence[str]) -> None:
+    """Print where to look; then wait in the debugger, where there is somebody to wait for."""
+    lines = [
+        f"depyf: the code torch.compile runs is in {directory}",
+        "depyf: read full_code_for_*.py first; breakpoints in __transformed_code_*.py stop when that code runs"
+        + (f", and so do those in {len(steppable)} __compiled_fn_* file(s):" if steppable else "."),
+        *(f"depyf:   {name}" for name in steppable),
+    ]
+    if not should_pause():
+        print("\n".join(lines))
+        return
+    print("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]))
+    breakpoint()

@@ -1,0 +1,54 @@
+"""``depyf.install()``: the decompiled source of transformed code in torch's bytecode log."""
+
+from __future__ import annotations
+
+import logging
+import types
+from typing import Any
+
+from depyf.errors import DepyfError
+
+_handle: Any = None
+
+
+def install() -> None:
+    """Register the hook once; DepyfError where torch is missing or too old."""
+    from depyf.dynamo.contexts import require_torch
+
+    global _handle
+    require_torch()
+    if _handle is None:
+        from torch._dynamo.convert_frame import register_bytecode_hook
+
+        _handle = register_bytecode_hook(log_source)
+
+
+def uninstall() -> None:
+    global _handle
+    if _handle is not None:
+        _handle.remove()
+        _handle = None
+
+
+def log_source(code: types.CodeType, made: types.CodeType) -> None:
+    """A bytecode hook: log ``made`` as source, change nothing.  Costs nothing while that log is off."""
+    try:
+        log = _bytecode_log()
+        if not log.isEnabledFor(logging.DEBUG):
+            return
+        from depyf.pipeline import decompile_code
+
+        try:
+            text = decompile_code(made).source
+        except DepyfError as error:
+            text = str(error)
+        log.debug("decompiled code of %s (%s:%s):\n%s", code.co_name, code.co_filename, code.co_firstlineno, text)
+    except Exception as error:  # a log line must not break a compilation
+        logging.getLogger(__name__).debug("depyf could not log: %s", error)
+
+
+def _bytecode_log() -> logging.Logger:
+    """torch's artifact logger for bytecode."""
+    from torch._logging import getArtifactLogger
+
+    return getArtifactLogger("torch._dynamo.convert_frame", "bytecode")

@@ -1,0 +1,207 @@
+"""Listens to torch.compile and keeps what it said.
+
+Input: torch's structured trace records (a ``logging.Handler`` on ``torch.__trace``) and the bytecode hook.  Output:
+builders that ``dynamo.snapshot`` freezes into a ``RunRecord``.  Invariants: nothing here raises into torch; every
+event belongs to the compile id torch gave it (a backward compiled late still lands with its forward); what a
+restarted attempt reported is dropped; only weak references to live objects are kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import types
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from depyf.dynamo.code_record import code_record
+from depyf.dynamo.events import STAGES, Event, read_event
+from depyf.dynamo.records import CodeRecord, CompileKey, GraphRecord, TransformedRecord
+
+TRACE_LOGGER = "torch.__trace"
+
+
+@dataclass
+class FunctionBuilder:
+    """A code object that Dynamo was given."""
+
+    code: CodeRecord
+    live: weakref.ref[types.CodeType] | None = None
+
+
+@dataclass
+class EntryBuilder:
+    """One compile id while it is being compiled."""
+
+    key: CompileKey
+    attempt: int = 0
+    closed: bool = False
+    transformed: TransformedRecord | None = None
+    guard_text: str = ""
+    breaks: list[str] = field(default_factory=list)
+    recompiled_because: str = ""
+    failed: str = ""
+
+
+@dataclass
+class GraphBuilder:
+    """A graph as it arrived; ``record`` is rewritten when a better text for it is found."""
+
+    record: GraphRecord
+    attempt: int
+
+
+class Capture:
+    """Everything heard since ``start``; thread-safe; deaf in forked children."""
+
+    def __init__(self, on_graph: Callable[[GraphRecord], None], on_dropped: Callable[[GraphRecord], None]) -> None:
+        self.lock = threading.RLock()
+        self.functions: dict[tuple[int, str], FunctionBuilder] = {}
+        self.entries: dict[CompileKey, EntryBuilder] = {}
+        self.graphs: list[GraphBuilder] = []
+        self.notes: list[str] = []
+        self._generation = 0
+        self._current: dict[str, CompileKey] = {}
+        self._on_graph = on_graph
+        self._on_dropped = on_dropped
+        self._pid = os.getpid()
+        self._handler = _TraceHandler(self)
+
+    def start(self) -> None:
+        logging.getLogger(TRACE_LOGGER).addHandler(self._handler)
+
+    def stop(self) -> None:
+        logging.getLogger(TRACE_LOGGER).removeHandler(self._handler)
+
+    @property
+    def here(self) -> bool:
+        """False in a forked child, which inherits the listeners but not the dump."""
+        return os.getpid() == self._pid
+
+    def note(self, text: str) -> None:
+        """Remember a problem of ours for the manifest; said once however often it happens."""
+        with self.lock:
+            if text not in self.notes:
+                self.notes.append(text)
+
+    def key(self, compile_id: str) -> CompileKey:
+        """The key of an id that is being talked about now."""
+        with self.lock:
+            known = self._current.get(compile_id)
+            if known is None:
+                known = CompileKey(self._generation, compile_id)
+                self._current[compile_id] = known
+            return known
+
+    def entry(self, key: CompileKey) -> EntryBuilder:
+        with self.lock:
+            return self.entries.setdefault(key, EntryBuilder(key))
+
+    def handle(self, event: Event) -> None:
+        """Take one event in."""
+        with self.lock:
+            if event.name == "dynamo_start":
+                self._begin(event.compile_id, event)
+                return
+            key = self.key(event.compile_id)
+            entry = self.entry(key)
+            if event.attempt > entry.attempt:
+                self._restart(entry, event.attempt)
+            if event.name in STAGES:
+                self._graph(key, STAGES[event.name], event)
+            elif event.name == "dynamo_graph_break_reason":
+                if event.payload and event.payload not in entry.breaks:
+                    entry.breaks.append(event.payload)
+            elif event.name == "recompile_reasons":
+                entry.recompiled_because = event.payload
+            elif event.name == "dynamo_cpp_guards_str":
+                entry.guard_text = event.payload
+            elif event.name == "dynamo_error":
+                entry.failed = event.payload
+            elif event.name == "compilation_metrics":
+                entry.closed = True
+
+    def begin(self, code: types.CodeType, compile_id: str) -> CompileKey:
+        """The bytecode hook saw ``code`` under ``compile_id``: register the function."""
+        with self.lock:
+            key = self.key(compile_id)
+            known = self.functions.get(key.function)
+            if known is not None and known.live is not None and known.live() not in (None, code):
+                key = self._renew(compile_id)
+                known = None
+            if known is None or known.live is None:
+                self.functions[key.function] = FunctionBuilder(code_record(code), weakref.ref(code))
+            self.entry(key)
+            return key
+
+    def _begin(self, compile_id: str, event: Event) -> None:
+        key = self.key(compile_id)
+        entry = self.entries.get(key)
+        if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
+            key = self._renew(compile_id)
+        self.entry(key)
+        if key.function not in self.functions:
+            self.functions[key.function] = FunctionBuilder(_from_start(event))
+
+    def _renew(self, compile_id: str) -> CompileKey:
+        self._generation += 1
+        self._current.clear()
+        return self.key(compile_id)
+
+    def _restart(self, entry: EntryBuilder, attempt: int) -> None:
+        entry.attempt = attempt
+        stale = [graph for graph in self.graphs if graph.record.key == entry.key and graph.attempt < attempt]
+        for graph in stale:
+            self.graphs.remove(graph)
+            self._on_dropped(graph.record)
+
+    def _graph(self, key: CompileKey, stage: str, event: Event) -> None:
+        same = [graph.record for graph in self.graphs if graph.record.key == key and graph.record.stage == stage]
+        if any(record.text == event.payload for record in same) or not event.payload:
+            return
+        path = str(event.data.get("file_path") or event.data.get("filename") or "")
+        record = GraphRecord(key, stage, len(same), event.payload, path)
+        self.graphs.append(GraphBuilder(record, event.attempt))
+        self._on_graph(record)
+
+
+def _from_start(event: Event) -> CodeRecord:
+    """What ``dynamo_start`` says of a function whose bytecode never reached the hook (a skipped frame)."""
+    stack = event.data.get("stack")
+    frame = stack[-1] if isinstance(stack, list) and stack else {}
+    filename = frame.get("filename", "")
+    if isinstance(filename, int):
+        filename = _interned(filename)
+    line = frame.get("line", 0)
+    name = str(frame.get("name", "unknown"))
+    return CodeRecord(name, name, str(filename), line if isinstance(line, int) else 0, (), (), (), None, None, ())
+
+
+def _interned(number: int) -> str:
+    from torch._logging import structured
+
+    table = getattr(structured, "INTERN_TABLE", {})
+    return next((text for text, index in table.items() if index == number), "")
+
+
+class _TraceHandler(logging.Handler):
+    """Never lets an exception reach the compilation that is being reported."""
+
+    def __init__(self, capture: Capture) -> None:
+        super().__init__(logging.DEBUG)
+        self._capture = capture
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            if not self._capture.here:
+                return
+            event = read_event(record)
+            if event is not None:
+                self._capture.handle(event)
+        except Exception as error:  # contract 1: ours must not become the user's
+            self._capture.note(f"an event of torch could not be recorded: {type(error).__name__}: {error}")
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Silent: logging would print a traceback into the user's output."""

@@ -1,0 +1,42 @@
+"""Code object -> ``CodeRecord``, and the source text of a function found by file and line."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import textwrap
+import types
+from dataclasses import replace
+
+from depyf.dynamo.records import CodeRecord
+
+
+def code_record(code: types.CodeType) -> CodeRecord:
+    """How ``code`` is called and where it came from; without its source, which costs time."""
+    names = code.co_varnames
+    positional = names[: code.co_argcount]
+    kwonly_end = code.co_argcount + code.co_kwonlyargcount
+    varargs = names[kwonly_end] if code.co_flags & inspect.CO_VARARGS else None
+    varkw = names[kwonly_end + (varargs is not None)] if code.co_flags & inspect.CO_VARKEYWORDS else None
+    return CodeRecord(
+        name=code.co_name,
+        qualname=getattr(code, "co_qualname", code.co_name),
+        filename=code.co_filename,
+        line=code.co_firstlineno,
+        posonly=positional[: code.co_posonlyargcount],
+        args=positional[code.co_posonlyargcount :],
+        kwonly=names[code.co_argcount : kwonly_end],
+        varargs=varargs,
+        varkw=varkw,
+        freevars=code.co_freevars,
+    )
+
+
+def with_source(record: CodeRecord) -> CodeRecord:
+    """``record`` with the text at its file and line, where that file can be read."""
+    try:
+        lines = linecache.getlines(record.filename)
+        block = inspect.getblock(lines[max(record.line - 1, 0) :]) if lines else []
+    except (OSError, SyntaxError, IndexError, ValueError):
+        return record
+    return replace(record, source=textwrap.dedent("".join(block)).rstrip("\n"))

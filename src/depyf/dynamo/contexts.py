@@ -1,0 +1,127 @@
+"""The context managers ``prepare_debug`` and ``debug``: checks before anything runs, and the order of set-up."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import types
+from typing import Literal
+
+from depyf.debugger.pause import pause
+from depyf.dynamo.session import Session
+from depyf.dynamo.stepping import Stepping
+from depyf.errors import DepyfError
+from depyf.report.layout import WRAPPER_STAGE, graph_file
+from depyf.report.writer import DumpWriter
+
+OLDEST_TORCH = (2, 6)
+
+
+class _Current:
+    """The session that is open, and the last one that was closed, in this process."""
+
+    lock = threading.Lock()
+    active: Session | None = None
+    last: Session | None = None
+
+
+def require_torch() -> None:
+    """DepyfError where torch is missing or too old."""
+    try:
+        import torch
+    except ImportError as error:
+        raise DepyfError(
+            "depyf.prepare_debug and depyf.debug need torch 2.6 or newer, which cannot be imported here "
+            f"({error}); install it, or use depyf.decompile, which needs no torch"
+        ) from error
+    version = getattr(torch, "__version__", "0")
+    numbers = tuple(int(part) for part in re.findall(r"\d+", str(version))[:2])
+    if numbers < OLDEST_TORCH:
+        raise DepyfError(f"torch {version} is too old: depyf needs torch {'.'.join(map(str, OLDEST_TORCH))} or newer")
+
+
+class PrepareDebug:
+    """See ``depyf.prepare_debug``."""
+
+    def __init__(self, dump_src_dir: str | os.PathLike[str], clean_wild_fx_code: bool, log_bytecode: bool) -> None:
+        self._directory = dump_src_dir
+        self._log_bytecode = log_bytecode
+        self._session: Session | None = None
+
+    def __enter__(self) -> None:
+        with _Current.lock:
+            if _Current.active is not None:
+                raise DepyfError(
+                    f"depyf.prepare_debug is already active (it writes to {_Current.active.writer.directory}): leave it "
+                    "before entering another"
+                )
+            require_torch()
+            session = Session(DumpWriter.open(self._directory), self._log_bytecode)
+            session.start()
+            self._session = _Current.active = session
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
+    ) -> Literal[False]:
+        session, self._session = self._session, None
+        if session is None:
+            return False
+        try:
+            session.finish()
+        finally:
+            with _Current.lock:
+                if _Current.active is session:
+                    _Current.active = None
+                    _Current.last = session
+        return False
+
+
+class Debug:
+    """See ``depyf.debug``."""
+
+    def __init__(self) -> None:
+        self._stepping: Stepping | None = None
+
+    def __enter__(self) -> None:
+        if _Current.active is not None:
+            raise DepyfError("depyf.debug() cannot be entered inside depyf.prepare_debug: leave that first")
+        session = _Current.last
+        if session is None:
+            raise DepyfError(
+                "depyf.debug() needs a dump to step through: first run the code once under "
+                "`with depyf.prepare_debug(directory):`"
+            )
+        require_torch()
+        stepping = redirect(session)
+        self._stepping = stepping
+        pause(str(session.writer.directory), stepping.steppable)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
+    ) -> Literal[False]:
+        if self._stepping is not None:
+            self._stepping.restore()
+            self._stepping = None
+        return False
+
+
+def redirect(session: Session) -> Stepping:
+    """Point the live graph functions of ``session`` at its files."""
+    stepping = Stepping()
+    try:
+        for record, module in session.live_graphs():
+            text = session.step_texts.get(graph_file(record))
+            if text is not None:
+                stepping.graph(session.writer.path(graph_file(record)), text, module)
+        done: set[str] = set()
+        for record in session.record.graphs if session.record is not None else ():
+            if record.stage == WRAPPER_STAGE and record.path and record.path not in done:
+                done.add(record.path)
+                stepping.wrapper(session.writer.path(graph_file(record)), record.path, record.text)
+    except Exception as error:  # what cannot be redirected runs as before
+        stepping.notes.append(f"{type(error).__name__}: {error}")
+    for note in stepping.notes:
+        print(f"depyf: {note}", file=sys.stderr)
+    return stepping

@@ -1,0 +1,44 @@
+"""torch's cache entries of a code object, as one tuple whatever the torch version.
+
+A part that this torch does not have is None or empty; nothing here raises for what torch lacks.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEntry:
+    """One compiled version of a function.  Holds live objects: keep it only while looking."""
+
+    compile_id: str
+    code: types.CodeType
+    manager: Any
+    globals: dict[str, Any] | None
+
+
+def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
+    """The entries of ``code`` in the order torch tries them; () where there are none."""
+    try:
+        from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list as get_entries
+    except ImportError:
+        return ()
+    entries = []
+    for entry in get_entries(code):
+        manager = getattr(entry, "guard_manager", None)
+        scope = getattr(manager, "global_scope", None)
+        found = scope.get("G") if isinstance(scope, dict) else None
+        entries.append(
+            LiveEntry(str(getattr(entry, "compile_id", "")), entry.code, manager, found if isinstance(found, dict) else None)
+        )
+    return tuple(entries)
+
+
+def guard_text(entry: LiveEntry) -> str:
+    """The guard tree as torch prints it; "" for an entry whose guards were deleted."""
+    if entry.manager is None or type(entry.manager).__name__.startswith("Deleted"):
+        return ""
+    return str(entry.manager)

@@ -1,0 +1,72 @@
+"""torch's structured trace records -> one small event type.
+
+Input: the ``logging.LogRecord`` of the logger ``torch.__trace``.  Output: an ``Event`` for the record kinds depyf
+uses, None for all others.  Names are an open vocabulary: an unknown one is not an error.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+STAGES = {
+    "dynamo_output_graph": "Captured_Graph",
+    "aot_joint_graph": "Joint_graph",
+    "aot_forward_graph": "Forward_graph",
+    "aot_inference_graph": "Forward_graph",
+    "aot_backward_graph": "Backward_graph",
+    "inductor_post_grad_graph": "AFTER_POST_GRAD",
+    "inductor_output_code": "kernel",
+    "compiled_autograd_graph": "Compiled_Autograd_Graph",
+}
+"""Event or artifact name -> stage in file names."""
+
+OTHERS = frozenset({
+    "dynamo_start",
+    "dynamo_error",
+    "dynamo_graph_break_reason",
+    "recompile_reasons",
+    "dynamo_cpp_guards_str",
+    "compilation_metrics",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One trace record: its name, the compile id it belongs to, and what it says."""
+
+    name: str
+    compile_id: str
+    attempt: int
+    data: dict[str, Any]
+    payload: str
+
+
+def read_event(record: logging.LogRecord) -> Event | None:
+    """The event in ``record``, where depyf wants it."""
+    metadata = getattr(record, "metadata", None)
+    if not isinstance(metadata, dict):
+        return None
+    for name, data in metadata.items():
+        if name == "artifact" and isinstance(data, dict):
+            name = str(data.get("name", ""))
+        if name in STAGES or name in OTHERS:
+            payload = getattr(record, "payload", None)
+            text = payload if isinstance(payload, str) else ""
+            attempt = metadata.get("attempt")
+            return Event(
+                name, _compile_id(metadata), attempt if isinstance(attempt, int) else 0,
+                data if isinstance(data, dict) else {}, text,
+            )  # fmt: skip
+    return None
+
+
+def _compile_id(metadata: dict[str, Any]) -> str:
+    """As ``str(torch._guards.CompileId)`` writes it: ``0/1``, ``!0/1/0``, ``!0``."""
+    autograd = metadata.get("compiled_autograd_id")
+    frame, number = metadata.get("frame_id"), metadata.get("frame_compile_id")
+    frame_text = "" if frame is None else f"{frame}/{number}"
+    if autograd is None:
+        return frame_text
+    return f"!{autograd}/{frame_text}" if frame_text else f"!{autograd}"

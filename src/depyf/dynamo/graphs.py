@@ -1,0 +1,224 @@
+"""Printed FX graphs -> Python a person can read and run.
+
+Input: the text torch prints for a graph (``class <lambda>(torch.nn.Module): def forward(...)``), or the source of a
+live graph function together with that text.  Output invariant: parses; imports what it names; has one class whose
+``forward`` is the graph, with shapes as annotations and the user's file and line as comments.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+_CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
+_ANNOTATED = re.compile(r'^(?P<name>\w+): "(?P<type>[^"]*)"(?P<rest> = .*)$')
+_PARAMETER = re.compile(r'(?P<name>\w+): "(?P<type>[^"]*)"')
+_DELETIONS = re.compile(r";  (?:\w+ = )+None$")
+_TENSOR_TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[[^\]]*\])?(?P<device>\w+(?::\d+)?)?$")
+_SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
+
+IMPORTS = """\
+import torch
+from math import inf, nan
+from torch import device
+from torch.fx import _pytree as fx_pytree
+from torch.utils import _pytree as pytree
+"""
+
+
+def importable(text: str) -> str:
+    """torch's printed class with a legal name: ``class <lambda>`` becomes ``class GraphModule``."""
+    return _CLASS.sub(
+        lambda match: f"{match['indent']}class {_legal(match['name'])}(torch.nn.Module):", text.strip("\n")
+    )
+
+
+def _legal(name: str) -> str:
+    safe = re.sub(r"\W+", "_", name).strip("_")
+    return "GraphModule" if safe in ("", "lambda") else safe
+
+
+def parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What torch's printed graph says about each statement of the graph."""
+
+    types: dict[str, str]
+    """Name -> shape text, parameters included."""
+    comments: dict[str, tuple[str, ...]]
+    """Statement without annotation and deletions -> the comment lines that govern it."""
+    statements: tuple[str, ...]
+
+
+def read_printed(text: str) -> Printed:
+    """Take a printed graph apart, statement by statement (nested graph classes are left out)."""
+    kinds: dict[str, str] = {}
+    comments: dict[str, tuple[str, ...]] = {}
+    statements: list[str] = []
+    current: list[str] = []
+    fresh = True  # the next comment line starts a new group
+    for line in _outer_body(text):
+        stripped = line.strip()
+        if stripped.startswith("#"):
+            current = [stripped] if fresh else [*current, stripped]
+            fresh = False
+            continue
+        fresh = True
+        for match in _PARAMETER.finditer(line):
+            kinds.setdefault(match["name"], match["type"])
+        key = statement_key(stripped)
+        if " = " in key:
+            statements.append(key)
+            comments.setdefault(key, tuple(current))
+    return Printed(kinds, comments, tuple(statements))
+
+
+def _outer_body(text: str) -> list[str]:
+    lines = text.strip("\n").splitlines()
+    depth = None
+    body: list[str] = []
+    for line in lines[1:]:
+        indent = len(line) - len(line.lstrip())
+        if line.lstrip().startswith("class ") and line.rstrip().endswith(":"):
+            depth = indent
+            continue
+        if depth is not None and (indent > depth or not line.strip()):
+            continue
+        depth = None
+        body.append(line)
+    return body
+
+
+def statement_key(line: str) -> str:
+    """``x: "f32[2]" = a + b;  a = b = None`` -> ``x = a + b``: the same in both printings of one graph."""
+    line = _DELETIONS.sub("", line.strip())
+    match = _ANNOTATED.match(line)
+    return f"{match['name']}{match['rest']}" if match else line
+
+
+def annotate(live_source: str, printed: Printed) -> list[str]:
+    """The source of a live graph function with shapes and comments added; same statements, same bytecode."""
+    lines: list[str] = []
+    last: tuple[str, ...] = ()
+    for line in live_source.strip("\n").splitlines():
+        if not line.strip():
+            continue
+        body = line.strip()
+        if body.startswith("def "):
+            lines.append(body)
+            continue
+        comment = printed.comments.get(statement_key(body), ())
+        if comment and comment != last:
+            lines.append("")
+            lines += ["    " + part for part in comment]
+            last = comment
+        target, equals, value = body.partition(" = ")
+        shape = printed.types.get(target) if equals and target.isidentifier() else None
+        lines.append(f'    {target}: "{shape}" = {value}' if shape else "    " + body)
+    return lines
+
+
+def matches(live_source: str, printed: Printed) -> bool:
+    """Does the live function compute exactly the printed graph?  Unpacking of a boxed argument list is ignored."""
+    keys = []
+    for line in live_source.splitlines():
+        key = statement_key(line)
+        if " = " not in key or key.startswith("args_iter = ") or key.endswith(" = next(args_iter)"):
+            continue
+        keys.append(key)
+    return tuple(keys) == printed.statements
+
+
+def live_module_text(
+    name: str, module: Any, printed: Printed, source_of: Callable[[types.CodeType], str], seen: tuple[int, ...] = ()
+) -> list[str]:
+    """The class text of a live GraphModule and, nested in it, of the graph modules it calls."""
+    function = type(module).__dict__["forward"]
+    lines = [f"class {_legal(name)}(torch.nn.Module):"]
+    lines += ["    " + line if line else "" for line in annotate(source_of(function.__code__), printed)]
+    for child_name, child in sorted(graph_children(module)):
+        if id(child) not in seen:
+            nested = live_module_text(child_name, child, printed, source_of, (*seen, id(module)))
+            lines += ["", *("    " + line if line else "" for line in nested)]
+    return lines
+
+
+def graph_children(module: Any) -> list[tuple[str, Any]]:
+    """The direct submodules of a GraphModule that are graph modules themselves (bodies of higher-order ops)."""
+    return [(name, child) for name, child in module._modules.items() if "forward" in type(child).__dict__]
+
+
+def sample_run(class_name: str, text: str) -> str:
+    """A ``__main__`` block that runs the graph on made-up inputs of the recorded shapes; "" where that cannot work."""
+    tree = ast.parse(text)
+    cls = next((node for node in tree.body if isinstance(node, ast.ClassDef)), None)
+    forward = next((node for node in cls.body if isinstance(node, ast.FunctionDef)), None) if cls else None
+    if cls is None or forward is None:
+        return ""
+    nested = {node.name for node in cls.body if isinstance(node, ast.ClassDef)}
+    for node in ast.walk(forward):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            if node.attr not in nested:
+                return ""  # the graph reads a constant of the live module
+    if nested:
+        return ""
+    names = [argument.arg for argument in forward.args.args[1:]]
+    kinds = {
+        argument.arg: argument.annotation.value
+        for argument in forward.args.args[1:]
+        if isinstance(argument.annotation, ast.Constant)
+    }
+    boxed = names == ["args_list"]
+    if boxed:
+        names = []
+        for statement in forward.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                if ast.unparse(statement.value or statement) == "next(args_iter)":
+                    names.append(statement.target.id)
+                    kinds[statement.target.id] = getattr(statement.annotation, "value", "")
+    values = []
+    for name in names:
+        value = sample_value(str(kinds.get(name, "")))
+        if value is None:
+            return ""
+        values.append(f"        {value},  # {name}: {kinds[name]}")
+    call = "inputs" if boxed else "*inputs"
+    body = "\n".join(["    inputs = [", *values, "    ]", f"    print({class_name}()({call}))"])
+    return f'if __name__ == "__main__":  # runs the graph on made-up inputs of the recorded shapes\n{body}\n'
+
+
+_DTYPES = {
+    "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
+    "i32": "int32", "i64": "int64", "u8": "uint8", "b8": "bool", "c64": "complex64", "c128": "complex128",
+}  # fmt: skip
+
+
+def sample_value(kind: str) -> str | None:
+    """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol counts as 8."""
+    symbol = _SYMBOL.match(kind)
+    if symbol:
+        return symbol["value"] if symbol["value"].isdigit() else "8"
+    match = _TENSOR_TYPE.match(kind)
+    if match is None or match["dtype"] not in _DTYPES:
+        return None
+    sizes = []
+    for size in filter(None, (part.strip() for part in match["size"].split(","))):
+        replaced = re.sub(r"\b[su]\d+\b", "8", size)
+        if not re.fullmatch(r"[\d+*/() -]+", replaced):
+            return None
+        sizes.append(replaced)
+    dtype = _DTYPES[match["dtype"]]
+    maker = "randn" if dtype.startswith(("float", "bfloat", "complex")) else "zeros"
+    place = f", device={match['device']!r}" if match["device"] not in (None, "cpu") else ""
+    return f"torch.{maker}([{', '.join(sizes)}], dtype=torch.{dtype}{place})"

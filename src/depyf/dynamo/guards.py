@@ -1,0 +1,215 @@
+"""torch's printed guard tree -> guard records a person can read.
+
+Input: the text of a ``GuardManagerWrapper`` (also sent as the event ``dynamo_cpp_guards_str``).  Output invariant:
+one record per leaf guard in the order torch evaluates them, every ``expression`` is a valid Python expression over
+``L``, ``G`` and the functions of ``depyf.dynamo.guard_checks``, and nothing holds an address.
+
+    | | +- TYPE_MATCH: ___check_type_id(L['n'], 1405653356), type=<class 'int'>  # return n + x  # mp/toy.py:3 in f
+    ->  type_is(L['n'], 'int')        with place toy.py:3
+
+The text is only *shown*: what decides is the live manager (``LiveGuard.check`` in ``depyf.dynamo.live``).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterable
+
+from depyf.dynamo.records import GuardRecord, Place
+
+_LINE = re.compile(r"^(?P<bars>(?:\| )*)\+- (?P<rest>.*)$")
+_LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.S)
+_MANAGER = re.compile(r"^\w*(?:Manager|Guard\w*): source=(?P<source>.*?), accessed_by=")
+_PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
+_IDENTITY = re.compile(r"(?<![\w.])\d{9,}(?![\w.])")
+
+
+def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -> tuple[GuardRecord, ...]:
+    """Every leaf guard in ``text``; ``resolve`` completes the shortened file names that torch prints."""
+    records: list[GuardRecord] = []
+    sources: dict[int, str] = {}
+    for depth, rest in _logical_lines(text):
+        manager = _MANAGER.match(rest)
+        if manager:
+            sources[depth] = manager["source"]
+            continue
+        leaf = _LEAF.match(rest)
+        if leaf is None:  # a repeated relational guard (its first appearance has the text), or the root line
+            continue
+        source = next((sources[level] for level in range(depth - 1, -1, -1) if level in sources), "")
+        records.append(_record(leaf["kind"], leaf["text"], source if depth > 1 else "", resolve))
+        for level in [level for level in sources if level >= depth]:
+            del sources[level]
+    return tuple(_merge_markings(records))
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    lines: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match:
+            lines.append((len(match["bars"]) // 2, match["rest"]))
+        elif lines and line.strip() and not line.startswith("TREE_GUARD_MANAGER"):
+            depth, rest = lines[-1]
+            lines[-1] = (depth, rest + "\n" + line)
+    return lines
+
+
+def _record(kind: str, text: str, source: str, resolve: Callable[[str], str]) -> GuardRecord:
+    guard, place, why = split_comment(text, resolve)
+    return GuardRecord(kind, without_addresses(guard), readable(kind, guard), source, place, why)
+
+
+def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:
+    """``guard  # code  # file:line in function (why)`` taken apart."""
+    parts = re.split(r"\s+# ", text)
+    for position in range(len(parts) - 1, 0, -1):
+        match = _PLACE.match(parts[position].strip())
+        if match is None:
+            continue
+        code = parts[position - 1].strip() if position > 1 else ""
+        guard = " # ".join(parts[: max(1, position - 1)]).rstrip()
+        place = Place(resolve(match["file"]), int(match["line"]), match["function"], code)
+        return guard, place, without_addresses(match["why"] or "")
+    return text.strip(), None, ""
+
+
+def without_addresses(text: str) -> str:
+    """``text`` with object addresses and ids replaced: they differ in every run."""
+    return _IDENTITY.sub("ID", _ADDRESS.sub("0xADDR", text))
+
+
+def readable(kind: str, text: str) -> str:
+    """The guard as a Python expression; ``torch_checks('...')`` where depyf knows no better."""
+    for rule in _RULES:
+        expression = rule(kind, text)
+        if expression is not None and _is_expression(expression):
+            return expression
+    return f"torch_checks({without_addresses(text)!r})"
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+_TENSOR = re.compile(
+    r"^check_tensor\((?P<source>.*), (?P<cls>[\w.]+), DispatchKeySet\((?P<keys>[^()]*)\), (?P<dtype>torch\.\w+), "
+    r"device=(?P<device>[^,]+), requires_grad=(?P<grad>True|False), size=(?P<size>\[.*\]), stride=(?P<stride>\[.*\])\)$"
+)
+
+
+def _tensor(kind: str, text: str) -> str | None:
+    match = _TENSOR.match(text)
+    if match is None:
+        return None
+    return (
+        f"check_tensor({match['source']}, {match['cls']!r}, {match['dtype']}, size={match['size']}, "
+        f"stride={match['stride']}, requires_grad={match['grad']}, device_index={match['device']}, "
+        f"keys={match['keys']!r})"
+    )
+
+
+def _type_match(kind: str, text: str) -> str | None:
+    match = re.match(r"^___check_type_id\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$", text)
+    if match is None or match["name"] is None:
+        return None
+    return f"type_is({match['source']}, {match['name']!r})"
+
+
+def _id_match(kind: str, text: str) -> str | None:
+    match = re.match(r"^___check_obj_id\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$", text)
+    if match is None:
+        return None
+    return f"same_object({match['source']}, {match['name'] or 'object'!r})"
+
+
+def _global_state(kind: str, text: str) -> str | None:
+    match = re.match(r"^___check_global_state\(\) against (?P<state>\{.*\})$", text, re.S)
+    if match is None:
+        return None
+    try:
+        state = json.loads(match["state"])
+    except ValueError:
+        return None
+    return "check_global_state(" + ", ".join(f"{name}={value!r}" for name, value in sorted(state.items())) + ")"
+
+
+def _ambient(kind: str, text: str) -> str | None:
+    if text == "___check_torch_function_mode_stack()":
+        return "check_torch_function_mode_stack()"
+    match = re.match(r"^utils_device\.CURRENT_DEVICE == (?P<device>.*)$", text)
+    if match:
+        return f"default_device_is({match['device']})"
+    match = re.match(r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$", text)
+    if match:
+        return f"saved_tensors_hooks_are({without_addresses(match['ids'])})"
+    return None
+
+
+def _containment(kind: str, text: str) -> str | None:
+    match = re.match(r"^(?P<no>not )?___(?:dict|set)_contains\((?P<key>'[^']*'|\"[^\"]*\"|[^,]+), (?P<where>.*)\)$", text)
+    if match is None:
+        return None
+    return f"{match['key']} {'not in' if match['no'] else 'in'} {match['where']}"
+
+
+def _plain(kind: str, text: str) -> str | None:
+    """Already Python: comparisons of values and of sizes."""
+    cleaned = without_addresses(text)
+    return cleaned if cleaned == text and "___" not in text else None
+
+
+_RULES: tuple[Callable[[str, str], str | None], ...] = (
+    _tensor,
+    _type_match,
+    _id_match,
+    _global_state,
+    _ambient,
+    _containment,
+    _plain,  # last: any other rule is more precise
+)
+
+_MARKS = re.compile(r"^hasattr\((?P<source>.*), '_dynamo_\w+_indices'\) == False$")
+
+
+def _merge_markings(records: Iterable[GuardRecord]) -> list[GuardRecord]:
+    """The run of guards "this tensor carries no mark_dynamic/mark_static" of one tensor becomes one record."""
+    merged: list[GuardRecord] = []
+    for record in records:
+        match = _MARKS.match(record.expression)
+        if match is None:
+            merged.append(record)
+            continue
+        expression = f"no_dynamic_marks({match['source']})"
+        if merged and merged[-1].expression == expression:
+            last = merged[-1]
+            text = f"{last.text}; {record.text}"
+            merged[-1] = GuardRecord(last.kind, text, expression, last.source, last.place, last.why)
+        else:
+            merged.append(
+                GuardRecord(record.kind, record.text, expression, record.source, record.place, record.why)
+            )
+    return merged
+
+
+def file_resolver(known: Iterable[str], torch_root: str = "") -> Callable[[str], str]:
+    """A function that completes file names as torch shortens them (the common part with torch's own folder is cut,
+    and, outside of it, the first letter with it): the one file of ``known`` that ends so, else the name unchanged."""
+    names = sorted(set(known))
+
+    def resolve(short: str) -> str:
+        matches = [name for name in names if name.endswith(short)]
+        if len(matches) == 1:
+            return matches[0]
+        if torch_root and short.startswith(("_dynamo/", "_functorch/", "_inductor/", "nn/", "fx/", "utils/", "optim/")):
+            return f"torch/{short}"
+        return short
+
+    return resolve

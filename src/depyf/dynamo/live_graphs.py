@@ -1,0 +1,139 @@
+"""From a compiled graph's global to the Python functions that it really runs.
+
+Input: the callable behind a ``__compiled_fn_*`` global.  Output: the live GraphModules (backends eager and aot_eager,
+forward and backward) and the functions of generated wrappers (inductor).  Nothing is called and no torch function is
+patched: closures, bound objects and instance dictionaries are read, up to a bound.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.dynamo.entries import LiveEntry
+from depyf.dynamo.names import COMPILED_FN
+
+_MAX_OBJECTS = 20_000
+_MAX_DEPTH = 24
+_SKIP = frozenset(
+    # Not run at call time, and large: compile-time configuration and the graphs kept for a later recompilation.
+    "decompositions metadata saved_context saved_compile_context bw_module _lazy_backward_info tracing_context "
+    "fake_mode aot_config fw_metadata shape_env __globals__ __builtins__".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCode:
+    """The Python behind one compiled graph.  Holds live objects: keep it only while looking."""
+
+    modules: tuple[Any, ...]
+    wrappers: tuple[types.FunctionType, ...]
+    compiled: tuple[Any, ...]
+    """Inductor's ``CompiledFxGraph`` objects."""
+
+
+def compiled_functions(entry: LiveEntry) -> list[Any]:
+    """The callables behind the ``__compiled_fn_*`` globals that the entry's code names."""
+    if entry.globals is None:
+        return []
+    names = [name for name in entry.code.co_names if COMPILED_FN.match(name)]
+    return [entry.globals[name] for name in names if name in entry.globals]
+
+
+def live_code(roots: list[Any]) -> LiveCode:
+    """Walk from ``roots`` to everything that holds executable Python."""
+    modules: dict[int, Any] = {}
+    wrappers: dict[int, types.FunctionType] = {}
+    compiled: dict[int, Any] = {}
+    seen: dict[int, Any] = {}
+    queue: list[tuple[Any, int]] = [(root, 0) for root in roots]
+    position = 0
+    while position < len(queue) and position < _MAX_OBJECTS:
+        value, depth = queue[position]
+        position += 1
+        if id(value) in seen or depth > _MAX_DEPTH:
+            continue
+        seen[id(value)] = value
+        if is_graph_module(value):
+            modules[id(value)] = value
+        elif type(value) is types.FunctionType and is_wrapper(value):
+            wrappers[id(value)] = value
+        elif type(value).__name__ == "CompiledFxGraph":
+            compiled[id(value)] = value
+        queue.extend((child, depth + 1) for child in _children(value))
+    return LiveCode(tuple(modules.values()), tuple(wrappers.values()), tuple(compiled.values()))
+
+
+def is_graph_module(value: Any) -> bool:
+    forward = type(value).__dict__.get("forward")
+    return type(forward) is types.FunctionType and is_generated(forward.__code__) and hasattr(value, "_modules")
+
+
+def is_generated(code: types.CodeType) -> bool:
+    """Written by torch.fx, whose functions live in ``<eval_with_key>`` "files"."""
+    return code.co_filename.startswith("<eval_with_key>")
+
+
+def is_wrapper(function: types.FunctionType) -> bool:
+    """A function of a module that Inductor generated (its file is in Inductor's cache)."""
+    return "async_compile" in function.__globals__ and function.__module__ != "torch._inductor.async_compile"
+
+
+def source_of(code: types.CodeType) -> str:
+    """The source of a generated function, which torch.fx keeps in linecache."""
+    return "".join(linecache.getlines(code.co_filename))
+
+
+def _children(value: Any) -> list[Any]:
+    kind = type(value)
+    if kind is types.FunctionType:
+        return [*_cells(value), *_attributes(value.__dict__)]
+    if kind is types.MethodType:
+        return [value.__func__, value.__self__]
+    if kind is functools.partial:
+        return [value.func, *value.args, *value.keywords.values()]
+    if kind in (list, tuple):
+        return list(value[:64])
+    if kind is dict:
+        return list(value.values())[:64] if len(value) <= 256 else []
+    if isinstance(value, type):
+        return _class_members(value)
+    module = kind.__module__ or ""
+    if is_graph_module(value):
+        return list(value._modules.values())
+    if module.startswith(("torch", "functools", "depyf")) or "<locals>" in kind.__qualname__ or "_call" in kind.__dict__:
+        if module.startswith(("torch.nn", "torch._ops", "torch._C", "torch.fx")) or kind.__name__ == "Tensor":
+            return []
+        return _attributes(getattr(value, "__dict__", {}))
+    if getattr(kind, "__name__", "") == "Runner":  # the class of a generated wrapper
+        return _class_members(kind)
+    return []
+
+
+def _cells(function: types.FunctionType) -> list[Any]:
+    values = []
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if name in _SKIP:
+            continue
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:  # an empty cell
+            continue
+    return values
+
+
+def _attributes(namespace: Any) -> list[Any]:
+    return [value for name, value in list(namespace.items()) if name not in _SKIP]
+
+
+def _class_members(cls: type) -> list[Any]:
+    if "<locals>" not in cls.__qualname__ and cls.__name__ != "Runner":
+        return []
+    return [
+        value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+        for name, value in vars(cls).items()
+        if name not in _SKIP
+    ]

@@ -1,0 +1,56 @@
+"""Stable, readable names for the globals that Dynamo invents.
+
+Dynamo calls a compiled graph ``__compiled_fn_<counter>_<uuid>``: another name in every run, and nothing a reader can
+look up.  The dump calls it ``__compiled_fn_<compile id>``, which is also how its files begin.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+from depyf.dynamo.records import CompileKey
+
+COMPILED_FN = re.compile(r"^__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
+RESUME_FN = re.compile(r"^__resume_at_\d+_\d+(?:_.*)?$")
+_UUID = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}")
+
+
+def file_safe(name: str) -> str:
+    """``name`` as part of a file name and of an identifier: ``<lambda>`` becomes ``lambda``."""
+    safe = re.sub(r"\W+", "_", name).strip("_") or "function"
+    return safe + "_" if keyword.iskeyword(safe) and safe != "lambda" else safe
+
+
+def transformed_name(key: CompileKey, function: str) -> str:
+    return f"__transformed_code_{key.slug}_for_{file_safe(function)}"
+
+
+def graph_name(key: CompileKey) -> str:
+    return f"__compiled_fn_{key.slug}"
+
+
+def readable_globals(key: CompileKey, names: tuple[str, ...]) -> dict[str, str]:
+    """Map each invented global among ``names`` that needs another name to that name."""
+    renamed: dict[str, str] = {}
+    graphs = [name for name in names if COMPILED_FN.match(name)]
+    for position, name in enumerate(graphs):
+        renamed[name] = graph_name(key) + (f"_{position}" if position else "")
+    for name in names:
+        if name not in renamed and _UUID.search(name):
+            renamed[name] = _UUID.sub("", name)
+    taken: set[str] = set(names) - set(renamed)
+    for name, new in list(renamed.items()):
+        while new in taken:
+            new += "_"
+        taken.add(new)
+        renamed[name] = new
+    return renamed
+
+
+def rename(text: str, renamed: dict[str, str]) -> str:
+    """Replace whole identifiers; line structure is unchanged."""
+    if not renamed:
+        return text
+    pattern = re.compile(r"\b(?:" + "|".join(re.escape(name) for name in sorted(renamed, key=len, reverse=True)) + r")\b")
+    return pattern.sub(lambda match: renamed[match.group()], text)

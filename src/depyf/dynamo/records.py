@@ -1,0 +1,188 @@
+"""What was captured from one run of torch.compile, as plain frozen data.
+
+Input: nothing.  Output invariant: a record holds only strings, numbers and tuples of records (no code object, no
+tensor, no torch type), so report and debugger can read it in another process, and holding it keeps nothing alive.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CompileKey:
+    """torch's compile id (``0/1``, ``!0/1/0``) and how often the process had restarted its counters before it."""
+
+    generation: int
+    text: str
+
+    @property
+    def slug(self) -> str:
+        """The id as it stands in file names: ``0_1``, ``ca0_1_0``, ``0_1r1`` after one ``torch._dynamo.reset()``."""
+        slug = re.sub(r"[^0-9A-Za-z]+", "_", self.text.replace("!", "ca")).strip("_") or "unknown"
+        return f"{slug}r{self.generation}" if self.generation else slug
+
+    @property
+    def function(self) -> tuple[int, str]:
+        """What all compilations of one code object share: the id without its last number."""
+        return self.generation, self.text.rpartition("/")[0]
+
+    @property
+    def order(self) -> tuple[int, int, tuple[int, ...]]:
+        """Sorts as numbers, compiled-autograd ids last within a generation."""
+        numbers = tuple(int(part) for part in re.findall(r"\d+", self.text))
+        return self.generation, int(self.text.startswith("!")), numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of somebody's source; ``text`` is the line itself where torch reported it."""
+
+    filename: str
+    line: int
+    function: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.filename}:{self.line}"
+        return f"{where} in {self.function}" if self.function else where
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRecord:
+    """One leaf guard: torch's kind and text (addresses removed), a readable expression, and the line that caused it."""
+
+    kind: str
+    text: str
+    expression: str
+    source: str = ""
+    place: Place | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRecord:
+    """One artifact of a compiled graph: an FX graph printed by torch, or the wrapper that Inductor generated."""
+
+    key: CompileKey
+    stage: str
+    index: int
+    text: str
+    path: str = ""
+    """Where torch itself keeps it (generated wrappers only)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRecord:
+    """What a code object says about how it is called, and the source it came from, where that can be read."""
+
+    name: str
+    qualname: str
+    filename: str
+    line: int
+    posonly: tuple[str, ...]
+    args: tuple[str, ...]
+    kwonly: tuple[str, ...]
+    varargs: str | None
+    varkw: str | None
+    freevars: tuple[str, ...]
+    source: str = ""
+
+    @property
+    def parameters(self) -> str:
+        """The parameter list as written after ``def name(``; defaults are not known to a code object."""
+        parts = list(self.posonly)
+        if self.posonly:
+            parts.append("/")
+        parts += self.args
+        if self.varargs is not None:
+            parts.append("*" + self.varargs)
+        elif self.kwonly:
+            parts.append("*")
+        parts += self.kwonly
+        if self.varkw is not None:
+            parts.append("**" + self.varkw)
+        return ", ".join(parts)
+
+    @property
+    def forwarded(self) -> str:
+        """The argument list that passes the parameters on unchanged."""
+        parts = [*self.posonly, *self.args]
+        if self.varargs is not None:
+            parts.append("*" + self.varargs)
+        parts += [f"{name}={name}" for name in self.kwonly]
+        if self.varkw is not None:
+            parts.append("**" + self.varkw)
+        return ", ".join(parts)
+
+    @property
+    def locals(self) -> tuple[str, ...]:
+        """Every name bound when the function starts."""
+        extra = tuple(name for name in (self.varargs, self.varkw) if name is not None)
+        return (*self.posonly, *self.args, *self.kwonly, *extra)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRecord:
+    """The verdict of one code object of a transformed function."""
+
+    qualname: str
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformedRecord:
+    """The bytecode Dynamo wrote for one compilation, decompiled.
+
+    ``source`` defines ``__transformed_code_<id>_for_<function>`` and is "" where nothing could be decompiled;
+    ``substituted`` says whether the recompiled code runs; ``reason`` says why not.
+    """
+
+    source: str
+    substituted: bool
+    reason: str
+    verdicts: tuple[VerdictRecord, ...]
+    graphs: tuple[str, ...]
+    """Readable names of the compiled graphs it calls."""
+    resumes: tuple[str, ...]
+    """Global names of the resume functions it calls."""
+    disassembly: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """One compilation of one code object: a cache entry, or a compilation that left none."""
+
+    key: CompileKey
+    transformed: TransformedRecord | None
+    guards: tuple[GuardRecord, ...]
+    guard_state: str
+    """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen."""
+    breaks: tuple[str, ...] = ()
+    recompiled_because: str = ""
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRecord:
+    """One code object that Dynamo saw, with its compilations in the order torch tries them."""
+
+    function: tuple[int, str]
+    code: CodeRecord
+    entries: tuple[EntryRecord, ...]
+    resume_of: tuple[int, str] | None = None
+    resume_names: tuple[str, ...] = ()
+    """The globals under which transformed code calls it, where it is a resume function."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """Everything captured between entering and leaving ``prepare_debug``."""
+
+    torch_version: str
+    python_version: str
+    functions: tuple[FunctionRecord, ...]
+    graphs: tuple[GraphRecord, ...]
+    notes: tuple[str, ...]

@@ -1,0 +1,43 @@
+"""Which function a resume function continues.
+
+After a graph break Dynamo makes a function out of the rest of the frame.  Its calling convention changes from
+release to release and is never looked at here: only torch's own table of resume functions is.
+"""
+
+from __future__ import annotations
+
+import types
+
+from depyf.dynamo.names import RESUME_FN
+
+RESUME_PREFIX = "torch_dynamo_resume_in_"
+
+
+def origin(code: types.CodeType) -> types.CodeType | None:
+    """The user's code object that ``code`` is the rest of; None where ``code`` is no resume function."""
+    try:
+        from torch._dynamo.resume_execution import ContinueExecutionCache
+
+        table = ContinueExecutionCache.generated_code_metadata
+        seen: list[types.CodeType] = []
+        current = code
+        while current in table and not any(current is known for known in seen):
+            seen.append(current)
+            current = table[current].code
+    except (ImportError, AttributeError, TypeError, KeyError):
+        return None
+    return current if current is not code else None
+
+
+def is_resume(code: types.CodeType) -> bool:
+    return code.co_name.startswith(RESUME_PREFIX) or origin(code) is not None
+
+
+def resume_globals(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of resume functions among the globals of transformed code."""
+    return tuple(name for name in names if RESUME_FN.match(name))
+
+
+def nested_codes(code: types.CodeType) -> list[types.CodeType]:
+    """Code constants of ``code``: resume functions with free variables are made in place."""
+    return [const for const in code.co_consts if isinstance(const, types.CodeType)]

@@ -1,0 +1,155 @@
+"""One run under ``prepare_debug``: listens, substitutes, writes.
+
+``start`` attaches to torch, ``finish`` detaches and writes what can only be written at the end.  Between the two every
+artifact is on disk as soon as torch has produced it, so a process that dies leaves a readable dump.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from depyf.dynamo import live
+from depyf.dynamo.capture import Capture
+from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.live_graphs import compiled_functions, live_code
+from depyf.dynamo.records import FunctionRecord, GraphRecord, RunRecord
+from depyf.dynamo.snapshot import freeze, live_code_of
+from depyf.dynamo.stepping import Stepping, match_graphs, module_functions, step_text
+from depyf.dynamo.transform import TransformHook
+from depyf.report.full_code import full_code_page
+from depyf.report.graph_page import graph_page
+from depyf.report.layout import MANIFEST, WRAPPER_STAGE, full_code_files, graph_file
+from depyf.report.manifest import manifest_page
+from depyf.report.writer import DumpWriter
+
+
+class Session:
+    """State of one ``prepare_debug``; usable afterwards by ``debug``."""
+
+    def __init__(self, writer: DumpWriter, log_bytecode: bool) -> None:
+        self.writer = writer
+        self.capture = Capture(self._write_graph, self._drop_graph)
+        self.record: RunRecord | None = None
+        self.step_texts: dict[str, str] = {}
+        """Graph file -> class text of the live module it was matched with."""
+        self._hook = TransformHook(self.capture, writer, log_bytecode)
+        self._handle: Any = None
+
+    def start(self) -> None:
+        from torch._dynamo.convert_frame import register_bytecode_hook
+
+        live.forget(str(self.writer.directory))
+        self.capture.start()
+        self._handle = register_bytecode_hook(self._hook)
+
+    def finish(self) -> None:
+        """Detach, then write; a problem becomes a note and one warning."""
+        if self._handle is not None:
+            self._handle.remove()
+        self.capture.stop()
+        if not self.capture.here:  # a forked child left the block: the dump is its parent's
+            return
+        try:
+            self._finish()
+        except Exception as error:  # contract 1
+            self.capture.note(f"the summary could not be written: {type(error).__name__}: {error}")
+        self._warn()
+
+    def _finish(self) -> None:
+        for graph_path, text in self._final_graphs().items():
+            self.writer.write(graph_path, text)
+        run = freeze(self.capture)
+        self._remember_entries()
+        pages = _pages(run)
+        for name, functions in pages.items():
+            self.writer.write(name, full_code_page(functions[0], functions[1:]))
+        if self.writer.problems:
+            self.capture.note("not written: " + "; ".join(self.writer.problems))
+            run = freeze(self.capture)
+        self.record = run
+        steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
+        self.writer.write(MANIFEST, manifest_page(run, pages, frozenset(self.writer.written), steppable))
+
+    def _final_graphs(self) -> dict[str, str]:
+        """The pages of the graphs that are alive, in the form in which they can be stepped through."""
+        pages: dict[str, str] = {}
+        for record, module in self.live_graphs():
+            try:
+                text = step_text(match=_match(record, module))
+                page = graph_page(record, text)
+                check = Stepping()
+                check.graph(self.writer.path(graph_file(record)), page, module)
+                check.restore()
+            except Exception as error:  # one graph that cannot be aligned keeps the text torch printed
+                self.capture.note(f"{graph_file(record)}: not steppable: {type(error).__name__}: {error}")
+                continue
+            if check.steppable:
+                pages[graph_file(record)] = page
+                self.step_texts[graph_file(record)] = page
+        return pages
+
+    def live_graphs(self) -> list[tuple[GraphRecord, Any]]:
+        """Each captured graph that is still alive, with its GraphModule."""
+        found: list[tuple[GraphRecord, Any]] = []
+        with self.capture.lock:
+            builders = list(self.capture.functions.items())
+            graphs = [graph.record for graph in self.capture.graphs]
+        for function, builder in builders:
+            code = live_code_of(builder)
+            for entry in cache_entries(code) if code is not None else ():
+                own = [g for g in graphs if g.key.function == function and g.key.text == entry.compile_id]
+                found += [(m.record, m.module) for m in match_graphs(own, live_code(compiled_functions(entry)))]
+        return found
+
+    def _steppable_wrappers(self, run: RunRecord) -> frozenset[str]:
+        return frozenset(
+            graph_file(graph)
+            for graph in run.graphs
+            if graph.stage == WRAPPER_STAGE and graph.path and module_functions(graph.path)
+        )
+
+    def _remember_entries(self) -> None:
+        for builder in self.capture.functions.values():
+            code = live_code_of(builder)
+            for entry in cache_entries(code) if code is not None else ():
+                live.remember(str(self.writer.directory), entry.compile_id, code)  # type: ignore[arg-type]
+
+    def _write_graph(self, record: GraphRecord) -> None:
+        self.writer.write(graph_file(record), graph_page(record))
+
+    def _drop_graph(self, record: GraphRecord) -> None:
+        self.writer.remove(graph_file(record))
+
+    def _warn(self) -> None:
+        missing = [*self.writer.problems, *self.capture.notes]
+        if not missing:
+            return
+        text = f"depyf: the dump in {self.writer.directory} is incomplete: {missing[0]}"
+        if len(missing) > 1:
+            text += f" (and {len(missing) - 1} more, see {MANIFEST})"
+        try:
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+        except RuntimeWarning:  # warnings are errors here; ours must not be one
+            print(text, file=sys.stderr)
+
+
+def _match(record: GraphRecord, module: Any) -> Any:
+    from depyf.dynamo.stepping import GraphMatch
+
+    return GraphMatch(record, module)
+
+
+def _pages(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
+    """full_code file -> (function, the resume functions that continue it)."""
+    known = {function.function for function in run.functions}
+    roots = [f for f in run.functions if f.resume_of is None or f.resume_of not in known]
+    names = full_code_files(tuple(root.code for root in roots))
+    pages: dict[str, tuple[FunctionRecord, ...]] = {}
+    for name, root in zip(names, roots):
+        resumes = tuple(f for f in run.functions if f.resume_of == root.function)
+        pages[name] = (root, *resumes)
+    return pages
+
+

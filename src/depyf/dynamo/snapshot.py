@@ -1,0 +1,144 @@
+"""Freeze what was captured, together with what torch's caches still hold, into a ``RunRecord``.
+
+Input: a ``Capture``.  Output invariant: pure data; entries of a function stand in the order torch tries them, those
+no longer (or never) in the cache after them, by compile id.
+"""
+
+from __future__ import annotations
+
+import linecache
+import platform
+import types
+from collections.abc import Callable
+
+from depyf.dynamo.capture import Capture, EntryBuilder, FunctionBuilder
+from depyf.dynamo.code_record import with_source
+from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
+from depyf.dynamo.guards import file_resolver, parse_guards
+from depyf.dynamo.names import file_safe
+from depyf.dynamo.records import CodeRecord, EntryRecord, FunctionRecord, RunRecord
+from depyf.dynamo.resume import RESUME_PREFIX, nested_codes, origin, resume_globals
+from depyf.errors import DepyfError
+
+
+def freeze(capture: Capture, extra_notes: tuple[str, ...] = ()) -> RunRecord:
+    """The record of everything captured so far."""
+    with capture.lock:
+        live = {function: _entries(builder) for function, builder in capture.functions.items()}
+        by_code = {
+            id(code): function
+            for function, builder in capture.functions.items()
+            if builder.live is not None and (code := builder.live()) is not None
+        }
+        names = _resume_names(live, by_code)
+        resolve = file_resolver([*linecache.cache, *(b.code.filename for b in capture.functions.values())], "torch")
+        functions = tuple(
+            _function(function, builder, capture, live[function], by_code, names, resolve)
+            for function, builder in sorted(capture.functions.items(), key=lambda item: _order(item[0]))
+        )
+        graphs = sorted((graph.record for graph in capture.graphs), key=lambda g: (g.key.order, g.stage, g.index))
+        return RunRecord(
+            torch_version=_torch_version(),
+            python_version=platform.python_version(),
+            functions=functions,
+            graphs=tuple(graphs),
+            notes=(*capture.notes, *extra_notes),
+        )
+
+
+def _order(function: tuple[int, str]) -> tuple[int, int, tuple[int, ...]]:
+    generation, text = function
+    return generation, int(text.startswith("!")), tuple(int(p) for p in text.strip("!").split("/") if p.isdigit())
+
+
+def _torch_version() -> str:
+    import torch
+
+    return str(torch.__version__)
+
+
+def live_code_of(builder: FunctionBuilder) -> types.CodeType | None:
+    return builder.live() if builder.live is not None else None
+
+
+def _entries(builder: FunctionBuilder) -> tuple[LiveEntry, ...]:
+    code = live_code_of(builder)
+    return cache_entries(code) if code is not None else ()
+
+
+def _resume_names(
+    live: dict[tuple[int, str], tuple[LiveEntry, ...]], by_code: dict[int, tuple[int, str]]
+) -> dict[tuple[int, str], tuple[str, ...]]:
+    """The globals through which transformed code calls each resume function."""
+    names: dict[tuple[int, str], dict[str, None]] = {}
+    for entries in live.values():
+        for entry in entries:
+            for name in resume_globals(entry.code.co_names):
+                target = (entry.globals or {}).get(name)
+                function = by_code.get(id(getattr(target, "__code__", None)))
+                if function is not None:
+                    names.setdefault(function, {})[name] = None
+            for code in nested_codes(entry.code):
+                function = by_code.get(id(code))
+                if function is not None:
+                    names.setdefault(function, {})[code.co_name] = None
+    return {function: tuple(found) for function, found in names.items()}
+
+
+def _function(
+    function: tuple[int, str],
+    builder: FunctionBuilder,
+    capture: Capture,
+    live: tuple[LiveEntry, ...],
+    by_code: dict[int, tuple[int, str]],
+    resume_names: dict[tuple[int, str], tuple[str, ...]],
+    resolve: Callable[[str], str],
+) -> FunctionRecord:
+    code = live_code_of(builder)
+    source = origin(code) if code is not None else None
+    parent = by_code.get(id(source)) if source is not None else None
+    if parent is None and builder.code.name.startswith(RESUME_PREFIX):
+        parent = _parent_by_name(builder.code, capture)
+    mine = {key.text: entry for key, entry in capture.entries.items() if key.function == function}
+    ordered = [entry for entry in live if entry.compile_id in mine]
+    records = [_entry(mine.pop(entry.compile_id), entry, resolve) for entry in ordered]
+    records += [_entry(entry, None, resolve) for entry in sorted(mine.values(), key=lambda e: e.key.order)]
+    record = _resume_source(builder.code, code) if source is not None else with_source(builder.code)
+    return FunctionRecord(function, record, tuple(records), parent, resume_names.get(function, ()))
+
+
+def _parent_by_name(code: CodeRecord, capture: Capture) -> tuple[int, str] | None:
+    """The resume function's origin by its name, where torch's table no longer knows it."""
+    for function, builder in capture.functions.items():
+        wanted = RESUME_PREFIX + builder.code.name.replace("<", "").replace(">", "")
+        if code.filename == builder.code.filename and code.name.rpartition("_at_")[0] == wanted:
+            return function
+    return None
+
+
+def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecord:
+    """A resume function has no source: show its bytecode decompiled."""
+    from dataclasses import replace
+
+    from depyf.pipeline import decompile_code
+
+    if code is None:
+        return record
+    try:
+        return replace(record, source=decompile_code(code, name=file_safe(record.name)).source.rstrip("\n"))
+    except DepyfError as error:
+        return replace(record, source=f"# {' '.join(str(error).split())}")
+
+
+def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> EntryRecord:
+    text = entry.guard_text or (guard_text(live) if live is not None else "")
+    state = "live" if live is not None else "event" if text else "none"
+    return EntryRecord(
+        key=entry.key,
+        transformed=entry.transformed,
+        guards=parse_guards(text, resolve),
+        guard_state=state,
+        breaks=tuple(entry.breaks),
+        recompiled_because=entry.recompiled_because,
+        failed=entry.failed,
+    )

@@ -1,0 +1,148 @@
+"""Make a debugger find the dumped files: give the live graph functions the file names and lines of the dump.
+
+Input: the dump's step texts (file -> source) and the live objects behind each compiled graph.  Output invariant: a
+function's code is only ever exchanged for code with the *same bytecode, names and constants*; only file and line
+numbers differ.  ``restore`` puts every original code object back.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from depyf.dynamo.graphs import graph_children, importable, live_module_text, matches, read_printed
+from depyf.dynamo.live_graphs import LiveCode, source_of
+from depyf.dynamo.records import GraphRecord
+
+
+@dataclass(frozen=True, slots=True)
+class GraphMatch:
+    """A captured graph and the live GraphModule that runs it."""
+
+    record: GraphRecord
+    module: Any
+
+
+def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMatch]:
+    """Pair the captured graphs of one compile id with its live modules, each at most once."""
+    found: list[GraphMatch] = []
+    left = list(live.modules)
+    for record in graphs:
+        printed = read_printed(importable(record.text))
+        if not printed.statements and not left:
+            continue
+        for module in left:
+            source = source_of(type(module).__dict__["forward"].__code__)
+            if source and matches(source, printed):
+                found.append(GraphMatch(record, module))
+                left.remove(module)
+                break
+    return found
+
+
+def step_text(match: GraphMatch) -> str:
+    """The class text of the live module, with the shapes and comments of the captured graph."""
+    printed = read_printed(importable(match.record.text))
+    return "\n".join(live_module_text("GraphModule", match.module, printed, source_of)) + "\n"
+
+
+@dataclass
+class Stepping:
+    """The code objects exchanged so far; context of one ``depyf.debug()``."""
+
+    notes: list[str] = field(default_factory=list)
+    steppable: list[str] = field(default_factory=list)
+    _undo: list[tuple[types.FunctionType, types.CodeType]] = field(default_factory=list)
+
+    def graph(self, path: Path, text: str, module: Any) -> None:
+        """Make ``module`` and the graph modules in it run as lines of ``path``, whose content is ``text``."""
+        codes = _forwards(compile(text, str(path), "exec", dont_inherit=True))
+        names = [code.co_name for code in codes.values() if code.co_name == "forward"]
+        top = next((key for key in codes if len(key) == 1), None) if names else None
+        if top is None or not self._module(codes, top, module):
+            self.notes.append(f"{path.name}: what runs differs from the file; it cannot be stepped through")
+        else:
+            self.steppable.append(path.name)
+
+    def _module(self, codes: dict[tuple[str, ...], types.CodeType], key: tuple[str, ...], module: Any) -> bool:
+        function = type(module).__dict__["forward"]
+        wanted = codes.get(key)
+        if wanted is None or not same_bytecode(function.__code__, wanted):
+            return False
+        self._exchange(function, wanted)
+        for name, child in graph_children(module):
+            self._module(codes, (*key, name), child)
+        return True
+
+    def wrapper(self, path: Path, original: str, text: str) -> None:
+        """Make the functions of the generated module ``original`` run as lines of ``path`` (the same text)."""
+        hit = False
+        for function in module_functions(original):
+            self._exchange(function, with_filename(function.__code__, original, str(path)))
+            hit = True
+        if hit:
+            self.steppable.append(path.name)
+        else:
+            self.notes.append(f"{path.name}: the generated module is not loaded here; it cannot be stepped through")
+
+    def _exchange(self, function: types.FunctionType, code: types.CodeType) -> None:
+        self._undo.append((function, function.__code__))
+        function.__code__ = code
+
+    def restore(self) -> None:
+        while self._undo:
+            function, code = self._undo.pop()
+            function.__code__ = code
+
+
+def _forwards(code: types.CodeType, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], types.CodeType]:
+    """``forward`` of each class in a module's code, by the chain of class names (the outermost is ``path[0]``)."""
+    found: dict[tuple[str, ...], types.CodeType] = {}
+    for const in code.co_consts:
+        if not isinstance(const, types.CodeType):
+            continue
+        if const.co_name == "forward" and path:
+            found[path] = const
+        else:
+            found |= _forwards(const, (*path, const.co_name))
+    return found
+
+
+def same_bytecode(first: types.CodeType, second: types.CodeType) -> bool:
+    """Do two code objects do the same, instruction for instruction?"""
+    return all(
+        getattr(first, name) == getattr(second, name)
+        for name in ("co_code", "co_names", "co_varnames", "co_argcount", "co_kwonlyargcount", "co_freevars", "co_cellvars")
+    ) and _constants(first) == _constants(second)
+
+
+def _constants(code: types.CodeType) -> list[tuple[str, str]]:
+    return [(type(const).__name__, repr(const)) for const in code.co_consts]
+
+
+def module_functions(path: str) -> list[types.FunctionType]:
+    """The functions and methods of every loaded module that Inductor wrote to ``path``."""
+    found: dict[int, types.FunctionType] = {}
+    for module in _modules(path):
+        for value in list(vars(module).values()):
+            if isinstance(value, types.FunctionType):
+                found[id(value)] = value
+            elif isinstance(value, type):
+                found |= {id(f): f for f in vars(value).values() if isinstance(f, types.FunctionType)}
+    return [function for function in found.values() if function.__code__.co_filename == path]
+
+
+def _modules(path: str) -> list[Any]:
+    codecache = sys.modules.get("torch._inductor.codecache")
+    cached = list(getattr(getattr(codecache, "PyCodeCache", None), "modules", []))
+    return [module for module in cached if getattr(module, "__file__", None) == path]
+
+
+def with_filename(code: types.CodeType, old: str, new: str) -> types.CodeType:
+    """``code`` and the code in it, moved from the file ``old`` to the file ``new``."""
+    consts = tuple(with_filename(c, old, new) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=new if code.co_filename == old else code.co_filename, co_consts=consts)

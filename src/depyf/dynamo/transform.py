@@ -1,0 +1,155 @@
+"""The bytecode hook: decompile what Dynamo made, write it down, and run the recompiled text where it is proven.
+
+Input: (code given to Dynamo, code it made).  Output invariant: returns a code object only after its file is on disk
+and ``substitute.refuse`` has no objection; returns None, and has written the reason, in every other case.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from depyf.dynamo import substitute
+from depyf.dynamo.capture import Capture
+from depyf.dynamo.guards import without_addresses
+from depyf.dynamo.names import readable_globals, rename, transformed_name
+from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
+from depyf.dynamo.resume import resume_globals
+from depyf.errors import DepyfError
+from depyf.report.layout import disassembly_file, transformed_file
+from depyf.report.transformed import Page, transformed_page
+from depyf.report.writer import DumpWriter
+
+if TYPE_CHECKING:
+    from depyf.pipeline import Decompiled
+
+
+class TransformHook:
+    """Callable with the signature of Dynamo's bytecode hook."""
+
+    def __init__(self, capture: Capture, writer: DumpWriter, log_bytecode: bool) -> None:
+        self._capture = capture
+        self._writer = writer
+        self._log_bytecode = log_bytecode
+
+    def __call__(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
+        if not self._capture.here:
+            return None
+        try:
+            return self._transform(code, made)
+        except Exception as error:  # contract 1: the original bytecode runs
+            self._capture.note(
+                f"{code.co_name} ({code.co_filename}:{code.co_firstlineno}): its transformed code was not processed: "
+                f"{type(error).__name__}: {error}"
+            )
+            return None
+
+    def _transform(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
+        key = self._capture.begin(code, current_compile_id())
+        function = self._capture.functions[key.function].code
+        work = decompile_made(key, function, made)
+        candidate, reason = self._candidate(code, work)
+        if self._log_bytecode:
+            self._writer.write(disassembly_file(key, function), work.disassembly)
+        if not self._writer.write(transformed_file(key, function), work.page(reason).text):
+            candidate, reason = None, "its file could not be written"
+        self._capture.entry(key).transformed = work.record(reason)
+        return candidate
+
+    def _candidate(self, code: types.CodeType, work: DecompiledCode) -> tuple[types.CodeType | None, str]:
+        """The code object to run instead, or None and why not."""
+        reason = work.reason or substitute.torch_objection(work.made)
+        if reason or work.found is None:
+            return None, reason or "it could not be decompiled"
+        path = self._writer.path(transformed_file(work.key, work.function))
+        recompiled = work.found.compile_at(str(path), work.page("").first_line)
+        candidate = substitute.like(work.made, recompiled)
+        reason = substitute.refuse(code, work.made, candidate)
+        return (None, reason) if reason else (candidate, "")
+
+
+@dataclass(frozen=True, slots=True)
+class DecompiledCode:
+    """Transformed code with its readable text.  Holds live objects: lives as long as the hook's call."""
+
+    key: CompileKey
+    function: CodeRecord
+    made: types.CodeType
+    renamed: dict[str, str]
+    text: str
+    found: Decompiled | None
+    reason: str
+    """Why the text may not run; "" where nothing speaks against it so far."""
+
+    @property
+    def disassembly(self) -> str:
+        return without_addresses(rename(dis.Bytecode(self.made).dis(), self.renamed))
+
+    def record(self, reason: str) -> TransformedRecord:
+        """The record, given why the text does not run ("" where it does)."""
+        found = self.found.verdicts if self.found is not None else ()
+        return TransformedRecord(
+            source=self.text,
+            substituted=not reason,
+            reason=reason,
+            verdicts=tuple(VerdictRecord(v.qualname, v.status.value, v.reason) for v in found),
+            graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
+            resumes=resume_globals(self.made.co_names),
+        )
+
+    def page(self, reason: str) -> Page:
+        disassembly = "" if self.text else self.disassembly
+        return transformed_page(self.key, self.function, self.record(reason), disassembly)
+
+
+def decompile_made(key: CompileKey, function: CodeRecord, made: types.CodeType) -> DecompiledCode:
+    """Decompile ``made``; never raises for code that cannot be decompiled."""
+    renamed = readable_globals(key, made.co_names)
+    found, reason = _decompile(made, transformed_name(key, function.name))
+    text = "" if found is None else commented(rename(found.source, renamed), found.linemap, function.filename)
+    return DecompiledCode(key, function, made, renamed, text, found, reason)
+
+
+def current_compile_id() -> str:
+    """The compile id torch is working on in this thread; "unknown" outside a compilation."""
+    from torch._guards import CompileContext
+
+    found = CompileContext.current_compile_id()
+    return str(found) if found is not None else "unknown"
+
+
+def _decompile(made: types.CodeType, name: str) -> tuple[Decompiled | None, str]:
+    from depyf.pipeline import decompile_code
+
+    try:
+        found = decompile_code(made, name=name)
+    except DepyfError as error:
+        return None, str(error)
+    if found.code is None or not found.proven:
+        unproven = [verdict for verdict in found.verdicts if not verdict.proven]
+        why = "; ".join(f"{verdict.qualname}: {verdict.reason}" for verdict in unproven) or "no proof"
+        return found, f"not proven equivalent: {why}"
+    return found, ""
+
+
+def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: str) -> str:
+    """``text`` with the user's file and line behind the first statement of each user line; same lines, same code."""
+    lines = text.splitlines()
+    short = Path(filename).name
+    last: int | None = None
+    for number, user in sorted(linemap, key=lambda pair: pair[0]):
+        if user is None or user == last or not 0 < number <= len(lines):
+            continue
+        last = user
+        if "#" not in lines[number - 1] and not lines[number - 1].rstrip().endswith("\\"):
+            lines[number - 1] += f"  # {short}:{user}"
+    result = "\n".join(lines) + ("\n" if text.endswith("\n") else "")
+    try:
+        same = ast.dump(ast.parse(result)) == ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        same = False
+    return result if same else text  # a line inside a string is no place for a comment

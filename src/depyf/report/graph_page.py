@@ -1,0 +1,42 @@
+"""The page of one ``__compiled_fn_*`` file.
+
+Input: a ``GraphRecord`` and, for a graph that is alive and can be stepped through, its text as it runs.  Output
+invariant: valid Python; a generated wrapper is byte for byte what torch wrote, so that its lines are those that run.
+"""
+
+from __future__ import annotations
+
+from depyf.dynamo.graphs import IMPORTS, importable, parses, sample_run
+from depyf.dynamo.records import GraphRecord
+from depyf.report.layout import WRAPPER_STAGE
+
+_TITLES = {
+    "Captured_Graph": "the graph Dynamo captured",
+    "Joint_graph": "the joint forward and backward graph of AOTAutograd",
+    "Forward_graph": "the forward graph of AOTAutograd",
+    "Backward_graph": "the backward graph of AOTAutograd",
+    "AFTER_POST_GRAD": "the graph after Inductor's post-grad passes",
+    "Compiled_Autograd_Graph": "the graph of compiled autograd",
+}
+
+
+def graph_page(record: GraphRecord, step_text: str = "") -> str:
+    """The whole file."""
+    if record.stage == WRAPPER_STAGE:
+        return record.text if parses(record.text) else _as_comments(record)
+    body = (step_text or importable(record.text)).rstrip("\n")
+    head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
+    page = f"{head}\n\n{IMPORTS}\n\n{body}\n"
+    if not parses(page):
+        return _as_comments(record)
+    runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body)
+    return f"{page}\n\n{runnable}" if runnable else page
+
+
+def _class_name(body: str) -> str:
+    return body.split("class ", 1)[-1].split("(", 1)[0]
+
+
+def _as_comments(record: GraphRecord) -> str:
+    lines = "\n".join("# " + line for line in record.text.splitlines())
+    return f"# Compile id {record.key.text}, {record.stage}: torch printed this, and it is not Python.\n{lines}\n"

@@ -1,0 +1,36 @@
+"""The names of the files in a dump directory, as a function of the records alone."""
+
+from __future__ import annotations
+
+from depyf.dynamo.names import file_safe, graph_name, transformed_name
+from depyf.dynamo.records import CodeRecord, CompileKey, GraphRecord
+
+MANIFEST = "manifest.json"
+WRAPPER_STAGE = "kernel"
+
+
+def transformed_file(key: CompileKey, code: CodeRecord) -> str:
+    return transformed_name(key, code.name) + ".py"
+
+
+def disassembly_file(key: CompileKey, code: CodeRecord) -> str:
+    return transformed_name(key, code.name) + ".bytecode.txt"
+
+
+def graph_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Forward_graph.0.py``; a generated wrapper is ``__compiled_fn_0_0.kernel_0.py``."""
+    if graph.stage == WRAPPER_STAGE:
+        return f"{graph_name(graph.key)}.{WRAPPER_STAGE}_{graph.index}.py"
+    return f"{graph_name(graph.key)}.{graph.stage}.{graph.index}.py"
+
+
+def full_code_files(roots: tuple[CodeRecord, ...]) -> tuple[str, ...]:
+    """One file per root function, numbered among those of the same name in the order of their first compilation."""
+    counts: dict[str, int] = {}
+    names = []
+    for code in roots:
+        base = file_safe(code.name)
+        number = counts.get(base, 0)
+        counts[base] = number + 1
+        names.append(f"full_code_for_{base}_{number}.py")
+    return tuple(names)

@@ -1,0 +1,135 @@
+"""``manifest.json``: what each file of a dump is, and where it came from.
+
+Input: records and the names of the files that were written.  Output invariant: the same run gives the same text.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from depyf.dynamo.records import EntryRecord, FunctionRecord, GraphRecord, RunRecord
+from depyf.report.full_code import first_lines, one_line
+from depyf.report.layout import WRAPPER_STAGE, disassembly_file, graph_file, transformed_file
+
+FORMAT = 1
+_BEFORE = {
+    "Joint_graph": ("Captured_Graph",),
+    "Forward_graph": ("Joint_graph", "Captured_Graph"),
+    "Backward_graph": ("Joint_graph", "Captured_Graph"),
+}
+
+
+def manifest_page(
+    run: RunRecord, full_code: dict[str, tuple[FunctionRecord, ...]], files: frozenset[str], steppable: frozenset[str]
+) -> str:
+    """The JSON text; ``full_code`` maps each full_code file to the functions in it."""
+    entries = [_full_code(name, functions) for name, functions in full_code.items() if name in files]
+    for function in run.functions:
+        for entry in function.entries:
+            entries += [item for item in _transformed(function, entry) if item["file"] in files]
+    entries += [_graph(graph, run.graphs, files, steppable) for graph in run.graphs if graph_file(graph) in files]
+    page = {
+        "format": FORMAT,
+        "torch": run.torch_version,
+        "python": run.python_version,
+        "files": sorted(entries, key=lambda item: str(item["file"])),
+        "functions": [_function(function) for function in run.functions],
+        "notes": list(run.notes),
+    }
+    return json.dumps(page, indent=1, sort_keys=False, ensure_ascii=False) + "\n"
+
+
+def _place(function: FunctionRecord) -> str:
+    return f"{function.code.filename}:{function.code.line}"
+
+
+def _full_code(name: str, functions: tuple[FunctionRecord, ...]) -> dict[str, Any]:
+    return {
+        "file": name,
+        "kind": "full_code",
+        "function": functions[0].code.qualname,
+        "from": [_place(functions[0])],
+        "compile_ids": [entry.key.text for function in functions for entry in function.entries],
+    }
+
+
+def _transformed(function: FunctionRecord, entry: EntryRecord) -> list[dict[str, Any]]:
+    transformed = entry.transformed
+    if transformed is None:
+        return []
+    name = transformed_file(entry.key, function.code)
+    main = {
+        "file": name,
+        "kind": "transformed_code",
+        "compile_id": entry.key.text,
+        "generation": entry.key.generation,
+        "function": function.code.qualname,
+        "from": [_place(function)],
+        "verdicts": [
+            {"function": v.qualname, "status": v.status, **({"reason": v.reason} if v.reason else {})}
+            for v in transformed.verdicts
+        ],
+        "substituted": transformed.substituted,
+        "reason": one_line(transformed.reason),
+        "steppable": transformed.substituted,
+    }
+    return [main, {
+        "file": disassembly_file(entry.key, function.code),
+        "kind": "bytecode",
+        "compile_id": entry.key.text,
+        "from": [name],
+    }]  # fmt: skip
+
+
+def _graph(
+    graph: GraphRecord, graphs: tuple[GraphRecord, ...], files: frozenset[str], steppable: frozenset[str]
+) -> dict[str, Any]:
+    name = graph_file(graph)
+    return {
+        "file": name,
+        "kind": "wrapper" if graph.stage == WRAPPER_STAGE else "graph",
+        "stage": graph.stage,
+        "index": graph.index,
+        "compile_id": graph.key.text,
+        "generation": graph.key.generation,
+        "from": [found for found in _origins(graph, graphs) if found in files],
+        "steppable": name in steppable,
+    }
+
+
+def _origins(graph: GraphRecord, graphs: tuple[GraphRecord, ...]) -> list[str]:
+    """The file one stage earlier: a second post-grad graph or wrapper is the backward's."""
+    own = [other for other in graphs if other.key == graph.key]
+
+    def files(stage: str, index: int = 0) -> list[str]:
+        return [graph_file(other) for other in own if other.stage == stage and other.index == index]
+
+    if graph.stage == WRAPPER_STAGE:
+        return files("AFTER_POST_GRAD", graph.index)
+    if graph.stage == "AFTER_POST_GRAD":
+        return files("Forward_graph") if graph.index == 0 else files("Backward_graph")
+    for stage in _BEFORE.get(graph.stage, ()):
+        if files(stage):
+            return files(stage)
+    return []
+
+
+def _function(function: FunctionRecord) -> dict[str, Any]:
+    return {
+        "function": function.code.qualname,
+        "from": _place(function),
+        "resume_of": None if function.resume_of is None else function.resume_of[1],
+        "entries": [
+            {
+                "compile_id": entry.key.text,
+                "guards": len(entry.guards),
+                "state": entry.guard_state,
+                "compiled": entry.transformed is not None,
+                "graph_breaks": [first_lines(text, 4) for text in entry.breaks],
+                "recompiled_because": one_line(entry.recompiled_because),
+                "failed": one_line(entry.failed.strip().splitlines()[-1]) if entry.failed.strip() else "",
+            }
+            for entry in function.entries
+        ],
+    }
