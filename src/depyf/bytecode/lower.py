@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from depyf.bytecode import ops
+from depyf.bytecode.blockstack import assign_handlers
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
 from depyf.bytecode.draft import Draft
@@ -18,7 +19,7 @@ from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
 from depyf.bytecode.versions import spec_for
-from depyf.bytecode.versions.spec import Context, Out, VersionSpec
+from depyf.bytecode.versions.spec import PSEUDO, Context, Out, VersionSpec
 from depyf.errors import BytecodeError
 
 
@@ -38,7 +39,7 @@ def lower(unit: CodeUnit) -> Lowered:
         raise BytecodeError(f"{unit.qualname}: no instructions")
     out, start = _apply_rules(unit, raw, spec)
     draft = _resolve(unit, raw, out, start)
-    depths = check_depths(draft)
+    depths = assign_handlers(draft) if spec.block_stack else check_depths(draft)
     if ops.LOAD_FAST_CLEAR in draft.ops:
         mark_restores(draft)
     return _finish(draft, depths)
@@ -99,11 +100,16 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int]) -> Draf
 def _finish(draft: Draft, depths: list[int]) -> Lowered:
     """Drop what cannot be reached, renumber, and freeze."""
     raw = draft.raw
-    kept = [i for i, depth in enumerate(depths) if depth >= 0]
+    names = draft.ops
+    kept = [i for i, depth in enumerate(depths) if depth >= 0 and names[i] not in PSEUDO]
     dense = len(kept) == len(depths)
-    position = [-1] * len(depths)
-    for new, old in enumerate(kept):
-        position[old] = new
+    position = list(range(len(depths)))
+    if not dense:
+        following = len(kept)
+        for i in range(len(depths) - 1, -1, -1):  # a dropped pseudo operation stands for what follows it
+            if depths[i] >= 0 and names[i] not in PSEUDO:
+                following -= 1
+            position[i] = following
     numbers: dict[int, int] = {-1: -1}
     handlers: list[Handler] = []
     for i in kept:

@@ -11,7 +11,7 @@ from depyf.bytecode.ops import stack_effect
 from depyf.bytecode.versions.spec import INVALID
 from depyf.errors import BytecodeError
 
-_SLACK = 64
+SLACK = 64
 """Our shapes may hold a few slots more than CPython's; a depth far beyond ``co_stacksize`` is hostile."""
 
 
@@ -22,7 +22,7 @@ def check_depths(draft: Draft) -> list[int]:
     count = len(names)
     if not count:
         raise BytecodeError(f"{draft.unit.qualname}: no instructions")
-    limit = draft.unit.stacksize + _SLACK
+    limit = draft.unit.stacksize + SLACK
     depths = [-1] * count
     entered = [False] * len(handlers)
     work = [(0, 0)]

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 INVALID = "INVALID"
 """Pseudo operation for what must never be reached; its argument is the reason.  The stack check turns it into an error."""
 
+SETUP = "SETUP"
+POP_BLOCK = "POP_BLOCK"
+PSEUDO = frozenset({SETUP, POP_BLOCK})
+"""Pseudo operations of 3.8-3.10, see ``blockstack``; SETUP's argument is how many slots on top its block leaves out."""
+
 Rule = Callable[["Context", int, int], None]
 Out = tuple[str, Any, int, int]
 
@@ -50,6 +55,7 @@ class VersionSpec:
     extended_arg: int
     jump_scale: int
     block_stack: bool
+    pseudo: Mapping[str, int]
 
     def __str__(self) -> str:
         return f"CPython {self.version[0]}.{self.version[1]}"
@@ -66,13 +72,12 @@ class Context:
         "consts",
         "localsplus",
         "names",
-        "ncells",
-        "nlocals",
         "out",
         "prologue",
         "raw",
         "skip",
         "unit",
+        "varnames",
     )
 
     def __init__(self, unit: CodeUnit, raw: Raw) -> None:
@@ -82,7 +87,7 @@ class Context:
         self.consts = unit.consts
         self.names = unit.names
         self.skip = 0
-        self.nlocals = len(unit.varnames)
+        self.varnames = unit.varnames
         if unit.version >= (3, 11):
             # One array since 3.11; a cell that is also a local (an argument) has no slot of its own.
             own = set(unit.varnames)
@@ -118,8 +123,11 @@ class Context:
 _PROLOGUE = frozenset({"COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUME", "NOP", "CACHE"})
 
 
-def build_spec(table: Table, rules: Mapping[str, Rule | None]) -> VersionSpec:
-    """The spec of the version that ``table`` describes; an opcode without a rule raises when it is met."""
+def build_spec(table: Table, rules: Mapping[str, Rule | None], pseudo: tuple[str, ...] = ()) -> VersionSpec:
+    """The spec of the version that ``table`` describes; an opcode without a rule is an error where it is reached.
+
+    ``pseudo`` names instructions that only our own passes write; they get the numbers from 256 on.
+    """
     opnames: list[str | None] = [None] * 256
     caches = [0] * 256
     jumps: list[int | None] = [None] * 256
@@ -143,9 +151,10 @@ def build_spec(table: Table, rules: Mapping[str, Rule | None]) -> VersionSpec:
         opnames=tuple(opnames),
         caches=tuple(caches),
         jumps=tuple(jumps),
-        rules=tuple(by_opcode),
+        rules=(*by_opcode, *(rules[name] for name in pseudo)),
         extended_arg=extended_arg,
         jump_scale=2 if table.VERSION >= (3, 10) else 1,
+        pseudo={name: 256 + k for k, name in enumerate(pseudo)},
         block_stack=table.VERSION < (3, 11),
     )
 

@@ -1,0 +1,93 @@
+"""Exception handlers of CPython 3.8-3.10: simulate the block stack that SETUP_* and POP_BLOCK work on.
+
+Input: a ``Draft`` with the pseudo operations SETUP and POP_BLOCK.  Output: the depth before each instruction (-1 where
+it cannot be reached), with ``draft.handler`` and ``draft.handlers`` filled in.  A join where paths disagree about the
+stack depth or the open blocks is an error.
+
+EXCEPT_HANDLER blocks, which the interpreter pushes by itself, catch nothing and are not tracked.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.bytecode.draft import Draft
+from depyf.bytecode.ops import Handler, stack_effect
+from depyf.bytecode.stack import SLACK
+from depyf.bytecode.versions.spec import INVALID, POP_BLOCK, SETUP
+
+PUSHES = ("old_tb", "old_value", "old_type", "tb", "value", "type")
+
+Blocks = tuple[int, ...]  # handler numbers, innermost last
+
+
+def assign_handlers(draft: Draft) -> list[int]:
+    """Walk every path once, as ``check_depths`` does, with the open blocks as part of the state."""
+    names, args, targets = draft.ops, draft.args, draft.targets
+    effects = ops.FIXED_EFFECTS
+    count = len(names)
+    limit = draft.unit.stacksize + SLACK
+    depths = [-1] * count
+    open_at: list[Blocks] = [()] * count
+    numbers: dict[Handler, int] = {}
+    entered: set[int] = set()
+    handler_of = draft.handler
+    work: list[tuple[int, int, Blocks]] = [(0, 0, ())]
+    while work:
+        i, depth, blocks = work.pop()
+        innermost = blocks[-1] if blocks else -1
+        while True:
+            if i >= count:
+                raise draft.error(count - 1, "control falls off the end of the code")
+            known = depths[i]
+            if known >= 0:
+                if known != depth:
+                    raise draft.error(i, f"stack depth is {known} on one path and {depth} on another")
+                if open_at[i] != blocks:
+                    raise draft.error(i, "it is inside different try blocks on different paths")
+                break
+            depths[i] = depth
+            open_at[i] = blocks
+            op = names[i]
+            if op == SETUP:
+                if depth < args[i]:
+                    raise draft.error(i, "not enough stack slots")
+                handler = Handler(targets[i], depth - args[i], PUSHES)
+                number = numbers.setdefault(handler, len(numbers))
+                if number in blocks or len(blocks) >= _MAX_BLOCKS:
+                    raise draft.error(i, "too many nested blocks")
+                if number not in entered:
+                    entered.add(number)
+                    work.append((handler.target, handler.depth + len(PUSHES), blocks))
+                blocks = (*blocks, number)
+                innermost = number
+                i += 1
+                continue
+            if op == POP_BLOCK:
+                if not blocks:
+                    raise draft.error(i, "no block is open")
+                blocks = blocks[:-1]
+                innermost = blocks[-1] if blocks else -1
+                i += 1
+                continue
+            effect = effects.get(op)
+            if effect is None and op == INVALID:
+                raise draft.error(i, args[i])
+            pops, pushes = effect if effect is not None else stack_effect(op, args[i])
+            if pops > depth:
+                raise draft.error(i, f"needs {pops} stack slots, there are {depth}")
+            handler_of[i] = innermost
+            target = targets[i]
+            if target >= 0:
+                work.append((target, depth - pops if op == ops.FOR_ITER else depth - pops + pushes, blocks))
+            if op in ops.TERMINATORS:
+                break
+            depth += pushes - pops
+            if depth > limit:
+                raise draft.error(i, f"stack depth {depth} exceeds the declared {draft.unit.stacksize}")
+            i += 1
+    draft.handlers = list(numbers)
+    return depths
+
+
+_MAX_BLOCKS = 200
+"""The interpreter allows 20; this only keeps hostile input from growing without bound."""
