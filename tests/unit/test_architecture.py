@@ -21,7 +21,7 @@ def relative(path: Path) -> str:
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Every module that is imported, at whatever place in the file, but for ``if TYPE_CHECKING``."""
+    """Every module that is imported, at whatever place in the file."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,0 +1,137 @@
+"""The argument parser and what each subcommand does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from depyf.cli.inputs import InputError, find_unit, resolve
+from depyf.cli.outcome import Exit, Outcome
+from depyf.errors import DepyfError
+
+DESCRIPTION = "Decompile Python bytecode, prove the result, and show every step in between."
+EPILOG = """\
+exit status of 'decompile':
+  0  everything was decompiled and proven
+  1  everything was decompiled, something is not proven
+  2  the command line is wrong (or the 'cli' extra is missing)
+  3  something could not be decompiled
+  4  something could not be read
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="depyf", description=DESCRIPTION)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    decompile = commands.add_parser(
+        "decompile",
+        help="bytecode to proven Python source",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    decompile.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a .pyc or .py file, a folder (all .pyc files below it), FILE:QUALNAME, module:qualname (imports the "
+        "module), or - for a .pyc on standard input",
+    )
+    decompile.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write files here, keeping the layout")
+    decompile.add_argument("--json", action="store_true", help="print one JSON document instead of source and table")
+    decompile.add_argument("--python", metavar="PATH", help="the interpreter that recompiles foreign bytecode")
+    decompile.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
+    decompile.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no summary table")
+
+    disasm = commands.add_parser("disasm", help="normalised instructions beside the source")
+    disasm.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
+
+    dump = commands.add_parser("dump", help="what the decompiler has after one of its passes")
+    dump.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
+    dump.add_argument("--after", metavar="PASS", help="only this pass (default: all, in order)")
+    dump.add_argument("--list", action="store_true", help="only the names of the passes")
+    return parser
+
+
+def run(argv: Sequence[str] | None) -> int:
+    """Parse and dispatch; expected errors become one line on standard error."""
+    options = build_parser().parse_args(argv)
+    commands = {"decompile": run_decompile, "disasm": run_disasm, "dump": run_dump}
+    try:
+        return commands[options.command](options)
+    except InputError as error:
+        print(f"depyf: {error}", file=sys.stderr)
+        return Exit.UNREADABLE
+    except DepyfError as error:
+        print(f"depyf: {error}", file=sys.stderr)
+        return Exit.FAILED
+    except BrokenPipeError:
+        # the reader went away (`| head`): not an error of ours, and nothing more can be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAILED
+
+
+def run_decompile(options: argparse.Namespace) -> int:
+    from depyf.cli import report
+    from depyf.cli.work import decompile_all
+
+    if options.jobs < 1:
+        raise SystemExit(build_parser().error("--jobs must be at least 1"))
+    jobs, unreadable = resolve(options.paths)
+    if options.output is not None:
+        prepare_folder(options.output)
+    outcomes: list[Outcome] = list(unreadable)
+    show_progress = not options.quiet and not options.json and sys.stderr.isatty()
+    for outcome in report.with_progress(decompile_all(jobs, options.jobs, options.python), len(jobs), show_progress):
+        if options.output is not None and outcome.source is not None:
+            outcome = report.write_file(outcome, options.output)
+        outcomes.append(outcome)
+    # the order of the command line, not the order in which workers finished
+    outcomes.sort(key=lambda outcome: outcome.order)
+    if options.json:
+        report.print_json(outcomes)
+    else:
+        if options.output is None:
+            report.print_sources(outcomes)
+        report.print_errors(outcomes)
+        if not options.quiet:
+            report.print_summary(outcomes)
+    return max((outcome.exit for outcome in outcomes), default=Exit.PROVEN)
+
+
+def prepare_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the output folder {folder}: {error.strerror}") from error
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write to the output folder {folder}")
+
+
+def run_disasm(options: argparse.Namespace) -> int:
+    from depyf.cli.disasm import listing
+
+    sys.stdout.write(listing(find_unit(options.target)))
+    return 0
+
+
+def run_dump(options: argparse.Namespace) -> int:
+    from depyf import pipeline
+
+    names = [step.name for step in pipeline.PIPELINE]
+    if options.list:
+        print("\n".join(names))
+        return 0
+    if options.after is not None and options.after not in names:
+        raise InputError(f"no pass is called {options.after!r}; there are: {', '.join(names)}")
+    for name, artifact in pipeline.trace_passes(find_unit(options.target)):
+        if options.after is None:
+            print(f"=== {name}")
+        if options.after in (None, name):
+            print(str(artifact).rstrip("\n"))
+        if options.after is None:
+            print()
+    return 0

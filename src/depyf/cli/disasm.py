@@ -1,0 +1,56 @@
+"""``depyf disasm``: our normalised instructions beside the source they came from."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import lower
+from depyf.bytecode.ops import Instr
+
+
+def listing(unit: CodeUnit) -> str:
+    """The unit and all code nested in it."""
+    return "\n".join("\n".join(listing_of_one(each)) + "\n" for each in family(unit))
+
+
+def family(unit: CodeUnit) -> Iterator[CodeUnit]:
+    yield unit
+    for const in unit.consts:
+        if isinstance(const, CodeUnit):
+            yield from family(const)
+
+
+def listing_of_one(unit: CodeUnit) -> Iterator[str]:
+    lowered = lower(unit)
+    major, minor = unit.version
+    yield f"{unit.qualname}({', '.join(unit.params)})  [{unit.filename}:{unit.firstlineno}, Python {major}.{minor}]"
+    targets = {instr.target for instr in lowered.instrs if instr.target >= 0}
+    targets |= {handler.target for handler in lowered.handlers}
+    shown_line: int | None = None
+    for index, instr in enumerate(lowered.instrs):
+        if instr.line is not None and instr.line != shown_line:
+            shown_line = instr.line
+            source = linecache.getline(unit.filename, instr.line).strip()
+            yield f"{instr.line:5}  {source}" if source else f"{instr.line:5}"
+        mark = ">>" if index in targets else "  "
+        yield f"       {mark} {index:4}  {describe(instr, lowered.handlers)}".rstrip()
+    for number, handler in enumerate(lowered.handlers):
+        yield f"       handler {number}: to {handler.target}, depth {handler.depth}, pushes {', '.join(handler.pushes)}"
+
+
+def describe(instr: Instr, handlers: tuple[object, ...]) -> str:
+    parts = [f"{instr.op:<22}"]
+    if instr.arg is not None or instr.op == ops.LOAD_CONST:
+        parts.append(f"<code {instr.arg.qualname}>" if isinstance(instr.arg, CodeUnit) else shorten(repr(instr.arg)))
+    if instr.target >= 0:
+        parts.append(f"to {instr.target}")
+    if 0 <= instr.handler < len(handlers):
+        parts.append(f"  !{instr.handler}")
+    return " ".join(parts)
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,49 @@
+"""What became of one input of ``depyf decompile``, and the exit statuses."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.verify.verdict import Verdict
+
+
+class Exit(enum.IntEnum):
+    """Exit statuses, documented in ``docs/cli.md``; of several inputs the largest wins."""
+
+    PROVEN = 0
+    UNPROVEN = 1
+    USAGE = 2
+    FAILED = 3
+    UNREADABLE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``source`` is None where there is an ``error``; ``relative`` is where ``-o`` puts the text."""
+
+    name: str
+    relative: str
+    order: int
+    exit: Exit
+    version: tuple[int, int] | None = None
+    source: str | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    error: str | None = None
+    output: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "input": self.name,
+            "output": self.output,
+            "version": None if self.version is None else f"{self.version[0]}.{self.version[1]}",
+            "exit": int(self.exit),
+            "error": self.error,
+            "verdicts": [
+                {"qualname": v.qualname, "status": v.status.value, "reason": v.reason, "line": v.line}
+                for v in self.verdicts
+            ],
+            # with -o the text is in the file
+            "source": self.source if self.output is None else None,
+        }

@@ -1,0 +1,106 @@
+"""Show outcomes: source on standard output, files with ``-o``, a JSON document, progress and a summary table."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from depyf.cli.outcome import Exit, Outcome
+from depyf.verify.verdict import Status
+
+SHOWN_REASONS = 10
+
+
+def with_progress(outcomes: Iterable[Outcome], total: int, shown: bool) -> Iterator[Outcome]:
+    if not shown or total < 2:
+        yield from outcomes
+        return
+    columns = (TextColumn("decompiling"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        for outcome in outcomes:
+            progress.advance(task)
+            yield outcome
+
+
+def write_file(outcome: Outcome, folder: Path) -> Outcome:
+    """Write the text below ``folder``; the outcome says where, or why not."""
+    target = folder / outcome.relative
+    assert outcome.source is not None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(outcome.source, encoding="utf-8", errors="surrogatepass")
+    except OSError as error:
+        message = f"cannot write {target}: {error.strerror}"
+        return dataclasses.replace(outcome, exit=Exit.UNREADABLE, error=message)
+    return dataclasses.replace(outcome, output=str(target))
+
+
+def print_sources(outcomes: list[Outcome]) -> None:
+    """The text of every outcome; with several, each after a comment that names it."""
+    sources = [outcome for outcome in outcomes if outcome.source is not None]
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for index, outcome in enumerate(sources):
+        if len(outcomes) > 1:
+            print(f"{'' if index == 0 else chr(10)}# === {outcome.name}")
+        assert outcome.source is not None
+        sys.stdout.write(outcome.source if outcome.source.endswith("\n") else outcome.source + "\n")
+    sys.stdout.flush()
+
+
+def print_errors(outcomes: list[Outcome]) -> None:
+    for outcome in outcomes:
+        if outcome.error is not None:
+            print(f"depyf: {outcome.name}: {outcome.error}", file=sys.stderr)
+
+
+def print_json(outcomes: list[Outcome]) -> None:
+    counts = Counter(verdict.status.value for outcome in outcomes for verdict in outcome.verdicts)
+    document = {
+        "files": [outcome.as_json() for outcome in outcomes],
+        "summary": {status.value: counts[status.value] for status in Status if status is not Status.WRONG},
+        "exit": int(max((outcome.exit for outcome in outcomes), default=Exit.PROVEN)),
+    }
+    print(json.dumps(document, indent=2))
+
+
+def print_summary(outcomes: list[Outcome]) -> None:
+    """Verdicts by version, and the first reasons for what is not proven."""
+    console = Console(stderr=True)
+    table = Table(box=None, header_style="bold")
+    table.add_column("version")
+    for heading in ("files", "code objects", "identical", "equivalent", "unverified", "failed", "unreadable"):
+        table.add_column(heading, justify="right")
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        name = f"{outcome.version[0]}.{outcome.version[1]}" if outcome.version else "?"
+        groups.setdefault(name, []).append(outcome)
+    for name, members in sorted(groups.items(), key=lambda item: [len(item[0]), item[0]]):
+        counts = Counter(verdict.status for outcome in members for verdict in outcome.verdicts)
+        exits = Counter(outcome.exit for outcome in members)
+        numbers = [
+            len(members),
+            sum(counts.values()),
+            counts[Status.IDENTICAL],
+            counts[Status.EQUIVALENT],
+            counts[Status.UNVERIFIED],
+            exits[Exit.FAILED],
+            exits[Exit.UNREADABLE],
+        ]
+        table.add_row(name, *(str(number) for number in numbers))
+    console.print(table)
+    unproven = [(o, v) for o in outcomes for v in o.verdicts if not v.proven]
+    for outcome, verdict in unproven[:SHOWN_REASONS]:
+        where = f"{outcome.name}:{verdict.qualname}" + (f", line {verdict.line}" if verdict.line else "")
+        console.print(Text(f"{verdict.status.value.lower()}: {where}: {verdict.reason}"), soft_wrap=True)
+    if len(unproven) > SHOWN_REASONS:
+        console.print(f"... and {len(unproven) - SHOWN_REASONS} more (all with --json)")

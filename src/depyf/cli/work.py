@@ -1,0 +1,48 @@
+"""Decompile jobs, in parallel where there are several; every failure becomes an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+
+from depyf.cli.inputs import InputError, Job, find_unit
+from depyf.cli.outcome import Exit, Outcome
+from depyf.errors import BytecodeError, DepyfError
+from depyf.options import Options
+from depyf.pipeline import decompile_unit
+
+
+def decompile_one(job: Job, python: str | None) -> Outcome:
+    """Never raises: a bug of ours in one file must not cost the others."""
+    try:
+        unit = find_unit(job.target, job.data)
+    except (InputError, BytecodeError, OSError) as error:
+        return Outcome(job.target, job.relative, job.order, Exit.UNREADABLE, error=str(error))
+    try:
+        result = decompile_unit(unit, Options(python=python))
+    except DepyfError as error:
+        return Outcome(job.target, job.relative, job.order, Exit.FAILED, unit.version, error=str(error))
+    except Exception as error:
+        message = f"internal error, please report it: {type(error).__name__}: {error}"
+        return Outcome(job.target, job.relative, job.order, Exit.FAILED, unit.version, error=message)
+    proven = all(verdict.proven for verdict in result.verdicts)
+    status = Exit.PROVEN if proven else Exit.UNPROVEN
+    return Outcome(job.target, job.relative, job.order, status, unit.version, result.source, tuple(result.verdicts))
+
+
+def decompile_all(jobs: list[Job], processes: int, python: str | None) -> Iterator[Outcome]:
+    """Outcomes in the order in which they are ready."""
+    if processes == 1 or len(jobs) <= 1:
+        for job in jobs:
+            yield decompile_one(job, python)
+        return
+    with ProcessPoolExecutor(min(processes, len(jobs))) as pool:
+        futures = {pool.submit(decompile_one, job, python): job for job in jobs}
+        for future in as_completed(futures):
+            job = futures[future]
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                message = "the worker process died (out of memory?); try this file alone"
+                yield Outcome(job.target, job.relative, job.order, Exit.FAILED, error=message)
