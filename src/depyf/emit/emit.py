@@ -1,0 +1,170 @@
+"""The entry points: a module or a single function as source text.
+
+Input: a code unit and its body in the Python dialect of ``tree/nodes.py``.  Output: an ``Emitted`` whose text parses on
+the target version and whose names have the scopes the bytecode gave them (see ``scopes.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.emit import fstrings  # noqa: F401  (registers its printers)
+from depyf.emit.definitions import as_expression, define, lambda_text, namespace_docstring
+from depyf.emit.grammar import future_features
+from depyf.emit.naming import Names
+from depyf.emit.printer import Printer
+from depyf.emit.result import Emitted, Options
+from depyf.emit.scopes import Shadowed, resolve
+from depyf.errors import DecompilationError
+from depyf.tree.expr import Func
+from depyf.tree.nodes import ImportFrom, Stmt
+
+_Body = tuple[Stmt, ...]
+_MAX_SHADOWS = 20
+
+
+def emit_module(unit: CodeUnit, body: _Body, options: Options = Options()) -> Emitted:
+    """A whole module.  Future features without an import statement are the caller's to pass to ``compile``."""
+    return _emit(unit, options, lambda p: _module(p, body))
+
+
+def emit_function(unit: CodeUnit, body: _Body, *, name: str | None = None, options: Options = Options()) -> Emitted:
+    """One function's code object alone: no defaults, no decorators.
+
+    Free variables are provided by an outer function, so that ``co_freevars`` has the same names (CPython sorts them).
+    A lambda becomes ``name = lambda ...``; a comprehension's code object becomes a ``def`` that takes the iterator.
+    ``Emitted.path`` leads from the module's code object to this function's.
+    """
+    path: list[str] = []
+    emitted = _emit(unit, options, lambda p: _function(p, unit, body, name, path))
+    return Emitted(
+        emitted.text,
+        emitted.linemap,
+        emitted.renames,
+        emitted.consts,
+        emitted.cells,
+        tuple(path[-2:] if unit.freevars else path[-1:]),
+        emitted.labelled,
+    )
+
+
+def _emit(unit: CodeUnit, options: Options, write: Callable[[Printer], None]) -> Emitted:
+    """Print; again with stand-ins whenever a global and a variable of one code object share a name."""
+    shadows: dict[int, dict[str, str]] = {}
+    names = Names(unit)
+    for _ in range(_MAX_SHADOWS):
+        p = Printer(unit, options, shadows, names)
+        try:
+            write(p)
+            inserted = resolve(p.scope)
+        except Shadowed as found:
+            table = shadows.setdefault(id(found.unit), {})
+            if all(name in table for name in found.names):
+                break
+            for name in found.names:
+                table[name] = names.fresh(f"{names.spell(name)}_global")
+                names.renames[table[name]] = name
+            continue
+        except RecursionError:
+            raise DecompilationError("an expression or block is nested too deeply to print", unit.qualname) from None
+        return _assemble(p, inserted)
+    raise DecompilationError("a name is both a global and a variable of one function", unit.qualname)
+
+
+def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
+    """Fill the reserved places and count output lines."""
+    pads = _slot_pads(p)
+    out: list[str] = []
+    linemap: list[tuple[int, int | None]] = []
+    number = 1
+    for index, text in enumerate(p.lines):
+        if text == "\0":
+            for line in inserted.get(index, ()):
+                out.append(pads[index] + line)
+                number += 1
+            continue
+        if p.starts[index]:
+            linemap.append((number, p.sources[index]))
+        out.append(text)
+        number += 1 + text.count("\n")
+    text = "\n".join(out)
+    used = {new: old for new, old in p.names.renames.items() if new in text}
+    return Emitted(text + "\n", tuple(linemap), used, p.consts.objects, p.cells, (), p.labelled)
+
+
+def _slot_pads(p: Printer) -> dict[int, str]:
+    pads = {}
+    pending = [p.scope]
+    while pending:
+        scope = pending.pop()
+        pads[scope.slot] = scope.pad
+        pending.extend(scope.children)
+    return pads
+
+
+def _module(p: Printer, body: _Body) -> None:
+    rest = namespace_docstring(p, body)
+    if len(rest) < len(body):
+        p.blank = 1
+    imports = 0
+    while imports < len(rest) and _is_future(rest[imports]):
+        imports += 1
+    p.statements(rest[:imports])
+    p.reserve()
+    p.statements(rest[imports:])
+
+
+def _is_future(node: Stmt) -> bool:
+    return isinstance(node, ImportFrom) and node.module == "__future__" and not node.level
+
+
+def _function(p: Printer, unit: CodeUnit, body: _Body, name: str | None, path: list[str]) -> None:
+    p.reserve()
+    features = future_features(unit.flags)
+    if features:
+        p.line(f"from __future__ import {', '.join(features)}", None, False)
+        p.blank = 2
+    wanted = unit.name if name is None else name
+    shown = p.names.spell(wanted) if wanted == unit.name else p.names.spell(wanted)
+    path[:] = [shown]
+    wrapped = wrap_closures(p, unit, shown, path) if unit.freevars else None
+    value = as_expression(body) if unit.name == "<lambda>" else None
+    func = Func(unit, body)
+    if value is not None:
+        path[-1] = "<lambda>"
+        p.head(lambda printer, node: f"{shown} = {lambda_text(printer, node, value)}", func, unit.firstlineno)
+    else:
+        define(p, shown, func, None)
+    if wrapped is not None:
+        p.blank = 0
+        p.line(f"return {shown}", None, False)
+        p.pad = ""
+
+
+def wrap_closures(p: Printer, unit: CodeUnit, shown: str, path: list[str]) -> str:
+    """Open an outer function that has the free variables of ``unit`` as its own."""
+    outer = p.names.fresh(f"__outer_{shown}")
+    path[:] = [outer, shown]
+    p.line(f"def {outer}():", None, False)
+    p.enter("function", None)
+    p.pad = p.step
+    free = [p.spelled(name) for name in unit.freevars]
+    p.scope.stores["fast"].update(unit.freevars)
+    if shown not in unit.freevars:
+        # Else a global of this name that the function uses would be captured.
+        p.scope.stores["global"].add(shown)
+        if any(shown in inner.names for inner in _nested(unit)):
+            p.line(f"global {shown}", None, False)
+    p.line(f"{' = '.join(free)} = None", None, False)
+    p.blank, p.fresh_block = 1, False
+    return outer
+
+
+
+
+def _nested(unit: CodeUnit) -> Iterator[CodeUnit]:
+    yield unit
+    for const in unit.consts:
+        if isinstance(const, CodeUnit):
+            yield from _nested(const)

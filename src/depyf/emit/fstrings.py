@@ -1,0 +1,125 @@
+"""f-strings and t-strings, quoted so that the target's parser takes them.
+
+From 3.12 on anything may stand between the braces; single quotes are still preferred there, for the reader.  Before, an
+inner expression must not contain the quotes of any string around it, nor a backslash: the outer quotes are tried in
+order of beauty until everything inside finds quotes of its own.
+"""
+
+from __future__ import annotations
+
+from depyf.emit.expressions import NoQuotes, prints
+from depyf.emit.printer import EXPRESSIONS, TEST, Printer
+from depyf.emit.quoting import QUOTES, fragment
+from depyf.tree.expr import Const, Expr, Fmt, FStr
+
+
+@prints(FStr)
+def fstring(p: Printer, node: FStr, level: int) -> str:
+    return _quoted(p, node.parts, "t" if node.template else "f")
+
+
+@prints(Fmt)
+def field(p: Printer, node: Fmt, level: int) -> str:
+    return _quoted(p, (node,), "f")
+
+
+def _quoted(p: Printer, parts: tuple[str | Fmt, ...], prefix: str) -> str:
+    state = p.wide, p.operator, p.quote, p.quotes
+    p.wide, p.operator = False, " "  # a line break between braces is a novelty of 3.12
+    try:
+        if p.grammar.nested_quotes:
+            quote = "'" if _prefers_single(parts) and p.quote == '"' else p.quote
+            p.quote = "'" if quote == '"' else '"'
+            return prefix + quote + _parts(p, parts, quote) + quote
+        return _with_any_quotes(p, parts, prefix)
+    finally:
+        p.wide, p.operator, p.quote, p.quotes = state
+
+
+def _with_any_quotes(p: Printer, parts: tuple[str | Fmt, ...], prefix: str) -> str:
+    """Before 3.12."""
+    allowed = p.quotes
+    candidates = QUOTES if allowed is None else allowed
+    if _prefers_single(parts):
+        candidates = tuple(sorted(candidates, key=lambda quote: (len(quote), quote[0] == '"')))
+    for last_resort in (False, True) if allowed is None else (p.last_resort,):
+        for quote in candidates:
+            p.quotes = tuple(other for other in candidates if not _clash(quote, other))
+            p.last_resort = last_resort
+            try:
+                text = _parts(p, parts, quote)
+            except NoQuotes:
+                continue
+            finally:
+                p.quotes, p.last_resort = allowed, p.last_resort and allowed is not None
+            if allowed is None or "\\" not in text:
+                return prefix + quote + text + quote
+    if allowed is None:
+        raise p.fail("f-strings are nested more deeply than the target's quotes allow")
+    raise NoQuotes
+
+
+def _prefers_single(parts: tuple[str | Fmt, ...]) -> bool:
+    text = "".join([part for part in parts if isinstance(part, str)])
+    return '"' in text and "'" not in text
+
+
+def _clash(outer: str, inner: str) -> bool:
+    """Whether ``inner`` quotes would end a string in ``outer`` quotes."""
+    return outer == inner or outer == inner[0]
+
+
+def _parts(p: Printer, parts: tuple[str | Fmt, ...], quote: str) -> str:
+    out = []
+    for part in parts:
+        if isinstance(part, str):
+            out.append(fragment(part, quote).replace("{", "{{").replace("}", "}}"))
+        else:
+            out.append(_field(p, part, quote))
+    return "".join(out)
+
+
+def _field(p: Printer, node: Fmt, quote: str) -> str:
+    text = node.text if node.text is not None else _value(p, node.value)
+    if text[0] == "{":
+        text = " " + text
+    if text[-1] == "}":
+        text += " "
+    conversion = f"!{node.conversion}" if node.conversion else ""
+    spec = "" if node.spec is None else ":" + _spec(p, node.spec, quote)
+    return f"{{{text}{conversion}{spec}}}"
+
+
+def _value(p: Printer, node: Expr) -> str:
+    text = EXPRESSIONS[type(node)](p, node, TEST)
+    # A lambda's colon would start the format spec.
+    return f"({text})" if text.startswith("lambda") or " lambda" in text else text
+
+
+def _spec(p: Printer, node: Expr, quote: str) -> str:
+    """A format spec is the inside of an f-string again, except that braces cannot be doubled in it."""
+    if isinstance(node, FStr):
+        parts = node.parts
+    elif isinstance(node, Const) and type(node.value) is str:
+        parts = (node.value,)
+    else:
+        return _field(p, node if isinstance(node, Fmt) else Fmt(node, "", None), quote)
+    out = []
+    for part in parts:
+        if isinstance(part, Fmt):
+            out.append(_field(p, part, quote))
+            continue
+        for index, piece in enumerate(_split_braces(part)):
+            out.append(_field(p, Fmt(Const(piece), "", None), quote) if index % 2 else fragment(piece, quote))
+    return "".join(out)
+
+
+def _split_braces(text: str) -> list[str]:
+    """Pieces of ``text``, those with odd index being single braces."""
+    out = [""]
+    for char in text:
+        if char in "{}":
+            out += [char, ""]
+        else:
+            out[-1] += char
+    return out

@@ -1,0 +1,161 @@
+"""Breaking a statement that is too long for one line.
+
+Input: the text of a statement in which the printer left marks (control characters, which no literal contains) at the
+places where Python allows a line break.  Output: the same tokens over several lines, in the manner of black: the last
+bracket that helps is opened first, its content goes on one indented line or, if that is too long, on one line per
+item with a trailing comma; operators start a line.
+
+    x = call(first, second)   ->   x = call(
+                                       first,
+                                       second,
+                                   )
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Union
+
+OPEN = "\x01"  # after an opening bracket
+CLOSE_COMMA = "\x02"  # before a closing bracket that a comma may precede
+CLOSE = "\x03"  # before a closing bracket that no comma may precede
+ITEM = "\x04"  # after a comma
+OPERATOR = "\x05"  # before an operator or keyword inside an expression; reads as a space
+MAYBE_OPEN = "\x06"  # an opening parenthesis that is only written when the line is broken
+MAYBE_CLOSE = "\x07"
+CHAIN_OPEN = "\x0e"  # around operands and operators of one precedence
+CHAIN_CLOSE = "\x0f"
+
+_MARKS = re.compile("([\x01-\x07\x0e\x0f])")
+_FLAT = {OPEN: "", CLOSE_COMMA: "", CLOSE: "", ITEM: " ", OPERATOR: " ", MAYBE_OPEN: "", MAYBE_CLOSE: ""}
+_FLAT |= {CHAIN_OPEN: "", CHAIN_CLOSE: ""}
+
+
+class _Group:
+    """Content of one pair of brackets or one operator chain; ``width`` is its length on a single line."""
+
+    __slots__ = ("close", "items", "open", "width")
+
+    def __init__(self, open_mark: str) -> None:
+        self.open = open_mark
+        self.close = ""
+        self.items: list[_Item] = []
+        self.width = 0
+
+
+_Item = Union[str, _Group]
+
+
+def arrange(marked: str, column: int, width: int, indent: int) -> str:
+    """``marked`` over as many lines as it needs; ``column`` is the indentation of the statement."""
+    writer = _Writer(column, width, indent)
+    writer.sequence(_parse(marked).items, column, False, 0)
+    return "".join(writer.out)
+
+
+def flatten(marked: str) -> str:
+    """``marked`` on one line."""
+    return _MARKS.sub(lambda found: _FLAT[found.group()], marked)
+
+
+def _parse(marked: str) -> _Group:
+    root = _Group("")
+    stack = [root]
+    for piece in _MARKS.split(marked):
+        top = stack[-1]
+        if piece in (OPEN, MAYBE_OPEN, CHAIN_OPEN) and piece:
+            stack.append(_Group(piece))
+        elif piece in (CLOSE, CLOSE_COMMA, MAYBE_CLOSE, CHAIN_CLOSE) and piece:
+            top.close = piece
+            stack.pop()
+            stack[-1].items.append(top)
+            stack[-1].width += top.width
+        elif piece:
+            top.items.append(piece)
+            top.width += 1 if piece in (ITEM, OPERATOR) else len(piece)
+    return root
+
+
+class _Writer:
+    def __init__(self, column: int, width: int, indent: int) -> None:
+        self.out: list[str] = []
+        self.column = column
+        self.width = width
+        self.indent = indent
+
+    def write(self, text: str) -> None:
+        self.out.append(text)
+        self.column += len(text)
+
+    def newline(self, column: int) -> None:
+        self.out.append("\n" + " " * column)
+        self.column = column
+
+    def flat(self, items: list[_Item]) -> None:
+        for item in items:
+            if isinstance(item, _Group):
+                self.flat(item.items)
+            else:
+                self.write(_FLAT.get(item, item))
+
+    def sequence(self, items: list[_Item], column: int, inside: bool, after: int) -> None:
+        """Items on the current line; groups among them may break.  ``after`` is what must still fit behind them."""
+        for index, item in enumerate(items):
+            if isinstance(item, _Group):
+                self.group(item, column, inside, self.trailing(items, index + 1, inside, after))
+            else:
+                self.write(_FLAT.get(item, item))
+
+    def trailing(self, items: list[_Item], start: int, inside: bool, after: int) -> int:
+        """Width of what follows up to the next place that could break."""
+        total = 0
+        for index in range(start, len(items)):
+            item = items[index]
+            if not isinstance(item, _Group):
+                total += len(item)
+            elif item.width == 0 or (item.open == CHAIN_OPEN and not inside):
+                total += item.width
+            elif item.open == MAYBE_OPEN:
+                return total + 1
+            else:
+                return total
+        return total + after
+
+    def group(self, group: _Group, column: int, inside: bool, after: int) -> None:
+        chain = group.open == CHAIN_OPEN
+        if group.width == 0 or self.column + group.width + after <= self.width:
+            self.flat(group.items)
+        elif chain and not inside:
+            self.sequence(group.items, column, inside, after)
+        elif chain:
+            self.broken(group.items, column, after)
+        else:
+            self.bracket(group, column)
+
+    def bracket(self, group: _Group, column: int) -> None:
+        maybe = group.open == MAYBE_OPEN
+        if maybe:
+            self.write("(")
+        deeper = column + self.indent
+        self.newline(deeper)
+        comma = group.close == CLOSE_COMMA
+        listed = any(item == ITEM for item in group.items)
+        if deeper + group.width <= self.width and not (listed and not comma and maybe):
+            self.flat(group.items)
+        else:
+            self.broken(group.items, deeper, 1 if comma else 0)
+            if comma:
+                self.write(",")
+        self.newline(column)
+        if maybe:
+            self.write(")")
+
+    def broken(self, items: list[_Item], column: int, after: int) -> None:
+        """One line per item (or per operand)."""
+        start = 0
+        for index, item in enumerate(items):
+            if item == ITEM or item == OPERATOR:
+                self.sequence(items[start:index], column, True, 0)
+                self.newline(column)
+                start = index + 1
+        self.sequence(items[start:], column, True, after)

@@ -1,0 +1,82 @@
+"""Constants as literal text, exactly; None where Python has no literal for the value.
+
+Only exact built-in types count: an ``IntEnum`` member or a ``float`` subclass is an object, not a literal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from depyf.emit.quoting import data, string
+
+_HUGE = 1 << 4000
+"""Above this, decimal conversion is slow and refused by newer interpreters; hexadecimal is neither."""
+
+
+def literal(value: Any) -> str | None:
+    """The literal for ``value``; a tuple has its parentheses, a negative number does not."""
+    kind = type(value)
+    if kind is str:
+        return string(value)
+    if kind is int:
+        return repr(value) if -_HUGE < value < _HUGE else hex(value)
+    if value is None or value is True or value is False:
+        return repr(value)
+    if kind is tuple:
+        return _tuple(value)
+    if kind is float:
+        return _float(value)
+    if kind is bytes:
+        return data(value)
+    if value is Ellipsis:
+        return "..."
+    if kind is complex:
+        return _complex(value)
+    return None
+
+
+def set_display(value: frozenset[Any]) -> str | None:
+    """``{...}`` for a constant set, which is what ``in {...}`` and ``for x in {...}`` compile to."""
+    items = [literal(item) for item in value]
+    if not items or None in items:
+        return None
+    return "{" + ", ".join(sorted(item for item in items if item is not None)) + "}"
+
+
+def _tuple(value: tuple[Any, ...]) -> str | None:
+    items = []
+    for item in value:
+        text = literal(item)
+        if text is None:
+            return None
+        items.append(text)
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def _float(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "1e309" if value > 0 else "-1e309"
+    return repr(value)
+
+
+def _complex(value: complex) -> str | None:
+    """Only the forms that fold to exactly this value under the complex arithmetic of every version."""
+    real, imag = value.real, value.imag
+    low, high = _float(real), _float(abs(imag))
+    if low is None or high is None:
+        return None
+    low, high = low.removesuffix(".0"), high.removesuffix(".0")
+    negative = math.copysign(1.0, imag) < 0
+    if real == 0:
+        minus_zero = math.copysign(1.0, real) < 0
+        if minus_zero == negative:
+            return f"-{high}j" if negative else f"{high}j"
+        if imag == 0:
+            return None
+        return f"-(0 - {high}j)" if minus_zero else f"(0 - {high}j)"
+    if imag == 0 and negative:
+        return None
+    return f"({low} - {high}j)" if negative else f"({low} + {high}j)"

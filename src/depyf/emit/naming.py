@@ -1,0 +1,101 @@
+"""Identifiers: what the bytecode calls a thing versus what may be written.
+
+Generated code names things ``.0``, ``foo.bar``, ``class`` or ``<graph break in fn>``.  Each such name gets one legal
+stand-in that no other name of the text uses, listed in ``renames`` (stand-in -> original).  Inside a class the
+mangled ``_Cls__x`` is written ``__x`` again.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import unicodedata
+
+from depyf.bytecode.codeunit import CodeUnit
+
+_RESERVED = frozenset(keyword.kwlist) | {"__debug__", "async", "await"}
+
+
+def is_legal(name: str) -> bool:
+    """Whether ``name`` reads back as this very name."""
+    if not name.isidentifier() or name in _RESERVED:
+        return False
+    return name.isascii() or unicodedata.normalize("NFKC", name) == name
+
+
+def legalised(name: str) -> str:
+    """A legal identifier as close to ``name`` as it gets."""
+    text = re.sub(r"\W+", "_", name, flags=re.ASCII)
+    if name.startswith("<"):
+        text = text.strip("_")
+    if not text or not (text[0].isalpha() or text[0] == "_"):
+        text = "_" + text
+    return text + "_" if text in _RESERVED else text
+
+
+class Names:
+    """Spelling of every name in one text."""
+
+    def __init__(self, unit: CodeUnit) -> None:
+        self.unit = unit
+        self.renames: dict[str, str] = {}
+        self._stand_ins: dict[str, str] = {}
+        self._taken: set[str] | None = None
+        self._spellings: dict[str, dict[str, str]] = {}
+
+    def spellings(self, class_name: str) -> dict[str, str]:
+        """The memo of ``spell`` for one class context; "" stands for none."""
+        return self._spellings.setdefault(class_name, {})
+
+    def spell(self, name: str, class_name: str = "") -> str:
+        """``name`` as it is written inside class ``class_name``."""
+        memo = self.spellings(class_name)
+        found = memo.get(name)
+        if found is None:
+            found = name if is_legal(name) else self.stand_in(name)
+            prefix = mangling_prefix(class_name)
+            if prefix and found.startswith(prefix + "__") and not found.endswith("__"):
+                found = found[len(prefix) :]
+            memo[name] = found
+        return found
+
+    def stand_in(self, name: str) -> str:
+        """The legal identifier that stands for the illegal ``name``."""
+        found = self._stand_ins.get(name)
+        if found is None:
+            found = self._stand_ins[name] = self.fresh(legalised(name))
+            self.renames[found] = name
+        return found
+
+    def fresh(self, base: str) -> str:
+        """``base``, or ``base_2`` and so on: an identifier nothing else in the text has."""
+        taken = self.taken
+        name, count = base, 1
+        while name in taken:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name)
+        return name
+
+    def free_prefix(self, prefix: str) -> str:
+        """``prefix``, lengthened until no name of the text starts with it."""
+        while any(name.startswith(prefix) for name in self.taken):
+            prefix += "_"
+        return prefix
+
+    @property
+    def taken(self) -> set[str]:
+        if self._taken is None:
+            self._taken = set()
+            pending = [self.unit]
+            while pending:
+                unit = pending.pop()
+                self._taken.update(unit.names, unit.varnames, unit.cellvars, unit.freevars, (unit.name,))
+                pending.extend(const for const in unit.consts if isinstance(const, CodeUnit))
+        return self._taken
+
+
+def mangling_prefix(class_name: str) -> str:
+    """What a class of this name puts before private names; "" if it leaves them alone."""
+    stripped = class_name.lstrip("_")
+    return "_" + stripped if stripped else ""

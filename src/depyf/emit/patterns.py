@@ -1,0 +1,76 @@
+"""The patterns of ``match``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from depyf.emit.printer import BITOR, PRIMARY, Printer
+from depyf.tree.expr import Const
+from depyf.tree.nodes import (
+    MatchAs,
+    MatchClass,
+    MatchMapping,
+    MatchOr,
+    MatchSequence,
+    MatchStar,
+    MatchValue,
+    Pattern,
+)
+
+
+def pattern(p: Printer, node: Pattern, closed: bool = False) -> str:
+    """``closed`` asks for parentheses around ``as`` and ``|``."""
+    return _PATTERNS[type(node)](p, node, closed)
+
+
+def _value(p: Printer, node: MatchValue, closed: bool) -> str:
+    text = p.expr(node.value, BITOR)
+    if isinstance(node.value, Const) and type(node.value.value) is complex and text[0] == "(":
+        return text[1:-1]  # the grammar of patterns takes no parentheses inside a number
+    return text
+
+
+def _as(p: Printer, node: MatchAs, closed: bool) -> str:
+    if node.pattern is None:
+        return "_" if node.name is None else p.bind(node.name)
+    inner = pattern(p, node.pattern, isinstance(node.pattern, MatchAs))
+    text = f"{inner} as {p.bind(node.name or '_')}"
+    return p.paren(text) if closed else text
+
+
+def _star(p: Printer, node: MatchStar, closed: bool) -> str:
+    return "*_" if node.name is None else "*" + p.bind(node.name)
+
+
+def _sequence(p: Printer, node: MatchSequence, closed: bool) -> str:
+    return f"[{p.listed([pattern(p, item) for item in node.patterns])}]"
+
+
+def _mapping(p: Printer, node: MatchMapping, closed: bool) -> str:
+    items = [f"{p.expr(key, BITOR)}: {pattern(p, item)}" for key, item in zip(node.keys, node.patterns)]
+    if node.rest is not None:
+        items.append("**" + p.bind(node.rest))
+    return f"{{{p.listed(items)}}}"
+
+
+def _class(p: Printer, node: MatchClass, closed: bool) -> str:
+    items = [pattern(p, item) for item in node.patterns]
+    items += [f"{p.spelled(name)}={pattern(p, item)}" for name, item in node.keywords]
+    return f"{p.expr(node.cls, PRIMARY)}({p.listed(items)})"
+
+
+def _or(p: Printer, node: MatchOr, closed: bool) -> str:
+    text = f"{p.operator}| ".join([pattern(p, item, True) for item in node.patterns])
+    return p.paren(text) if closed or p.wide else text
+
+
+_PATTERNS: dict[type, Callable[[Printer, Any, bool], str]] = {
+    MatchValue: _value,
+    MatchAs: _as,
+    MatchStar: _star,
+    MatchSequence: _sequence,
+    MatchMapping: _mapping,
+    MatchClass: _class,
+    MatchOr: _or,
+}

@@ -1,0 +1,207 @@
+"""State of one printing run, and the dispatch from node types to the functions that print them.
+
+``expressions.py``, ``fstrings.py``, ``patterns.py``, ``statements.py`` and ``definitions.py`` register one function per
+node type.  An expression printer gets the level its surroundings demand and adds parentheses if the node binds less
+tightly.  A statement printer returns the text of the statement's first line; what is nested below it is printed by a
+second function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
+from depyf.emit.bound import BoundConstants
+from depyf.emit.grammar import CO_FUTURE_BARRY_AS_FLUFL, grammar_of
+from depyf.emit.layout import CLOSE, CLOSE_COMMA, ITEM, OPEN, OPERATOR, arrange
+from depyf.emit.naming import Names
+from depyf.emit.result import Options
+from depyf.emit.scopes import Scope
+from depyf.errors import DecompilationError
+from depyf.tree.expr import Expr, Func, Name
+from depyf.tree.nodes import Stmt
+
+# How tightly an expression binds; an operand demands at least its operator's level.
+TEST, OR, AND, NOT, COMPARE, BITOR, XOR, BITAND, SHIFT, ARITH, TERM, FACTOR, POWER, AWAIT, PRIMARY = range(15)
+LOOSE = -1  # yield, an assignment expression, a tuple without parentheses: only where a caller asks for it
+
+ExprPrinter = Callable[["Printer", Any, int], str]
+HeadPrinter = Callable[["Printer", Any], str]
+BodyPrinter = Callable[["Printer", Any], None]
+
+EXPRESSIONS: dict[type, ExprPrinter] = {}
+HEADS: dict[type, HeadPrinter] = {}
+BODIES: dict[type, BodyPrinter] = {}
+BLOCKS: dict[type, BodyPrinter] = {}
+"""Statements that print all their lines themselves."""
+DEFINE: list[Callable[[Printer, str, Func], None]] = []
+"""The one function (of ``definitions.py``) that prints a hoisted ``def``."""
+
+
+class Printer:
+    """Collects the lines of one text; see the module docstring."""
+
+    def __init__(self, unit: CodeUnit, options: Options, shadows: dict[int, dict[str, str]], names: Names) -> None:
+        self.unit = unit
+        self.options = options
+        self.grammar = grammar_of(unit.version)
+        self.names = names
+        self.shadows = shadows
+        self.shadow: dict[str, str] = shadows.get(id(unit), {})
+        self.consts = BoundConstants(options.const_prefix, self.names.fresh)
+        self.cells: dict[str, str] = {}
+        self.not_equal = "<>" if unit.flags & CO_FUTURE_BARRY_AS_FLUFL else "!="
+        self.class_name = ""
+        self.spell = self.names.spellings("")
+        self.lines: list[str] = []
+        self.sources: list[int | None] = []
+        self.starts: list[bool] = []
+        self.pad = ""
+        self.step = " " * options.indent
+        self.wide = False  # leave marks for layout.arrange
+        self.operator = " "
+        self.quotes: tuple[str, ...] | None = None  # set inside an f-string before 3.12
+        self.last_resort = False  # bind strings that have no legal quotes there as constants
+        self.quote = '"'
+        self.scope = Scope("module", unit, None)
+        self.reads = self.scope.reads
+        self.hoisted: dict[int, str] = {}
+        self.pending: list[tuple[str, Func]] = []
+        self.blank = 0  # blank lines owed before the next statement
+        self.fresh_block = True
+        self.labelled = False
+        self.text_annotations = bool(unit.flags & CO_FUTURE_ANNOTATIONS)
+        self._temp_prefix = ""
+
+    # Expressions.
+
+    def expr(self, node: Expr, level: int = TEST) -> str:
+        return EXPRESSIONS[type(node)](self, node, level)
+
+    def paren(self, text: str) -> str:
+        return f"({OPEN}{text}{CLOSE})" if self.wide else f"({text})"
+
+    def listed(self, items: list[str], comma: bool = True) -> str:
+        """The inside of a bracket."""
+        if self.wide and items:
+            return OPEN + f",{ITEM}".join(items) + (CLOSE_COMMA if comma else CLOSE)
+        return ", ".join(items)
+
+    def inner(self, text: str) -> str:
+        """The inside of a bracket that is no list."""
+        return OPEN + text + CLOSE if self.wide else text
+
+    def spelled(self, name: str) -> str:
+        """How ``name`` is written here."""
+        found = self.spell.get(name)
+        return found if found is not None else self.names.spell(name, self.class_name)
+
+    def temp(self, key: object) -> str:
+        if not self._temp_prefix:
+            self._temp_prefix = self.names.free_prefix(self.options.temp_prefix)
+        return f"{self._temp_prefix}{key}"
+
+    def bound_const(self, value: Any) -> str:
+        return self.consts.name(value, bool(self.class_name))
+
+    def fail(self, reason: str) -> DecompilationError:
+        return DecompilationError(reason, self.unit.qualname or self.unit.name)
+
+    # Scopes.
+
+    def enter(self, kind: str, unit: CodeUnit | None) -> Scope:
+        """Open a scope; give the result of this call to ``leave``."""
+        outer = self.scope
+        self.scope = Scope(kind, unit, outer)
+        self.reads = self.scope.reads
+        if unit is not None:
+            self.unit = unit
+            self.shadow = self.shadows.get(id(unit), {})
+        return outer
+
+    def leave(self, outer: Scope, unit: CodeUnit) -> None:
+        self.scope = outer
+        self.reads = outer.reads
+        self.unit = unit
+        self.shadow = self.shadows.get(id(unit), {})
+
+    def store(self, name: Name) -> str:
+        """Record that ``name`` is bound here and return its spelling."""
+        self.scope.stores[name.scope].add(name.id)
+        text = self.spelled(name.id)
+        return self.shadow.get(name.id, text) if name.scope == "global" else text
+
+    def bind(self, name: str) -> str:
+        """As ``store`` for a name that the tree gives as a plain string."""
+        self.scope.bind(name)
+        text = self.spelled(name)
+        return self.shadow.get(name, text) if name in self.scope.stores["global"] else text
+
+    # Statements.
+
+    def head(self, make: HeadPrinter, node: Any, line: int | None, starts: bool = True, hoist: bool = True) -> None:
+        """Print one logical line, broken if it is too long, after the functions that had to be hoisted out of it.
+
+        ``hoist`` is false where nothing can be put before the line.
+        """
+        text = make(self, node)
+        if len(text) + len(self.pad) > self.options.width:
+            self.wide, self.operator = True, OPERATOR
+            try:
+                text = arrange(make(self, node), len(self.pad), self.options.width, self.options.indent)
+            finally:
+                self.wide, self.operator = False, " "
+        if self.pending:
+            if not hoist:
+                raise self.fail("a function that is no lambda is made where no statement can be put")
+            pending, self.pending = self.pending, []
+            for name, func in pending:
+                DEFINE[0](self, name, func)
+        self.line(text, line, starts)
+
+    def line(self, text: str, line: int | None, starts: bool = True) -> None:
+        if self.blank:
+            if not self.fresh_block:
+                for _ in range(self.blank):
+                    self.raw("")
+            self.blank = 0
+        self.fresh_block = False
+        self.lines.append(self.pad + text)
+        self.sources.append(line)
+        self.starts.append(starts)
+
+    def raw(self, text: str) -> None:
+        self.lines.append(text)
+        self.sources.append(None)
+        self.starts.append(False)
+
+    def block(self, body: tuple[Stmt, ...], filled: bool = False) -> None:
+        """An indented suite; ``pass`` if there is nothing in it."""
+        outer = self.pad
+        self.pad = outer + self.step
+        self.fresh_block = True
+        before = len(self.lines)
+        self.statements(body)
+        if len(self.lines) == before and not filled:
+            self.line("pass", None, False)
+        self.pad = outer
+        self.fresh_block = False
+
+    def statements(self, body: tuple[Stmt, ...]) -> None:
+        for node in body:
+            kind = type(node)
+            whole = BLOCKS.get(kind)
+            if whole is not None:
+                whole(self, node)
+                continue
+            self.head(HEADS[kind], node, node.line)
+            nested = BODIES.get(kind)
+            if nested is not None:
+                nested(self, node)
+
+    def reserve(self) -> None:
+        """Keep a place for the declarations of the current scope."""
+        self.scope.slot = len(self.lines)
+        self.scope.pad = self.pad
+        self.raw("\0")

@@ -1,0 +1,97 @@
+"""String literals: plain ones, docstrings, and those inside the braces of an f-string.
+
+Output invariant: evaluating the returned text gives exactly the string that went in, and every text is free of
+control characters (``layout.py`` uses those as marks) except for the line breaks of a triple-quoted docstring.
+"""
+
+from __future__ import annotations
+
+import re
+
+QUOTES = ('"', "'", '"""', "'''")
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+def string(value: str, prefer: str = '"') -> str:
+    """``value`` as a literal, with double quotes unless that needs more escapes."""
+    text = repr(value)
+    if prefer == '"' and text[0] == "'" and '"' not in text:
+        return f'"{text[1:-1]}"'
+    return text
+
+
+def data(value: bytes) -> str:
+    """``value`` as a bytes literal, with double quotes unless that needs more escapes."""
+    text = repr(value)
+    if text[1] == "'" and '"' not in text:
+        return f'b"{text[2:-1]}"'
+    return text
+
+
+def unescaped(value: str, allowed: tuple[str, ...]) -> str | None:
+    """``value`` without any backslash, in one of the ``allowed`` quotes; None if there is no such literal.
+
+    Before 3.12 that is the only kind of literal that may stand between the braces of an f-string.
+    """
+    if "\\" in value or _CONTROL.search(value) or not value.isprintable():
+        return None
+    for quote in allowed:
+        if quote[0] not in value:
+            return quote + value + quote
+        if len(quote) == 3 and quote not in value and value[-1] != quote[0]:
+            return quote + value + quote
+    return None
+
+
+def fragment(value: str, quote: str) -> str:
+    """The inside of a literal in ``quote``: what is not printable is escaped, and what would end the literal."""
+    text = repr('"' + value)[2:-1].replace("\\'", "'")
+    if len(quote) == 3:
+        text = text.replace(quote, "\\" + "\\".join(quote))
+        if text.endswith(quote[0]):
+            text = text[:-1] + "\\" + text[-1]
+        return text
+    return text.replace(quote, "\\" + quote)
+
+
+def docstring(value: str, pad: str, cleaned: bool) -> str:
+    """A docstring literal whose value on the target is ``value``.
+
+    ``cleaned`` is true where the compiler strips indentation (3.13+): then the lines may follow the block's own
+    indentation ``pad``.
+    """
+    if "\n" not in value:
+        return _triple(value)
+    if cleaned:
+        lines = value.split("\n")
+        indented = "\n".join([lines[0]] + [pad + line if line.strip() else line for line in lines[1:]])
+        if value.endswith("\n"):
+            indented += pad
+        for candidate in (indented, value):
+            if clean(candidate) == value:
+                return _triple(candidate)
+    return _triple(value)
+
+
+def clean(value: str) -> str:
+    """What the compiler of 3.13+ makes of a docstring (``_PyCompile_CleanDoc``)."""
+    lines = value.expandtabs().split("\n")
+    margins = [len(line) - len(line.lstrip(" ")) for line in lines[1:] if line.strip(" ")]
+    margin = min(margins, default=0)
+    head = lines[0].lstrip(" ")
+    if head == lines[0] and not margin:
+        return "\n".join(lines)
+    rest = []
+    for line in lines[1:]:
+        spaces = len(line) - len(line.lstrip(" "))
+        rest.append(line[min(margin, spaces) :])
+    return "\n".join([head, *rest])
+
+
+def _triple(value: str) -> str:
+    lines = [repr('"' + line)[2:-1].replace("\\'", "'") for line in value.split("\n")]
+    text = "\n".join(lines).replace('"""', '\\"\\"\\"')
+    if text.endswith('"'):
+        text = text[:-1] + '\\"'
+    return f'"""{text}"""'

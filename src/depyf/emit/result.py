@@ -1,0 +1,41 @@
+"""What goes into the emit stage besides the tree, and what comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the text looks; none of this changes what it means.
+
+    ``cells`` says how a cell object itself is written: "closure" gives ``(lambda: x).__closure__[0]``, which runs as it
+    stands; "name" gives an identifier listed in ``Emitted.cells``, for a caller that patches the compiled code.
+    """
+
+    indent: int = 4
+    temp_prefix: str = "__temp_"
+    const_prefix: str = "__const_"
+    width: int = 100
+    cells: str = "closure"
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """Source text, and what a caller must know to get from its compilation back to the original code object.
+
+    ``linemap`` pairs every output line that starts a statement with the source line of that statement.  ``renames``
+    maps an identifier of the text to the name it stands for in the bytecode.  ``consts`` maps an identifier, which
+    compiles as a global, to the object that the original holds as a constant; ``cells`` likewise for cell objects.
+    ``path`` names the code objects that lead from the compiled module to the one that was asked for.
+    ``labelled`` is true for a debugging dump that is no Python.
+    """
+
+    text: str
+    linemap: tuple[tuple[int, int | None], ...] = ()
+    renames: dict[str, str] = field(default_factory=dict)
+    consts: dict[str, Any] = field(default_factory=dict)
+    cells: dict[str, str] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+    labelled: bool = False

@@ -1,0 +1,193 @@
+"""Scopes: which ``global``/``nonlocal`` lines and dead bindings make the compiler see what the bytecode says.
+
+The printer records, while it prints, how every name of every scope is used (``Scope.reads`` and ``Scope.stores``, by
+the scope kind the bytecode gave).  ``resolve`` then walks the finished scopes from the outside in and returns, per
+function or class, the lines that go first in its body.  Output invariant: in the text, every name compiles to the
+same kind of variable it is in the bytecode, and ``co_freevars``/``co_cellvars`` hold the same names.
+
+A line such as ``if 0: x = None`` generates no code on any version, but makes ``x`` a local variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CodeUnit
+
+IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__"})
+"""Cells that the compiler makes by itself."""
+
+KINDS = ("fast", "cell", "global", "name")
+
+
+class Shadowed(Exception):
+    """A code object uses one name both as a global and as a variable of its own; the global needs a stand-in."""
+
+    def __init__(self, unit: CodeUnit | None, names: list[str]) -> None:
+        self.unit = unit
+        self.names = names
+        super().__init__(names)
+
+
+class Scope:
+    """How the names of one block are used; ``kind`` is "module", "class", "function", "lambda", "comp" or "params".
+
+    "params" is the scope of PEP 695 type parameters.  ``inner_globals`` are globals read in lambdas and comprehensions
+    below, which cannot declare them; ``captured`` are the names that comprehensions below take from here as cells.
+    """
+
+    __slots__ = (
+        *("kind", "unit", "parent", "children", "slot", "pad"),
+        *("reads", "stores", "inner_globals", "captured", "comp_bound", "has_yield"),
+    )
+
+    def __init__(self, kind: str, unit: CodeUnit | None, parent: Scope | None) -> None:
+        self.kind = kind
+        self.unit = unit
+        self.parent = parent
+        self.reads: dict[str, set[str]] = {kind: set() for kind in KINDS}
+        self.stores: dict[str, set[str]] = {kind: set() for kind in KINDS}
+        self.inner_globals: set[str] = set()
+        self.captured: set[str] = set()
+        self.comp_bound: set[str] = set()
+        self.children: list[Scope] = []
+        self.slot = -1
+        self.pad = ""
+        self.has_yield = False
+        if parent is not None:
+            parent.children.append(self)
+
+    @property
+    def bound(self) -> set[str]:
+        """Names the text of this block binds as its own."""
+        return self.stores["fast"] | self.stores["cell"] | self.stores["name"]
+
+    def bind(self, name: str) -> None:
+        """Record a binding that carries no scope kind: an import, a capture pattern."""
+        self.stores[self.kind_of(name)].add(name)
+
+    def kind_of(self, name: str) -> str:
+        """The kind that the code object gives to ``name`` where the tree does not say."""
+        unit = self.unit
+        if self.kind not in ("function", "lambda") or unit is None:
+            return "name"
+        if name in unit.varnames or name in unit.cellvars or name in unit.freevars:
+            return "cell" if name not in unit.varnames else "fast"
+        return "global"
+
+    def close(self, shares_frame: bool) -> None:
+        """Hand what a finished comprehension, lambda or type parameter list leaves open to the block around it."""
+        parent = self.parent
+        assert parent is not None
+        parent.inner_globals |= self.reads["global"] | self.inner_globals
+        if self.kind == "lambda":
+            return
+        bound = self.bound
+        for kind in ("fast", "cell", "name"):
+            rest = self.reads[kind] - bound
+            parent.reads[kind] |= rest
+            if not shares_frame:
+                parent.captured |= rest
+        parent.captured |= self.captured - bound
+        parent.comp_bound |= bound | self.comp_bound
+        parent.has_yield |= self.has_yield
+
+
+def resolve(root: Scope) -> dict[int, list[str]]:
+    """The lines to insert, by ``Scope.slot``; raises ``Shadowed`` where a name needs a stand-in first."""
+    lines: dict[int, list[str]] = {}
+    pending: list[tuple[Scope, dict[str, str]]] = [(root, {})]
+    while pending:
+        scope, visible = pending.pop()
+        if scope.kind == "comp":
+            visible = visible | dict.fromkeys(scope.bound, "local")
+        elif scope.kind == "params":
+            visible = visible | dict.fromkeys(scope.stores["name"], "local")
+        elif scope.kind == "lambda":
+            hidden = scope.reads["global"] & (scope.bound | scope.reads["fast"] | scope.reads["cell"])
+            hidden |= {name for name in scope.reads["global"] if visible.get(name) == "local"}
+            if hidden:
+                raise Shadowed(scope.unit, sorted(hidden))
+            visible = visible | dict.fromkeys(scope.bound, "local")
+        elif scope.kind == "module":
+            lines[scope.slot] = _module_lines(scope)
+        elif scope.kind == "class":
+            lines[scope.slot] = _class_lines(scope, visible)
+            visible = visible | {"__class__": "local"}
+        else:
+            lines[scope.slot], visible = _function_lines(scope, visible)
+        pending.extend((child, visible) for child in scope.children)
+    return {slot: [*text] for slot, text in lines.items() if text and slot >= 0}
+
+
+def _module_lines(scope: Scope) -> list[str]:
+    """A walrus in a comprehension declares its target by itself; other ``*_GLOBAL`` operations need a line."""
+    declared = scope.stores["global"] | scope.reads["global"]
+    for child in _comprehensions(scope):
+        declared -= child.stores["global"]
+    return _declare("global", declared)
+
+
+def _class_lines(scope: Scope, visible: dict[str, str]) -> list[str]:
+    free = set(scope.unit.freevars) if scope.unit is not None else set()
+    declared = scope.stores["global"] | scope.reads["global"]
+    lines = _declare("global", declared) + _declare("nonlocal", scope.stores["cell"] & free)
+    unused = free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - set(_captured(scope))
+    return lines + _dead_uses(unused)
+
+
+def _function_lines(scope: Scope, visible: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    unit = scope.unit
+    if unit is None:  # the wrapper around a closure, printed as a whole by functions.py
+        return [], visible | dict.fromkeys(scope.bound, "local") | dict.fromkeys(scope.stores["global"], "global")
+    bound = scope.bound
+    free = set(unit.freevars)
+    own = bound | scope.reads["fast"] | scope.reads["cell"]
+    outside = scope.reads["global"] | scope.stores["global"]
+    taken = {name for name in outside | scope.inner_globals if visible.get(name) == "local"}
+    declared = scope.stores["global"] | taken
+    clash = own & (outside | declared)
+    if clash:
+        raise Shadowed(unit, sorted(clash))
+    captured = set(_captured(scope))
+    lines = _declare("global", declared) + _declare("nonlocal", bound & free)
+    cells = set(unit.cellvars) - IMPLICIT
+    unbound = (scope.reads["fast"] | (scope.reads["cell"] - free) | cells) - bound - free - IMPLICIT
+    unbound -= scope.comp_bound - scope.reads["fast"] - scope.reads["cell"]
+    if unbound:
+        lines.append(f"if 0: {' = '.join(sorted(unbound))} = None")
+    used = scope.reads["cell"] | bound | captured
+    if {"super"} & (scope.reads["global"] | scope.reads["name"]):
+        used.add("__class__")
+    lines += _dead_uses(free - used - {"__classdict__"})
+    lines += [f"if 0: (lambda: {name})" for name in sorted(cells - captured - scope.comp_bound)]
+    if unit.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR) and not scope.has_yield:
+        lines.append("if 0: yield")
+    return lines, visible | dict.fromkeys(bound, "local") | dict.fromkeys(declared, "global")
+
+
+def _declare(word: str, names: set[str]) -> list[str]:
+    return [f"{word} {', '.join(sorted(names))}"] if names else []
+
+
+def _dead_uses(names: set[str]) -> list[str]:
+    return [f"if 0: {', '.join(sorted(names))}"] if names else []
+
+
+def _captured(scope: Scope) -> Iterator[str]:
+    """Names of this block that code nested in it takes as free variables."""
+    yield from scope.captured
+    pending = list(scope.children)
+    while pending:
+        child = pending.pop()
+        if child.unit is not None:
+            yield from child.unit.freevars
+        else:
+            pending.extend(child.children)
+
+
+def _comprehensions(scope: Scope) -> Iterator[Scope]:
+    for child in scope.children:
+        if child.kind == "comp":
+            yield child
+            yield from _comprehensions(child)
