@@ -35,6 +35,8 @@ def lower(unit: CodeUnit) -> Lowered:
     """The version-free form of ``unit``."""
     spec = spec_for(unit.version)
     raw = decode(unit, spec)
+    if spec.prepare is not None:
+        raw = spec.prepare(raw, spec)
     if not raw.opcodes:
         raise BytecodeError(f"{unit.qualname}: no instructions")
     out, start = _apply_rules(unit, raw, spec)

@@ -7,6 +7,7 @@ WITH_EXCEPT_START, LOAD_NONE) are pseudo instructions.
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.bytecode.subroutines import expand
 from depyf.bytecode.versions import base, blocks
 from depyf.bytecode.versions.base import fixed
 from depyf.bytecode.versions.data import op38
@@ -50,4 +51,4 @@ RULES: dict[str, Rule | None] = {
     },
 }
 
-SPEC = build_spec(op38, RULES, pseudo=("RERAISE", "WITH_EXCEPT_START", "LOAD_NONE"))
+SPEC = build_spec(op38, RULES, pseudo=("RERAISE", "WITH_EXCEPT_START", "LOAD_NONE"), prepare=expand)

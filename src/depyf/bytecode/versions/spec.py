@@ -26,6 +26,7 @@ PSEUDO = frozenset({SETUP, POP_BLOCK})
 """Pseudo operations of 3.8-3.10, see ``blockstack``; SETUP's argument is how many slots on top its block leaves out."""
 
 Rule = Callable[["Context", int, int], None]
+Prepare = Callable[["Raw", "VersionSpec"], "Raw"]
 Out = tuple[str, Any, int, int]
 
 
@@ -44,6 +45,7 @@ class VersionSpec:
     """Decoding tables, indexed by opcode, and lowering rules of one version.
 
     ``jumps`` holds None for no jump, 0 for an absolute one, 1 for forward and -1 for backward.
+    ``prepare`` rewrites the raw instructions before the rules see them.
     ``block_stack`` says that exception handlers come from SETUP_* instructions rather than from a table.
     """
 
@@ -56,6 +58,7 @@ class VersionSpec:
     jump_scale: int
     block_stack: bool
     pseudo: Mapping[str, int]
+    prepare: Prepare | None = None
 
     def __str__(self) -> str:
         return f"CPython {self.version[0]}.{self.version[1]}"
@@ -123,7 +126,9 @@ class Context:
 _PROLOGUE = frozenset({"COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUME", "NOP", "CACHE"})
 
 
-def build_spec(table: Table, rules: Mapping[str, Rule | None], pseudo: tuple[str, ...] = ()) -> VersionSpec:
+def build_spec(
+    table: Table, rules: Mapping[str, Rule | None], pseudo: tuple[str, ...] = (), prepare: Prepare | None = None
+) -> VersionSpec:
     """The spec of the version that ``table`` describes; an opcode without a rule is an error where it is reached.
 
     ``pseudo`` names instructions that only our own passes write; they get the numbers from 256 on.
@@ -155,6 +160,7 @@ def build_spec(table: Table, rules: Mapping[str, Rule | None], pseudo: tuple[str
         extended_arg=extended_arg,
         jump_scale=2 if table.VERSION >= (3, 10) else 1,
         pseudo={name: 256 + k for k, name in enumerate(pseudo)},
+        prepare=prepare,
         block_stack=table.VERSION < (3, 11),
     )
 
