@@ -1,6 +1,6 @@
 """The pause of ``depyf.debug()``: say where the files are, and let the user set breakpoints.
 
-A debugger that is there (pdb under way, an IDE, ``PYTHONBREAKPOINT``) or a terminal gets ``breakpoint()``.  Without
+A debugger that is there (pdb, an IDE, ``PYTHONBREAKPOINT``) or a terminal gets ``breakpoint()``.  Without
 either, or with ``DEPYF_NO_PAUSE`` set, the run goes on: a batch job must not wait for input that cannot come.
 """
 
@@ -16,11 +16,21 @@ def should_pause() -> bool:
         return False
     if os.environ.get("PYTHONBREAKPOINT") == "0":
         return False
-    if sys.gettrace() is not None or os.environ.get("PYTHONBREAKPOINT"):
+    if sys.gettrace() is not None or os.environ.get("PYTHONBREAKPOINT") or _under_bdb():
         return True
     if sys.breakpointhook is not sys.__breakpointhook__:  # an IDE has put its own debugger there
         return True
     return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _under_bdb() -> bool:
+    """Was the program started by pdb or its like?  It stops tracing while no breakpoint is set."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_code.co_name == "run" and frame.f_globals.get("__name__") == "bdb":
+            return True
+    return False
 
 
 def pause(directory: str, steppable: Sequence[str]) -> None:

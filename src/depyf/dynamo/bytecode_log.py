@@ -51,4 +51,5 @@ def _bytecode_log() -> logging.Logger:
     """torch's artifact logger for bytecode."""
     from torch._logging import getArtifactLogger
 
-    return getArtifactLogger("torch._dynamo.convert_frame", "bytecode")
+    log: logging.Logger = getArtifactLogger("torch._dynamo.convert_frame", "bytecode")
+    return log

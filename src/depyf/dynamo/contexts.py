@@ -7,13 +7,14 @@ import re
 import sys
 import threading
 import types
-from typing import Literal
+from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
 from depyf.dynamo.session import Session
 from depyf.dynamo.stepping import Stepping
 from depyf.errors import DepyfError
-from depyf.report.layout import WRAPPER_STAGE, graph_file
+from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file
+from depyf.report.manifest import remove_old_dump
 from depyf.report.writer import DumpWriter
 
 OLDEST_TORCH = (2, 6)
@@ -22,9 +23,11 @@ OLDEST_TORCH = (2, 6)
 class _Current:
     """The session that is open, and the last one that was closed, in this process."""
 
-    lock = threading.Lock()
-    active: Session | None = None
-    last: Session | None = None
+    lock: ClassVar[threading.Lock] = threading.Lock()
+    active: ClassVar[Session | None] = None
+    last: ClassVar[Session | None] = None
+    known: ClassVar[dict[str, Session]] = {}
+    """Directory -> the session that wrote it: entering it again in the same process adds to the dump."""
 
 
 def require_torch() -> None:
@@ -58,7 +61,7 @@ class PrepareDebug:
                     "before entering another"
                 )
             require_torch()
-            session = Session(DumpWriter.open(self._directory), self._log_bytecode)
+            session = _session(DumpWriter.open(self._directory), self._log_bytecode)
             session.start()
             self._session = _Current.active = session
 
@@ -76,6 +79,19 @@ class PrepareDebug:
                     _Current.active = None
                     _Current.last = session
         return False
+
+
+def _session(writer: DumpWriter, log_bytecode: bool) -> Session:
+    """A session for the writer's directory: the one that filled it earlier in this process, else a new one."""
+    place = os.path.realpath(writer.directory)
+    known = _Current.known.get(place)
+    if known is not None and known.capture.here and writer.path(MANIFEST).exists():
+        known.log_bytecode = log_bytecode
+        return known
+    remove_old_dump(writer.directory)
+    session = Session(writer, log_bytecode)
+    _Current.known[place] = session
+    return session
 
 
 class Debug:
@@ -111,10 +127,10 @@ def redirect(session: Session) -> Stepping:
     """Point the live graph functions of ``session`` at its files."""
     stepping = Stepping()
     try:
-        for record, module in session.live_graphs():
-            text = session.step_texts.get(graph_file(record))
-            if text is not None:
-                stepping.graph(session.writer.path(graph_file(record)), text, module)
+        for match in session.live_graphs():
+            name = graph_file(match.record)
+            if name in session.step_texts:
+                stepping.graph(session.writer.path(name), session.step_texts[name], match.module)
         done: set[str] = set()
         for record in session.record.graphs if session.record is not None else ():
             if record.stage == WRAPPER_STAGE and record.path and record.path not in done:

@@ -32,7 +32,9 @@ def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
         scope = getattr(manager, "global_scope", None)
         found = scope.get("G") if isinstance(scope, dict) else None
         entries.append(
-            LiveEntry(str(getattr(entry, "compile_id", "")), entry.code, manager, found if isinstance(found, dict) else None)
+            LiveEntry(
+                str(getattr(entry, "compile_id", "")), entry.code, manager, found if isinstance(found, dict) else None
+            )
         )
     return tuple(entries)
 

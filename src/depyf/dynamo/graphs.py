@@ -21,13 +21,18 @@ _DELETIONS = re.compile(r";  (?:\w+ = )+None$")
 _TENSOR_TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[[^\]]*\])?(?P<device>\w+(?::\d+)?)?$")
 _SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
 
-IMPORTS = """\
-import torch
-from math import inf, nan
-from torch import device
-from torch.fx import _pytree as fx_pytree
-from torch.utils import _pytree as pytree
-"""
+_IMPORTS = (
+    ("from math import inf, nan", r"\b(?:inf|nan)\b"),
+    ("import torch", ""),
+    ("from torch import device", r"(?<![\w.])device\("),
+    ("from torch.fx import _pytree as fx_pytree", r"\bfx_pytree\b"),
+    ("from torch.utils import _pytree as pytree", r"(?<!fx_)\bpytree\b"),
+)
+
+
+def imports_for(text: str) -> str:
+    """The import lines that a graph's text needs."""
+    return "\n".join(line for line, needed_by in _IMPORTS if re.search(needed_by, text)) + "\n"
 
 
 def importable(text: str) -> str:
@@ -175,7 +180,7 @@ def sample_run(class_name: str, text: str) -> str:
         return ""
     names = [argument.arg for argument in forward.args.args[1:]]
     kinds = {
-        argument.arg: argument.annotation.value
+        argument.arg: str(argument.annotation.value)
         for argument in forward.args.args[1:]
         if isinstance(argument.annotation, ast.Constant)
     }
@@ -186,10 +191,10 @@ def sample_run(class_name: str, text: str) -> str:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 if ast.unparse(statement.value or statement) == "next(args_iter)":
                     names.append(statement.target.id)
-                    kinds[statement.target.id] = getattr(statement.annotation, "value", "")
+                    kinds[statement.target.id] = str(getattr(statement.annotation, "value", ""))
     values = []
     for name in names:
-        value = sample_value(str(kinds.get(name, "")))
+        value = sample_value(kinds.get(name, ""))
         if value is None:
             return ""
         values.append(f"        {value},  # {name}: {kinds[name]}")

@@ -71,7 +71,7 @@ def default_device_is(device: Any) -> bool:
     """``torch.set_default_device`` is as at compile time."""
     from torch.utils import _device
 
-    return bool(_device.CURRENT_DEVICE == device)
+    return bool(device == _device.CURRENT_DEVICE)
 
 
 def saved_tensors_hooks_are(hooks: Any) -> bool:

@@ -52,6 +52,8 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
         match = _LINE.match(line)
         if match:
             lines.append((len(match["bars"]) // 2, match["rest"]))
+        elif line.startswith("Guard latency"):  # a measurement, after the tree; another one in every run
+            break
         elif lines and line.strip() and not line.startswith("TREE_GUARD_MANAGER"):
             depth, rest = lines[-1]
             lines[-1] = (depth, rest + "\n" + line)
@@ -154,7 +156,9 @@ def _ambient(kind: str, text: str) -> str | None:
 
 
 def _containment(kind: str, text: str) -> str | None:
-    match = re.match(r"^(?P<no>not )?___(?:dict|set)_contains\((?P<key>'[^']*'|\"[^\"]*\"|[^,]+), (?P<where>.*)\)$", text)
+    match = re.match(
+        r"^(?P<no>not )?___(?:dict|set)_contains\((?P<key>'[^']*'|\"[^\"]*\"|[^,]+), (?P<where>.*)\)$", text
+    )
     if match is None:
         return None
     return f"{match['key']} {'not in' if match['no'] else 'in'} {match['where']}"
@@ -193,9 +197,7 @@ def _merge_markings(records: Iterable[GuardRecord]) -> list[GuardRecord]:
             text = f"{last.text}; {record.text}"
             merged[-1] = GuardRecord(last.kind, text, expression, last.source, last.place, last.why)
         else:
-            merged.append(
-                GuardRecord(record.kind, record.text, expression, record.source, record.place, record.why)
-            )
+            merged.append(GuardRecord(record.kind, record.text, expression, record.source, record.place, record.why))
     return merged
 
 

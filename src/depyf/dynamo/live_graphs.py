@@ -104,7 +104,11 @@ def _children(value: Any) -> list[Any]:
     module = kind.__module__ or ""
     if is_graph_module(value):
         return list(value._modules.values())
-    if module.startswith(("torch", "functools", "depyf")) or "<locals>" in kind.__qualname__ or "_call" in kind.__dict__:
+    if (
+        module.startswith(("torch", "functools", "depyf"))
+        or "<locals>" in kind.__qualname__
+        or "_call" in kind.__dict__
+    ):
         if module.startswith(("torch.nn", "torch._ops", "torch._C", "torch.fx")) or kind.__name__ == "Tensor":
             return []
         return _attributes(getattr(value, "__dict__", {}))

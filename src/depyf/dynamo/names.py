@@ -52,5 +52,7 @@ def rename(text: str, renamed: dict[str, str]) -> str:
     """Replace whole identifiers; line structure is unchanged."""
     if not renamed:
         return text
-    pattern = re.compile(r"\b(?:" + "|".join(re.escape(name) for name in sorted(renamed, key=len, reverse=True)) + r")\b")
+    pattern = re.compile(
+        r"\b(?:" + "|".join(re.escape(name) for name in sorted(renamed, key=len, reverse=True)) + r")\b"
+    )
     return pattern.sub(lambda match: renamed[match.group()], text)

@@ -16,7 +16,7 @@ from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.live_graphs import compiled_functions, live_code
 from depyf.dynamo.records import FunctionRecord, GraphRecord, RunRecord
 from depyf.dynamo.snapshot import freeze, live_code_of
-from depyf.dynamo.stepping import Stepping, match_graphs, module_functions, step_text
+from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.dynamo.transform import TransformHook
 from depyf.report.full_code import full_code_page
 from depyf.report.graph_page import graph_page
@@ -34,20 +34,20 @@ class Session:
         self.record: RunRecord | None = None
         self.step_texts: dict[str, str] = {}
         """Graph file -> class text of the live module it was matched with."""
-        self._hook = TransformHook(self.capture, writer, log_bytecode)
+        self.log_bytecode = log_bytecode
         self._handle: Any = None
 
     def start(self) -> None:
         from torch._dynamo.convert_frame import register_bytecode_hook
 
-        live.forget(str(self.writer.directory))
         self.capture.start()
-        self._handle = register_bytecode_hook(self._hook)
+        self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode))
 
     def finish(self) -> None:
         """Detach, then write; a problem becomes a note and one warning."""
         if self._handle is not None:
             self._handle.remove()
+            self._handle = None
         self.capture.stop()
         if not self.capture.here:  # a forked child left the block: the dump is its parent's
             return
@@ -75,24 +75,23 @@ class Session:
     def _final_graphs(self) -> dict[str, str]:
         """The pages of the graphs that are alive, in the form in which they can be stepped through."""
         pages: dict[str, str] = {}
-        for record, module in self.live_graphs():
+        for match in self.live_graphs():
+            record = match.record
             try:
-                text = step_text(match=_match(record, module))
+                text = step_text(match)
                 page = graph_page(record, text)
-                check = Stepping()
-                check.graph(self.writer.path(graph_file(record)), page, module)
-                check.restore()
+                steppable = bool(graph_codes(self.writer.path(graph_file(record)), page, match.module))
             except Exception as error:  # one graph that cannot be aligned keeps the text torch printed
                 self.capture.note(f"{graph_file(record)}: not steppable: {type(error).__name__}: {error}")
                 continue
-            if check.steppable:
+            if steppable:
                 pages[graph_file(record)] = page
                 self.step_texts[graph_file(record)] = page
         return pages
 
-    def live_graphs(self) -> list[tuple[GraphRecord, Any]]:
+    def live_graphs(self) -> list[GraphMatch]:
         """Each captured graph that is still alive, with its GraphModule."""
-        found: list[tuple[GraphRecord, Any]] = []
+        found: list[GraphMatch] = []
         with self.capture.lock:
             builders = list(self.capture.functions.items())
             graphs = [graph.record for graph in self.capture.graphs]
@@ -100,7 +99,7 @@ class Session:
             code = live_code_of(builder)
             for entry in cache_entries(code) if code is not None else ():
                 own = [g for g in graphs if g.key.function == function and g.key.text == entry.compile_id]
-                found += [(m.record, m.module) for m in match_graphs(own, live_code(compiled_functions(entry)))]
+                found += match_graphs(own, live_code(compiled_functions(entry)))
         return found
 
     def _steppable_wrappers(self, run: RunRecord) -> frozenset[str]:
@@ -111,6 +110,7 @@ class Session:
         )
 
     def _remember_entries(self) -> None:
+        live.forget(str(self.writer.directory))
         for builder in self.capture.functions.values():
             code = live_code_of(builder)
             for entry in cache_entries(code) if code is not None else ():
@@ -135,12 +135,6 @@ class Session:
             print(text, file=sys.stderr)
 
 
-def _match(record: GraphRecord, module: Any) -> Any:
-    from depyf.dynamo.stepping import GraphMatch
-
-    return GraphMatch(record, module)
-
-
 def _pages(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
     """full_code file -> (function, the resume functions that continue it)."""
     known = {function.function for function in run.functions}
@@ -151,5 +145,3 @@ def _pages(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
         resumes = tuple(f for f in run.functions if f.resume_of == root.function)
         pages[name] = (root, *resumes)
     return pages
-
-

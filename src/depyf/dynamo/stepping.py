@@ -60,23 +60,13 @@ class Stepping:
 
     def graph(self, path: Path, text: str, module: Any) -> None:
         """Make ``module`` and the graph modules in it run as lines of ``path``, whose content is ``text``."""
-        codes = _forwards(compile(text, str(path), "exec", dont_inherit=True))
-        names = [code.co_name for code in codes.values() if code.co_name == "forward"]
-        top = next((key for key in codes if len(key) == 1), None) if names else None
-        if top is None or not self._module(codes, top, module):
-            self.notes.append(f"{path.name}: what runs differs from the file; it cannot be stepped through")
-        else:
+        codes = graph_codes(path, text, module)
+        for function, code in codes:
+            self._exchange(function, code)
+        if codes:
             self.steppable.append(path.name)
-
-    def _module(self, codes: dict[tuple[str, ...], types.CodeType], key: tuple[str, ...], module: Any) -> bool:
-        function = type(module).__dict__["forward"]
-        wanted = codes.get(key)
-        if wanted is None or not same_bytecode(function.__code__, wanted):
-            return False
-        self._exchange(function, wanted)
-        for name, child in graph_children(module):
-            self._module(codes, (*key, name), child)
-        return True
+        else:
+            self.notes.append(f"{path.name}: what runs differs from the file; it cannot be stepped through")
 
     def wrapper(self, path: Path, original: str, text: str) -> None:
         """Make the functions of the generated module ``original`` run as lines of ``path`` (the same text)."""
@@ -99,6 +89,35 @@ class Stepping:
             function.__code__ = code
 
 
+def graph_codes(path: Path, text: str, module: Any) -> list[tuple[types.FunctionType, types.CodeType]]:
+    """The functions that run ``module``, each with its code as compiled from ``text``; [] where it would differ."""
+    forwards = _forwards(compile(_without_imports(text), str(path), "exec", dont_inherit=True))
+    top = next((key for key in forwards if len(key) == 1), None)
+    return [] if top is None else _aligned(forwards, top, module)
+
+
+def _aligned(
+    forwards: dict[tuple[str, ...], types.CodeType], key: tuple[str, ...], module: Any
+) -> list[tuple[types.FunctionType, types.CodeType]]:
+    function = type(module).__dict__["forward"]
+    wanted = forwards.get(key)
+    if wanted is None or not same_bytecode(function.__code__, wanted):
+        return []
+    pairs = [(function, wanted)]
+    for name, child in graph_children(module):
+        pairs += _aligned(forwards, (*key, name), child)
+    return pairs
+
+
+def _without_imports(text: str) -> str:
+    """``text`` with its top-level imports blanked, lines kept.
+
+    CPython 3.11 and 3.12 compile ``torch.abs(x)`` differently where ``torch`` is imported in the same file, and the
+    live function was compiled without the imports.
+    """
+    return "\n".join("" if line.startswith(("import ", "from ")) else line for line in text.split("\n"))
+
+
 def _forwards(code: types.CodeType, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], types.CodeType]:
     """``forward`` of each class in a module's code, by the chain of class names (the outermost is ``path[0]``)."""
     found: dict[tuple[str, ...], types.CodeType] = {}
@@ -116,7 +135,15 @@ def same_bytecode(first: types.CodeType, second: types.CodeType) -> bool:
     """Do two code objects do the same, instruction for instruction?"""
     return all(
         getattr(first, name) == getattr(second, name)
-        for name in ("co_code", "co_names", "co_varnames", "co_argcount", "co_kwonlyargcount", "co_freevars", "co_cellvars")
+        for name in (
+            "co_code",
+            "co_names",
+            "co_varnames",
+            "co_argcount",
+            "co_kwonlyargcount",
+            "co_freevars",
+            "co_cellvars",
+        )
     ) and _constants(first) == _constants(second)
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
-_KIND_FLAGS = 0x4 | 0x8 | 0x20 | 0x80 | 0x100 | 0x200  # *args, **kwargs, generator, coroutine, iterable coroutine, async
+_KIND_FLAGS = (
+    0x4 | 0x8 | 0x20 | 0x80 | 0x100 | 0x200
+)  # *args, **kwargs, generator, coroutine, iterable coroutine, async
 
 
 def refuse(code: types.CodeType, made: types.CodeType, candidate: types.CodeType) -> str:

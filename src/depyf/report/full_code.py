@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Iterable
 
 from depyf.dynamo.names import file_safe, transformed_name
-from depyf.dynamo.records import CodeRecord, EntryRecord, FunctionRecord, GuardRecord
+from depyf.dynamo.records import EntryRecord, FunctionRecord, GuardRecord
 from depyf.report.layout import transformed_file
 
 _CHECKS = (
@@ -55,7 +55,8 @@ def _imports(functions: Iterable[FunctionRecord]) -> str:
     ]
     lines = ["from depyf.dynamo.live import live_guard"]
     if used:
-        lines.insert(0, f"from depyf.dynamo.guard_checks import {', '.join(used)}")
+        names = "".join(f"    {name},\n" for name in used)
+        lines.insert(0, f"from depyf.dynamo.guard_checks import (\n{names})")
     if any("torch." in g.expression for f in functions for e in f.entries for g in e.guards):
         lines.insert(0, "import torch\n")
     return "\n".join(lines)
@@ -63,48 +64,51 @@ def _imports(functions: Iterable[FunctionRecord]) -> str:
 
 def caller_name(function: FunctionRecord) -> str:
     """The name under which the page defines what a call does."""
-    if function.resume_names:
-        return file_safe(function.resume_names[0])
-    return file_safe(function.code.name)
+    name = function.resume_names[0] if function.resume_names else function.code.name
+    return name if name.isidentifier() else file_safe(name)
 
 
 def _function(function: FunctionRecord) -> list[str]:
     code = function.code
     what = "resume function" if function.resume_of is not None else "function"
     rule = "# " + "=" * 118
-    parts = [f"{rule}\n# {what} {code.qualname}, {code.filename}:{code.line}\n{rule}", _original(code)]
+    parts = [f"{rule}\n# {what} {code.qualname}, {code.filename}:{code.line}\n{rule}", _original(function)]
     for entry in function.entries:
         parts += _entry(function, entry)
     parts.append(_dispatcher(function))
     parts += [
-        f"{file_safe(name)} = {caller_name(function)}  # another name for the same resume function"
+        f"{name} = {caller_name(function)}  # another name for the same resume function"
         for name in function.resume_names[1:]
+        if name.isidentifier()
     ]
     return parts
 
 
-def original_name(code: CodeRecord) -> str:
-    return f"__original_{file_safe(code.name)}_line_{code.line}"
+def original_name(function: FunctionRecord) -> str:
+    return f"__original_{caller_name(function).lstrip('_')}"
 
 
-def _original(code: CodeRecord) -> str:
+def _original(function: FunctionRecord) -> str:
     """The function as it was before torch.compile, under a name of its own."""
+    code, name = function.code, original_name(function)
     source = textwrap.dedent(code.source)
     renamed = re.sub(
-        r"^(?P<start>(?:@.*\n)*(?:async )?def )\w+", lambda m: m["start"] + original_name(code), source, count=1, flags=re.M
+        r"^(?P<start>(?:@.*\n)*(?:async )?def )\w+", lambda m: m["start"] + name, source, count=1, flags=re.M
     )
     try:
         tree = ast.parse(renamed)
     except (SyntaxError, ValueError, RecursionError):
         tree = None
-    defined = tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], (ast.FunctionDef, ast.AsyncFunctionDef))
-    if defined and original_name(code) in renamed:
+    defined = (
+        tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    if defined and name in renamed:
         start = tree.body[0].lineno - 1 if tree is not None else 0  # after the decorators: they would compile again
         body = "\n".join(renamed.splitlines()[start:])
         needs = f"  (its free variables are {', '.join(code.freevars)})" if code.freevars else ""
         return f"# The original{needs}.\n{body}"
     shown = "\n".join("# " + line for line in source.splitlines()) or "# (its source cannot be read)"
-    stub = f"def {original_name(code)}({code.parameters}):\n    raise NotImplementedError({f'see {code.filename}:{code.line}'!r})"
+    stub = f"def {name}({code.parameters}):\n    raise NotImplementedError({f'see {code.filename}:{code.line}'!r})"
     return f"# The original:\n{shown}\n{stub}"
 
 
@@ -155,7 +159,7 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
     place = None
     for position, guard in enumerate(entry.guards):
         heading = _heading(guard)
-        if heading != place:
+        if heading and heading != place:
             lines.append(f"        # {heading}")
             place = heading
         joined = f"and {_operand(guard)}" if position else _operand(guard)
@@ -175,8 +179,8 @@ def _operand(guard: GuardRecord) -> str:
 
 def _heading(guard: GuardRecord) -> str:
     if guard.place is None:
-        return "state of torch" if not guard.source else f"about {guard.source}"
-    if guard.place.filename.startswith("torch/_dynamo/"):
+        return "" if guard.source else "state of torch"
+    if "torch/_dynamo/" in guard.place.filename:
         return "state of torch"
     return one_line(f"{guard.place}: {guard.place.text}" if guard.place.text else str(guard.place))
 
@@ -213,7 +217,7 @@ def _dispatcher(function: FunctionRecord) -> str:
     lines += [
         "    # No entry fits. torch compiles this call, adds an entry and runs it; once the function has",
         "    # torch._dynamo.config.recompile_limit entries, or where Dynamo skips the frame, the original runs:",
-        f"    return {original_name(code)}({code.forwarded})",
+        f"    return {original_name(function)}({code.forwarded})",
     ]
     return "\n".join(lines)
 
@@ -235,5 +239,3 @@ def first_lines(text: str, count: int = 2) -> str:
 
 def one_line(text: str) -> str:
     return " ".join(text.split())
-
-

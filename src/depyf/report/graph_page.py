@@ -6,7 +6,7 @@ invariant: valid Python; a generated wrapper is byte for byte what torch wrote, 
 
 from __future__ import annotations
 
-from depyf.dynamo.graphs import IMPORTS, importable, parses, sample_run
+from depyf.dynamo.graphs import importable, imports_for, parses, sample_run
 from depyf.dynamo.records import GraphRecord
 from depyf.report.layout import WRAPPER_STAGE
 
@@ -26,7 +26,7 @@ def graph_page(record: GraphRecord, step_text: str = "") -> str:
         return record.text if parses(record.text) else _as_comments(record)
     body = (step_text or importable(record.text)).rstrip("\n")
     head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
-    page = f"{head}\n\n{IMPORTS}\n\n{body}\n"
+    page = f"{head}\n\n{imports_for(body)}\n\n{body}\n"
     if not parses(page):
         return _as_comments(record)
     runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body)

@@ -6,11 +6,12 @@ Input: records and the names of the files that were written.  Output invariant: 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from depyf.dynamo.records import EntryRecord, FunctionRecord, GraphRecord, RunRecord
 from depyf.report.full_code import first_lines, one_line
-from depyf.report.layout import WRAPPER_STAGE, disassembly_file, graph_file, transformed_file
+from depyf.report.layout import MANIFEST, WRAPPER_STAGE, disassembly_file, graph_file, transformed_file
 
 FORMAT = 1
 _BEFORE = {
@@ -38,6 +39,19 @@ def manifest_page(
         "notes": list(run.notes),
     }
     return json.dumps(page, indent=1, sort_keys=False, ensure_ascii=False) + "\n"
+
+
+def remove_old_dump(directory: Path) -> None:
+    """Remove the files of an earlier dump in ``directory``: those its manifest lists, and nothing else."""
+    manifest = directory / MANIFEST
+    try:
+        old = json.loads(manifest.read_text(encoding="utf-8"))
+        names = [str(item["file"]) for item in old["files"]] if old.get("format") == FORMAT else []
+        for name in names:
+            if name.startswith(("__compiled_fn_", "__transformed_code_", "full_code_for_")) and Path(name).name == name:
+                (directory / name).unlink(missing_ok=True)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # no dump of ours, or not readable: leave everything
 
 
 def _place(function: FunctionRecord) -> str:

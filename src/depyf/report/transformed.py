@@ -18,9 +18,7 @@ class Page:
     """1-based line on which the function's text starts."""
 
 
-def transformed_page(
-    key: CompileKey, function: CodeRecord, transformed: TransformedRecord, disassembly: str
-) -> Page:
+def transformed_page(key: CompileKey, function: CodeRecord, transformed: TransformedRecord, disassembly: str) -> Page:
     """The whole file."""
     head = [
         f"# {function.qualname} ({function.filename}:{function.line}), compile id {key.text}:",

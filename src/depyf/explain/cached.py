@@ -1,0 +1,75 @@
+"""Records of a function made from torch's cache entries alone, without having listened to the compilation."""
+
+from __future__ import annotations
+
+import linecache
+import types
+from typing import Any
+
+from depyf.dynamo.code_record import code_record, with_source
+from depyf.dynamo.contexts import require_torch
+from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
+from depyf.dynamo.guards import file_resolver, parse_guards
+from depyf.dynamo.records import CompileKey, EntryRecord, FunctionRecord
+from depyf.dynamo.resume import nested_codes, origin, resume_globals
+from depyf.dynamo.transform import decompile_made
+from depyf.report.full_code import full_code_page
+from depyf.utils import get_code_owner
+
+
+def cached_source(fn: Any) -> str:
+    """The page for ``fn`` and the resume functions reachable from its entries."""
+    require_torch()
+    from torch._dynamo.eval_frame import innermost_fn
+
+    # innermost_fn unwraps what torch.compile wrapped, and asserts on anything else.
+    inner = innermost_fn(fn) if hasattr(fn, "_torchdynamo_orig_callable") else fn
+    owner = get_code_owner(inner)
+    code: types.CodeType = owner if isinstance(owner, types.CodeType) else owner.__code__
+    root = function_record(code, None, ())
+    resumes = [function_record(c, root.function, names) for c, names in reachable_resumes(code)]
+    return full_code_page(root, tuple(resumes))
+
+
+def function_record(code: types.CodeType, resume_of: tuple[int, str] | None, names: tuple[str, ...]) -> FunctionRecord:
+    """The record of one code object with its cache entries."""
+    entries = cache_entries(code)
+    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    record = code_record(code) if resume_of is not None or origin(code) is not None else with_source(code_record(code))
+    keys = [CompileKey(0, entry.compile_id) for entry in entries]
+    function = keys[0].function if keys else (0, f"{code.co_name}:{code.co_firstlineno}")
+    return FunctionRecord(
+        function,
+        record,
+        tuple(
+            EntryRecord(key, _transformed(key, code, entry), parse_guards(guard_text(entry), resolve), "live")
+            for key, entry in zip(keys, entries)
+        ),
+        resume_of,
+        names,
+    )
+
+
+def _transformed(key: CompileKey, code: types.CodeType, entry: LiveEntry) -> Any:
+    work = decompile_made(key, code_record(code), entry.code)
+    ran = entry.code.co_filename.endswith(f"{key.slug}_for_{code.co_name}.py")
+    return work.record("" if ran else "it was compiled without depyf.prepare_debug")
+
+
+def reachable_resumes(code: types.CodeType) -> list[tuple[types.CodeType, tuple[str, ...]]]:
+    """Every resume function that the entries of ``code`` lead to, with the globals that name it."""
+    found: dict[int, tuple[types.CodeType, dict[str, None]]] = {}
+    queue = [code]
+    while queue:
+        for entry in cache_entries(queue.pop(0)):
+            named = [(name, (entry.globals or {}).get(name)) for name in resume_globals(entry.code.co_names)]
+            targets = [(name, getattr(fn, "__code__", None)) for name, fn in named]
+            targets += [(nested.co_name, nested) for nested in nested_codes(entry.code) if origin(nested) is not None]
+            for name, target in targets:
+                if not isinstance(target, types.CodeType):
+                    continue
+                if id(target) not in found:
+                    found[id(target)] = (target, {})
+                    queue.append(target)
+                found[id(target)][1][name] = None
+    return [(target, tuple(names)) for target, names in found.values()]

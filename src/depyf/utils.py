@@ -1,0 +1,76 @@
+"""Small helpers of the published depyf, under the same names."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import types
+from collections.abc import Callable
+from typing import Any
+
+from depyf.errors import DepyfError
+
+
+def get_code_owner(fn: Any) -> Any:
+    """The object whose ``__code__`` is the code of ``fn``: a function, or ``fn`` itself for a code object.
+
+    Methods, ``functools.partial`` objects, modules and callables are looked through.  DepyfError where there is none.
+    """
+    seen: set[int] = set()
+    while id(fn) not in seen:
+        seen.add(id(fn))
+        if isinstance(fn, types.CodeType) or hasattr(fn, "__code__"):
+            return fn
+        for attribute in ("func", "__func__", "__wrapped__"):
+            inner = getattr(fn, attribute, None)
+            if callable(inner):
+                fn = inner
+                break
+        else:
+            forward = getattr(fn, "forward", None)
+            call = getattr(type(fn), "__call__", None)
+            if callable(forward):
+                fn = forward
+            elif isinstance(call, types.FunctionType):
+                fn = call
+    raise DepyfError(f"{fn!r} has no Python bytecode")
+
+
+def decompile_ensure(fn: Callable[..., Any] | types.CodeType, overwite_fn_name: str | None = None) -> str:
+    """The decompiled source of ``fn``; where that fails, a function of the same signature that says why."""
+    from depyf.pipeline import decompile_code
+
+    owner = get_code_owner(fn)
+    code: types.CodeType = owner if isinstance(owner, types.CodeType) else owner.__code__
+    try:
+        return decompile_code(code, name=overwite_fn_name).source
+    except DepyfError as error:
+        return get_function_signature(code, overwite_fn_name) + f"    {str(error)!r}\n"
+
+
+def get_function_signature(code_obj: types.CodeType, overwite_fn_name: str | None = None) -> str:
+    """``def name(parameters):`` and a newline, for a code object."""
+    from depyf.dynamo.code_record import code_record
+    from depyf.dynamo.names import file_safe
+
+    record = code_record(code_obj)
+    name = overwite_fn_name or file_safe(record.name)
+    parameters = record.parameters.replace(".", "comp_arg_")  # a comprehension's parameter is called ".0"
+    return f"def {name}({parameters}):\n"
+
+
+def collect_all_code_objects(code: types.CodeType) -> list[types.CodeType]:
+    """``code`` and every code object nested in it, outermost first."""
+    found = [code]
+    for const in code.co_consts:
+        if inspect.iscode(const):
+            found += collect_all_code_objects(const)
+    return found
+
+
+def safe_create_directory(path: str | os.PathLike[str]) -> None:
+    """Create ``path`` with its parents; fine where another process does so at the same time."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise DepyfError(f"cannot create the directory {os.fspath(path)!r}: {error}") from error
