@@ -14,4 +14,4 @@ def stars(a, b, c):
 
 
 def in_subscript(a, b):
-    return a[b, :], a[1:2, ::3], a[...], a[b:][: -1]
+    return a[b, :], a[1:2, ::3], a[...], a[b:][:-1]

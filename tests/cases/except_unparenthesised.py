@@ -1,6 +1,0 @@
-# versions: 3.14+
-def several(a):
-    try:
-        a()
-    except (ValueError, TypeError):
-        handle()
