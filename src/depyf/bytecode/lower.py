@@ -74,7 +74,7 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int]) -> Draf
     draft = Draft(unit, raw)
     if not out:
         raise BytecodeError(f"{unit.qualname}: no instructions")
-    draft.ops, draft.args, targets, draft.source = map(list, zip(*out))  # type: ignore[assignment]
+    draft.ops, draft.args, targets, draft.source = map(list, zip(*out))
     last = len(out)
     for i, target in enumerate(targets):
         if target >= 0:

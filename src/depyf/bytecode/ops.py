@@ -46,7 +46,7 @@ class CallShape(NamedTuple):
     """
 
     slots: int
-    count: int
+    count: int  # type: ignore[assignment]  # shadows tuple.count, which nobody wants here
     keywords: tuple[str, ...]
 
 

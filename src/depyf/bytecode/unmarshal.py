@@ -182,8 +182,7 @@ class _Reader:
         value: list[Any] = []
         if slot >= 0:
             self.refs[slot] = value
-        for _ in range(self.size()):
-            value.append(self.read())
+        value.extend(self.read() for _ in range(self.size()))
         return value
 
     def pairs(self, value: dict[Any, Any]) -> dict[Any, Any]:

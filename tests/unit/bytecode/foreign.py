@@ -1,0 +1,63 @@
+"""Code objects of every interpreter on this machine, read through their ``.pyc`` files."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.pyc import read_pyc
+from interpreters import VERSIONS, find, stdlib_of
+
+MODULES = ("ast", "asyncio/tasks", "contextlib", "dataclasses", "heapq", "json/decoder", "tarfile", "typing", "zipfile")
+
+COMPILE = (
+    "import py_compile, sys\n"
+    "for source, target in zip(sys.argv[1::2], sys.argv[2::2]): py_compile.compile(source, target, doraise=True)\n"
+)
+
+
+def compile_with(version: str, sources: list[Path]) -> list[bytes]:
+    """The ``.pyc`` bytes that the interpreter writes for each source file."""
+    python = find(version)
+    assert python is not None
+    with tempfile.TemporaryDirectory() as folder:
+        targets = [Path(folder, f"{k}.pyc") for k in range(len(sources))]
+        pairs = [str(path) for pair in zip(sources, targets) for path in pair]
+        subprocess.run([python, "-I", "-W", "ignore", "-c", COMPILE, *pairs], check=True, timeout=120)
+        return [target.read_bytes() for target in targets]
+
+
+@functools.cache
+def stdlib_pycs(version: str) -> tuple[bytes, ...]:
+    """``.pyc`` files of a handful of modules that use most of the language."""
+    python = find(version)
+    assert python is not None
+    library = stdlib_of(python)
+    paths = [library / f"{name}.py" for name in MODULES]
+    paths = [path if path.exists() else path.with_suffix("") / "__init__.py" for path in paths]
+    return tuple(compile_with(version, paths))
+
+
+def walk(unit: CodeUnit) -> Iterator[CodeUnit]:
+    """``unit`` and every unit nested in it."""
+    yield unit
+    for const in unit.consts:
+        if isinstance(const, CodeUnit):
+            yield from walk(const)
+
+
+def compiled_text(version: str, text: str) -> CodeUnit:
+    """The module ``text`` as compiled by ``version``."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "sample.py")
+        source.write_text(text, encoding="utf-8")
+        target = Path(folder, "out.pyc")
+        target.write_bytes(compile_with(version, [source])[0])
+        return read_pyc(target)
+
+
+__all__ = ["VERSIONS", "compiled_text", "find", "stdlib_pycs", "walk"]
