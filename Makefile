@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 N ?= 20000
 
-.PHONY: env test lint types unit corpus fuzz selftest demo clean
+.PHONY: env test lint types unit corpus selftest mutate fuzz demo clean
 
 env: $(STAMP)
 
@@ -38,6 +38,10 @@ corpus: $(STAMP)
 # The standard library's own tests, run on its decompiled text
 selftest: $(STAMP)
 	$(BIN)/python tools/stdlib_selftest.py $(ARGS)
+
+# Meaning-changing edits, each of which the proof must reject
+mutate: $(STAMP)
+	$(BIN)/python tools/mutate.py $(ARGS)
 
 # Random control-flow graphs, proven and executed: make fuzz N=100000
 fuzz: $(STAMP)
