@@ -180,7 +180,7 @@ def const(p: Printer, node: Const, level: int) -> str:
     if kind is str:
         if p.quotes is None:
             return string(value, p.quote)
-        return unescaped(value, p.quotes) or _unquotable(p, value)
+        return unescaped(value, p.quotes, p.outer) or _unquotable(p, value)
     text = literal(value)
     if text is None:
         return p.bound_const(value)
@@ -203,7 +203,7 @@ def _requoted(p: Printer, value: Any) -> str | None:
     """A tuple or bytes constant in the quotes allowed here."""
     assert p.quotes is not None
     if type(value) is bytes:
-        text = unescaped(value.decode("latin-1"), p.quotes) if value.isascii() else None
+        text = unescaped(value.decode("latin-1"), p.quotes, p.outer) if value.isascii() else None
         return None if text is None else "b" + text
     if type(value) is not tuple:
         return None
@@ -211,7 +211,7 @@ def _requoted(p: Printer, value: Any) -> str | None:
     for item in value:
         text = literal(item)
         if type(item) is str:
-            text = unescaped(item, p.quotes)
+            text = unescaped(item, p.quotes, p.outer)
         elif text is not None and ("'" in text or '"' in text or "\\" in text):
             text = _requoted(p, item)
         if text is None:
@@ -441,7 +441,10 @@ def walrus(p: Printer, node: Walrus, level: int) -> str:
     # The target belongs to the nearest block that is no comprehension.
     scope = p.scope
     while scope.kind == "comp" and scope.parent is not None:
-        scope.stores["global"] |= {node.target.id} if node.target.scope == "global" else set()
+        if node.target.scope == "global":
+            scope.stores["global"].add(node.target.id)
+        else:
+            scope.reads["cell"].add(node.target.id)  # a comprehension with code of its own reaches it by a cell
         scope = scope.parent
     scope.stores[node.target.scope].add(node.target.id)
     text = p.spelled(node.target.id)

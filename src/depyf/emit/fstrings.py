@@ -38,21 +38,22 @@ def _quoted(p: Printer, parts: tuple[str | Fmt, ...], prefix: str) -> str:
 
 def _with_any_quotes(p: Printer, parts: tuple[str | Fmt, ...], prefix: str) -> str:
     """Before 3.12."""
-    allowed = p.quotes
+    allowed, outer = p.quotes, p.outer
     candidates = QUOTES if allowed is None else allowed
     if _prefers_single(parts):
         candidates = tuple(sorted(candidates, key=lambda quote: (len(quote), quote[0] == '"')))
     for last_resort in (False, True) if allowed is None else (p.last_resort,):
         for quote in candidates:
             p.quotes = tuple(other for other in candidates if not _clash(quote, other))
+            p.outer = (*outer, quote)
             p.last_resort = last_resort
             try:
                 text = _parts(p, parts, quote)
             except NoQuotes:
                 continue
             finally:
-                p.quotes, p.last_resort = allowed, p.last_resort and allowed is not None
-            if allowed is None or "\\" not in text:
+                p.quotes, p.outer, p.last_resort = allowed, outer, p.last_resort and allowed is not None
+            if not any(other in text for other in outer) and not (outer and "\\" in text):
                 return prefix + quote + text + quote
     if allowed is None:
         raise p.fail("f-strings are nested more deeply than the target's quotes allow")
@@ -81,6 +82,8 @@ def _parts(p: Printer, parts: tuple[str | Fmt, ...], quote: str) -> str:
 
 def _field(p: Printer, node: Fmt, quote: str) -> str:
     text = node.text if node.text is not None else _value(p, node.value)
+    if p.quotes is not None and quote in text:
+        raise NoQuotes
     if text[0] == "{":
         text = " " + text
     if text[-1] == "}":

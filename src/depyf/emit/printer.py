@@ -62,6 +62,7 @@ class Printer:
         self.wide = False  # leave marks for layout.arrange
         self.operator = " "
         self.quotes: tuple[str, ...] | None = None  # set inside an f-string before 3.12
+        self.outer: tuple[str, ...] = ()  # the quotes of those f-strings
         self.last_resort = False  # bind strings that have no legal quotes there as constants
         self.quote = '"'
         self.scope = Scope("module", unit, None)

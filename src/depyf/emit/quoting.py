@@ -6,12 +6,7 @@ control characters (``layout.py`` uses those as marks) except for the line break
 
 from __future__ import annotations
 
-import re
-
 QUOTES = ('"', "'", '"""', "'''")
-
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
-
 
 def string(value: str, prefer: str = '"') -> str:
     """``value`` as a literal, with double quotes unless that needs more escapes."""
@@ -29,12 +24,14 @@ def data(value: bytes) -> str:
     return text
 
 
-def unescaped(value: str, allowed: tuple[str, ...]) -> str | None:
+def unescaped(value: str, allowed: tuple[str, ...], outer: tuple[str, ...] = ()) -> str | None:
     """``value`` without any backslash, in one of the ``allowed`` quotes; None if there is no such literal.
+
+    ``outer`` are the quotes of the strings around it, which it must not contain.
 
     Before 3.12 that is the only kind of literal that may stand between the braces of an f-string.
     """
-    if "\\" in value or _CONTROL.search(value) or not value.isprintable():
+    if "\\" in value or not value.isprintable() or any(quote in value for quote in outer):
         return None
     for quote in allowed:
         if quote[0] not in value:

@@ -97,6 +97,7 @@ def resolve(root: Scope) -> dict[int, list[str]]:
     """The lines to insert, by ``Scope.slot``; raises ``Shadowed`` where a name needs a stand-in first."""
     lines: dict[int, list[str]] = {}
     pending: list[tuple[Scope, dict[str, str]]] = [(root, {})]
+    implied: set[str] = set()  # to be declared by the first function that uses them, else by the module
     while pending:
         scope, visible = pending.pop()
         if scope.kind == "comp":
@@ -110,22 +111,27 @@ def resolve(root: Scope) -> dict[int, list[str]]:
                 raise Shadowed(scope.unit, sorted(hidden))
             visible = visible | dict.fromkeys(scope.bound, "local")
         elif scope.kind == "module":
-            lines[scope.slot] = _module_lines(scope)
+            implied = _module_globals(scope)
         elif scope.kind == "class":
             lines[scope.slot] = _class_lines(scope, visible)
             visible = visible | {"__class__": "local"}
         else:
-            lines[scope.slot], visible = _function_lines(scope, visible)
-        pending.extend((child, visible) for child in scope.children)
-    return {slot: [*text] for slot, text in lines.items() if text and slot >= 0}
+            lines[scope.slot], visible = _function_lines(scope, visible, implied)
+        pending.extend((child, visible) for child in reversed(scope.children))
+    if implied:
+        lines[root.slot] = _declare("global", implied)
+    return {slot: text for slot, text in lines.items() if text and slot >= 0}
 
 
-def _module_lines(scope: Scope) -> list[str]:
-    """A walrus in a comprehension declares its target by itself; other ``*_GLOBAL`` operations need a line."""
+def _module_globals(scope: Scope) -> set[str]:
+    """Names that a module's own code uses by ``*_GLOBAL`` operations, and that no comprehension's walrus makes so.
+
+    They come from a ``global`` statement in some function: the compiler then treats the module's name likewise.
+    """
     declared = scope.stores["global"] | scope.reads["global"]
     for child in _comprehensions(scope):
         declared -= child.stores["global"]
-    return _declare("global", declared)
+    return declared
 
 
 def _class_lines(scope: Scope, visible: dict[str, str]) -> list[str]:
@@ -136,7 +142,9 @@ def _class_lines(scope: Scope, visible: dict[str, str]) -> list[str]:
     return lines + _dead_uses(unused)
 
 
-def _function_lines(scope: Scope, visible: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+def _function_lines(
+    scope: Scope, visible: dict[str, str], implied: set[str]
+) -> tuple[list[str], dict[str, str]]:
     unit = scope.unit
     if unit is None:  # the wrapper around a closure, printed as a whole by functions.py
         return [], visible | dict.fromkeys(scope.bound, "local") | dict.fromkeys(scope.stores["global"], "global")
@@ -145,7 +153,8 @@ def _function_lines(scope: Scope, visible: dict[str, str]) -> tuple[list[str], d
     own = bound | scope.reads["fast"] | scope.reads["cell"]
     outside = scope.reads["global"] | scope.stores["global"]
     taken = {name for name in outside | scope.inner_globals if visible.get(name) == "local"}
-    declared = scope.stores["global"] | taken
+    declared = scope.stores["global"] | taken | (scope.reads["global"] & implied)
+    implied -= declared
     clash = own & (outside | declared)
     if clash:
         raise Shadowed(unit, sorted(clash))

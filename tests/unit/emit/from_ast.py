@@ -57,10 +57,13 @@ class Converter:
         self.comp: list[set[str]] = []
         self.taken: dict[tuple[int, str, int], int] = {}
         self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.bound: set[str] | None = set()  # None inside the code object of a comprehension
         self.futures = bool(unit.flags & 0x1000000)
 
     def module(self, tree: ast.Module) -> n.Body:
-        self.globals = declared(tree.body)
+        # A ``global`` statement anywhere makes the module's own accesses explicit too.
+        self.globals = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
         body = list(tree.body)
         doc = self.docstring(body)
         return doc + self.body(body)
@@ -97,24 +100,28 @@ class Converter:
             if name in unit.cellvars or name in unit.freevars:
                 return "cell"
             return "fast" if name in unit.varnames and not self.hidden(name) else "global"
+        if self.kind == "class" and not self.comp and name in self.bound and name not in self.nonlocals:
+            return "name"
         if name in unit.freevars or (name in unit.cellvars and name not in ("__class__", "__classdict__")):
             return "cell"
         return "global" if self.comp or name in self.globals else "name"
 
     def hidden(self, name: str) -> bool:
         """In varnames only because an inlined comprehension (3.12+) has it."""
-        return name in self.globals
+        return self.bound is not None and name not in self.bound and name not in self.unit.params
 
     def name(self, ident: str) -> e.Name:
         ident = mangle(ident, self.class_name)
         return e.Name(ident, self.scope(ident))
 
     def inside(self, unit: CodeUnit, kind: str, body: list[ast.stmt], class_name: str | None = None) -> n.Body:
-        state = self.unit, self.kind, self.class_name, self.comp, self.globals
+        state = self.unit, self.kind, self.class_name, self.comp, self.globals, self.nonlocals, self.bound
         self.unit, self.kind, self.comp = unit, kind, []
         if class_name is not None:
             self.class_name = class_name
-        self.globals = {mangle(name, self.class_name) for name in declared(body)}
+        self.globals = {mangle(name, self.class_name) for name in declared(body, ast.Global)}
+        self.nonlocals = {mangle(name, self.class_name) for name in declared(body, ast.Nonlocal)}
+        self.bound = {mangle(name, self.class_name) for name in bound(body)} - self.globals
         body = list(body)
         doc: n.Body = ()
         if kind == "class":
@@ -122,7 +129,7 @@ class Converter:
         elif body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
             del body[0]
         result = doc + self.body(body)
-        self.unit, self.kind, self.class_name, self.comp, self.globals = state
+        self.unit, self.kind, self.class_name, self.comp, self.globals, self.nonlocals, self.bound = state
         return result
 
     # Statements.
@@ -132,6 +139,8 @@ class Converter:
         for stmt in body:
             if isinstance(stmt, (ast.Global, ast.Nonlocal, ast.Pass)):
                 continue
+            if isinstance(stmt, ast.AnnAssign) and stmt.value is None and self.kind == "function":
+                continue  # leaves no trace in the bytecode
             out.append(getattr(self, "s_" + type(stmt).__name__)(stmt))
         return tuple(out)
 
@@ -161,7 +170,9 @@ class Converter:
             bound = getattr(param, "bound", None)
             default = getattr(param, "default_value", None)
             out.append(
-                e.TypeParam(type(param).__name__, param.name, bound and self.expr(bound), default and self.expr(default))
+                e.TypeParam(
+                    type(param).__name__, param.name, bound and self.expr(bound), default and self.expr(default)
+                )
             )
         return tuple(out)
 
@@ -222,7 +233,9 @@ class Converter:
 
     def s_Try(self, node: Any) -> n.Stmt:
         handlers = tuple(
-            n.ExceptClause(h.type and self.expr(h.type), self.name(h.name) if h.name else None, self.body(h.body), h.lineno)
+            n.ExceptClause(
+                h.type and self.expr(h.type), self.name(h.name) if h.name else None, self.body(h.body), h.lineno
+            )
             for h in node.handlers
         )
         rest = self.body(node.orelse), self.body(node.finalbody)
@@ -284,6 +297,8 @@ class Converter:
         return e.Const(node.value)
 
     def e_Name(self, node: ast.Name) -> e.Expr:
+        if node.id == "__debug__":
+            return e.Const(True)
         return self.name(node.id)
 
     def e_Attribute(self, node: ast.Attribute) -> e.Expr:
@@ -384,6 +399,7 @@ class Converter:
             # The code object of the comprehension knows the scopes of its names.
             self.unit, self.kind = nested, "function"
             self.comp, outer = [], self.comp
+            state, self.bound = self.bound, None
         clauses = []
         for index, g in enumerate(node.generators):
             source = first if index == 0 else self.expr(g.iter)
@@ -391,7 +407,7 @@ class Converter:
             clauses.append(e.Generator(self.expr(g.target), source, ifs, bool(g.is_async)))
         result = e.Comp(kind, self.expr(elt), key and self.expr(key), tuple(clauses))
         if nested is not None:
-            self.comp = outer
+            self.comp, self.bound = outer, state
         self.unit, self.kind = unit, self_kind
         self.comp.pop()
         return result
@@ -416,17 +432,36 @@ class Converter:
         return self.comprehension(node, "dict", node.value, node.key)
 
 
-def declared(body: list[ast.stmt]) -> set[str]:
-    """Names in the ``global`` statements of a block."""
+def declared(body: list[ast.stmt], kind: Any) -> set[str]:
+    """Names in the ``global`` or ``nonlocal`` statements of a block."""
+    return {name for node in own(body) if isinstance(node, kind) for name in node.names}
+
+
+def bound(body: list[ast.stmt]) -> set[str]:
+    """Names a block binds, not counting the targets of comprehensions."""
     found: set[str] = set()
+    for node in own(body):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)) or isinstance(node, (ast.MatchAs, ast.MatchStar)):
+            found.add(node.name or "")
+        elif isinstance(node, ast.MatchMapping):
+            found.add(node.rest or "")
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+    return found
+
+
+def own(body: list[ast.stmt]) -> Any:
+    """The nodes of a block without those of nested blocks and comprehension targets."""
     pending: list[Any] = list(body)
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Global):
-            found.update(node.names)
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        yield node
+        if isinstance(node, ast.comprehension):
+            pending += [node.iter, *node.ifs]
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             pending.extend(ast.iter_child_nodes(node))
-    return found
 
 
 def cleaned(text: str) -> list[str]:
