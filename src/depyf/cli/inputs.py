@@ -98,9 +98,9 @@ def check_exists(target: str) -> None:
 def find_unit(target: str, data: bytes | None = None) -> CodeUnit:
     """The code a target names; raises InputError or BytecodeError."""
     if data is not None:
-        from depyf.bytecode.pyc import parse_pyc
+        from depyf.bytecode.pyc import unit_of_pyc
 
-        return parse_pyc(data)
+        return unit_of_pyc(data)
     check_exists(target)
     if os.path.isfile(target):
         return unit_of_file(target)

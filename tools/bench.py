@@ -1,0 +1,133 @@
+"""How fast the decompiler is (``make bench``): against ``ast.unparse(ast.parse(source))``, and against code size.
+
+    python tools/bench.py [--files 60] [--sizes 10000 30000 100000]
+
+First table: whole standard library modules, CPU seconds for the text, for the proof and for both, as multiples of what
+``ast.unparse(ast.parse(source))`` takes for the same files in the same run.  Second table: one function of 10 000, 30 000
+and 100 000 instructions; the time per instruction must stay flat.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import random
+import sys
+import sysconfig
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+
+def cpu(work: Callable[[], Any]) -> float:
+    """CPU seconds of one run, the collector out of the way."""
+    gc.collect()
+    gc.disable()
+    try:
+        started = time.process_time()
+        work()
+        return time.process_time() - started
+    finally:
+        gc.enable()
+
+
+def unit_of(source: bytes | str) -> Any:
+    from depyf.bytecode.codeunit import CodeUnit
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return CodeUnit.from_code(compile(source, "bench", "exec", dont_inherit=True))
+
+
+def measure(unit: Any) -> tuple[float, float]:
+    """CPU seconds for the text alone and for text and proof."""
+    from depyf.options import Options
+    from depyf.pipeline import decompile_unit
+
+    text = cpu(lambda: decompile_unit(unit, Options(verify=False)))
+    both = cpu(lambda: decompile_unit(unit, Options()))
+    return text, both
+
+
+def instructions(unit: Any) -> int:
+    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.bytecode.lower import lower
+
+    return len(lower(unit).instrs) + sum(instructions(const) for const in unit.consts if isinstance(const, CodeUnit))
+
+
+def modules(count: int) -> list[Path]:
+    """Top-level modules of the standard library, evenly spread over their sizes."""
+    paths = sorted(
+        Path(sysconfig.get_paths()["stdlib"]).glob("*.py"), key=lambda path: (path.stat().st_size, path.name)
+    )
+    return [paths[i * len(paths) // count] for i in range(count)]
+
+
+def stdlib_table(count: int) -> None:
+    control = text = both = 0.0
+    instrs = 0
+    for path in modules(count):
+        source = path.read_bytes()
+        control += min(cpu(lambda: ast.unparse(ast.parse(source))) for _ in range(3))  # noqa: B023
+        unit = unit_of(source)
+        instrs += instructions(unit)
+        seconds = measure(unit)
+        text += seconds[0]
+        both += seconds[1]
+    print(f"{count} standard library modules, {instrs} instructions")
+    print(f"{'':28}{'CPU s':>8}{'ratio':>8}{'s/100k instrs':>15}")
+    rows = [("ast.unparse(ast.parse())", control), ("text", text), ("proof", both - text), ("text and proof", both)]
+    for name, seconds_of in rows:
+        print(f"{name:28}{seconds_of:8.2f}{seconds_of / control:8.1f}{seconds_of / instrs * 1e5:15.2f}")
+
+
+def big_function(statements: int, seed: int = 0) -> str:
+    """A function with loops, branches, handlers and calls in it; its size is linear in ``statements``."""
+    pick = random.Random(seed)
+    shapes = [
+        "    {x} = {y} + f({z}, k={y})",
+        "    {x}.attr[{y}] = [{z}, {x}]",
+        "    if {x} and not {y} or {z} < 3:\n        {x} = g({y})\n    else:\n        {z} -= 1",
+        "    for {x} in {y}:\n        if {x}:\n            break\n        h({x})\n    else:\n        {z} = None",
+        "    while {x} > {y}:\n        {x} = step({x})\n        if {z}:\n            continue\n        h({x}, {z})",
+        "    try:\n        {x} = f({y})\n    except ValueError as e:\n        log(e, {z})\n    finally:\n        {y} = 0",
+        "    with {x} as {y}:\n        use({y})",
+        "    {x} = [{y} * i for i in {z} if i]",
+    ]
+    names = ["a", "b", "c", "d"]
+    lines = ["def big(a, b, c, d):"]
+    for _ in range(statements):
+        x, y, z = pick.sample(names, 3)
+        lines.append(pick.choice(shapes).format(x=x, y=y, z=z))
+    return "\n".join(lines) + "\n"
+
+
+def scale_table(sizes: list[int]) -> None:
+    print(f"\n{'instructions':>12}{'text us/instr':>16}{'both us/instr':>16}")
+    per_statement = instructions(unit_of(big_function(500))) / 500
+    for size in sizes:
+        unit = unit_of(big_function(int(size / per_statement)))
+        count = instructions(unit)
+        text, both = measure(unit)
+        print(f"{count:12}{text / count * 1e6:16.1f}{both / count * 1e6:16.1f}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=60)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 30_000, 100_000])
+    options = parser.parse_args()
+    sys.setrecursionlimit(20000)
+    stdlib_table(options.files)
+    scale_table(options.sizes)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
