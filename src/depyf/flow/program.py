@@ -1,0 +1,60 @@
+"""The control-flow graph at instruction level, open to rewriting.
+
+Input: a ``Lowered`` program.  ``Program`` makes every edge explicit (``next`` for falling through, ``jump`` for the
+taken side), so that an edge can be redirected without moving code.  ``structure/regions.py`` uses that to take the
+copies of ``finally`` bodies and ``with`` exits out of the way before basic blocks are formed.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.bytecode.lower import Lowered
+from depyf.bytecode.ops import Handler, Instr
+
+WITH_EXIT = "WITH_EXIT"
+"""Stands for the call of a context manager's exit on the normal path: pops ``arg`` exit slots."""
+END_FINALLY = "END_FINALLY"
+"""End of a ``finally`` body whose copies were taken away; ends the path like ``RERAISE``."""
+ASYNC_FOR_ITER = "ASYNC_FOR_ITER"
+"""``FOR_ITER`` over an asynchronous iterator; jumps to target when it is exhausted."""
+
+ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
+NONE = -1
+
+
+class Program:
+    """Instructions with explicit edges and resolved handlers; index -1 stands for "no such edge"."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.unit = lowered.unit
+        self.instrs: list[Instr] = list(lowered.instrs)
+        self.handlers: tuple[Handler, ...] = lowered.handlers
+        count = len(self.instrs)
+        self.jump: list[int] = [instr.target for instr in self.instrs]
+        self.next: list[int] = [
+            NONE if instr.op in ops.TERMINATORS or i + 1 >= count else i + 1 for i, instr in enumerate(self.instrs)
+        ]
+        self.handler: list[int] = [instr.handler for instr in self.instrs]
+        self.line: list[int | None] = [instr.line for instr in self.instrs]
+
+    def follow(self, index: int) -> int:
+        """The first instruction at or after ``index`` that is not an unconditional jump (or a jump to itself)."""
+        seen = 0
+        while index != NONE and self.instrs[index].op == ops.JUMP and self.jump[index] != index:
+            index = self.jump[index]
+            seen += 1
+            if seen > len(self.instrs):
+                break
+        return index
+
+    def successors(self, index: int) -> tuple[int, ...]:
+        """Targets of the ordinary edges of one instruction, the fall-through first."""
+        after, taken = self.next[index], self.jump[index]
+        if after == NONE:
+            return (taken,) if taken != NONE else ()
+        return (after, taken) if taken != NONE else (after,)
+
+    def replace(self, index: int, op: str, arg: object = None) -> None:
+        """Give one instruction another operation; its edges stay as they are."""
+        old = self.instrs[index]
+        self.instrs[index] = old._replace(op=op, arg=arg)

@@ -1,0 +1,163 @@
+"""Whole-body idioms: what the compiler adds around every function, module and class body.
+
+Input and output: the Python dialect.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.tree.expr import Attr, BoolOf, CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, Sub, Un, Walrus
+from depyf.tree.nodes import (
+    AnnAssign,
+    Assert,
+    Assign,
+    Body,
+    ExprStmt,
+    FuncDef,
+    If,
+    Pass,
+    Raise,
+    Return,
+    Stmt,
+    Try,
+    With,
+)
+from depyf.tree.rewrite import bodies, with_bodies
+
+_CLASS_PROLOGUE = {"__module__", "__qualname__", "__firstlineno__"}
+
+
+def finish_body(unit: CodeUnit, body: Body) -> Body:
+    """Implicit returns, asserts, annotations, class prologue and empty bodies."""
+    is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
+    body = _statements(body, unit)
+    if is_class:
+        body = _class_body(body)
+    body = _drop_final_return(body, unit)
+    return body
+
+
+def _is_none(value: Expr | None) -> bool:
+    return value is None or (isinstance(value, Const) and value.value is None)
+
+
+def _drop_final_return(body: Body, unit: CodeUnit) -> Body:
+    """A ``return None`` at the very end says nothing."""
+    if not body:
+        return body
+    last = body[-1]
+    if isinstance(last, Return) and _is_none(last.value):
+        return body[:-1]
+    if isinstance(last, If):
+        changed = If(
+            last.test,
+            _drop_final_return(last.body, unit) or (Pass(last.line),),
+            _drop_final_return(last.orelse, unit),
+            last.line,
+        )
+        return (*body[:-1], changed)
+    if isinstance(last, (Try, With)) and not unit.flags & CO_OPTIMIZED:
+        return (*body[:-1], with_bodies(last, lambda inner: _drop_final_return(inner, unit)))
+    return body
+
+
+def _statements(body: Body, unit: CodeUnit) -> Body:
+    result: list[Stmt] = []
+    optimized = bool(unit.flags & CO_OPTIMIZED)
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner: _statements(inner, unit))
+        if isinstance(stmt, If):
+            asserted = _assertion(stmt)
+            if asserted is not None:
+                result.append(asserted)
+                continue
+            result.extend(_flat_if(stmt))
+            continue
+        if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations":
+            continue
+        if isinstance(stmt, Return) and isinstance(stmt.value, Const) and stmt.value.value is None:
+            stmt = Return(None, stmt.line)
+        if not optimized and isinstance(stmt, Assign):
+            annotated = _annotation(stmt, result)
+            if annotated is not None:
+                result.append(annotated)
+                continue
+        result.append(stmt)
+    return tuple(result)
+
+
+def _flat_if(stmt: If) -> Body:
+    """``if a: ...return`` needs no ``else`` unless it is an ``elif`` chain."""
+    from depyf.structure.labels import ends
+
+    if stmt.orelse and ends(stmt.body):
+        return (If(stmt.test, stmt.body, (), stmt.line), *stmt.orelse)
+    return (stmt,)
+
+
+def _assertion(stmt: If) -> Stmt | None:
+    """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction."""
+    raised, test = stmt.body, _negated(stmt.test)
+    if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None or stmt.orelse:
+        return None
+    exc = raised[0].exc
+    message: Expr | None = None
+    if isinstance(exc, Invoke) and len(exc.args) == 1 and not exc.keywords:
+        exc, message = exc.func, exc.args[0]
+    if isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "AssertionError":
+        return Assert(test, message, stmt.line)
+    return None
+
+
+def _negated(test: Expr) -> Expr:
+    if isinstance(test, Un) and test.op == "not":
+        return test.operand
+    if isinstance(test, BoolOf):
+        negatives = [value for value in test.values if isinstance(value, Un) and value.op == "not"]
+        if len(negatives) == len(test.values):
+            return BoolOf("or" if test.op == "and" else "and", tuple(_negated(value) for value in test.values))
+    return Un("not", test)
+
+
+def _annotation(stmt: Assign, before: list[Stmt]) -> Stmt | None:
+    """``__annotations__["x"] = T`` after ``x = value`` is ``x: T = value``."""
+    target = stmt.targets[0]
+    if len(stmt.targets) != 1 or not isinstance(target, Sub) or not isinstance(target.value, Name):
+        return None
+    if target.value.id != "__annotations__" or not isinstance(target.key, Const) or not isinstance(target.key.value, str):
+        return None
+    name = target.key.value
+    if before and isinstance(before[-1], Assign):
+        last = before[-1]
+        if len(last.targets) == 1 and isinstance(last.targets[0], Name) and last.targets[0].id == name:
+            before.pop()
+            return AnnAssign(last.targets[0], stmt.value, last.value, last.line)
+    return AnnAssign(Name(name, "name"), stmt.value, None, stmt.line)
+
+
+def _class_body(body: Body) -> Body:
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], Name):
+            name, value = stmt.targets[0].id, stmt.value
+            if name in _CLASS_PROLOGUE and (isinstance(value, (Const, Name))):
+                if name != "__module__" or isinstance(value, Name) and value.id == "__name__":
+                    continue
+            if name == "__classcell__" and isinstance(value, CellOf):
+                continue
+            if name in ("__static_attributes__", "__classdictcell__"):
+                continue
+        if isinstance(stmt, Assign) and any(
+            isinstance(t, Name) and t.id == "__classcell__" for t in stmt.targets
+        ):
+            continue
+        if isinstance(stmt, Return) and (
+            isinstance(stmt.value, (CellOf, Walrus)) or _is_none(stmt.value)
+        ):
+            continue
+        result.append(stmt)
+    return tuple(result)
+
+
+__all__ = ["Attr", "Display", "FuncDef", "Func", "finish_body"]

@@ -1,0 +1,37 @@
+"""A lifted basic block: statements, what is left on the stack, and how control leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from depyf.lift.values import Shared
+from depyf.tree.expr import Expr
+from depyf.tree.nodes import Stmt
+
+
+@dataclass(slots=True)
+class Lifted:
+    """``succs`` is empty (ended), ``[next]``, or ``[if true, if false]`` together with ``cond``.
+
+    ``falls`` is the index in ``succs`` of the side that came first in the bytecode; ``keep`` is set while the branch
+    operand also stays on the stack (``a or b``).  ``low`` is the lowest stack position touched, ``used`` whether a
+    value found on entry was used other than by dropping it.
+    """
+
+    id: int
+    container: int
+    depth: int
+    code: list[int]
+    entry: list[Expr]
+    stack: list[Expr]
+    stmts: list[Stmt]
+    succs: list[int]
+    cond: Expr | None = None
+    falls: int = 0
+    keep: Shared | None = None
+    low: int = 0
+    used: bool = False
+    line: int | None = None
+    last: int = 0
+    lines: list[int] = field(default_factory=list)
+    open: dict[int, Shared] = field(default_factory=dict)

@@ -1,0 +1,193 @@
+"""Rules for calls, function objects and the comprehensions that are calls of nested code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.ops import CallShape
+from depyf.errors import DecompilationError
+from depyf.lift.displays import spread
+from depyf.lift.values import IterOf
+from depyf.tree.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name, Star
+from depyf.tree.nodes import ExprStmt, Return
+
+if TYPE_CHECKING:
+    from depyf.lift.symbolic import Symbolic
+
+COMPREHENSIONS = {"<listcomp>": "list", "<setcomp>": "set", "<dictcomp>": "dict", "<genexpr>": "generator"}
+Keywords = tuple[tuple[str | None, Expr], ...]
+
+
+def _is_null(value: Expr) -> bool:
+    return isinstance(value, Marker) and value.kind == "null"
+
+
+def _callee(s: Symbolic, slots: int) -> tuple[Expr, tuple[Expr, ...]]:
+    """The callable and what is passed before the other arguments."""
+    upper = s.pop()
+    if slots == 1:
+        return upper, ()
+    lower = s.pop()
+    if _is_null(lower):
+        return upper, ()
+    if _is_null(upper):
+        return lower, ()
+    return lower, (upper,)
+
+
+def _call(s: Symbolic, shape: CallShape) -> None:
+    values = s.pops(shape.count + len(shape.keywords))
+    func, first = _callee(s, shape.slots)
+    args = (*first, *values[: shape.count])
+    keywords = tuple(zip(shape.keywords, values[shape.count :], strict=True))
+    s.push(make_call(s, func, args, keywords))
+
+
+def make_call(s: Symbolic, func: Expr, args: tuple[Expr, ...], keywords: Keywords) -> Expr:
+    if isinstance(func, Func) and func.unit.name in COMPREHENSIONS and len(args) == 1 and not keywords:
+        comp = _comprehension(func)
+        if comp is not None:
+            source = args[0].value if isinstance(args[0], IterOf) else args[0]
+            head = comp.generators[0]
+            first = Generator(head.target, source, head.ifs, head.is_async)
+            return Comp(comp.kind, comp.elt, comp.key, (first, *comp.generators[1:]))
+    return Invoke(func, args, keywords)
+
+
+def _comprehension(func: Func) -> Comp | None:
+    for stmt in func.body:
+        value = stmt.value if isinstance(stmt, (Return, ExprStmt)) else None
+        if isinstance(value, Marker) and value.kind == "genexpr":
+            value = value.detail
+        if isinstance(value, Comp):
+            source = value.generators[0].iter
+            if isinstance(source, Name) and source.id.startswith("."):
+                return value
+    return None
+
+
+def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
+    slots, has_kwargs = shape
+    mapping = s.pop() if has_kwargs else None
+    packed = s.pop()
+    func, first = _callee(s, slots)
+    keywords: Keywords = ()
+    if isinstance(mapping, DictOf):
+        if all(key is None or _keyword(key) for key, _ in mapping.items):
+            keywords = tuple((key.value if isinstance(key, Const) else None, value) for key, value in mapping.items)
+        else:
+            keywords = ((None, mapping),)
+    elif mapping is not None:
+        keywords = ((None, mapping),)
+    args: tuple[Expr, ...]
+    if isinstance(packed, Display) and packed.kind == "tuple" and (keywords or _has_star(packed)):
+        args = packed.elts
+    elif isinstance(packed, Const) and isinstance(packed.value, tuple) and keywords:
+        args = spread(packed)
+    else:
+        args = (Star(packed),)
+    s.push(Invoke(func, (*first, *args), keywords))
+
+
+def _has_star(display: Display) -> bool:
+    return any(isinstance(item, Star) for item in display.elts)
+
+
+def _keyword(key: Expr) -> bool:
+    return isinstance(key, Const) and isinstance(key.value, str) and key.value.isidentifier()
+
+
+def _make_function(s: Symbolic, extras: tuple[str, ...]) -> None:
+    code = s.pop()
+    values = dict(zip(extras, s.pops(len(extras)), strict=True))
+    if not isinstance(code, Const) or not isinstance(code.value, CodeUnit):
+        raise DecompilationError("function made of computed code", s.program.unit.qualname, s.instr.offset)
+    unit = code.value
+    func = Func(unit, s.nested(unit))
+    for name in ("defaults", "kwdefaults", "annotations", "annotate"):
+        if name in values:
+            func = with_attribute(s, func, name, values[name])
+    s.push(func)
+
+
+def _set_function_attribute(s: Symbolic, name: str) -> None:
+    func = s.pop()
+    value = s.pop()
+    if not isinstance(func, Func):
+        raise DecompilationError("attribute of a computed function", s.program.unit.qualname, s.instr.offset)
+    s.push(with_attribute(s, func, name, value))
+
+
+def with_attribute(s: Symbolic, func: Func, name: str, value: Expr) -> Func:
+    """``func`` with its defaults, keyword defaults or annotations set; closures need nothing."""
+    defaults, kwdefaults, annotations = func.defaults, func.kwdefaults, func.annotations
+    if name == "defaults":
+        defaults = _sequence(s, value)
+    elif name == "kwdefaults":
+        kwdefaults = _named(s, value)
+    elif name == "annotations":
+        annotations = _named(s, value)
+    elif name == "annotate":
+        annotations = annotate_items(value)
+    return Func(func.unit, func.body, defaults, kwdefaults, annotations, func.type_params)
+
+
+def annotate_items(value: Expr) -> tuple[tuple[str, Expr], ...]:
+    """The pairs that a 3.14 ``__annotate__`` function returns."""
+    if isinstance(value, Func):
+        for stmt in reversed(value.body):
+            if isinstance(stmt, Return) and isinstance(stmt.value, DictOf):
+                return tuple(
+                    (key.value, item) for key, item in stmt.value.items if isinstance(key, Const)
+                )
+    return ()
+
+
+def _sequence(s: Symbolic, value: Expr) -> tuple[Expr, ...]:
+    if isinstance(value, Const) and isinstance(value.value, tuple):
+        return tuple(Const(item) for item in value.value)
+    if isinstance(value, Display):
+        return value.elts
+    raise DecompilationError("defaults are not a tuple display", s.program.unit.qualname, s.instr.offset)
+
+
+def _named(s: Symbolic, value: Expr) -> tuple[tuple[str, Expr], ...]:
+    if isinstance(value, DictOf):
+        pairs = [(key.value, item) for key, item in value.items if isinstance(key, Const)]
+        if len(pairs) == len(value.items):
+            return tuple(pairs)
+    flat = _sequence(s, value) if isinstance(value, (Const, Display)) else ()
+    keys = flat[::2]
+    if len(flat) % 2 or not all(isinstance(key, Const) for key in keys):
+        raise DecompilationError("annotations are not a display", s.program.unit.qualname, s.instr.offset)
+    return tuple((key.value, item) for key, item in zip(keys, flat[1::2], strict=True) if isinstance(key, Const))
+
+
+def _intrinsic(s: Symbolic, shape: tuple[str, int]) -> None:
+    name, count = shape
+    s.push(Marker("intrinsic", (name, tuple(s.pops(count)))))
+
+
+def _super_attr(s: Symbolic, shape: tuple[str, bool]) -> None:
+    name, explicit = shape
+    func, cls, obj = s.pops(3)
+    s.push(Attr(Invoke(func, (cls, obj) if explicit else ()), name))
+
+
+def _super_method(s: Symbolic, shape: tuple[str, bool]) -> None:
+    _super_attr(s, shape)
+    s.push(Marker("null"))
+
+
+RULES: dict[str, Callable[[Symbolic, Any], None]] = {
+    ops.CALL: _call,
+    ops.CALL_EX: _call_ex,
+    ops.MAKE_FUNCTION: _make_function,
+    ops.SET_FUNCTION_ATTRIBUTE: _set_function_attribute,
+    ops.INTRINSIC: _intrinsic,
+    ops.LOAD_SUPER_ATTR: _super_attr,
+    ops.LOAD_SUPER_METHOD: _super_method,
+}

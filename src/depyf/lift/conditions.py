@@ -1,0 +1,253 @@
+"""Folding of short circuits, conditional expressions and chained comparisons over lifted blocks.
+
+Each fold keeps the order of evaluation: the absorbed block ran right after its only predecessor, and has no statement.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from depyf.lift.block import Lifted
+from depyf.lift.values import Shared
+from depyf.tree.expr import BoolOf, Cmp, Cond, Expr, Marker, Un
+
+if TYPE_CHECKING:
+    from depyf.lift.lifter import Lifter
+
+
+def negate(test: Expr) -> Expr:
+    """``not test``, with a leading ``not`` taken away instead where there is one."""
+    if isinstance(test, Un) and test.op == "not":
+        return test.operand
+    return Un("not", test)
+
+
+def join(op: str, left: Expr, right: Expr) -> BoolOf:
+    """``left op right``; a right operand of the same operator is flattened (it evaluates in the same order)."""
+    values = right.values if isinstance(right, BoolOf) and right.op == op else (right,)
+    first = left.values if isinstance(left, BoolOf) and left.op == op else (left,)
+    return BoolOf(op, (*first, *values))
+
+
+def _is_test(block: Lifted) -> bool:
+    return block.cond is not None and not (isinstance(block.cond, Marker) and block.cond.kind == "for")
+
+
+def _special(test: Expr | None) -> bool:
+    return isinstance(test, Marker)
+
+
+def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+    """Two tests that share a destination become one: ``a and b``, ``a or b``, or a link of a chained comparison."""
+    if parent.cond is None or child.stmts or parent.container != child.container or not _is_test(parent):
+        return False
+    if parent.id == child.id:
+        return False
+    if _fold_link(lifter, parent, child):
+        return True
+    if not _is_test(child) or child.used or child.low < child.depth - (parent.keep is not None):
+        return False
+    if _special(parent.cond) or _special(child.cond):
+        return False
+    assert child.cond is not None
+    if parent.keep is not None or child.id in child.succs or parent.id in child.succs and child.succs[0] == child.succs[1]:
+        return False
+    if not lifter.wide_folds and parent.line is not None and child.line is not None and parent.line != child.line:
+        return False
+    left, right = parent.cond, child.cond
+    yes, no = parent.succs
+    child_yes, child_no = child.succs
+    if yes == no or child_yes == child_no:
+        return False
+    falls = child.falls
+    if child.id == yes and child_no == no:
+        cond, succs = join("and", left, right), [child_yes, no]
+    elif child.id == no and child_yes == yes:
+        cond, succs = join("or", left, right), [yes, child_no]
+    elif child.id == yes and child_yes == no and child.keep is None:
+        if falls == 1:
+            cond, succs, falls = join("and", left, negate(right)), [child_no, no], 0
+        else:
+            cond, succs, falls = join("or", negate(left), right), [no, child_no], 1
+    elif child.id == no and child_no == yes and child.keep is None:
+        if falls == 0:
+            cond, succs, falls = join("and", negate(left), right), [child_yes, yes], 0
+        else:
+            cond, succs, falls = join("or", left, negate(right)), [yes, child_no], 1
+    else:
+        return _fold_conditional_test(lifter, parent, child)
+    _take(lifter, parent, child, cond, succs, falls)
+    return True
+
+
+def _take(lifter: Lifter, parent: Lifted, child: Lifted, cond: Expr, succs: list[int], falls: int) -> None:
+    lifter.set_succs(child, [])
+    lifter.set_succs(parent, succs)
+    parent.cond = cond
+    parent.falls = falls
+    parent.keep = None
+    if child.keep is not None:
+        parent.keep = Shared(cond, child.keep.origin)
+        parent.stack.append(parent.keep)
+    lifter.absorb(parent, child.id)
+
+
+def _fold_conditional_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+    """``if (a if c else b)``: both arms of ``c`` test and go to the same two places."""
+    other_id = parent.succs[1] if child.id == parent.succs[0] else parent.succs[0]
+    other = lifter.blocks.get(other_id)
+    if other is None or lifter.only_pred(other_id) is not parent or other.stmts or other.used or other is child:
+        return False
+    if other.succs != child.succs or not _is_test(other) or _special(other.cond) or other.container != child.container:
+        return False
+    if other.keep is not None or child.keep is not None or other.low < other.depth:
+        return False
+    yes, no = (child, other) if child.id == parent.succs[0] else (other, child)
+    assert parent.cond is not None and yes.cond is not None and no.cond is not None
+    cond = Cond(parent.cond, yes.cond, no.cond)
+    succs = list(child.succs)
+    lifter.set_succs(other, [])
+    lifter.absorb(parent, other.id)
+    _take(lifter, parent, child, cond, succs, child.falls)
+    return True
+
+
+def _fold_link(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+    """``a < b`` on the way to ``< c``: the failing side drops the kept ``b`` and goes where the child goes."""
+    if child.id != parent.succs[0] or not isinstance(parent.cond, Cmp):
+        return False
+    link = child.cond if child.cond is not None else (child.stack[-1] if child.stack else None)
+    keep = child.keep
+    if not isinstance(link, Cmp) or link.left is not parent.cond.left or len(link.ops) <= len(parent.cond.ops):
+        if isinstance(link, Shared) and keep is link and isinstance(link.expr, Cmp):
+            link = link.expr
+        else:
+            return False
+    if link.ops[: len(parent.cond.ops)] != parent.cond.ops or link.rights[0] is not parent.cond.rights[0]:
+        return False
+    cleanup_id = parent.succs[1]
+    if child.cond is not None and keep is not None or child.cond is not None and child.succs[1] == cleanup_id:
+        if child.succs[1] != cleanup_id:
+            return False
+        succs, stack = list(child.succs), child.stack
+    elif child.cond is not None:
+        if _cleanup_target(lifter, cleanup_id) != child.succs[1]:
+            return False
+        succs, stack = list(child.succs), child.stack
+    else:
+        return False
+    base = parent.stack[: len(parent.stack) - (2 if parent.keep is not None else 1)]
+    parent.stack[:] = [*base, *stack[len(base) :]]
+    falls, cond = child.falls, child.cond
+    parent.keep = keep
+    parent.open.update(child.open)
+    lifter.set_succs(child, [])
+    lifter.set_succs(parent, succs)
+    parent.cond, parent.falls = cond, falls
+    lifter.absorb(parent, child.id)
+    _drop_if_dead(lifter, cleanup_id)
+    return True
+
+
+def _cleanup_target(lifter: Lifter, name: int) -> int:
+    """Where the clean-up block of a chained comparison goes, -1 if it is no such block."""
+    node = lifter.graph.nodes[name]
+    instrs = lifter.graph.program.instrs
+    if len(node.succs) != 1 or not node.code or len(node.code) > 2:
+        return -1
+    if all(instrs[i].op in ("POP", "SWAP", "ROT") for i in node.code):
+        return node.succs[0]
+    return -1
+
+
+def _drop_if_dead(lifter: Lifter, name: int) -> None:
+    if lifter.preds[name]:
+        return
+    block = lifter.blocks.get(name)
+    if block is not None:
+        lifter.set_succs(block, [])
+        del lifter.blocks[name]
+    else:
+        for after in lifter.graph.nodes[name].succs:
+            lifter.preds[after].remove(name)
+    lifter.merged[name] = name
+    lifter.dead.add(name)
+
+
+def fold_chain_end(lifter: Lifter, name: int) -> bool:
+    """Value of a chained comparison: the last link and the clean-up block both reach ``name`` with one value."""
+    for before in list(lifter.preds[name]):
+        child = lifter.blocks.get(before)
+        if child is None or child.cond is not None or child.stmts or child.succs != [name] or not child.stack:
+            continue
+        parent = lifter.only_pred(child.id)
+        if parent is None or parent.keep is None or not isinstance(parent.cond, Cmp) or parent.succs[0] != child.id:
+            continue
+        link = child.stack[-1]
+        if not isinstance(link, Cmp) or link.left is not parent.cond.left or len(link.ops) <= len(parent.cond.ops):
+            continue
+        cleanup_id = parent.succs[1]
+        if _cleanup_target(lifter, cleanup_id) != name or parent.container != child.container:
+            continue
+        parent.stack[-2:] = [link]
+        parent.cond = parent.keep = None
+        parent.open.update(child.open)
+        lifter.set_succs(child, [])
+        lifter.set_succs(parent, [name])
+        lifter.absorb(parent, child.id)
+        _drop_if_dead(lifter, cleanup_id)
+        return True
+    return False
+
+
+def _pushes_one(block: Lifted, dropped: int) -> bool:
+    """Whether a block does nothing but drop ``dropped`` entry values and push one."""
+    if block.stmts or block.used or block.cond is not None or block.open:
+        return False
+    base = block.depth - dropped
+    return block.low >= base and len(block.stack) == base + 1 and not isinstance(block.stack[-1], Marker)
+
+
+def fold_value(lifter: Lifter, name: int) -> bool:
+    """``x if a else y`` and ``a or b`` as values: both sides reach ``name`` with one more value on the stack."""
+    for before in list(lifter.preds[name]):
+        side = lifter.blocks.get(before)
+        if side is None or side.succs != [name]:
+            continue
+        parent = lifter.only_pred(side.id)
+        if parent is None or parent.cond is None or parent.container != side.container or _special(parent.cond):
+            continue
+        if parent.keep is not None:
+            if name in parent.succs and parent.succs.count(name) == 1 and _pushes_one(side, 1):
+                op = "or" if parent.succs[0] == name else "and"
+                value: Expr = join(op, parent.keep.expr, side.stack[-1])
+                _merge_value(lifter, parent, [side.id], 1, value, name)
+                return True
+            continue
+        if not _pushes_one(side, 0):
+            continue
+        other_id = parent.succs[1] if parent.succs[0] == side.id else parent.succs[0]
+        other = lifter.blocks.get(other_id)
+        if other is None or other is side or lifter.only_pred(other_id) is not parent or other.succs != [name]:
+            continue
+        if other.container != side.container or not _pushes_one(other, 0):
+            continue
+        yes, no = (side, other) if parent.succs[0] == side.id else (other, side)
+        value = Cond(parent.cond, yes.stack[-1], no.stack[-1])
+        if parent.falls == 1:
+            value = Cond(negate(parent.cond), no.stack[-1], yes.stack[-1])
+        _merge_value(lifter, parent, [side.id, other_id], 0, value, name)
+        return True
+    return False
+
+
+def _merge_value(lifter: Lifter, parent: Lifted, absorbed: list[int], drop: int, value: Expr, name: int) -> None:
+    if drop:
+        del parent.stack[len(parent.stack) - drop :]
+    parent.stack.append(value)
+    parent.cond = parent.keep = None
+    for child in absorbed:
+        lifter.set_succs(lifter.blocks[child], [])
+    lifter.set_succs(parent, [name])
+    for child in absorbed:
+        lifter.absorb(parent, child)

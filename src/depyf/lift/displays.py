@@ -1,0 +1,204 @@
+"""Rules for containers, slices and formatted strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from depyf.bytecode import ops
+from depyf.errors import DecompilationError
+from depyf.lift.values import is_slot
+from depyf.tree.expr import Const, DictOf, Display, Expr, Fmt, FStr, Marker, SliceOf, Star
+from depyf.tree.nodes import ExprStmt
+
+if TYPE_CHECKING:
+    from depyf.lift.symbolic import Symbolic
+
+Items = tuple[tuple[Expr | None, Expr], ...]
+
+
+def _build(kind: str) -> Callable[[Symbolic, Any], None]:
+    def rule(s: Symbolic, count: int) -> None:
+        s.push(Display(kind, tuple(s.pops(count))))
+
+    return rule
+
+
+def _build_map(s: Symbolic, count: int) -> None:
+    flat = s.pops(2 * count)
+    s.push(DictOf(tuple(zip(flat[::2], flat[1::2], strict=True))))
+
+
+def _build_const_key_map(s: Symbolic, count: int) -> None:
+    keys = s.pop()
+    values = s.pops(count)
+    if not isinstance(keys, Const) or len(keys.value) != count:
+        raise DecompilationError("dict keys are not a constant tuple", s.program.unit.qualname, s.instr.offset)
+    s.push(DictOf(tuple((Const(key), value) for key, value in zip(keys.value, values, strict=True))))
+
+
+def spread(value: Expr) -> tuple[Expr, ...]:
+    """Elements that ``*value`` adds to a display: written out where they are constants, as the compiler folds them."""
+    if isinstance(value, Const) and isinstance(value.value, (tuple, frozenset)):
+        return tuple(Const(item) for item in value.value)
+    return (Star(value),)
+
+
+def _below(s: Symbolic, depth: int) -> Expr:
+    if depth > len(s.stack):
+        raise DecompilationError("stack underflow", s.program.unit.qualname, s.instr.offset)
+    return s.stack[-depth]
+
+
+def _collect(s: Symbolic, kind: str, key: Expr | None, value: Expr, container: Expr) -> None:
+    """One item added to the result of a comprehension whose container was made in another block."""
+    if not (is_slot(container) or (isinstance(container, Marker) and container.kind == "acc")):
+        raise DecompilationError(f"{kind} add to a value on the stack", s.program.unit.qualname, s.instr.offset)
+    s.emit(ExprStmt(Marker("collect", (kind, key, value)), s.instr.line))
+
+
+def _append(kind: str) -> Callable[[Symbolic, Any], None]:
+    def rule(s: Symbolic, depth: int) -> None:
+        item = s.pop()
+        container = _below(s, depth)
+        if isinstance(container, Display):
+            s.stack[-depth] = Display(kind, (*container.elts, item))
+        else:
+            _collect(s, kind, None, item, container)
+
+    return rule
+
+
+def _map_add(s: Symbolic, depth: int) -> None:
+    key, value = s.pops(2)
+    container = _below(s, depth)
+    if isinstance(container, DictOf):
+        s.stack[-depth] = DictOf((*container.items, (key, value)))
+    else:
+        _collect(s, "dict", key, value, container)
+
+
+def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
+    def rule(s: Symbolic, depth: int) -> None:
+        items = s.pop()
+        container = _below(s, depth)
+        if not isinstance(container, Display):
+            raise DecompilationError(f"{kind} extended on the stack", s.program.unit.qualname, s.instr.offset)
+        s.stack[-depth] = Display(kind, (*container.elts, *spread(items)))
+
+    return rule
+
+
+def _dict_update(s: Symbolic, depth: int) -> None:
+    items = s.pop()
+    container = _below(s, depth)
+    if not isinstance(container, DictOf):
+        raise DecompilationError("dict updated on the stack", s.program.unit.qualname, s.instr.offset)
+    added: Items = items.items if isinstance(items, DictOf) and items.items else ((None, items),)
+    s.stack[-depth] = DictOf((*container.items, *added))
+
+
+def _list_to_tuple(s: Symbolic, _: Any) -> None:
+    value = s.pop()
+    if not isinstance(value, Display):
+        raise DecompilationError("a list on the stack becomes a tuple", s.program.unit.qualname, s.instr.offset)
+    s.push(Display("tuple", value.elts))
+
+
+def _build_unpack(s: Symbolic, shape: tuple[str, int]) -> None:
+    kind, count = shape
+    values = s.pops(count)
+    if kind in ("map", "call_map"):
+        items: list[tuple[Expr | None, Expr]] = []
+        for value in values:
+            items.extend(value.items if isinstance(value, DictOf) else [(None, value)])
+        s.push(DictOf(tuple(items)))
+        return
+    elts: list[Expr] = []
+    for value in values:
+        elts.extend(value.elts if isinstance(value, Display) and value.kind == "tuple" else spread(value))
+    s.push(Display("tuple" if kind == "call_tuple" else kind, tuple(elts)))
+
+
+def _build_slice(s: Symbolic, count: int) -> None:
+    parts = s.pops(count)
+    s.push(SliceOf(parts[0], parts[1], parts[2] if count == 3 else None))
+
+
+def _build_string(s: Symbolic, count: int) -> None:
+    parts: list[str | Fmt] = []
+    for value in s.pops(count):
+        if isinstance(value, Const) and isinstance(value.value, str):
+            parts.append(value.value)
+        elif isinstance(value, Fmt):
+            parts.append(value)
+        elif isinstance(value, FStr):
+            parts.extend(value.parts)
+        else:
+            parts.append(Fmt(value, "", None))
+    s.push(FStr(tuple(parts)))
+
+
+def _format(s: Symbolic, shape: tuple[str, bool]) -> None:
+    conversion, has_spec = shape
+    spec = s.pop() if has_spec else None
+    value = s.pop()
+    if isinstance(value, Marker) and value.kind == "convert":
+        conversion, value = value.detail
+    s.push(Fmt(value, conversion, spec))
+
+
+def _convert(s: Symbolic, conversion: str) -> None:
+    s.push(Marker("convert", (conversion, s.pop())))
+
+
+def _interpolation(s: Symbolic, shape: tuple[str, bool]) -> None:
+    conversion, has_spec = shape
+    spec = s.pop() if has_spec else None
+    text = s.pop()
+    value = s.pop()
+    s.push(Fmt(value, conversion, spec, text.value if isinstance(text, Const) else ""))
+
+
+def _template(s: Symbolic, _: Any) -> None:
+    fields = s.pop()
+    strings = s.pop()
+    texts: list[str] = (
+        [part.value for part in strings.elts if isinstance(part, Const)]
+        if isinstance(strings, Display)
+        else list(strings.value if isinstance(strings, Const) else ())
+    )
+    values = list(fields.elts) if isinstance(fields, Display) else []
+    parts: list[str | Fmt] = []
+    for i, text in enumerate(texts):
+        if text:
+            parts.append(text)
+        if i < len(values):
+            value = values[i]
+            assert isinstance(value, Fmt)
+            parts.append(value)
+    s.push(FStr(tuple(parts), True))
+
+
+RULES: dict[str, Callable[[Symbolic, Any], None]] = {
+    ops.BUILD_TUPLE: _build("tuple"),
+    ops.BUILD_LIST: _build("list"),
+    ops.BUILD_SET: _build("set"),
+    ops.BUILD_MAP: _build_map,
+    ops.BUILD_CONST_KEY_MAP: _build_const_key_map,
+    ops.BUILD_UNPACK: _build_unpack,
+    ops.BUILD_SLICE: _build_slice,
+    ops.BUILD_STRING: _build_string,
+    ops.FORMAT: _format,
+    ops.CONVERT: _convert,
+    ops.BUILD_INTERPOLATION: _interpolation,
+    ops.BUILD_TEMPLATE: _template,
+    ops.LIST_APPEND: _append("list"),
+    ops.SET_ADD: _append("set"),
+    ops.MAP_ADD: _map_add,
+    ops.LIST_EXTEND: _extend("list"),
+    ops.SET_UPDATE: _extend("set"),
+    ops.DICT_UPDATE: _dict_update,
+    ops.DICT_MERGE: _dict_update,
+    ops.LIST_TO_TUPLE: _list_to_tuple,
+}

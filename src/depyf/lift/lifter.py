@@ -1,0 +1,295 @@
+"""From basic blocks to lifted blocks, with conditions, conditional expressions and comprehensions folded on the way.
+
+Input: ``Graph``.  Output: ``Lifted`` blocks whose stacks are empty but for markers: what the stack carried between
+blocks became part of an expression where a fold applies, and a temporary per stack position elsewhere.
+
+Blocks are lifted in reverse postorder; before a block is lifted every fold that ends there is tried, so that it can
+continue the expression its only predecessor left on the stack:
+
+    A: if a goto T else F;  T: push x, goto J;  F: push y, goto J      ->   A: push (x if a else y), then J
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.errors import DecompilationError
+from depyf.flow.graph import Graph, Node
+from depyf.flow.program import ASYNC_FOR_ITER
+from depyf.lift.block import Lifted
+from depyf.lift.calls import COMPREHENSIONS
+from depyf.lift.comprehensions import fold_comprehension
+from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
+from depyf.lift.symbolic import Symbolic
+from depyf.lift.values import HANDLER_SLOTS, SPILL_BASE, Chain, IterOf, LinkedLeft, Shared, is_slot
+from depyf.tree.expr import Bin, Cmp, DictOf, Display, Expr, Marker, Name, Temp
+from depyf.tree.nodes import Assign, ExprStmt, Stmt
+
+OUTSIDE = -1
+"""Predecessor that stands for an exception edge."""
+
+
+class Lifter:
+    """Lifts one graph; ``blocks`` and ``preds`` describe what is left after folding."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        nested: Callable[[CodeUnit], tuple[Stmt, ...]],
+        *,
+        fold: bool = True,
+        spill_all: bool = False,
+        wide_folds: bool = True,
+    ) -> None:
+        self.graph = graph
+        self.unit = graph.program.unit
+        self.symbolic = Symbolic(graph.program, nested, spill_all=spill_all)
+        self.fold = fold
+        self.wide_folds = wide_folds
+        self.blocks: dict[int, Lifted] = {}
+        self.preds: dict[int, list[int]] = {}
+        self.merged: dict[int, int] = {}
+        self.dead: set[int] = set()
+        self._stored = {
+            instr.arg for instr in graph.program.instrs if instr.op in (ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)
+        }
+
+    def run(self) -> dict[int, Lifted]:
+        """Lift everything; lifts again as long as sharing guesses fail."""
+        for _ in range(50):
+            before = len(self.symbolic.forced)
+            self._lift_all()
+            if len(self.symbolic.forced) == before:
+                return self.blocks
+        raise DecompilationError("values shared on the stack do not settle", self.unit.qualname)
+
+    def _lift_all(self) -> None:
+        graph = self.graph
+        self.symbolic.spills = SPILL_BASE
+        self.symbolic.origins.clear()
+        self.blocks = {}
+        self.merged = {}
+        self.dead = set()
+        self.preds = {node: list(preds) for node, preds in graph.predecessors().items()}
+        entries = {target for target in graph.containers.handler_entries.values() if target in graph.nodes}
+        for target in sorted(entries):
+            self.preds[target].append(OUTSIDE)
+        self.preds[graph.entry].append(OUTSIDE)
+        order = graph.order()
+        for name in order:
+            if self.fold:
+                self._folds_before(name)
+            if name not in self.dead:
+                self._lift(graph.nodes[name])
+        for block in self.blocks.values():
+            self._materialise(block)
+
+    def _folds_before(self, name: int) -> None:
+        changed = True
+        while changed:
+            changed = fold_value(self, name) or fold_chain_end(self, name) or fold_comprehension(self, name)
+
+    def absorb(self, parent: Lifted, child: int) -> None:
+        """Bookkeeping for a block whose content now belongs to ``parent``."""
+        block = self.blocks.pop(child, None)
+        self.merged[child] = parent.id
+        if block is not None:
+            parent.lines.extend(block.lines)
+            parent.last = max(parent.last, block.last)
+            parent.code.extend(block.code)
+
+    def set_succs(self, block: Lifted, succs: list[int]) -> None:
+        """Replace the successors of ``block``, keeping ``preds`` true."""
+        for old in block.succs:
+            self.preds[old].remove(block.id)
+        block.succs = succs
+        for new in succs:
+            self.preds[new].append(block.id)
+
+    def only_pred(self, name: int) -> Lifted | None:
+        """The one predecessor of a block, if it has exactly one edge into it and that one is lifted."""
+        preds = self.preds[name]
+        if len(preds) != 1 or preds[0] == OUTSIDE:
+            return None
+        return self.blocks.get(preds[0])
+
+    def _lift(self, node: Node) -> None:
+        before = self.only_pred(node.id) if self.fold else None
+        if (
+            before is not None
+            and before.cond is None
+            and before.container == node.container
+            and before.succs == [node.id]
+            and before.id != node.id
+        ):
+            self.preds[node.id].clear()
+            self.merged[node.id] = before.id
+            for after in node.succs:
+                preds = self.preds[after]
+                preds[preds.index(node.id)] = before.id
+            before.succs = list(node.succs)
+            self._execute(before, node.code)
+        else:
+            entry = self._entry(node)
+            block = Lifted(node.id, node.container, len(entry), [], list(entry), list(entry), [], list(node.succs))
+            block.low = len(entry)
+            block.last = node.id
+            self.blocks[node.id] = block
+            self._execute(block, node.code)
+        block = self.blocks[self.merged.get(node.id, node.id)]
+        if self.fold:
+            while True:
+                parent = self.only_pred(block.id)
+                if parent is None or not fold_test(self, parent, block):
+                    break
+                block = parent
+
+    def _execute(self, block: Lifted, code: list[int]) -> None:
+        block.code.extend(code)
+        self.symbolic.run(block, code)
+        block.lines.sort()
+        if block.succs:
+            self._mark_iterators(block)
+
+    def _mark_iterators(self, block: Lifted) -> None:
+        stack = block.stack
+        for i, value in enumerate(stack):
+            if isinstance(value, IterOf):
+                marker = Marker("iter", value)
+                block.stmts.append(ExprStmt(Marker("iter_start", marker), block.line))
+                stack[i] = marker
+        if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
+            comprehension = self.unit.name in COMPREHENSIONS
+            for i, value in enumerate(stack):
+                if isinstance(value, Marker) and value.kind == "saved":
+                    comprehension = True
+                elif comprehension and isinstance(value, Display) and not value.elts:
+                    stack[i] = Marker("acc", value.kind)
+                elif comprehension and isinstance(value, DictOf) and not value.items:
+                    stack[i] = Marker("acc", "dict")
+
+    def _is_loop_test(self, name: int) -> bool:
+        node = self.graph.nodes[name]
+        return bool(node.code) and self.graph.program.instrs[node.code[0]].op in (ops.FOR_ITER, ASYNC_FOR_ITER)
+
+    def _entry(self, node: Node) -> list[Expr]:
+        """The stack on entry: markers as they come, anything else as the temporary of its position."""
+        known = [self.blocks[p] for p in self.preds[node.id] if p in self.blocks]
+        entries = self.graph.containers.handler_entries
+        if not known:
+            if node.id == self.graph.entry:
+                return []
+            for region, target in entries.items():
+                if target == node.id:
+                    return self._handler_entry(region)
+            raise DecompilationError("block without predecessor", self.unit.qualname)
+        before = known[0]
+        stack = list(before.stack)
+        test = before.cond
+        if isinstance(test, Marker) and test.kind == "for":
+            slots = 1 + sum(isinstance(value, Marker) and value.kind == "null" for value in stack[-1:])
+            if before.succs[1] == node.id:
+                del stack[len(stack) - slots :]
+            else:
+                stack.append(Marker("item", before.id))
+        elif isinstance(before.cond, Cmp) and self.fold:
+            linked = self._chain_link(before, node.id)
+            if linked is not None:
+                return linked
+        single = len(known) == 1
+        return [self._carried(value, i, single) for i, value in enumerate(stack)]
+
+    def _carried(self, value: Expr, position: int, single: bool) -> Expr:
+        if isinstance(value, Marker):
+            return value
+        if isinstance(value, Name) and value.scope == "fast" and value.id not in self._stored:
+            if single or value.id.startswith("."):
+                return value
+        return Temp(position)
+
+    def _chain_link(self, before: Lifted, name: int) -> list[Expr] | None:
+        """Entry stack of the block that compares on with the right operand of ``before.cond``."""
+        test = before.cond
+        assert isinstance(test, Cmp)
+        stack = before.stack
+        at = len(stack) - (2 if before.keep is not None else 1)
+        if at < 0 or before.succs[0] != name or len(self.preds[name]) != 1:
+            return None
+        shared = stack[at]
+        if not isinstance(shared, Shared) and not (shared is test.rights[-1] and self._drops_at(before.succs[1])):
+            return None
+        inner = shared.expr if isinstance(shared, Shared) else shared
+        if inner is not test.rights[-1]:
+            return None
+        entry: list[Expr] = [self._carried(value, i, False) for i, value in enumerate(stack)]
+        entry[at] = LinkedLeft(test)
+        return entry
+
+    def _drops_at(self, name: int) -> bool:
+        """Whether a block begins by dropping the kept operand of a failed chained comparison."""
+        instrs = self.graph.program.instrs
+        code = self.graph.nodes[name].code
+        return bool(code) and instrs[code[0]].op in (ops.POP, ops.SWAP, ops.ROT)
+
+    def _handler_entry(self, region: int) -> list[Expr]:
+        containers = self.graph.containers
+        record = containers.regions.table[region]
+        for block in self.blocks.values():
+            container = containers.tree[block.container]
+            while container.kind != "root":
+                if container.kind == "try" and container.region == region:
+                    base = [self._carried(value, i, False) for i, value in enumerate(block.entry[: record.depth])]
+                    if len(base) < record.depth:
+                        raise DecompilationError("handler expects a deeper stack", self.unit.qualname)
+                    if record.kind == "with":
+                        while base and not (isinstance(base[-1], Marker) and base[-1].kind == "exit"):
+                            base.pop()
+                        return base[:-1]
+                    return base + [HANDLER_SLOTS[name] for name in record.pushes]
+                container = containers.tree[container.parent]
+        raise DecompilationError("handler of no block", self.unit.qualname)
+
+    def _materialise(self, block: Lifted) -> None:
+        """Give what is left on the stack at the end of a block to the temporaries of the positions."""
+        force = self.symbolic.force
+        for shared in block.open.values():
+            if shared.origin not in self.symbolic.forced:
+                force(shared.origin)
+        if not block.succs:
+            return
+        targets: list[Expr] = []
+        values: list[Expr] = []
+        entries = [self.blocks[s].entry if s in self.blocks else None for s in block.succs]
+        for i, value in enumerate(block.stack):
+            if isinstance(value, Marker) or (is_slot(value) and isinstance(value, Temp) and value.key == i):
+                continue
+            if all(entry is None or i >= len(entry) or not is_slot(entry[i]) for entry in entries):
+                continue
+            if isinstance(value, Shared):
+                if value is block.keep and i == len(block.stack) - 1:
+                    targets.append(Temp(i))
+                    values.append(value.expr)
+                    block.cond = Temp(i)
+                    continue
+                if value.origin not in self.symbolic.forced:
+                    force(value.origin)
+                value = value.expr
+            if isinstance(value, Chain) and value.origin not in self.symbolic.forced:
+                force(value.origin)
+            if isinstance(value, Bin) and id(value) in self.symbolic.origins:
+                force(self.symbolic.origins.pop(id(value)))
+            targets.append(Temp(i))
+            values.append(value)
+        if not targets:
+            return
+        if block.used and block.cond is not None and not isinstance(block.cond, (Marker, Temp)):
+            saved = self.symbolic.new_temp()
+            block.stmts.append(Assign((saved,), block.cond, block.line))
+            block.cond = saved
+        if len(targets) > 1 and any(is_slot(value) for value in values):
+            block.stmts.append(Assign((Display("tuple", tuple(targets)),), Display("tuple", tuple(values)), block.line))
+            return
+        for target, value in zip(targets, values, strict=True):
+            block.stmts.append(Assign((target,), value, block.line))

@@ -1,0 +1,207 @@
+"""Statement kinds that the labelled dialect only hints at: except clauses, ``with``, ``for`` and ``while``.
+
+Each hint is a marker that the lifter left: the test ``exc_match`` at the head of a handler, ``with_start`` before a
+protected body, ``iter_start`` before a loop whose head tests ``for``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from depyf.lift.conditions import negate
+from depyf.lift.values import IterOf
+from depyf.tree.expr import Const, Expr, Marker, Name, Un
+from depyf.tree.nodes import (
+    Assign,
+    Block,
+    Body,
+    ExceptClause,
+    Exit,
+    ExprStmt,
+    For,
+    If,
+    Loop,
+    Raise,
+    Stmt,
+    Try,
+    While,
+    With,
+)
+from depyf.tree.rewrite import bodies, with_bodies
+
+
+def marker_of(stmt: Stmt, kind: str) -> Marker | None:
+    """The marker of an expression statement, if it has that kind."""
+    if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == kind:
+        return stmt.value
+    return None
+
+
+def except_clauses(stmt: Try) -> Try:
+    """Turn the tests at the head of a handler into ``except`` clauses."""
+    if len(stmt.handlers) != 1 or stmt.handlers[0].type is not None:
+        return stmt
+    clauses: list[ExceptClause] = []
+    body = stmt.handlers[0].body
+    line = stmt.handlers[0].line
+    while body:
+        test = body[0]
+        matched: Body
+        if not isinstance(test, If):
+            break
+        kind = test.test
+        inverted = isinstance(kind, Un) and kind.op == "not"
+        if inverted:
+            assert isinstance(kind, Un)
+            kind = kind.operand
+        if not (isinstance(kind, Marker) and kind.kind == "exc_match"):
+            break
+        matched, other = (test.orelse, test.body) if inverted else (test.body, test.orelse)
+        if body[1:]:
+            if not _leaves(matched) and not _leaves(other):
+                break
+            matched, other = (matched, other + body[1:]) if _leaves(matched) else (matched + body[1:], other)
+        name, matched = _bound_name(matched)
+        clauses.append(ExceptClause(kind.detail, name, matched, test.line or line))
+        body, line = other, None
+    if not (len(body) == 1 and marker_of(body[0], "reraise")):
+        if body or not clauses:
+            clauses.append(ExceptClause(None, None, body, line))
+        elif not clauses:
+            return stmt
+        else:
+            clauses.append(ExceptClause(None, None, (), line))
+    elif not clauses:
+        clauses.append(ExceptClause(None, None, body, line))
+    return replace(stmt, handlers=tuple(clauses))
+
+
+def _leaves(body: Body) -> bool:
+    from depyf.structure.labels import ends
+
+    return ends(body)
+
+
+def _bound_name(body: Body) -> tuple[Name | None, Body]:
+    if body and isinstance(body[0], Assign) and len(body[0].targets) == 1:
+        target, value = body[0].targets[0], body[0].value
+        if isinstance(target, Name) and isinstance(value, Marker) and value.kind == "exc":
+            return target, body[1:]
+    return None, body
+
+
+def loop_heads(stmts: Body) -> Body:
+    """Loops that begin with a test become ``for`` or ``while``; ``orelse`` then starts with an exit naming the loop."""
+    result: list[Stmt] = []
+    for stmt in stmts:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, loop_heads)
+        if isinstance(stmt, Loop):
+            stmt = _loop_head(stmt)
+        result.append(stmt)
+    return _take_iterators(tuple(result))
+
+
+def _loop_head(stmt: Loop) -> Stmt:
+    if not stmt.body or not isinstance(stmt.body[0], If):
+        return stmt
+    head = stmt.body[0]
+    label = Exit(stmt.label)
+    if isinstance(head.test, Marker) and head.test.kind == "for":
+        if stmt.body[1:] and not _leaves(head.orelse):
+            return stmt
+        target, body = _item(head.body + stmt.body[1:])
+        if target is None:
+            return stmt
+        return For(target, head.test, body, (label, *head.orelse), False, head.line)
+    rest = stmt.body[1:]
+    if len(head.orelse) == 1 and isinstance(head.orelse[0], Exit) and head.orelse[0].label != stmt.label:
+        return While(head.test, head.body + rest, (label, *head.orelse), head.line)
+    if len(head.body) == 1 and isinstance(head.body[0], Exit) and head.body[0].label != stmt.label:
+        return While(negate(head.test), head.orelse + rest, (label, *head.body), head.line)
+    return stmt
+
+
+def _item(body: Body) -> tuple[Expr | None, Body]:
+    """Target of a ``for`` and the rest of its body."""
+    if body:
+        first = body[0]
+        if isinstance(first, Assign) and len(first.targets) == 1 and _is_item(first.value):
+            return first.targets[0], body[1:]
+        if isinstance(first, Block):
+            target, inner = _item(first.body)
+            return target, (replace(first, body=inner), *body[1:])
+    return None, body
+
+
+def _is_item(value: Expr) -> bool:
+    return isinstance(value, Marker) and value.kind == "item"
+
+
+def _take_iterators(stmts: Body) -> Body:
+    """``iter_start`` directly before its loop gives the ``for`` its iterable."""
+    result: list[Stmt] = []
+    for stmt in stmts:
+        if result:
+            start = marker_of(result[-1], "iter_start")
+            if start is not None:
+                filled = _fill(stmt, start.detail)
+                if filled is not None:
+                    result[-1] = filled
+                    continue
+        result.append(_fill_free(stmt))
+    return tuple(result)
+
+
+def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
+    if isinstance(stmt, Block) and stmt.body:
+        inner = _fill(stmt.body[0], marker)
+        return None if inner is None else replace(stmt, body=(inner, *stmt.body[1:]))
+    if isinstance(stmt, For) and isinstance(stmt.iter, Marker) and stmt.iter.detail is marker:
+        source = marker.detail
+        assert isinstance(source, IterOf)
+        return replace(stmt, iter=source.value, is_async=source.is_async)
+    return None
+
+
+def _fill_free(stmt: Stmt) -> Stmt:
+    """A loop over an iterator that was there before (an argument, a temporary)."""
+    if isinstance(stmt, For) and isinstance(stmt.iter, Marker) and stmt.iter.kind == "for":
+        source = stmt.iter.detail
+        if not isinstance(source, Marker):
+            return replace(stmt, iter=source)
+    return stmt
+
+
+def with_statements(stmts: Body) -> Body:
+    """``with_start`` followed by its protected body becomes a ``with``; re-raises become ``raise``."""
+    result: list[Stmt] = []
+    for stmt in stmts:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, with_statements)
+        if isinstance(stmt, Try) and any(isinstance(c.type, Marker) for c in stmt.handlers) and result:
+            start = marker_of(result[-1], "with_start")
+            if start is not None:
+                manager, is_async = start.detail.detail
+                target, body = _entered(stmt.body)
+                result[-1] = With(((manager, target),), body, is_async, result[-1].line)
+                continue
+        if marker_of(stmt, "reraise"):
+            stmt = Raise(None, None, stmt.line)
+        result.append(stmt)
+    return tuple(result)
+
+
+def _entered(body: Body) -> tuple[Expr | None, Body]:
+    if body:
+        first = body[0]
+        if marker_of(first, "entered"):
+            return None, body[1:]
+        if isinstance(first, Assign) and len(first.targets) == 1:
+            value = first.value
+            if isinstance(value, Marker) and value.kind == "entered":
+                return first.targets[0], body[1:]
+    return None, body
+
+
+TRUE = Const(True)

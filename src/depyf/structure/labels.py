@@ -1,0 +1,377 @@
+"""From the labelled dialect to Python: labelled blocks, endless loops and exits become ordinary statements.
+
+Input: the labelled dialect.  Output: the Python dialect.  The cheapest way to say an exit wins: falling through, an
+``else``, the ``else`` of a loop or a ``try``, ``break`` and ``continue``, a copy of a tiny tail, and last a flag.
+
+    block L: { if a: { X; exit L }  Y }     ->     if a: X  else: Y
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from depyf.lift.conditions import negate
+from depyf.structure.clauses import except_clauses, loop_heads, with_statements
+from depyf.tree.expr import Const, Marker, Temp, Un
+from depyf.tree.nodes import (
+    Assign,
+    Block,
+    Body,
+    Break,
+    Continue,
+    ExceptClause,
+    Exit,
+    ExprStmt,
+    For,
+    If,
+    Loop,
+    Pass,
+    Raise,
+    Return,
+    Stmt,
+    Try,
+    While,
+    With,
+)
+from depyf.tree.rewrite import bodies, walk, with_bodies
+
+Labels = frozenset[int]
+NOWHERE: Labels = frozenset()
+
+
+def ends(body: Body) -> bool:
+    """Whether control never reaches the end of ``body``."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, (Return, Raise, Exit, Break, Continue)):
+        return True
+    if isinstance(last, ExprStmt) and isinstance(last.value, Marker):
+        return last.value.kind == "reraise"
+    if isinstance(last, If):
+        return ends(last.body) and ends(last.orelse)
+    if isinstance(last, Loop):
+        return True
+    if isinstance(last, Block):
+        return ends(last.body) and not _exits_to(last.body, last.label)
+    if isinstance(last, While):
+        return isinstance(last.test, Const) and not _breaks(last.body)
+    if isinstance(last, With):
+        return False
+    if isinstance(last, Try):
+        if any(isinstance(c.type, Marker) for c in last.handlers):
+            return False
+        if last.final and ends(last.final):
+            return True
+        main = ends(last.orelse) if last.orelse else ends(last.body)
+        return main and all(ends(clause.body) for clause in last.handlers)
+    return False
+
+
+def _breaks(body: Body) -> bool:
+    for stmt in body:
+        if isinstance(stmt, Break):
+            return True
+        if isinstance(stmt, (While, For, Loop)):
+            if _breaks(stmt.orelse if not isinstance(stmt, Loop) else ()):
+                return True
+            continue
+        if any(_breaks(inner) for inner in bodies(stmt)):
+            return True
+    return False
+
+
+def _exits_to(body: Body, label: int) -> bool:
+    return any(isinstance(stmt, Exit) and stmt.label == label for stmt in walk(body))
+
+
+def exit_labels(body: Body) -> set[int]:
+    return {stmt.label for stmt in walk(body) if isinstance(stmt, Exit)}
+
+
+class Lowering:
+    """Lowers one function; ``flags`` counts the flag variables it needed."""
+
+    def __init__(self) -> None:
+        self.flags = 0
+
+    def run(self, body: list[Stmt]) -> Body:
+        stmts = simplify(tuple(body), NOWHERE)
+        stmts = loop_heads(stmts)
+        stmts = self.lower(stmts, NOWHERE, NOWHERE, None)
+        return with_statements(stmts)
+
+    def lower(self, stmts: Body, fall: Labels, breaks: Labels, loop: int | None) -> Body:
+        """Replace exits; ``fall`` are the labels at the end of ``stmts``, ``breaks`` those right after the loop around."""
+        result: list[Stmt] = []
+        for i, stmt in enumerate(stmts):
+            rest = stmts[i + 1 :]
+            own = fall_labels(rest, fall)
+            if isinstance(stmt, Exit):
+                if stmt.label in own and not rest:
+                    continue
+                if stmt.label == loop:
+                    result.append(Continue(stmt.line))
+                elif stmt.label in breaks:
+                    result.append(Break(stmt.line))
+                else:
+                    result.append(stmt)
+                continue
+            combined = self._with_else(stmt, rest, fall, own, breaks, loop)
+            if combined is not None:
+                result.extend(combined)
+                return tuple(result)
+            result.extend(self._statement(stmt, own, breaks, loop))
+        return tuple(result)
+
+    def _statement(self, stmt: Stmt, fall: Labels, breaks: Labels, loop: int | None) -> Body:
+        if isinstance(stmt, Block):
+            inner = self.lower(stmt.body, fall | {stmt.label}, breaks, loop)
+            return self._resolve(inner, stmt.label)
+        if isinstance(stmt, Loop):
+            inner = self.lower(stmt.body, frozenset({stmt.label}), fall, stmt.label)
+            inner = self._resolve(inner, stmt.label)
+            return (While(Const(True), inner, (), stmt.line or first_line(inner)),)
+        if isinstance(stmt, (While, For)):
+            label = stmt.orelse[0].label if stmt.orelse and isinstance(stmt.orelse[0], Exit) else None
+            assert label is not None
+            exhausted = stmt.orelse[1:]
+            return self._loop(stmt, label, exhausted, fall, breaks, loop, None)
+        if isinstance(stmt, If):
+            body = self.lower(stmt.body, fall, breaks, loop)
+            return (tidy_if(replace(stmt, body=body, orelse=self.lower(stmt.orelse, fall, breaks, loop))),)
+        if isinstance(stmt, Try) and stmt.final:
+            inner = self.lower(stmt.body, fall, breaks, loop)
+            return (replace(stmt, body=inner, final=self.lower(stmt.final, NOWHERE, breaks, loop)),)
+        return (with_bodies(stmt, lambda body: self.lower(body, fall, breaks, loop)),) if bodies(stmt) else (stmt,)
+
+    def _loop(
+        self,
+        stmt: While | For,
+        label: int,
+        exhausted: Body,
+        fall: Labels,
+        breaks: Labels,
+        loop: int | None,
+        orelse: Body | None,
+    ) -> Body:
+        """A recognised loop with body label ``label``; ``exhausted`` is where it goes when the test fails."""
+        inner = self._resolve(self.lower(stmt.body, frozenset({label}), fall, label), label)
+        if orelse is None:
+            orelse = self.lower(exhausted, fall, breaks, loop)
+        return (replace(stmt, body=inner, orelse=orelse),)
+
+    def _with_else(
+        self, stmt: Stmt, rest: Body, fall: Labels, own: Labels, breaks: Labels, loop: int | None
+    ) -> Body | None:
+        """``else`` of a loop or a ``try``: ``rest`` runs unless something inside ``stmt`` skips to its end."""
+        if not rest or not fall:
+            return None
+        core = stmt
+        labels = set(own)
+        while isinstance(core, Block) and len(core.body) == 1:
+            labels.add(core.label)
+            core = core.body[0]
+        prefix: Body = ()
+        if isinstance(core, Block) and core.body and isinstance(core.body[-1], (While, For, Try)):
+            labels.add(core.label)
+            prefix, core = core.body[:-1], core.body[-1]
+            if exit_labels(prefix) & labels:
+                return None
+        if isinstance(core, (While, For)) and core.orelse and isinstance(core.orelse[0], Exit):
+            inside = exit_labels(core.body)
+            skipping = inside & fall - labels
+            if not skipping or inside & labels:
+                return None
+            if not all(isinstance(s, Exit) and s.label in labels for s in core.orelse[1:]):
+                return None
+            orelse = self.lower(rest, fall, breaks, loop)
+            head = self.lower(prefix, NOWHERE, breaks, loop)
+            return head + self._loop(core, core.orelse[0].label, (), fall, breaks, loop, orelse)
+        if isinstance(core, Try) and core.handlers and not core.final and not core.orelse:
+            if any(isinstance(clause.type, Marker) for clause in core.handlers):
+                return None
+            caught = [exit_labels(clause.body) for clause in core.handlers]
+            if not any(labels_ & (fall - labels) for labels_ in caught) or exit_labels(core.body) & (fall - labels):
+                return None
+            if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
+                return None
+            body = self.lower(core.body, own | labels, breaks, loop)
+            if exit_labels(body) & labels:
+                return None
+            handlers = tuple(
+                ExceptClause(c.type, c.name, self.lower(c.body, fall, breaks, loop), c.line) for c in core.handlers
+            )
+            orelse = self.lower(rest, fall, breaks, loop)
+            return (*self.lower(prefix, NOWHERE, breaks, loop), replace(core, body=body, handlers=handlers, orelse=orelse))
+        return None
+
+    def _resolve(self, body: Body, label: int) -> Body:
+        """Get rid of the exits to ``label``, the end of ``body``, that are left, with a flag variable."""
+        if not _exits_to(body, label):
+            return body
+        self.flags += 1
+        flag = Temp(-1000 - self.flags)
+        return (Assign((flag,), Const(False)), *_guard(body, label, flag, False))
+
+
+def _guard(body: Body, label: int, flag: Temp, in_loop: bool) -> Body:
+    """Set ``flag`` instead of exiting, and skip everything up to the end of the block while it is set."""
+    result: list[Stmt] = []
+    for i, stmt in enumerate(body):
+        if isinstance(stmt, Exit) and stmt.label == label:
+            result.append(Assign((flag,), Const(True), stmt.line))
+            if in_loop:
+                result.append(Break(stmt.line))
+            return tuple(result)
+        if not _exits_to((stmt,), label):
+            result.append(stmt)
+            continue
+        rest = body[i + 1 :]
+        if isinstance(stmt, (While, For)):
+            changed = replace(
+                stmt,
+                body=_guard(stmt.body, label, flag, True),
+                orelse=_guard(stmt.orelse, label, flag, in_loop) if stmt.orelse else (),
+            )
+            result.append(changed)
+            if in_loop:
+                result.append(If(flag, (Break(),)))
+                continue
+        else:
+            result.append(with_bodies(stmt, lambda inner: _guard(inner, label, flag, in_loop)))
+            if in_loop:
+                continue
+        if rest:
+            result.append(If(Un("not", flag), _guard(rest, label, flag, in_loop)))
+        return tuple(result)
+    return tuple(result)
+
+
+def first_line(body: Body) -> int | None:
+    return next((stmt.line for stmt in walk(body) if stmt.line is not None), None)
+
+
+def fall_labels(rest: Body, fall: Labels) -> Labels:
+    """Labels that mean "go on with ``rest``", where ``fall`` are those at the end of ``rest``."""
+    if not rest:
+        return fall
+    first = rest[0]
+    if isinstance(first, Exit):
+        return frozenset({first.label})
+    return NOWHERE
+
+
+def simplify(stmts: Body, fall: Labels) -> Body:
+    """Drop exits to where control goes anyway and blocks without exits; move code into ``else`` where that helps."""
+    work = list(stmts)
+    done: list[Stmt] = []
+    while work:
+        stmt = work.pop()
+        rest = tuple(reversed(done))
+        own = fall_labels(rest, fall)
+        if isinstance(stmt, Exit):
+            if done:
+                done.clear()
+            if stmt.label in fall:
+                continue
+            done.append(stmt)
+            continue
+        if isinstance(stmt, Block):
+            body = simplify(stmt.body, own | {stmt.label})
+            if not _exits_to(body, stmt.label):
+                if ends(body):
+                    done.clear()
+                done.extend(reversed(body))
+                _absorb_tail(done, fall)
+                continue
+            tail = _tiny_tail(rest)
+            if tail is not None:
+                body = _replace_exits(body, stmt.label, tail)
+                done.extend(reversed(body))
+                _absorb_tail(done, fall)
+                continue
+            done.append(replace(stmt, body=body))
+            continue
+        if isinstance(stmt, Loop):
+            if done and not _exits_anywhere(stmt.body):
+                done.clear()
+            done.append(replace(stmt, body=simplify(stmt.body, frozenset({stmt.label}))))
+            continue
+        if isinstance(stmt, If):
+            changed = replace(stmt, body=simplify(stmt.body, own), orelse=simplify(stmt.orelse, own))
+            if ends((changed,)):
+                done.clear()
+            done.append(tidy_if(changed))
+            _absorb_tail(done, fall)
+            continue
+        if isinstance(stmt, Try):
+            done.append(except_clauses(_simplify_try(stmt, own)))
+            continue
+        done.append(stmt)
+    done.reverse()
+    return tuple(done)
+
+
+def _exits_anywhere(body: Body) -> bool:
+    return bool(exit_labels(body))
+
+
+def _simplify_try(stmt: Try, own: Labels) -> Try:
+    handlers = tuple(ExceptClause(c.type, c.name, simplify(c.body, own), c.line) for c in stmt.handlers)
+    return replace(stmt, body=simplify(stmt.body, own), handlers=handlers, final=simplify(stmt.final, NOWHERE))
+
+
+def _absorb_tail(done: list[Stmt], fall: Labels) -> None:
+    """``if a: X; exit L`` before ``rest`` whose end is L: the rest goes into the other arm, the exit goes away."""
+    if len(done) < 2:
+        return
+    stmt = done[-1]
+    if not isinstance(stmt, If) or not fall:
+        return
+    rest = tuple(reversed(done[:-1]))
+    if ends(stmt.body) and not ends(stmt.orelse) and exit_labels(stmt.body) & fall:
+        changed = replace(stmt, body=simplify(stmt.body, fall), orelse=simplify(stmt.orelse + rest, fall))
+    elif stmt.orelse and ends(stmt.orelse) and not ends(stmt.body) and exit_labels(stmt.orelse) & fall:
+        changed = replace(stmt, body=simplify(stmt.body + rest, fall), orelse=simplify(stmt.orelse, fall))
+    else:
+        return
+    done[:] = [tidy_if(changed)]
+
+
+def _tiny_tail(rest: Body) -> Body | None:
+    """``rest`` if it is so small that a copy is better than a flag."""
+    if len(rest) == 1 and isinstance(rest[0], (Return, Exit)):
+        value = rest[0].value if isinstance(rest[0], Return) else None
+        if value is None or isinstance(value, (Const, Temp)) or type(value).__name__ == "Name":
+            return rest
+    return None
+
+
+def _replace_exits(body: Body, label: int, tail: Body) -> Body:
+    def change(inner: Body) -> Body:
+        result: list[Stmt] = []
+        for stmt in inner:
+            if isinstance(stmt, Exit) and stmt.label == label:
+                result.extend(tail)
+            else:
+                result.append(with_bodies(stmt, change) if bodies(stmt) else stmt)
+        return tuple(result)
+
+    changed = change(body)
+    return changed if ends(changed) else changed + tail
+
+
+def tidy_if(stmt: If) -> If:
+    """No empty first arm."""
+    if not stmt.body and stmt.orelse and not isinstance(stmt.test, Marker):
+        return If(negate(stmt.test), stmt.orelse, (), stmt.line)
+    return stmt
+
+
+def empty(body: Body, line: int | None) -> Body:
+    return body or (Pass(line),)
+
+
+Change = Callable[[Body], Body]

@@ -1,0 +1,383 @@
+"""Exception regions: what each handler is for, how the regions nest, and the copies the compiler made of their ends.
+
+Input: a fresh ``Program``.  Output: the same program in which
+
+* clean-up handlers that only re-raise are gone (their instructions belong to the enclosing handler);
+* the copy of a ``finally`` body after every exit of its region is skipped, the call of a ``with`` exit is one
+  ``WITH_EXIT`` operation, the name clean-up after ``except E as e`` is skipped, ``async for`` is ``ASYNC_FOR_ITER``;
+* each remaining handler is a ``Region`` of a known kind with a parent.
+
+    try: A                 A; F; B                 A  -> B
+    finally: F     was     H: F; RERAISE     is    H: F; END_FINALLY     kind "finally"
+    B
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, NONE, WITH_EXIT, Program
+
+_SHUFFLES = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.COPY, ops.POP_EXCEPT})
+_CLEANUP = _SHUFFLES | {ops.PUSH_EXC_INFO, ops.JUMP, ops.RESTORE_FAST, ops.LOAD_CONST}
+_NAME_STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
+_NAME_DELETES = frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, ops.DELETE_DEREF})
+
+
+@dataclass(slots=True)
+class Region:
+    """One handler: ``kind`` is "except", "finally" or "with"; ``parent`` the enclosing region or -1.
+
+    ``resume`` is, for "with", where control continues when the manager suppressed the exception.
+    """
+
+    index: int
+    target: int
+    depth: int
+    pushes: tuple[str, ...]
+    kind: str = "except"
+    parent: int = NONE
+    resume: int = NONE
+
+
+class Regions:
+    """All live regions of a program, and the chain of regions around each instruction."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.table: dict[int, Region] = {
+            i: Region(i, handler.target, handler.depth, handler.pushes) for i, handler in enumerate(program.handlers)
+        }
+        self._chains: dict[int, tuple[int, ...]] = {}
+
+    def chain(self, handler: int) -> tuple[int, ...]:
+        """``handler`` and the regions around it, innermost first."""
+        if handler == NONE:
+            return ()
+        known = self._chains.get(handler)
+        if known is None:
+            found: list[int] = []
+            while handler != NONE and handler not in found:
+                found.append(handler)
+                handler = self.table[handler].parent
+            known = self._chains[found[0]] = tuple(found)
+        return known
+
+    def inside(self, index: int, region: int) -> bool:
+        """Whether instruction ``index`` lies in the protected range of ``region``, nested ranges included."""
+        return region in self.chain(self.program.handler[index])
+
+    def forget_chains(self) -> None:
+        self._chains.clear()
+
+
+def find_regions(program: Program, *, idioms: bool = True) -> Regions:
+    """Classify the handlers of ``program`` and take the compiler's copies out of its graph (edits it)."""
+    regions = Regions(program)
+    if not regions.table:
+        return regions
+    _drop_cleanups(regions)
+    _async_for(regions)
+    _parents(regions)
+    for region in sorted(regions.table.values(), key=lambda region: region.target):
+        if _is_with(regions, region):
+            _strip_with(regions, region)
+    for region in sorted(regions.table.values(), key=lambda region: region.target):
+        if region.kind == "except" and _is_name_cleanup(program, region):
+            _strip_name_cleanup(regions, region)
+    if idioms:
+        for region in sorted(regions.table.values(), key=lambda region: -region.target):
+            if region.kind == "except":
+                _strip_finally(regions, region)
+    return regions
+
+
+def _drop_cleanups(regions: Regions) -> None:
+    program = regions.program
+    replaced: dict[int, int] = {}
+    for index, region in regions.table.items():
+        position, seen = program.follow(region.target), 0
+        while position != NONE and program.instrs[position].op in _CLEANUP and seen < 40:
+            position, seen = program.follow(program.next[position]), seen + 1
+        if position != NONE and program.instrs[position].op == ops.RERAISE and seen < 40:
+            replaced[index] = program.handler[region.target]
+    if not replaced:
+        return
+
+    def resolve(handler: int) -> int:
+        steps = 0
+        while handler in replaced:
+            handler = replaced[handler]
+            steps += 1
+            if steps > len(replaced):
+                return NONE
+        return handler
+
+    program.handler = [resolve(handler) for handler in program.handler]
+    for index in replaced:
+        del regions.table[index]
+
+
+def _parents(regions: Regions) -> None:
+    handler = regions.program.handler
+    for region in regions.table.values():
+        parent = handler[region.target]
+        region.parent = NONE if parent == region.index else parent
+    regions.forget_chains()
+
+
+def _async_for(regions: Regions) -> None:
+    program = regions.program
+    ends = {index for index, region in regions.table.items() if program.instrs[region.target].op == ops.END_ASYNC_FOR}
+    if not ends:
+        return
+    for i, handler in enumerate(program.handler):
+        if handler not in ends:
+            continue
+        target = regions.table[handler].target
+        outer = program.handler[target]
+        if program.instrs[i].op == ops.GET_ANEXT:
+            await_at = program.follow(program.next[i])
+            program.replace(i, ASYNC_FOR_ITER, 1)
+            program.jump[i] = program.next[target]
+            program.next[i] = program.next[await_at]
+        program.handler[i] = outer
+    for index in ends:
+        del regions.table[index]
+
+
+def _is_with(regions: Regions, region: Region) -> bool:
+    program = regions.program
+    position = region.target
+    if program.instrs[position].op == ops.PUSH_EXC_INFO:
+        position = program.next[position]
+    return position != NONE and program.instrs[position].op == ops.WITH_EXCEPT_START
+
+
+def _strip_with(regions: Regions, region: Region) -> None:
+    program = regions.program
+    position = region.target
+    pushed = len(region.pushes)
+    if program.instrs[position].op == ops.PUSH_EXC_INFO:
+        position = program.next[position]
+        pushed += 1
+    slots = max(1, program.instrs[position].arg - pushed)
+    while position != NONE and program.instrs[position].op != ops.BRANCH:
+        position = program.follow(program.next[position])
+    if position == NONE:
+        return
+    jumps_when_true = program.instrs[position].arg == "true"
+    resume = program.jump[position] if jumps_when_true else program.next[position]
+    depth = region.depth + pushed
+    while resume != NONE and depth > region.depth - slots:
+        instr = program.instrs[resume]
+        if instr.op == ops.POP:
+            depth -= 1
+        elif instr.op == ops.POP_EXCEPT:
+            depth -= instr.arg
+        elif instr.op not in _SHUFFLES and instr.op != ops.JUMP:
+            return
+        resume = program.jump[resume] if instr.op == ops.JUMP else program.next[resume]
+    region.kind = "with"
+    region.resume = resume
+    for exit_at in sorted({after for _, after in _exits(regions, region)}):
+        _strip_exit_call(program, exit_at, slots)
+
+
+def _strip_exit_call(program: Program, position: int, slots: int) -> None:
+    start = program.follow(position)
+    while start != NONE and program.instrs[start].op in (ops.SWAP, ops.ROT):
+        start = program.follow(program.next[start])
+    position, nones = start, 0
+    while position != NONE and program.instrs[position].op == ops.LOAD_CONST and program.instrs[position].arg is None:
+        position, nones = program.follow(program.next[position]), nones + 1
+        if nones == 3:
+            break
+    if nones != 3 or position == NONE or program.instrs[position].op != ops.CALL:
+        return
+    position = program.follow(program.next[position])
+    while position != NONE and program.instrs[position].op in (ops.GET_AWAITABLE, ops.DELEGATE):
+        position = program.follow(program.next[position])
+    if position == NONE or program.instrs[position].op != ops.POP:
+        return
+    program.replace(start, WITH_EXIT, slots)
+    program.next[start] = program.next[position]
+
+
+def _exits(regions: Regions, region: Region) -> list[tuple[int, int]]:
+    """Edges (from, to) that leave the protected range of ``region``."""
+    program = regions.program
+    found: list[tuple[int, int]] = []
+    members = {index for index in regions.table if region.index in regions.chain(index)}
+    handler = program.handler
+    for i, own in enumerate(handler):
+        if own in members:
+            for after in program.successors(i):
+                if handler[after] not in members:
+                    found.append((i, after))
+    return found
+
+
+def _redirect(program: Program, source: int, old: int, new: int) -> None:
+    if program.next[source] == old:
+        program.next[source] = new
+    if program.jump[source] == old:
+        program.jump[source] = new
+
+
+def _name_cleanup_end(program: Program, position: int) -> tuple[str, int] | None:
+    """Where ``name = None; del name`` at ``position`` ends, with the name."""
+    position = program.follow(position)
+    if position == NONE or program.instrs[position].op != ops.LOAD_CONST or program.instrs[position].arg is not None:
+        return None
+    store = program.follow(program.next[position])
+    if store == NONE or program.instrs[store].op not in _NAME_STORES:
+        return None
+    delete = program.follow(program.next[store])
+    if delete == NONE or program.instrs[delete].op not in _NAME_DELETES:
+        return None
+    if program.instrs[delete].arg != program.instrs[store].arg:
+        return None
+    return program.instrs[store].arg, program.next[delete]
+
+
+def _is_name_cleanup(program: Program, region: Region) -> bool:
+    found = _name_cleanup_end(program, region.target)
+    if found is None:
+        return False
+    end = program.follow(found[1])
+    return end != NONE and program.instrs[end].op == ops.RERAISE
+
+
+def _strip_name_cleanup(regions: Regions, region: Region) -> None:
+    program = regions.program
+    wanted = _name_cleanup_end(program, region.target)
+    assert wanted is not None
+    edits: list[tuple[int, int, int]] = []
+    for source, after in _exits(regions, region):
+        before, position = source, after
+        edge = after
+        while position != NONE and program.instrs[position].op in _SHUFFLES | {ops.JUMP}:
+            before = position
+            position = edge = program.successors(position)[0]
+        copy = _name_cleanup_end(program, position)
+        if copy is None or copy[0] != wanted[0]:
+            return
+        edits.append((before, edge, copy[1]))
+    for source, old, new in edits:
+        _redirect(program, source, old, new)
+    parent = region.parent
+    program.handler = [parent if handler == region.index else handler for handler in program.handler]
+    for other in regions.table.values():
+        if other.parent == region.index:
+            other.parent = parent
+    del regions.table[region.index]
+    regions.forget_chains()
+
+
+def _strip_finally(regions: Regions, region: Region) -> None:
+    program = regions.program
+    start = region.target
+    if program.instrs[start].op == ops.PUSH_EXC_INFO:
+        start = program.next[start]
+    body, ends = _finally_body(regions, region, start)
+    if not ends and not body:
+        return
+    exits = _exits(regions, region)
+    if not exits or any(
+        program.instrs[i].op == ops.RETURN and regions.inside(i, region.index) for i in range(len(program.instrs))
+    ):
+        return
+    continuation: dict[int, int] = {}
+    for _, after in exits:
+        if after not in continuation:
+            found = _match_copy(program, start, after, ends)
+            if found is None:
+                return
+            continuation[after] = found
+    if not any(new != NONE for new in continuation.values()):
+        return
+    for source, after in exits:
+        if continuation[after] != NONE:
+            _redirect(program, source, after, continuation[after])
+    for end in ends:
+        program.replace(end, END_FINALLY)
+    region.kind = "finally"
+
+
+def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int], set[int]]:
+    """Instructions of the handler reached without entering a nested handler, and those that re-raise at its end."""
+    program = regions.program
+    seen: set[int] = set()
+    ends: set[int] = set()
+    work = [start]
+    while work:
+        position = work.pop()
+        if position in seen or position == NONE:
+            continue
+        seen.add(position)
+        op = program.instrs[position].op
+        if op in (ops.EXC_MATCH, ops.EG_MATCH):
+            return set(), set()
+        if op == ops.RERAISE:
+            ends.add(position)
+        work.extend(program.successors(position))
+    return seen, ends
+
+
+def _match_copy(program: Program, body: int, copy: int, ends: set[int]) -> int | None:
+    """Walk a ``finally`` handler and its presumed copy in lock step.
+
+    Returns where the copy continues, -1 if it never does (the body returns or raises), None if it is no copy.  Only
+    evidence: a wrong answer is caught by the verifier, so stack shuffles may differ.
+    """
+    continuation = NONE
+    seen: set[tuple[int, int]] = set()
+    work = [(body, copy, False)]
+    matched = 0
+    while work:
+        left, right, nested = work.pop()
+        left = program.follow(left)
+        if left in ends and not nested:
+            target = right
+            if continuation not in (NONE, target) and program.follow(continuation) != program.follow(target):
+                return None
+            continuation = target
+            continue
+        right = program.follow(right)
+        if (left, right) in seen:
+            continue
+        seen.add((left, right))
+        if left == NONE or right == NONE:
+            if left != right:
+                return None
+            continue
+        a, b = program.instrs[left], program.instrs[right]
+        if not _same(a, b):
+            if a.op in _SHUFFLES:
+                work.append((program.next[left], right, nested))
+                continue
+            if b.op in _SHUFFLES:
+                work.append((left, program.next[right], nested))
+                continue
+            return None
+        matched += 1
+        first, second = program.successors(left), program.successors(right)
+        if len(first) != len(second):
+            return None
+        work.extend((x, y, nested) for x, y in zip(first, second, strict=True))
+    return continuation if matched else None
+
+
+def _same(a: ops.Instr, b: ops.Instr) -> bool:
+    if a.op != b.op:
+        return False
+    if a.line != b.line and a.line is not None and b.line is not None:
+        return False
+    if a.op == ops.LOAD_CONST:
+        if isinstance(a.arg, CodeUnit) and isinstance(b.arg, CodeUnit):
+            return a.arg.code == b.arg.code
+        return a.arg is b.arg or (type(a.arg) is type(b.arg) and repr(a.arg) == repr(b.arg))
+    return bool(a.arg == b.arg)

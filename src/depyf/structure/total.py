@@ -1,0 +1,410 @@
+"""Total translation of lifted blocks into structured statements.
+
+Input: lifted blocks, their containers, all stack values named.  Output: statements of the labelled dialect: every path
+ends in ``Return``, ``Raise``, or an ``Exit`` to an enclosing label.  Always succeeds on valid input.
+
+Every container (function, ``try`` body, handler, loop) is structured on its own, inner ones standing as one item in the
+outer one.  What is left in each is a directed acyclic graph, translated along its dominator tree as in Ramsey,
+"Beyond Relooper" (ICFP 2022): a node with several predecessors becomes the code after a labelled block.  A loop with
+several entries gets one entry that dispatches on a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from depyf.errors import DecompilationError
+from depyf.flow.dominance import immediate_dominators, reverse_postorder
+from depyf.flow.loops import components
+from depyf.flow.program import NONE
+from depyf.lift.block import Lifted
+from depyf.lift.conditions import negate
+from depyf.structure.containers import ROOT, Containers
+from depyf.tree.expr import Cmp, Const, Marker, Temp
+from depyf.tree.nodes import Assign, Block, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
+from depyf.tree.rewrite import map_statements
+
+TRY = 1 << 40
+DISPATCH = 1 << 41
+FINALLY_END = 1 << 42
+
+
+@dataclass(slots=True)
+class _Item:
+    """A node of one container's graph: a block, a whole ``try``, or a dispatch; ``succs`` are labels."""
+
+    succs: list[int]
+    lines: tuple[int, int] | None = None
+    first_line: int | None = None
+    start: int = 0
+    last: int = 0
+    compound: bool = False
+
+
+@dataclass(slots=True)
+class _Loop:
+    body: set[int]
+    header: int
+
+
+class Structurer:
+    """Translates one function; ``dispatches`` counts the dispatch variables that irreducible loops needed."""
+
+    def __init__(self, blocks: dict[int, Lifted], containers: Containers, entry: int, name: str) -> None:
+        self.blocks = blocks
+        self.containers = containers
+        self.entry = entry
+        self.name = name
+        self.dispatches = 0
+        self.members: dict[int, list[int]] = {}
+        self.tries: dict[int, list[int]] = {}
+        self.redirect: dict[int, tuple[int, int, int]] = {}
+        self.choices: dict[int, list[int]] = {}
+        self.inside_dispatch: set[int] = set()
+        for block in blocks.values():
+            self.members.setdefault(block.container, []).append(block.id)
+        used = set(self.members)
+        for container in list(used):
+            while container != ROOT:
+                used.add(container)
+                container = containers.tree[container].parent
+        for container in containers.tree:
+            if container.kind == "try" and container.id in used:
+                self.tries.setdefault(container.parent, []).append(container.id)
+        self._edge_list: list[tuple[int, int]] | None = None
+        self.entries: dict[int, set[int]] = {}
+        self._find_entries()
+
+    def run(self) -> list[Stmt]:
+        """The whole function body."""
+        return self._container(ROOT, self._label(ROOT, self.entry))
+
+    def _label(self, source: int, target: int) -> int:
+        """Label that an edge from container ``source`` to block ``target`` has: the outermost ``try`` it enters, or itself."""
+        outer = self.containers.outermost_without(self.blocks[target].container, source)
+        if outer == NONE:
+            return target
+        if self.containers.tree[outer].kind != "try":
+            raise DecompilationError("jump into the body of an exception handler", self.name)
+        return TRY + outer
+
+    def _find_entries(self) -> None:
+        tree = self.containers.tree
+
+        def enter(source: int, target: int) -> None:
+            container = self.blocks[target].container
+            while container != ROOT and not self.containers.encloses(container, source):
+                self.entries.setdefault(container, set()).add(target)
+                container = tree[container].parent
+
+        enter(ROOT, self.entry)
+        for block in self.blocks.values():
+            for after in block.succs:
+                enter(block.container, after)
+        for region, target in self.containers.handler_entries.items():
+            if target == NONE or target not in self.blocks:
+                continue
+            for container in tree:
+                if container.kind == "try" and container.region == region:
+                    enter(container.parent, target)
+
+    def _edges(self) -> list[tuple[int, int]]:
+        """All edges as (container, target block); a suppressed exception leaves its ``with`` from container -1 - id."""
+        if self._edge_list is None:
+            edges = [(block.container, after) for block in self.blocks.values() for after in block.succs]
+            for container in self.containers.tree:
+                if container.kind == "try":
+                    record = self.containers.regions.table[container.region]
+                    if record.kind == "with" and record.resume in self.blocks:
+                        edges.append((-1 - container.id, record.resume))
+                        edges.append((container.parent, record.resume))
+            self._edge_list = edges
+        return self._edge_list
+
+    def _subtree(self, container: int) -> Iterable[int]:
+        """Ids of the blocks in a container and in all containers inside it."""
+        for block in self.blocks.values():
+            if self.containers.encloses(container, block.container):
+                yield block.id
+
+    def _handler_container(self, container: int) -> int:
+        parent, region = self.containers.tree[container].parent, self.containers.tree[container].region
+        for other in self.containers.tree:
+            if other.kind == "handler" and other.region == region and other.parent == parent:
+                return other.id
+        return NONE
+
+    def _container(self, container: int, entry: int) -> list[Stmt]:
+        items: dict[int, _Item] = {}
+        for name in self.members.get(container, ()):
+            block = self.blocks[name]
+            lines = (block.lines[0], block.lines[-1]) if block.lines else None
+            succs = [self._label(container, after) for after in block.succs]
+            items[name] = _Item(succs, lines, block.line, block.id, block.last)
+        for inner in self.tries.get(container, ()):
+            items[TRY + inner] = self._try_item(container, inner)
+        return self._build(items, entry)
+
+    def _try_item(self, container: int, inner: int) -> _Item:
+        handler = self._handler_container(inner)
+        succs: list[int] = []
+        lines: list[int] = []
+        first: int | None = None
+        start, last = 1 << 60, 0
+        for side in (inner, handler):
+            if side == NONE:
+                continue
+            for name in self._subtree(side):
+                block = self.blocks[name]
+                lines.extend(block.lines)
+                if side == inner:
+                    if block.id < start:
+                        first = block.line
+                    start = min(start, block.id)
+                last = max(last, block.last)
+        encloses = self.containers.encloses
+        for source, after in self._edges():
+            target = self.blocks[after].container
+            if source < 0:
+                if source != -1 - inner:
+                    continue
+                source = container
+            else:
+                from_body = encloses(inner, source)
+                if not from_body and not (handler != NONE and encloses(handler, source)):
+                    continue
+                if from_body and encloses(inner, target) or handler != NONE and encloses(handler, target):
+                    continue
+            label = self._label(source, after)
+            if label not in succs:
+                succs.append(label)
+        bounds = (min(lines), max(lines)) if lines else None
+        return _Item(succs, bounds, first, start, last, True)
+
+    def _build(self, items: dict[int, _Item], entry: int) -> list[Stmt]:
+        """Structure one graph whose edges to labels outside ``items`` are exits."""
+        while True:
+            succs = {key: item.succs for key, item in items.items()}
+            found = components(items, succs)
+            clash = next((scc for scc in found if len(self._scc_entries(scc, items, entry)) > 1), None)
+            if clash is None:
+                break
+            entry = self._dispatch(items, clash, entry)
+        loops: dict[int, _Loop] = {}
+        bodies: dict[int, dict[int, _Item]] = {}
+        if found:
+            order = reverse_postorder(entry, succs)
+            idom = immediate_dominators([key for key in order if key in items], succs)
+        for scc in found:
+            (header,) = self._scc_entries(scc, items, entry)
+            loop = _Loop(set(scc), header)
+            self._keep_inside(loop, items, idom)
+            loops[header] = loop
+        for header, loop in loops.items():
+            body = {key: items[key] for key in loop.body if key in items}
+            bodies[header] = body
+        for header, body in bodies.items():
+            exits: list[int] = []
+            for key in sorted(body, key=lambda key: (body[key].start, key)):
+                for label in body[key].succs:
+                    if label not in body and label not in exits:
+                        exits.append(label)
+            item = items[header]
+            for key in body:
+                items.pop(key, None)
+            items[header] = _Item(exits, None, item.first_line, item.start, max(b.last for b in body.values()), True)
+        return self._acyclic(items, entry, bodies)
+
+    def _scc_entries(self, scc: list[int], items: dict[int, _Item], entry: int) -> list[int]:
+        inside = set(scc)
+        heads = {entry} & inside
+        for key, item in items.items():
+            if key not in inside:
+                heads.update(label for label in item.succs if label in inside)
+        return sorted(heads)
+
+    def _dispatch(self, items: dict[int, _Item], scc: list[int], entry: int) -> int:
+        """Give a loop with several entries a single one that selects among them by a variable."""
+        heads = self._scc_entries(scc, items, entry)
+        self.dispatches += 1
+        key = DISPATCH + self.dispatches
+        variable = -self.dispatches
+        for choice, head in enumerate(heads):
+            self.redirect[head] = (key, variable, choice)
+        self.choices[key] = heads
+        for item in items.values():
+            item.succs = [key if label in heads else label for label in item.succs]
+        items[key] = _Item(list(heads), None, None, min(items[head].start for head in heads), 0)
+        return key if entry in heads else entry
+
+    def _keep_inside(self, loop: _Loop, items: dict[int, _Item], idom: dict[int, int]) -> None:
+        """Add to a loop the code that leaves it but was written inside it, as far as lines and layout tell.
+
+        Only layout is at stake: the code runs after the last test either way.
+        """
+        preds: dict[int, list[int]] = {}
+        for key, item in items.items():
+            for label in item.succs:
+                preds.setdefault(label, []).append(key)
+        header = items[loop.header]
+        outside = [label for label in header.succs if label not in loop.body]
+        follow = outside[0] if len(outside) == 1 and len(header.succs) == 2 else NONE
+        bounds = [items[key].lines for key in loop.body if items[key].lines is not None]
+        high = max((b[1] for b in bounds if b is not None), default=None)
+        last = max(items[key].last for key in loop.body)
+        follow_line = items[follow].first_line if follow in items else None
+        if follow_line is not None and high is not None and follow_line <= high:
+            follow_line = None
+        after_follow = self._reach(items, follow) if follow in items else set()
+        changed = True
+        while changed:
+            changed = False
+            for key in sorted(items):
+                if key in loop.body or key == follow or key in after_follow or idom.get(key) is None:
+                    continue
+                before = preds.get(key, [])
+                if not before or any(p not in loop.body for p in before):
+                    continue
+                item = items[key]
+                if self._belongs(item, follow, follow_line, high, last):
+                    loop.body.add(key)
+                    changed = True
+
+    def _belongs(self, item: _Item, follow: int, follow_line: int | None, high: int | None, last: int) -> bool:
+        line = item.first_line
+        if follow != NONE:
+            if line is not None and follow_line is not None:
+                return line < follow_line
+            if line is not None and high is not None and line <= high:
+                return True
+            return not item.succs or item.start < last or follow_line is None
+        if line is not None and high is not None and line <= high:
+            return True
+        return item.start < last
+
+    def _reach(self, items: dict[int, _Item], start: int) -> set[int]:
+        seen: set[int] = set()
+        work = [start]
+        while work:
+            key = work.pop()
+            if key in seen or key not in items:
+                continue
+            seen.add(key)
+            work.extend(items[key].succs)
+        return seen
+
+    def _acyclic(self, items: dict[int, _Item], entry: int, loops: dict[int, dict[int, _Item]]) -> list[Stmt]:
+        succs = {key: [label for label in item.succs if label in items] for key, item in items.items()}
+        for header in loops:
+            succs[header] = [label for label in succs[header] if label != header]
+        order = reverse_postorder(entry, succs)
+        number = {key: i for i, key in enumerate(order)}
+        idom = immediate_dominators(order, succs)
+        incoming: dict[int, int] = {}
+        for key in order:
+            for label in succs[key]:
+                incoming[label] = incoming.get(label, 0) + 1
+        followers: dict[int, list[int]] = {}
+        for key in order[1:]:
+            parent = idom[key]
+            if incoming[key] > 1 or items[parent].compound or parent in loops:
+                followers.setdefault(parent, []).append(key)
+        following = {key for group in followers.values() for key in group}
+
+        def goto(label: int, source: int) -> list[Stmt]:
+            known = self.redirect.get(label)
+            if known is not None and known[0] != source:
+                return [Assign((Temp(known[1]),), Const(known[2])), *goto(known[0], source)]
+            if label != entry and label in items and label not in following and label in number and idom[label] == source:
+                return sequence(label)
+            return [Exit(label)]
+
+        def emit(key: int) -> list[Stmt]:
+            if key in loops:
+                return [self._loop(key, loops[key])]
+            if key >= DISPATCH:
+                return self._emit_dispatch(key, goto)
+            if key >= TRY:
+                return self._emit_try(key - TRY)
+            block = self.blocks[key]
+            stmts = list(block.stmts)
+            labels = [self._label(block.container, after) for after in block.succs]
+            if block.cond is None:
+                return stmts + (goto(labels[0], key) if labels else [])
+            yes, no = goto(labels[0], key), goto(labels[1], key)
+            if block.falls == 1 and not isinstance(block.cond, Marker):
+                stmts.append(If(negate(block.cond), tuple(no), tuple(yes), block.line))
+            else:
+                stmts.append(If(block.cond, tuple(yes), tuple(no), block.line))
+            return stmts
+
+        def sequence(key: int) -> list[Stmt]:
+            result: list[Stmt] = []
+            while True:
+                body = emit(key)
+                after = sorted(followers.get(key, ()), key=number.__getitem__)
+                for label in after[:-1]:
+                    body = [Block(label, tuple(body)), *sequence(label)]
+                if not after:
+                    return result + body
+                key = after[-1]
+                result.append(Block(key, tuple(body)))
+
+        return sequence(entry)
+
+    def _exit(self, label: int, source: int) -> list[Stmt]:
+        known = self.redirect.get(label)
+        if known is not None and known[0] != source:
+            key, variable, choice = known
+            return [Assign((Temp(variable),), Const(choice)), Exit(key)]
+        return [Exit(label)]
+
+    def _loop(self, header: int, body: dict[int, _Item]) -> Stmt:
+        items = {key: replace(item, succs=[s for s in item.succs if s != header]) for key, item in body.items()}
+        return Loop(header, tuple(self._build(items, header)))
+
+    def _emit_dispatch(self, key: int, goto: object) -> list[Stmt]:
+        assert callable(goto)
+        heads = self.choices[key]
+        variable = self.redirect[heads[0]][1]
+        stmts: list[Stmt] = list(goto(heads[-1], key))
+        for choice in range(len(heads) - 2, -1, -1):
+            test = Cmp(Temp(variable), ("==",), (Const(choice),))
+            stmts = [If(test, tuple(goto(heads[choice], key)), tuple(stmts))]
+        return stmts
+
+    def _emit_try(self, container: int) -> list[Stmt]:
+        entries = sorted(self.entries[container])
+        labels = sorted({self._label(container, entry) for entry in entries})
+        if len(labels) > 1:
+            raise DecompilationError("protected range with several entries", self.name)
+        body = tuple(self._container(container, labels[0]))
+        region = self.containers.tree[container].region
+        record = self.containers.regions.table[region]
+        parent = self.containers.tree[container].parent
+        line = self.blocks[entries[0]].line
+        if record.kind == "with":
+            after: list[Stmt] = []
+            if record.resume in self.blocks:
+                after = self._exit(self._label(parent, record.resume), TRY + container)
+            return [Try(body, (ExceptClause(Marker("with"), None, ()),), line=line), *after]
+        handler = self._handler_container(container)
+        target = self.containers.handler_entries[region]
+        if handler == NONE or target not in self.blocks:
+            return list(body)
+        caught = tuple(self._container(handler, self._label(handler, target)))
+        if record.kind == "finally":
+            label = FINALLY_END + container
+            return [Try(body, (), (), (Block(label, _end_at(caught, label)),), line=line)]
+        return [Try(body, (ExceptClause(None, None, caught, self.blocks[target].line),), line=line)]
+
+
+def _end_at(stmts: tuple[Stmt, ...], label: int) -> tuple[Stmt, ...]:
+    """The end of a ``finally`` body is an exit to the end of the block around it."""
+    def end(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "end_finally":
+            return Exit(label, stmt.line)
+        return stmt
+
+    return map_statements(stmts, end)
