@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 N ?= 20000
 
-.PHONY: env test lint types unit corpus selftest mutate fuzz demo clean
+.PHONY: env test lint types unit corpus selftest mutate fuzz bench demo clean
 
 env: $(STAMP)
 
@@ -46,6 +46,10 @@ mutate: $(STAMP)
 # Random control-flow graphs, proven and executed: make fuzz N=100000
 fuzz: $(STAMP)
 	$(BIN)/python tools/fuzz.py --count $(N) $(ARGS)
+
+# CPU time against ast.unparse(ast.parse(source)), and per instruction as functions grow
+bench: $(STAMP)
+	$(BIN)/python tools/bench.py $(ARGS)
 
 demo: $(STAMP)
 	$(BIN)/python tools/demo.py
