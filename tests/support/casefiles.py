@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 Version = tuple[int, int]
 Range = tuple[Version, Version]
 ALWAYS: Range = ((3, 8), (3, 99))
