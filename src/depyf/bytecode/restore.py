@@ -1,28 +1,44 @@
-"""Tell the STORE_FAST that ends an inlined comprehension (3.12+) from an ordinary one.
+"""What inlined comprehensions (3.12+) do to the slots they borrow.
 
-Input: a ``Draft`` with LOAD_FAST_CLEAR in it.  Output: every STORE_FAST that stores back what a LOAD_FAST_CLEAR of the
-same name saved is a RESTORE_FAST.  The saved value is followed through the stack, not matched by shape::
+Input: a ``Draft`` with LOAD_FAST_CLEAR in it.  Output, rewritten in place:
+
+- every STORE_FAST that stores back what a LOAD_FAST_CLEAR of the same name saved is a RESTORE_FAST;
+- a LOAD_CLOSURE of a slot that holds a plain value there is a LOAD_FAST: one comprehension may use a variable as a
+  cell and the next one not, and since 3.13 both read it with the same instruction.
+
+The saved value is followed through the stack, not matched by shape::
 
     LOAD_FAST_CLEAR x; SWAP 2; BUILD_LIST 0; SWAP 2; FOR_ITER ..; SWAP 2; STORE_FAST x    last one -> RESTORE_FAST x
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from depyf.bytecode import ops
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import stack_effect
 
-Stack = tuple["str | None", ...]
+
+class Saved(NamedTuple):
+    """A stack slot with the content of a variable; ``plain`` says that it was a value then, not a cell."""
+
+    name: str
+    plain: bool
+
+
+Stack = tuple["Saved | None", ...]
+Plain = frozenset[str]  # the variables whose slot holds a value here although it holds a cell elsewhere
 
 
 def mark_restores(draft: Draft) -> None:
-    """Rewrite ``draft.ops`` in place; needs consistent stack depths."""
+    """Rewrite ``draft.ops``; needs consistent stack depths."""
     names, args, targets = draft.ops, draft.args, draft.targets
     seen = [False] * len(names)
     entered = [False] * len(draft.handlers)
-    work: list[tuple[int, Stack]] = [(0, ())]
+    work: list[tuple[int, Stack, Plain]] = [(0, (), frozenset())]
     while work:
-        i, entry = work.pop()
+        i, entry, plain = work.pop()
         stack = list(entry)
         while not seen[i]:
             seen[i] = True
@@ -31,12 +47,21 @@ def mark_restores(draft: Draft) -> None:
             if h >= 0 and not entered[h] and op not in ops.SILENT:
                 entered[h] = True
                 handler = draft.handlers[h]
-                work.append((handler.target, (*stack[: handler.depth], *(None,) * len(handler.pushes))))
+                work.append((handler.target, (*stack[: handler.depth], *(None,) * len(handler.pushes)), plain))
             if op == ops.LOAD_FAST_CLEAR:
-                stack.append(arg)
+                stack.append(Saved(arg, arg in plain))
+                plain |= {arg}
+            elif op == ops.MAKE_CELL:
+                plain -= {arg}
+            elif op == ops.LOAD_CLOSURE:
+                if arg in plain:
+                    names[i] = ops.LOAD_FAST
+                stack.append(None)
             elif op == ops.STORE_FAST:
-                if stack.pop() == arg:
+                saved = stack.pop()
+                if saved is not None and saved.name == arg:
                     names[i] = ops.RESTORE_FAST
+                    plain = plain | {arg} if saved.plain else plain - {arg}
             elif op == ops.COPY:
                 stack.append(stack[-arg])
             elif op == ops.SWAP:
@@ -47,9 +72,8 @@ def mark_restores(draft: Draft) -> None:
                 pops, pushes = stack_effect(op, arg)
                 del stack[len(stack) - pops :]
                 if targets[i] >= 0:
-                    work.append((targets[i], tuple(stack)))
+                    work.append((targets[i], tuple(stack), plain))
                 if op in ops.TERMINATORS:
                     break
-                # FOR_ITER and its like keep lower slots: only those that cannot hold a saved value come back as None.
                 stack += [None] * pushes
             i += 1

@@ -19,7 +19,7 @@ def load_global(cx: Context, i: int, arg: int) -> None:
 def load_slot(cx: Context, i: int, slot: int) -> None:
     """LOAD_FAST; on the slot of a cell it pushes the cell itself, and is what 3.13 has instead of LOAD_CLOSURE."""
     name = cx.localsplus[slot]
-    cx.out.append((ops.LOAD_CLOSURE if name in cx.cells else ops.LOAD_FAST, name, -1, i))
+    cx.out.append((ops.LOAD_CLOSURE if cx.is_cell[slot] else ops.LOAD_FAST, name, -1, i))
 
 
 def make_cell(cx: Context, i: int, arg: int) -> None:

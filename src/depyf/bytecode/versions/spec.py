@@ -71,8 +71,8 @@ class Context:
     """
 
     __slots__ = (
-        "cells",
         "consts",
+        "is_cell",
         "localsplus",
         "names",
         "out",
@@ -97,7 +97,9 @@ class Context:
             self.localsplus = unit.varnames + tuple(n for n in unit.cellvars if n not in own) + unit.freevars
         else:
             self.localsplus = unit.cellvars + unit.freevars
-        self.cells = frozenset(unit.cellvars + unit.freevars)
+        # By slot, not by name: an inlined comprehension may borrow a slot named like a free variable.
+        own_cells = frozenset(unit.cellvars)
+        self.is_cell = [k >= len(unit.varnames) or name in own_cells for k, name in enumerate(self.localsplus)]
         self.prologue = 0
         for name in raw.names:
             if name not in _PROLOGUE:
