@@ -12,7 +12,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "depyf"
 FILES = sorted(SOURCE.rglob("*.py"))
-TORCH_ALLOWED = ("dynamo", "debugger")
+TORCH_ALLOWED = ("dynamo/", "debugger/", "explain/", "optimization.py")  # the last two are the published surface
 LINE_LIMIT = 500
 
 
