@@ -17,7 +17,7 @@ from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.pyc import unit_of_pyc
 from depyf.bytecode.versions import spec_for
 from depyf.errors import BytecodeError
-from unit.bytecode.foreign import VERSIONS, compiled_text, find, stdlib_pycs, walk
+from foreign import VERSIONS, compiled_text, find, stdlib_pycs, walk
 
 OPERATIONS = {value for name, value in vars(ops).items() if name.isupper() and isinstance(value, str)}
 

@@ -16,7 +16,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.pyc import MAGIC, loads, read_header, read_pyc, unit_of_pyc
 from depyf.bytecode.versions import SUPPORTED
 from depyf.errors import BytecodeError
-from unit.bytecode.foreign import VERSIONS, find, stdlib_pycs
+from foreign import VERSIONS, find, stdlib_pycs
 
 HOST = sys.version_info[:2]
 
