@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
-_ANNOTATED = re.compile(r'^(?P<name>\w+): "(?P<type>[^"]*)"(?P<rest> = .*)$')
+_ANNOTATION = re.compile(r'(?P<start>^|;  )(?P<name>\w+): "[^"]*"(?= = )')
 _PARAMETER = re.compile(r'(?P<name>\w+): "(?P<type>[^"]*)"')
 _DELETIONS = re.compile(r";  (?:\w+ = )+None$")
 _TENSOR_TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[[^\]]*\])?(?P<device>\w+(?::\d+)?)?$")
@@ -64,6 +64,8 @@ class Printed:
     comments: dict[str, tuple[str, ...]]
     """Statement without annotation and deletions -> the comment lines that govern it."""
     statements: tuple[str, ...]
+    annotated: dict[str, str]
+    """Statement -> the same with its annotation, without deletions."""
 
 
 def read_printed(text: str) -> Printed:
@@ -71,6 +73,7 @@ def read_printed(text: str) -> Printed:
     kinds: dict[str, str] = {}
     comments: dict[str, tuple[str, ...]] = {}
     statements: list[str] = []
+    annotated: dict[str, str] = {}
     current: list[str] = []
     fresh = True  # the next comment line starts a new group
     for line in _outer_body(text):
@@ -85,8 +88,9 @@ def read_printed(text: str) -> Printed:
         key = statement_key(stripped)
         if " = " in key:
             statements.append(key)
+            annotated.setdefault(key, _DELETIONS.sub("", stripped))
             comments.setdefault(key, tuple(current))
-    return Printed(kinds, comments, tuple(statements))
+    return Printed(kinds, comments, tuple(statements), annotated)
 
 
 def _outer_body(text: str) -> list[str]:
@@ -108,8 +112,7 @@ def _outer_body(text: str) -> list[str]:
 def statement_key(line: str) -> str:
     """``x: "f32[2]" = a + b;  a = b = None`` -> ``x = a + b``: the same in both printings of one graph."""
     line = _DELETIONS.sub("", line.strip())
-    match = _ANNOTATED.match(line)
-    return f"{match['name']}{match['rest']}" if match else line
+    return _ANNOTATION.sub(lambda match: match["start"] + match["name"], line)
 
 
 def annotate(live_source: str, printed: Printed) -> list[str]:
@@ -123,14 +126,19 @@ def annotate(live_source: str, printed: Printed) -> list[str]:
         if body.startswith("def "):
             lines.append(body)
             continue
-        comment = printed.comments.get(statement_key(body), ())
+        key = statement_key(body)
+        comment = printed.comments.get(key, ())
         if comment and comment != last:
             lines.append("")
             lines += ["    " + part for part in comment]
             last = comment
-        target, equals, value = body.partition(" = ")
-        shape = printed.types.get(target) if equals and target.isidentifier() else None
-        lines.append(f'    {target}: "{shape}" = {value}' if shape else "    " + body)
+        target, _, value = body.partition(" = ")
+        if key in printed.annotated:
+            deletions = _DELETIONS.search(body)
+            body = printed.annotated[key] + (deletions.group() if deletions else "")
+        elif value == "next(args_iter)" and target in printed.types:  # a boxed parameter
+            body = f'{target}: "{printed.types[target]}" = {value}'
+        lines.append("    " + body)
     return lines
 
 

@@ -72,8 +72,8 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
         match = _PLACE.match(parts[position].strip())
         if match is None:
             continue
-        code = parts[position - 1].strip() if position > 1 else ""
-        guard = " # ".join(parts[: max(1, position - 1)]).rstrip()
+        code = "  # ".join(parts[1:position]).strip()  # a line of source may have a comment of its own
+        guard = parts[0].rstrip()
         place = Place(resolve(match["file"]), int(match["line"]), match["function"], code)
         return guard, place, without_addresses(match["why"] or "")
     return text.strip(), None, ""

@@ -6,7 +6,6 @@ look up.  The dump calls it ``__compiled_fn_<compile id>``, which is also how it
 
 from __future__ import annotations
 
-import keyword
 import re
 
 from depyf.dynamo.records import CompileKey
@@ -17,9 +16,8 @@ _UUID = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{1
 
 
 def file_safe(name: str) -> str:
-    """``name`` as part of a file name and of an identifier: ``<lambda>`` becomes ``lambda``."""
-    safe = re.sub(r"\W+", "_", name).strip("_") or "function"
-    return safe + "_" if keyword.iskeyword(safe) and safe != "lambda" else safe
+    """``name`` as part of a file name or of an identifier: ``<lambda>`` becomes ``lambda``."""
+    return re.sub(r"\W+", "_", name).strip("_") or "function"
 
 
 def transformed_name(key: CompileKey, function: str) -> str:

@@ -8,6 +8,7 @@ the resume functions it goes on in, and what happens on a miss.
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 import textwrap
 from collections.abc import Iterable
@@ -65,7 +66,10 @@ def _imports(functions: Iterable[FunctionRecord]) -> str:
 def caller_name(function: FunctionRecord) -> str:
     """The name under which the page defines what a call does."""
     name = function.resume_names[0] if function.resume_names else function.code.name
-    return name if name.isidentifier() else file_safe(name)
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return name
+    safe = file_safe(name)
+    return safe + "_" if keyword.iskeyword(safe) else safe
 
 
 def _function(function: FunctionRecord) -> list[str]:
@@ -186,7 +190,7 @@ def _heading(guard: GuardRecord) -> str:
 
 
 def _wrapped(expression: str, width: int = 116) -> list[str]:
-    """Long calls one argument per line, so that two runs can be compared line by line."""
+    """A long call on several lines, broken between its arguments."""
     line = f"        {expression}"
     if len(line) <= width or not expression.endswith(")") or "(" not in expression:
         return [line]
@@ -196,9 +200,14 @@ def _wrapped(expression: str, width: int = 116) -> list[str]:
         return [line]
     arguments = [ast.unparse(argument) for argument in tree.args]
     arguments += [f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in tree.keywords]
-    opened = f"        {prefix}{ast.unparse(tree.func)}("
-    return [opened, *textwrap.wrap(", ".join(arguments), width, initial_indent=" " * 12, subsequent_indent=" " * 12,
-                                   break_long_words=False, break_on_hyphens=False), "        )"]  # fmt: skip
+    lines = [f"        {prefix}{ast.unparse(tree.func)}("]
+    for position, argument in enumerate(arguments):
+        text = argument + ("," if position < len(arguments) - 1 else "")
+        if position and len(lines[-1]) + len(text) < width:
+            lines[-1] += " " + text
+        else:
+            lines.append(" " * 12 + text)
+    return [*lines, "        )"]
 
 
 def _dispatcher(function: FunctionRecord) -> str:
