@@ -12,7 +12,7 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import Handler, stack_effect
-from depyf.bytecode.stack import SLACK
+from depyf.bytecode.stack import check_reach, depth_limit
 from depyf.bytecode.versions.spec import INVALID, POP_BLOCK, SETUP
 
 PUSHES = ("old_tb", "old_value", "old_type", "tb", "value", "type")
@@ -25,7 +25,7 @@ def assign_handlers(draft: Draft) -> list[int]:
     names, args, targets = draft.ops, draft.args, draft.targets
     effects = ops.FIXED_EFFECTS
     count = len(names)
-    limit = draft.unit.stacksize + SLACK
+    limit = depth_limit(draft)
     depths = [-1] * count
     open_at: list[Blocks] = [()] * count
     numbers: dict[Handler, int] = {}
@@ -86,6 +86,7 @@ def assign_handlers(draft: Draft) -> list[int]:
                 raise draft.error(i, f"stack depth {depth} exceeds the declared {draft.unit.stacksize}")
             i += 1
     draft.handlers = list(numbers)
+    check_reach(draft, depths)
     return depths
 
 

@@ -53,6 +53,10 @@ class CodeUnit:
 
 def _from_code(code: types.CodeType, version: tuple[int, int]) -> CodeUnit:
     consts = tuple(_from_code(item, version) if type(item) is types.CodeType else item for item in code.co_consts)
+    if version < (3, 11):
+        from depyf.bytecode.qualnames import with_qualnames
+
+        consts = with_qualnames(code.co_code, consts)
     return CodeUnit(
         version=version,
         name=code.co_name,

@@ -15,6 +15,11 @@ SLACK = 64
 """Our shapes may hold a few slots more than CPython's; a depth far beyond ``co_stacksize`` is hostile."""
 
 
+def depth_limit(draft: Draft) -> int:
+    """How deep the stack may get: a slot that a compiler declares is also used by some instruction."""
+    return min(draft.unit.stacksize, len(draft.unit.code)) + SLACK
+
+
 def check_depths(draft: Draft) -> list[int]:
     """Walk every path once; raise where the stack underflows, overflows, disagrees at a join, or code runs off its end."""
     names, args, targets, handler_of, handlers = draft.ops, draft.args, draft.targets, draft.handler, draft.handlers
@@ -22,7 +27,7 @@ def check_depths(draft: Draft) -> list[int]:
     count = len(names)
     if not count:
         raise BytecodeError(f"{draft.unit.qualname}: no instructions")
-    limit = draft.unit.stacksize + SLACK
+    limit = depth_limit(draft)
     depths = [-1] * count
     entered = [False] * len(handlers)
     work = [(0, 0)]
@@ -60,4 +65,32 @@ def check_depths(draft: Draft) -> list[int]:
             if depth > limit:
                 raise draft.error(i, f"stack depth {depth} exceeds the declared {draft.unit.stacksize}")
             i += 1
+    check_reach(draft, depths)
     return depths
+
+
+_REACHING = {
+    ops.LIST_APPEND, ops.SET_ADD, ops.MAP_ADD, ops.LIST_EXTEND, ops.SET_UPDATE, ops.DICT_UPDATE, ops.DICT_MERGE,
+    ops.WITH_EXCEPT_START,
+}  # fmt: skip
+_RANGES = {
+    ops.COPY: (1, 1 << 32),
+    ops.SWAP: (1, 1 << 32),
+    ops.ROT: (1, 1 << 32),
+    ops.BUILD_SLICE: (2, 3),
+    ops.RAISE: (0, 2),
+}
+_CHECKED = _REACHING | _RANGES.keys()
+
+
+def check_reach(draft: Draft, depths: list[int]) -> None:
+    """Arguments that point into the stack below what the operation takes must point at a slot."""
+    for i, op in enumerate(draft.ops):
+        if op in _CHECKED and depths[i] >= 0:
+            arg = draft.args[i]
+            if op in _REACHING:
+                low, high = 1, depths[i] - stack_effect(op, arg)[0]
+            else:
+                low, high = _RANGES[op]
+            if not low <= arg <= high:
+                raise draft.error(i, f"argument {arg} is out of range")

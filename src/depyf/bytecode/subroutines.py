@@ -49,7 +49,7 @@ class _Expansion:
         self.place: dict[Node, int] = {}
         self.waiting: list[tuple[int, Node]] = []
         self.pending: list[Node] = [(0, (), False)]
-        self.limit = 50 * len(raw.names) + 1000
+        self.limit = 10 * len(raw.names) + 100_000
 
     def run(self) -> Raw:
         while self.pending:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.qualnames import with_qualnames
 from depyf.errors import BytecodeError
 
 _MAX_DEPTH = 400
@@ -262,6 +263,7 @@ class _Reader:
         if nlocals != len(varnames):
             raise self.error(f"{nlocals} locals declared, {len(varnames)} named")
         counts = (argcount, posonly, kwonly, stacksize, flags)
+        consts = with_qualnames(code, consts)
         texts = (filename, name, name)
         groups = (names, varnames, cellvars, freevars)
         return self.unit(counts, texts, firstlineno, code, consts, groups, linetable, b"")
