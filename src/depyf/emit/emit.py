@@ -18,7 +18,7 @@ from depyf.emit.result import Emitted, Options
 from depyf.emit.scopes import Shadowed, resolve
 from depyf.errors import DecompilationError
 from depyf.tree.expr import Func
-from depyf.tree.nodes import ImportFrom, Stmt
+from depyf.tree.nodes import Import, ImportFrom, Stmt
 
 _Body = tuple[Stmt, ...]
 _MAX_SHADOWS = 20
@@ -57,7 +57,7 @@ def _emit(unit: CodeUnit, options: Options, write: Callable[[Printer], None]) ->
         p = Printer(unit, options, shadows, names)
         try:
             write(p)
-            inserted = resolve(p.scope)
+            inserted = resolve(p.scope, names.spell)
         except Shadowed as found:
             table = shadows.setdefault(id(found.unit), {})
             if all(name in table for name in found.names):
@@ -112,7 +112,12 @@ def _module(p: Printer, body: _Body) -> None:
         imports += 1
     p.statements(rest[:imports])
     p.reserve()
-    p.statements(rest[imports:])
+    before: type | None = None
+    for node in rest[imports:]:
+        if before in (Import, ImportFrom) and type(node) not in (Import, ImportFrom):
+            p.blank = max(p.blank, 1)
+        p.statements((node,))
+        before = type(node)
 
 
 def _is_future(node: Stmt) -> bool:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from depyf.emit.layout import CHAIN_CLOSE, CHAIN_OPEN, MAYBE_CLOSE, MAYBE_OPEN
+from depyf.emit.layout import (
+    CHAIN_CLOSE,
+    CHAIN_OPEN,
+    EITHER_CLOSE,
+    EITHER_ELSE,
+    EITHER_OPEN,
+    MAYBE_CLOSE,
+    MAYBE_OPEN,
+    OPERATOR,
+)
 from depyf.emit.literals import literal, set_display
 from depyf.emit.naming import is_legal
 from depyf.emit.printer import (
@@ -104,7 +113,7 @@ def bare(p: Printer, node: Expr, star: bool = True) -> str:
 def outermost(p: Printer, node: Expr) -> str:
     """An expression that ends its line: operators may be broken inside parentheses added for that."""
     text = p.expr(node, TEST)
-    if p.wide and isinstance(node, (Bin, BoolOf, Cmp, Cond, Un)) and text[0] != "(":
+    if p.wide and (isinstance(node, (Bin, BoolOf, Cmp, Cond, Un)) or text[0] == EITHER_OPEN) and text[0] != "(":
         return MAYBE_OPEN + text + MAYBE_CLOSE
     return text
 
@@ -179,7 +188,10 @@ def const(p: Printer, node: Const, level: int) -> str:
     kind = type(value)
     if kind is str:
         if p.quotes is None:
-            return string(value, p.quote)
+            text = string(value, p.quote)
+            if p.wide and len(text) > 40 and "\n" in value[:-1]:
+                return pieces(p, text, [string(line) for line in value.splitlines(True)])
+            return text
         return unescaped(value, p.quotes, p.outer) or _unquotable(p, value)
     text = literal(value)
     if text is None:
@@ -190,6 +202,11 @@ def const(p: Printer, node: Const, level: int) -> str:
         # A number before a dot needs parentheses, and so does a sign before ``**`` or a dot.
         return f"({text})"
     return text
+
+
+def pieces(p: Printer, whole: str, parts: list[str]) -> str:
+    """A literal that may be written as several adjacent ones, which the parser joins again."""
+    return EITHER_OPEN + whole + EITHER_ELSE + OPERATOR.join(parts) + EITHER_CLOSE
 
 
 def _unquotable(p: Printer, value: Any) -> str:

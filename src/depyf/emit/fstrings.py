@@ -7,7 +7,7 @@ order of beauty until everything inside finds quotes of its own.
 
 from __future__ import annotations
 
-from depyf.emit.expressions import NoQuotes, prints
+from depyf.emit.expressions import NoQuotes, pieces, prints
 from depyf.emit.printer import EXPRESSIONS, TEST, Printer
 from depyf.emit.quoting import QUOTES, fragment
 from depyf.tree.expr import Const, Expr, Fmt, FStr
@@ -15,7 +15,29 @@ from depyf.tree.expr import Const, Expr, Fmt, FStr
 
 @prints(FStr)
 def fstring(p: Printer, node: FStr, level: int) -> str:
-    return _quoted(p, node.parts, "t" if node.template else "f")
+    prefix = "t" if node.template else "f"
+    whole = _quoted(p, node.parts, prefix)
+    if p.wide and len(whole) > 40:
+        lines = _lines(node.parts)
+        if len(lines) > 1:
+            return pieces(p, whole, [_quoted(p, line, prefix) for line in lines])
+    return whole
+
+
+def _lines(parts: tuple[str | Fmt, ...]) -> list[tuple[str | Fmt, ...]]:
+    """The parts cut after every line break."""
+    lines: list[list[str | Fmt]] = [[]]
+    for part in parts:
+        if isinstance(part, Fmt):
+            lines[-1].append(part)
+            continue
+        for index, line in enumerate(part.splitlines(True)):
+            if index:
+                lines.append([])
+            lines[-1].append(line)
+        if part.endswith("\n"):
+            lines.append([])
+    return [tuple(line) for line in lines if line]
 
 
 @prints(Fmt)

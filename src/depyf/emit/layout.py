@@ -25,21 +25,26 @@ MAYBE_OPEN = "\x06"  # an opening parenthesis that is only written when the line
 MAYBE_CLOSE = "\x07"
 CHAIN_OPEN = "\x0e"  # around operands and operators of one precedence
 CHAIN_CLOSE = "\x0f"
+EITHER_OPEN = "\x10"  # a literal, in one piece ..
+EITHER_ELSE = "\x11"  # .. or, where that is too long, in several pieces with OPERATOR between them
+EITHER_CLOSE = "\x12"
 
-_MARKS = re.compile("([\x01-\x07\x0e\x0f])")
-_FLAT = {OPEN: "", CLOSE_COMMA: "", CLOSE: "", ITEM: " ", OPERATOR: " ", MAYBE_OPEN: "", MAYBE_CLOSE: ""}
-_FLAT |= {CHAIN_OPEN: "", CHAIN_CLOSE: ""}
+_MARKS = re.compile("([\x01-\x07\x0e-\x12])")
+_FLAT = {ITEM: " ", OPERATOR: " "}
+_OPENERS = frozenset({OPEN, MAYBE_OPEN, CHAIN_OPEN, EITHER_OPEN})
+_CLOSERS = frozenset({CLOSE, CLOSE_COMMA, MAYBE_CLOSE, CHAIN_CLOSE, EITHER_CLOSE})
 
 
 class _Group:
     """Content of one pair of brackets or one operator chain; ``width`` is its length on a single line."""
 
-    __slots__ = ("close", "items", "open", "width")
+    __slots__ = ("close", "items", "open", "pieces", "width")
 
     def __init__(self, open_mark: str) -> None:
         self.open = open_mark
         self.close = ""
         self.items: list[_Item] = []
+        self.pieces: list[_Item] = []
         self.width = 0
 
 
@@ -53,27 +58,35 @@ def arrange(marked: str, column: int, width: int, indent: int) -> str:
     return "".join(writer.out)
 
 
-def flatten(marked: str) -> str:
-    """``marked`` on one line."""
-    return _MARKS.sub(lambda found: _FLAT[found.group()], marked)
-
-
 def _parse(marked: str) -> _Group:
     root = _Group("")
     stack = [root]
     for piece in _MARKS.split(marked):
         top = stack[-1]
-        if piece in (OPEN, MAYBE_OPEN, CHAIN_OPEN) and piece:
+        if piece in _OPENERS:
             stack.append(_Group(piece))
-        elif piece in (CLOSE, CLOSE_COMMA, MAYBE_CLOSE, CHAIN_CLOSE) and piece:
+        elif piece in _CLOSERS:
             top.close = piece
+            if piece == EITHER_CLOSE:
+                top.items, top.pieces, top.width = top.pieces, top.items, _width(top.pieces)
             stack.pop()
             stack[-1].items.append(top)
             stack[-1].width += top.width
+        elif piece == EITHER_ELSE:
+            top.items, top.pieces = [], top.items
         elif piece:
             top.items.append(piece)
             top.width += 1 if piece in (ITEM, OPERATOR) else len(piece)
     return root
+
+
+def _is_display(items: list[_Item]) -> bool:
+    """Whether the content of a bracket is nothing but one more bracket."""
+    return len(items) == 3 and items[0] in ("[", "{", "(") and isinstance(items[1], _Group) and items[1].width > 0
+
+
+def _width(items: list[_Item]) -> int:
+    return sum(item.width if isinstance(item, _Group) else len(item) for item in items)
 
 
 class _Writer:
@@ -113,7 +126,7 @@ class _Writer:
             item = items[index]
             if not isinstance(item, _Group):
                 total += len(item)
-            elif item.width == 0 or (item.open == CHAIN_OPEN and not inside):
+            elif item.width == 0 or (item.open in (CHAIN_OPEN, EITHER_OPEN) and not inside):
                 total += item.width
             elif item.open == MAYBE_OPEN:
                 return total + 1
@@ -123,24 +136,31 @@ class _Writer:
 
     def group(self, group: _Group, column: int, inside: bool, after: int) -> None:
         chain = group.open == CHAIN_OPEN
+        either = group.open == EITHER_OPEN
         if group.width == 0 or self.column + group.width + after <= self.width:
             self.flat(group.items)
-        elif chain and not inside:
+        elif (chain or either) and not inside:
             self.sequence(group.items, column, inside, after)
+        elif either:
+            self.broken(group.pieces, self.column, after)
         elif chain:
             self.broken(group.items, column, after)
         else:
             self.bracket(group, column)
 
     def bracket(self, group: _Group, column: int) -> None:
+        """Open a bracket: content on lines of its own, the closing bracket on the next."""
+        listed = ITEM in group.items
+        if not listed and _is_display(group.items):
+            self.sequence(group.items, column, True, 1)  # f([ .. ]) opens both at once
+            return
         maybe = group.open == MAYBE_OPEN
         if maybe:
             self.write("(")
         deeper = column + self.indent
         self.newline(deeper)
-        comma = group.close == CLOSE_COMMA
-        listed = any(item == ITEM for item in group.items)
-        if deeper + group.width <= self.width and not (listed and not comma and maybe):
+        comma = listed and group.close == CLOSE_COMMA
+        if deeper + group.width <= self.width:
             self.flat(group.items)
         else:
             self.broken(group.items, deeper, 1 if comma else 0)

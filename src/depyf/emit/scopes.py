@@ -10,12 +10,14 @@ A line such as ``if 0: x = None`` generates no code on any version, but makes ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CodeUnit
 
-IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__"})
+IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__", ".type_params", ".generic_base"})
 """Cells that the compiler makes by itself."""
+
+Spell = Callable[[str], str]
 
 KINDS = ("fast", "cell", "global", "name")
 
@@ -93,7 +95,7 @@ class Scope:
         parent.has_yield |= self.has_yield
 
 
-def resolve(root: Scope) -> dict[int, list[str]]:
+def resolve(root: Scope, spell: Spell) -> dict[int, list[str]]:
     """The lines to insert, by ``Scope.slot``; raises ``Shadowed`` where a name needs a stand-in first."""
     lines: dict[int, list[str]] = {}
     pending: list[tuple[Scope, dict[str, str]]] = [(root, {})]
@@ -113,13 +115,13 @@ def resolve(root: Scope) -> dict[int, list[str]]:
         elif scope.kind == "module":
             implied = _module_globals(scope)
         elif scope.kind == "class":
-            lines[scope.slot] = _class_lines(scope, visible)
+            lines[scope.slot] = _class_lines(scope, spell)
             visible = visible | {"__class__": "local"}
         else:
-            lines[scope.slot], visible = _function_lines(scope, visible, implied)
+            lines[scope.slot], visible = _function_lines(scope, visible, implied, spell)
         pending.extend((child, visible) for child in reversed(scope.children))
     if implied:
-        lines[root.slot] = _declare("global", implied)
+        lines[root.slot] = _declare("global", implied, spell)
     return {slot: text for slot, text in lines.items() if text and slot >= 0}
 
 
@@ -134,16 +136,16 @@ def _module_globals(scope: Scope) -> set[str]:
     return declared
 
 
-def _class_lines(scope: Scope, visible: dict[str, str]) -> list[str]:
+def _class_lines(scope: Scope, spell: Spell) -> list[str]:
     free = set(scope.unit.freevars) if scope.unit is not None else set()
     declared = scope.stores["global"] | scope.reads["global"]
-    lines = _declare("global", declared) + _declare("nonlocal", scope.stores["cell"] & free)
+    lines = _declare("global", declared, spell) + _declare("nonlocal", scope.stores["cell"] & free, spell)
     unused = free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - set(_captured(scope))
-    return lines + _dead_uses(unused)
+    return lines + _dead_uses(unused, spell)
 
 
 def _function_lines(
-    scope: Scope, visible: dict[str, str], implied: set[str]
+    scope: Scope, visible: dict[str, str], implied: set[str], spell: Spell
 ) -> tuple[list[str], dict[str, str]]:
     unit = scope.unit
     if unit is None:  # the wrapper around a closure, printed as a whole by functions.py
@@ -159,28 +161,30 @@ def _function_lines(
     if clash:
         raise Shadowed(unit, sorted(clash))
     captured = set(_captured(scope))
-    lines = _declare("global", declared) + _declare("nonlocal", bound & free)
+    lines = _declare("global", declared, spell) + _declare("nonlocal", bound & free, spell)
     cells = set(unit.cellvars) - IMPLICIT
     unbound = (scope.reads["fast"] | (scope.reads["cell"] - free) | cells) - bound - free - IMPLICIT
     unbound -= scope.comp_bound - scope.reads["fast"] - scope.reads["cell"]
     if unbound:
-        lines.append(f"if 0: {' = '.join(sorted(unbound))} = None")
+        lines.append(f"if 0: {' = '.join(map(spell, sorted(unbound)))} = None")
     used = scope.reads["cell"] | bound | captured
     if {"super"} & (scope.reads["global"] | scope.reads["name"]):
         used.add("__class__")
-    lines += _dead_uses(free - used - {"__classdict__"})
-    lines += [f"if 0: (lambda: {name})" for name in sorted(cells - captured - scope.comp_bound)]
+    lines += _dead_uses(free - used - (IMPLICIT - {"__class__"}), spell)
+    lines += [f"if 0: (lambda: {spell(name)})" for name in sorted(cells - captured - scope.comp_bound)]
     if unit.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR) and not scope.has_yield:
         lines.append("if 0: yield")
     return lines, visible | dict.fromkeys(bound, "local") | dict.fromkeys(declared, "global")
 
 
-def _declare(word: str, names: set[str]) -> list[str]:
-    return [f"{word} {', '.join(sorted(names))}"] if names else []
+def _declare(word: str, names: Iterable[str], spell: Spell) -> list[str]:
+    listed = ", ".join(spell(name) for name in sorted(names))
+    return [f"{word} {listed}"] if listed else []
 
 
-def _dead_uses(names: set[str]) -> list[str]:
-    return [f"if 0: {', '.join(sorted(names))}"] if names else []
+def _dead_uses(names: Iterable[str], spell: Spell) -> list[str]:
+    listed = ", ".join(spell(name) for name in sorted(names))
+    return [f"if 0: {listed}"] if listed else []
 
 
 def _captured(scope: Scope) -> Iterator[str]:
