@@ -12,7 +12,9 @@ from depyf.errors import DecompilationError, DepyfError
 from depyf.flow.graph import Graph
 from depyf.flow.program import Program
 from depyf.idioms.bodies import finish_body
+from depyf.idioms.temporaries import number_temporaries
 from depyf.lift.lifter import Lifter
+from depyf.lift.values import SPILL_BASE
 from depyf.structure.containers import Containers
 from depyf.structure.labels import Lowering
 from depyf.structure.regions import find_regions
@@ -44,6 +46,11 @@ def body_of(unit: CodeUnit, choices: Choices = Choices()) -> Body:
     lifter = Lifter(graph, nested, fold=choices.idioms, spill_all=not choices.idioms, wide_folds=choices.wide_folds)
     blocks = lifter.run()
     entry = lifter.merged.get(graph.entry, graph.entry)
-    labelled = Structurer(blocks, containers, entry, unit.qualname).run()
-    body = Lowering().run(labelled)
-    return finish_body(unit, body)
+    structurer = Structurer(blocks, containers, entry, unit.qualname)
+    labelled = structurer.run()
+    lowering = Lowering()
+    body = lowering.run(labelled)
+    body = finish_body(unit, body)
+    if lifter.symbolic.spills > SPILL_BASE or lifter.named_slots or structurer.dispatches or lowering.flags:
+        body = number_temporaries(body)
+    return body

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.flow.dominance import reverse_postorder
 from depyf.flow.program import NONE, WITH_EXIT, Program
 from depyf.structure.containers import Containers
@@ -95,6 +95,13 @@ class Graph:
                 if len(after) > 1 or of[j] != of[i] or instrs[j].op == ops.RETURN:
                     leaders.add(j)
         leaders.update(i for i, count in incoming.items() if count != 1)
+        for i in of:
+            # a returned constant belongs to its return: the copies of one statement are then alike
+            after = program.next[i]
+            if instrs[i].op == ops.LOAD_CONST and after in leaders and instrs[after].op == ops.RETURN:
+                leaders.add(i)
+                if incoming[after] == 1 and of[after] == of[i]:
+                    leaders.discard(after)
         if self.merging:
             leaders.update(self._test_starts(leaders))
         for leader in leaders:
@@ -246,10 +253,17 @@ class Graph:
                 for region, target in entries.items():
                     entries[region] = renamed.get(target, target)
 
+    def _returns_none(self, node: Node) -> bool:
+        """Whether a block is (the end of) the implicit return of a module or class body."""
+        instrs = self.program.instrs
+        return [instrs[i].op for i in node.code] == [ops.LOAD_CONST, ops.RETURN] and instrs[node.code[0]].arg is None
+
     def _key(self, node: Node) -> Any:
         program = self.program
-        content = []
+        content: list[tuple[Any, ...]] = []
         lined = False
+        if not program.unit.flags & CO_OPTIMIZED and self._returns_none(node):
+            return "return", node.container
         for i in node.code:
             instr = program.instrs[i]
             arg = instr.arg

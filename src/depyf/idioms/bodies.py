@@ -68,11 +68,10 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
         if bodies(stmt):
             stmt = with_bodies(stmt, lambda inner: _statements(inner, unit))
         if isinstance(stmt, If):
-            asserted = _assertion(stmt)
-            if asserted is not None:
-                result.append(asserted)
-                continue
-            result.extend(_flat_if(stmt))
+            first, *rest = _flat_if(stmt)
+            asserted = _assertion(first) if isinstance(first, If) else None
+            result.append(asserted or first)
+            result.extend(rest)
             continue
         if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations":
             continue

@@ -68,12 +68,12 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         if falls == 1:
             cond, succs, falls = join("and", left, negate(right)), [child_no, no], 0
         else:
-            cond, succs, falls = join("or", negate(left), right), [no, child_no], 1
+            cond, succs = join("or", negate(left), right), [no, child_no]
     elif child.id == no and child_no == yes and child.keep is None:
         if falls == 0:
-            cond, succs, falls = join("and", negate(left), right), [child_yes, yes], 0
+            cond, succs = join("and", negate(left), right), [child_yes, yes]
         else:
-            cond, succs, falls = join("or", left, negate(right)), [yes, child_no], 1
+            cond, succs, falls = join("or", left, negate(right)), [yes, child_yes], 0
     else:
         return _fold_conditional_test(lifter, parent, child)
     _take(lifter, parent, child, cond, succs, falls)

@@ -52,6 +52,7 @@ class Lifter:
         self.preds: dict[int, list[int]] = {}
         self.merged: dict[int, int] = {}
         self.dead: set[int] = set()
+        self.named_slots = False
         self._stored = {
             instr.arg for instr in graph.program.instrs if instr.op in (ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)
         }
@@ -131,6 +132,8 @@ class Lifter:
                 preds[preds.index(node.id)] = before.id
             before.succs = list(node.succs)
             self._execute(before, node.code)
+        elif self.fold and self._split_return(node):
+            return
         else:
             entry = self._entry(node)
             block = Lifted(node.id, node.container, len(entry), [], list(entry), list(entry), [], list(node.succs))
@@ -145,6 +148,22 @@ class Lifter:
                 if parent is None or not fold_test(self, parent, block):
                     break
                 block = parent
+
+    def _split_return(self, node: Node) -> bool:
+        """Undo the merging of ``return`` copies whose values did not fold into one expression."""
+        if len(node.code) != 1 or node.succs or self.graph.program.instrs[node.code[0]].op != ops.RETURN:
+            return False
+        before = [self.blocks.get(p) for p in self.preds[node.id]]
+        for block in before:
+            if block is None or block.cond is not None or block.container != node.container:
+                return False
+        for block in before:
+            assert block is not None
+            block.succs = []
+            self._execute(block, node.code)
+        self.preds[node.id].clear()
+        self.dead.add(node.id)
+        return True
 
     def _execute(self, block: Lifted, code: list[int]) -> None:
         block.code.extend(code)
@@ -284,6 +303,7 @@ class Lifter:
             values.append(value)
         if not targets:
             return
+        self.named_slots = True
         if block.used and block.cond is not None and not isinstance(block.cond, (Marker, Temp)):
             saved = self.symbolic.new_temp()
             block.stmts.append(Assign((saved,), block.cond, block.line))

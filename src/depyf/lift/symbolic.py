@@ -685,9 +685,14 @@ def _branch(s: Symbolic, test: str) -> None:
     value = s.raw()
     block = s.block
     block.keep = None
-    if isinstance(value, Shared) and s.stack and s.stack[-1] is value and test in ("true", "false"):
+    kept = bool(s.stack) and s.stack[-1] is value and test in ("true", "false")
+    cond: Expr
+    if kept and isinstance(value, Shared):
         block.keep = value
-        cond: Expr = value.expr
+        cond = value.expr
+    elif kept and isinstance(value, (Name, Const, Temp)):
+        block.keep = Shared(value, s.at)
+        cond = value
     else:
         s.stack.append(value)
         cond = s.pop()

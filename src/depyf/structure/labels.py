@@ -37,6 +37,7 @@ from depyf.tree.nodes import (
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 Labels = frozenset[int]
+FLAGS = 2_000_000
 NOWHERE: Labels = frozenset()
 
 
@@ -122,6 +123,17 @@ class Lowering:
             if combined is not None:
                 result.extend(combined)
                 return tuple(result)
+            tail = _tiny_tail(rest)
+            if isinstance(stmt, Block) and tail is not None:
+                inner = self.lower(stmt.body, own | {stmt.label}, breaks, loop)
+                if _exits_to(inner, stmt.label):
+                    inner = _replace_exits(inner, stmt.label, self.lower(tail, fall, breaks, loop))
+                    result.extend(inner)
+                    if ends(inner):
+                        return tuple(result)
+                    continue
+                result.extend(inner)
+                continue
             result.extend(self._statement(stmt, own, breaks, loop))
         return tuple(result)
 
@@ -166,7 +178,7 @@ class Lowering:
         self, stmt: Stmt, rest: Body, fall: Labels, own: Labels, breaks: Labels, loop: int | None
     ) -> Body | None:
         """``else`` of a loop or a ``try``: ``rest`` runs unless something inside ``stmt`` skips to its end."""
-        if not rest or not fall:
+        if not rest:
             return None
         core = stmt
         labels = set(own)
@@ -193,7 +205,8 @@ class Lowering:
             if any(isinstance(clause.type, Marker) for clause in core.handlers):
                 return None
             caught = [exit_labels(clause.body) for clause in core.handlers]
-            if not any(labels_ & (fall - labels) for labels_ in caught) or exit_labels(core.body) & (fall - labels):
+            skipping = any(labels_ & (fall - labels) for labels_ in caught)
+            if not (skipping or core.follow_first) or exit_labels(core.body) & (fall - labels):
                 return None
             if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
                 return None
@@ -212,7 +225,7 @@ class Lowering:
         if not _exits_to(body, label):
             return body
         self.flags += 1
-        flag = Temp(-1000 - self.flags)
+        flag = Temp(FLAGS + self.flags)
         return (Assign((flag,), Const(False)), *_guard(body, label, flag, False))
 
 
@@ -263,7 +276,7 @@ def fall_labels(rest: Body, fall: Labels) -> Labels:
     return NOWHERE
 
 
-def simplify(stmts: Body, fall: Labels) -> Body:
+def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
     """Drop exits to where control goes anyway and blocks without exits; move code into ``else`` where that helps."""
     work = list(stmts)
     done: list[Stmt] = []
@@ -274,56 +287,60 @@ def simplify(stmts: Body, fall: Labels) -> Body:
         if isinstance(stmt, Exit):
             if done:
                 done.clear()
-            if stmt.label in fall:
-                continue
-            done.append(stmt)
+            if stmt.label not in fall:
+                done.append(stmt)
             continue
         if isinstance(stmt, Block):
-            body = simplify(stmt.body, own | {stmt.label})
+            body = simplify(stmt.body, own | {stmt.label}, loop)
             if not _exits_to(body, stmt.label):
                 if ends(body):
                     done.clear()
                 done.extend(reversed(body))
-                _absorb_tail(done, fall)
-                continue
-            tail = _tiny_tail(rest)
-            if tail is not None:
-                body = _replace_exits(body, stmt.label, tail)
-                done.extend(reversed(body))
-                _absorb_tail(done, fall)
+                _absorb_tail(done, fall, loop)
                 continue
             done.append(replace(stmt, body=body))
             continue
         if isinstance(stmt, Loop):
             if done and not _exits_anywhere(stmt.body):
                 done.clear()
-            done.append(replace(stmt, body=simplify(stmt.body, frozenset({stmt.label}))))
+            done.append(replace(stmt, body=simplify(stmt.body, frozenset({stmt.label}), stmt.label)))
             continue
         if isinstance(stmt, If):
-            changed = replace(stmt, body=simplify(stmt.body, own), orelse=simplify(stmt.orelse, own))
+            changed = _simplify_if(stmt, own, loop)
             if ends((changed,)):
                 done.clear()
-            done.append(tidy_if(changed))
-            _absorb_tail(done, fall)
+            done.append(changed)
+            _absorb_tail(done, fall, loop)
             continue
         if isinstance(stmt, Try):
-            done.append(except_clauses(_simplify_try(stmt, own)))
+            done.append(except_clauses(_simplify_try(stmt, own, loop)))
             continue
         done.append(stmt)
     done.reverse()
     return tuple(done)
 
 
+def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
+    """The first arm stays first even if it only goes on: it is the one the bytecode falls into."""
+    body, orelse = simplify(stmt.body, own, loop), simplify(stmt.orelse, own, loop)
+    if not body and orelse and stmt.body:
+        first = stmt.body[0]
+        body = (first,) if isinstance(first, Exit) and first.label == loop else (Pass(first.line),)
+    return replace(stmt, body=body, orelse=orelse)
+
+
 def _exits_anywhere(body: Body) -> bool:
     return bool(exit_labels(body))
 
 
-def _simplify_try(stmt: Try, own: Labels) -> Try:
-    handlers = tuple(ExceptClause(c.type, c.name, simplify(c.body, own), c.line) for c in stmt.handlers)
-    return replace(stmt, body=simplify(stmt.body, own), handlers=handlers, final=simplify(stmt.final, NOWHERE))
+def _simplify_try(stmt: Try, own: Labels, loop: int | None) -> Try:
+    handlers = tuple(ExceptClause(c.type, c.name, simplify(c.body, own, loop), c.line) for c in stmt.handlers)
+    return replace(
+        stmt, body=simplify(stmt.body, own, loop), handlers=handlers, final=simplify(stmt.final, NOWHERE, loop)
+    )
 
 
-def _absorb_tail(done: list[Stmt], fall: Labels) -> None:
+def _absorb_tail(done: list[Stmt], fall: Labels, loop: int | None) -> None:
     """``if a: X; exit L`` before ``rest`` whose end is L: the rest goes into the other arm, the exit goes away."""
     if len(done) < 2:
         return
@@ -332,12 +349,12 @@ def _absorb_tail(done: list[Stmt], fall: Labels) -> None:
         return
     rest = tuple(reversed(done[:-1]))
     if ends(stmt.body) and not ends(stmt.orelse) and exit_labels(stmt.body) & fall:
-        changed = replace(stmt, body=simplify(stmt.body, fall), orelse=simplify(stmt.orelse + rest, fall))
+        changed = replace(stmt, body=simplify(stmt.body, fall, loop), orelse=simplify(stmt.orelse + rest, fall, loop))
     elif stmt.orelse and ends(stmt.orelse) and not ends(stmt.body) and exit_labels(stmt.orelse) & fall:
-        changed = replace(stmt, body=simplify(stmt.body + rest, fall), orelse=simplify(stmt.orelse, fall))
+        changed = replace(stmt, body=simplify(stmt.body + rest, fall, loop), orelse=simplify(stmt.orelse, fall, loop))
     else:
         return
-    done[:] = [tidy_if(changed)]
+    done[:] = [changed if changed.body else tidy_if(changed)]
 
 
 def _tiny_tail(rest: Body) -> Body | None:
@@ -359,8 +376,7 @@ def _replace_exits(body: Body, label: int, tail: Body) -> Body:
                 result.append(with_bodies(stmt, change) if bodies(stmt) else stmt)
         return tuple(result)
 
-    changed = change(body)
-    return changed if ends(changed) else changed + tail
+    return change(body)
 
 
 def tidy_if(stmt: If) -> If:

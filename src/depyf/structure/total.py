@@ -28,6 +28,7 @@ from depyf.tree.rewrite import map_statements
 TRY = 1 << 40
 DISPATCH = 1 << 41
 FINALLY_END = 1 << 42
+VARIABLES = 3_000_000
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ class Structurer:
             block = self.blocks[name]
             lines = (block.lines[0], block.lines[-1]) if block.lines else None
             succs = [self._label(container, after) for after in block.succs]
-            items[name] = _Item(succs, lines, block.line, block.id, block.last)
+            items[name] = _Item(succs, lines, block.line, block.code[0] if block.code else block.id, block.last)
         for inner in self.tries.get(container, ()):
             items[TRY + inner] = self._try_item(container, inner)
         return self._build(items, entry)
@@ -191,13 +192,19 @@ class Structurer:
             if clash is None:
                 break
             entry = self._dispatch(items, clash, entry)
+        looping = {key for scc in found for key in scc}
+        for key in sorted(items):
+            if key not in looping and self._is_for(key) and not items[key].compound:
+                # the body of this ``for`` never comes round again
+                body = items[key].succs[0]
+                found.append([key, body] if body in items and self._sole_pred(items, body, key) else [key])
         loops: dict[int, _Loop] = {}
         bodies: dict[int, dict[int, _Item]] = {}
         if found:
             order = reverse_postorder(entry, succs)
             idom = immediate_dominators([key for key in order if key in items], succs)
         for scc in found:
-            (header,) = self._scc_entries(scc, items, entry)
+            header = scc[0] if self._is_for(scc[0]) and scc[0] not in looping else self._scc_entries(scc, items, entry)[0]
             loop = _Loop(set(scc), header)
             self._keep_inside(loop, items, idom)
             loops[header] = loop
@@ -216,6 +223,13 @@ class Structurer:
             items[header] = _Item(exits, None, item.first_line, item.start, max(b.last for b in body.values()), True)
         return self._acyclic(items, entry, bodies)
 
+    def _is_for(self, key: int) -> bool:
+        block = self.blocks.get(key)
+        return block is not None and isinstance(block.cond, Marker) and block.cond.kind == "for"
+
+    def _sole_pred(self, items: dict[int, _Item], key: int, pred: int) -> bool:
+        return all(key not in item.succs or other == pred for other, item in items.items())
+
     def _scc_entries(self, scc: list[int], items: dict[int, _Item], entry: int) -> list[int]:
         inside = set(scc)
         heads = {entry} & inside
@@ -229,7 +243,7 @@ class Structurer:
         heads = self._scc_entries(scc, items, entry)
         self.dispatches += 1
         key = DISPATCH + self.dispatches
-        variable = -self.dispatches
+        variable = VARIABLES + self.dispatches
         for choice, head in enumerate(heads):
             self.redirect[head] = (key, variable, choice)
         self.choices[key] = heads
@@ -254,6 +268,13 @@ class Structurer:
         high = max((b[1] for b in bounds if b is not None), default=None)
         last = max(items[key].last for key in loop.body)
         follow_line = items[follow].first_line if follow in items else None
+        if not self._is_for(loop.header) and follow != NONE:
+            block = self.blocks.get(loop.header)
+            low = min((b[0] for b in bounds if b is not None), default=None)
+            if block is None or block.stmts or (
+                follow_line is not None and low is not None and high is not None and low < follow_line <= high
+            ):
+                follow = NONE
         if follow_line is not None and high is not None and follow_line <= high:
             follow_line = None
         after_follow = self._reach(items, follow) if follow in items else set()
@@ -308,7 +329,7 @@ class Structurer:
         followers: dict[int, list[int]] = {}
         for key in order[1:]:
             parent = idom[key]
-            if incoming[key] > 1 or items[parent].compound or parent in loops:
+            if incoming[key] > 1 or (items[parent].compound and not self._is_for(parent)) or parent in loops:
                 followers.setdefault(parent, []).append(key)
         following = {key for group in followers.values() for key in group}
 
@@ -326,7 +347,11 @@ class Structurer:
             if key >= DISPATCH:
                 return self._emit_dispatch(key, goto)
             if key >= TRY:
-                return self._emit_try(key - TRY)
+                stmts = self._emit_try(key - TRY)
+                after = [items[label].start for label in followers.get(key, ())]
+                if after and isinstance(stmts[0], Try) and min(after) < self._handler_start(key - TRY):
+                    stmts[0] = replace(stmts[0], follow_first=True)
+                return stmts
             block = self.blocks[key]
             stmts = list(block.stmts)
             labels = [self._label(block.container, after) for after in block.succs]
@@ -362,7 +387,12 @@ class Structurer:
 
     def _loop(self, header: int, body: dict[int, _Item]) -> Stmt:
         items = {key: replace(item, succs=[s for s in item.succs if s != header]) for key, item in body.items()}
+        items[header].compound = items[header].compound or self._is_for(header)
         return Loop(header, tuple(self._build(items, header)))
+
+    def _handler_start(self, container: int) -> int:
+        region = self.containers.regions.table[self.containers.tree[container].region]
+        return region.target if region.kind == "except" else NONE
 
     def _emit_dispatch(self, key: int, goto: object) -> list[Stmt]:
         assert callable(goto)

@@ -1,0 +1,28 @@
+"""Temporaries get numbers in the order in which they appear."""
+
+from __future__ import annotations
+
+from depyf.tree.expr import Expr, Func, Temp
+from depyf.tree.exprs import children, map_expressions
+from depyf.tree.nodes import Body
+
+
+def number_temporaries(body: Body) -> Body:
+    """Rename the temporaries of one function body 0, 1, 2, ...; nested functions have their own."""
+    names: dict[int, Temp] = {}
+    stack: list[object] = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Temp):
+            names.setdefault(node.key, Temp(len(names)))
+        elif isinstance(node, Func):
+            stack.extend(reversed([*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)]))
+        else:
+            stack.extend(reversed(list(children(node))))
+    if not names or all(key == temp.key for key, temp in names.items()):
+        return body
+
+    def change(expr: Expr) -> Expr:
+        return names.get(expr.key, expr) if isinstance(expr, Temp) else expr
+
+    return tuple(map_expressions(stmt, change) for stmt in body)
