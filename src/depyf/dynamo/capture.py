@@ -17,8 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from depyf.dynamo.code_record import code_record
+from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.events import STAGES, Event, read_event
 from depyf.dynamo.records import CodeRecord, CompileKey, GraphRecord, TransformedRecord
+from depyf.dynamo.resume import origin, resume_targets
 
 TRACE_LOGGER = "torch.__trace"
 
@@ -29,6 +31,8 @@ class FunctionBuilder:
 
     code: CodeRecord
     live: weakref.ref[types.CodeType] | None = None
+    resume_names: dict[str, None] = field(default_factory=dict)
+    """The globals that call it, where it is a resume function; torch deletes them with the parent's code."""
 
 
 @dataclass
@@ -110,7 +114,8 @@ class Capture:
             if event.attempt > entry.attempt:
                 self._restart(entry, event.attempt)
             if event.name in STAGES:
-                self._graph(key, STAGES[event.name], event)
+                path = str(event.data.get("file_path") or event.data.get("filename") or "")
+                self.add_graph(key, STAGES[event.name], event.payload, path, event.attempt)
             elif event.name == "dynamo_graph_break_reason":
                 if event.payload and event.payload not in entry.breaks:
                     entry.breaks.append(event.payload)
@@ -132,9 +137,23 @@ class Capture:
                 key = self._renew(compile_id)
                 known = None
             if known is None or known.live is None:
-                self.functions[key.function] = FunctionBuilder(code_record(code), weakref.ref(code))
+                builder = FunctionBuilder(code_record(code), weakref.ref(code))
+                builder.resume_names.update(dict.fromkeys(self._names_of(code)))
+                self.functions[key.function] = builder
             self.entry(key)
             return key
+
+    def _names_of(self, code: types.CodeType) -> list[str]:
+        """The globals under which the transformed code of functions seen so far calls the resume function ``code``."""
+        parent = origin(code)
+        if parent is None:
+            return []
+        names: list[str] = []
+        for builder in self.functions.values():
+            live = builder.live() if builder.live is not None else None
+            if live is not None and (live is parent or origin(live) is parent):
+                names += [name for entry in cache_entries(live) for name, made in resume_targets(entry) if made is code]
+        return names
 
     def _begin(self, compile_id: str, event: Event) -> None:
         key = self.key(compile_id)
@@ -157,14 +176,15 @@ class Capture:
             self.graphs.remove(graph)
             self._on_dropped(graph.record)
 
-    def _graph(self, key: CompileKey, stage: str, event: Event) -> None:
-        same = [graph.record for graph in self.graphs if graph.record.key == key and graph.record.stage == stage]
-        if any(record.text == event.payload for record in same) or not event.payload:
-            return
-        path = str(event.data.get("file_path") or event.data.get("filename") or "")
-        record = GraphRecord(key, stage, len(same), event.payload, path)
-        self.graphs.append(GraphBuilder(record, event.attempt))
-        self._on_graph(record)
+    def add_graph(self, key: CompileKey, stage: str, text: str, path: str = "", attempt: int = 0) -> None:
+        """Record one graph or wrapper, unless this very text was reported for this stage before."""
+        with self.lock:
+            same = [graph.record for graph in self.graphs if graph.record.key == key and graph.record.stage == stage]
+            if not text or any(record.text == text for record in same):
+                return
+            record = GraphRecord(key, stage, len(same), text, path)
+            self.graphs.append(GraphBuilder(record, attempt))
+            self._on_graph(record)
 
 
 def _from_start(event: Event) -> CodeRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
 import textwrap
@@ -40,3 +41,23 @@ def with_source(record: CodeRecord) -> CodeRecord:
     except (OSError, SyntaxError, IndexError, ValueError):
         return record
     return replace(record, source=textwrap.dedent("".join(block)).rstrip("\n"))
+
+
+def with_parameters(record: CodeRecord) -> CodeRecord:
+    """``record`` with the parameters its source declares, for a function whose code object was never seen."""
+    try:
+        tree = ast.parse(record.source)
+    except (SyntaxError, ValueError, RecursionError):
+        return record
+    node = next((node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    if node is None:
+        return record
+    declared = node.args
+    return replace(
+        record,
+        posonly=tuple(argument.arg for argument in declared.posonlyargs),
+        args=tuple(argument.arg for argument in declared.args),
+        kwonly=tuple(argument.arg for argument in declared.kwonlyargs),
+        varargs=declared.vararg.arg if declared.vararg else None,
+        varkw=declared.kwarg.arg if declared.kwarg else None,
+    )

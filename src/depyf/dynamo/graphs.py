@@ -142,15 +142,21 @@ def annotate(live_source: str, printed: Printed) -> list[str]:
     return lines
 
 
-def matches(live_source: str, printed: Printed) -> bool:
-    """Does the live function compute exactly the printed graph?  Unpacking of a boxed argument list is ignored."""
+def similarity(live_source: str, printed: Printed) -> float:
+    """1.0 where the live function computes exactly the printed graph, else how much of it they share.
+
+    Unpacking of a boxed argument list is ignored.
+    """
     keys = []
     for line in live_source.splitlines():
         key = statement_key(line)
         if " = " not in key or key.startswith("args_iter = ") or key.endswith(" = next(args_iter)"):
             continue
         keys.append(key)
-    return tuple(keys) == printed.statements
+    if tuple(keys) == printed.statements:
+        return 1.0
+    shared = len(set(keys) & set(printed.statements))
+    return min(0.99, 2 * shared / max(1, len(keys) + len(printed.statements)))
 
 
 def live_module_text(

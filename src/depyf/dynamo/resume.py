@@ -7,7 +7,9 @@ release to release and is never looked at here: only torch's own table of resume
 from __future__ import annotations
 
 import types
+from typing import Any
 
+from depyf.dynamo.entries import LiveEntry
 from depyf.dynamo.names import RESUME_FN
 
 RESUME_PREFIX = "torch_dynamo_resume_in_"
@@ -41,3 +43,23 @@ def resume_globals(names: tuple[str, ...]) -> tuple[str, ...]:
 def nested_codes(code: types.CodeType) -> list[types.CodeType]:
     """Code constants of ``code``: resume functions with free variables are made in place."""
     return [const for const in code.co_consts if isinstance(const, types.CodeType)]
+
+
+def resume_targets(entry: LiveEntry) -> list[tuple[str, types.CodeType]]:
+    """The resume functions that an entry's code calls: the name it uses, and their code."""
+    found: list[tuple[str, types.CodeType]] = []
+    for name in resume_globals(entry.code.co_names):
+        found += [(name, code) for code in _codes_of((entry.globals or {}).get(name))]
+    return found + [(code.co_name, code) for code in nested_codes(entry.code) if origin(code) is not None]
+
+
+def _codes_of(target: Any) -> list[types.CodeType]:
+    """The resume function behind a global: itself, or the code that a factory of closures holds."""
+    code = getattr(target, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return []
+    if origin(code) is not None:
+        return [code]
+    cells = getattr(target, "__closure__", None) or ()
+    held = [cell.cell_contents for cell in cells if cell != types.CellType()]
+    return [value for value in held if isinstance(value, types.CodeType) and origin(value) is not None]

@@ -6,6 +6,7 @@ artifact is on disk as soon as torch has produced it, so a process that dies lea
 
 from __future__ import annotations
 
+import linecache
 import sys
 import warnings
 from typing import Any
@@ -58,6 +59,7 @@ class Session:
         self._warn()
 
     def _finish(self) -> None:
+        self._add_cached_wrappers()
         for graph_path, text in self._final_graphs().items():
             self.writer.write(graph_path, text)
         run = freeze(self.capture)
@@ -79,7 +81,7 @@ class Session:
             record = match.record
             try:
                 text = step_text(match)
-                page = graph_page(record, text)
+                page = graph_page(record, text, exact=match.exact)
                 steppable = bool(graph_codes(self.writer.path(graph_file(record)), page, match.module))
             except Exception as error:  # one graph that cannot be aligned keeps the text torch printed
                 self.capture.note(f"{graph_file(record)}: not steppable: {type(error).__name__}: {error}")
@@ -88,6 +90,20 @@ class Session:
                 pages[graph_file(record)] = page
                 self.step_texts[graph_file(record)] = page
         return pages
+
+    def _add_cached_wrappers(self) -> None:
+        """Inductor's output for compilations that reported none (they ran in a subprocess)."""
+        for builder in list(self.capture.functions.values()):
+            code = live_code_of(builder)
+            for entry in cache_entries(code) if code is not None else ():
+                key = self.capture.key(entry.compile_id)
+                if any(g.record.key == key and g.record.stage == WRAPPER_STAGE for g in self.capture.graphs):
+                    continue
+                for compiled in live_code(compiled_functions(entry)).compiled:
+                    post_grad = getattr(compiled, "inductor_post_grad_graph_str", None)
+                    wrapper = getattr(compiled, "source_code", None)
+                    self.capture.add_graph(key, "AFTER_POST_GRAD", str(post_grad or ""))
+                    self.capture.add_graph(key, WRAPPER_STAGE, str(wrapper or ""), _wrapper_path(str(wrapper or "")))
 
     def live_graphs(self) -> list[GraphMatch]:
         """Each captured graph that is still alive, with its GraphModule."""
@@ -133,6 +149,17 @@ class Session:
             warnings.warn(text, RuntimeWarning, stacklevel=4)
         except RuntimeWarning:  # warnings are errors here; ours must not be one
             print(text, file=sys.stderr)
+
+
+def _wrapper_path(text: str) -> str:
+    """The file in Inductor's cache whose content is ``text``, among the loaded ones."""
+    import torch._inductor.codecache as codecache
+
+    for module in codecache.PyCodeCache.modules:
+        path = str(getattr(module, "__file__", ""))
+        if path and "".join(linecache.getlines(path)) == text:
+            return path
+    return ""
 
 
 def _pages(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:

@@ -12,12 +12,12 @@ import types
 from collections.abc import Callable
 
 from depyf.dynamo.capture import Capture, EntryBuilder, FunctionBuilder
-from depyf.dynamo.code_record import with_source
+from depyf.dynamo.code_record import with_parameters, with_source
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.names import file_safe
 from depyf.dynamo.records import CodeRecord, EntryRecord, FunctionRecord, RunRecord
-from depyf.dynamo.resume import RESUME_PREFIX, nested_codes, origin, resume_globals
+from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
 from depyf.errors import DepyfError
 
 
@@ -73,15 +73,10 @@ def _resume_names(
     names: dict[tuple[int, str], dict[str, None]] = {}
     for entries in live.values():
         for entry in entries:
-            for name in resume_globals(entry.code.co_names):
-                target = (entry.globals or {}).get(name)
-                function = by_code.get(id(getattr(target, "__code__", None)))
-                if function is not None:
-                    names.setdefault(function, {})[name] = None
-            for code in nested_codes(entry.code):
+            for name, code in resume_targets(entry):
                 function = by_code.get(id(code))
                 if function is not None:
-                    names.setdefault(function, {})[code.co_name] = None
+                    names.setdefault(function, {})[name] = None
     return {function: tuple(found) for function, found in names.items()}
 
 
@@ -103,8 +98,13 @@ def _function(
     ordered = [entry for entry in live if entry.compile_id in mine]
     records = [_entry(mine.pop(entry.compile_id), entry, resolve) for entry in ordered]
     records += [_entry(entry, None, resolve) for entry in sorted(mine.values(), key=lambda e: e.key.order)]
-    record = _resume_source(builder.code, code) if source is not None else with_source(builder.code)
-    return FunctionRecord(function, record, tuple(records), parent, resume_names.get(function, ()))
+    if source is not None:
+        record = _resume_source(builder.code, code)
+    else:
+        record = with_source(builder.code)
+        record = record if builder.live is not None else with_parameters(record)
+    names = tuple(dict.fromkeys([*resume_names.get(function, ()), *builder.resume_names]))
+    return FunctionRecord(function, record, tuple(records), parent, names)
 
 
 def _parent_by_name(code: CodeRecord, capture: Capture) -> tuple[int, str] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from depyf.dynamo.graphs import graph_children, importable, live_module_text, matches, read_printed
+from depyf.dynamo.graphs import graph_children, importable, live_module_text, read_printed, similarity
 from depyf.dynamo.live_graphs import LiveCode, source_of
 from depyf.dynamo.records import GraphRecord
 
@@ -25,22 +25,35 @@ class GraphMatch:
 
     record: GraphRecord
     module: Any
+    exact: bool
+    """False: torch changed the graph after printing it."""
+
+
+_RUNNABLE = ("Captured_Graph", "Forward_graph", "Backward_graph", "Compiled_Autograd_Graph")
+_ALIKE = 0.1
 
 
 def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMatch]:
-    """Pair the captured graphs of one compile id with its live modules, each at most once."""
+    """Pair the captured graphs of one compile id with its live modules, each at most once, best pairs first."""
+    records = [record for record in graphs if record.stage in _RUNNABLE]
+    printed = [read_printed(importable(record.text)) for record in records]
+    sources = [source_of(type(module).__dict__["forward"].__code__) for module in live.modules]
+    scores = [
+        (similarity(source, graph), -row, -column)
+        for row, graph in enumerate(printed)
+        for column, source in enumerate(sources)
+        if source
+    ]
     found: list[GraphMatch] = []
-    left = list(live.modules)
-    for record in graphs:
-        printed = read_printed(importable(record.text))
-        if not printed.statements and not left:
+    rows: set[int] = set()
+    columns: set[int] = set()
+    for score, minus_row, minus_column in sorted(scores, reverse=True):
+        row, column = -minus_row, -minus_column
+        if score < _ALIKE or row in rows or column in columns:
             continue
-        for module in left:
-            source = source_of(type(module).__dict__["forward"].__code__)
-            if source and matches(source, printed):
-                found.append(GraphMatch(record, module))
-                left.remove(module)
-                break
+        rows.add(row)
+        columns.add(column)
+        found.append(GraphMatch(records[row], live.modules[column], score == 1.0))
     return found
 
 

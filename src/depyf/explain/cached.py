@@ -11,7 +11,7 @@ from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.records import CompileKey, EntryRecord, FunctionRecord
-from depyf.dynamo.resume import nested_codes, origin, resume_globals
+from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.transform import decompile_made
 from depyf.report.full_code import full_code_page
 from depyf.utils import get_code_owner
@@ -62,12 +62,7 @@ def reachable_resumes(code: types.CodeType) -> list[tuple[types.CodeType, tuple[
     queue = [code]
     while queue:
         for entry in cache_entries(queue.pop(0)):
-            named = [(name, (entry.globals or {}).get(name)) for name in resume_globals(entry.code.co_names)]
-            targets = [(name, getattr(fn, "__code__", None)) for name, fn in named]
-            targets += [(nested.co_name, nested) for nested in nested_codes(entry.code) if origin(nested) is not None]
-            for name, target in targets:
-                if not isinstance(target, types.CodeType):
-                    continue
+            for name, target in resume_targets(entry):
                 if id(target) not in found:
                     found[id(target)] = (target, {})
                     queue.append(target)

@@ -20,12 +20,14 @@ _TITLES = {
 }
 
 
-def graph_page(record: GraphRecord, step_text: str = "") -> str:
-    """The whole file."""
+def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) -> str:
+    """The whole file; ``exact`` is False where torch changed the graph after printing it."""
     if record.stage == WRAPPER_STAGE:
         return record.text if parses(record.text) else _as_comments(record)
     body = (step_text or importable(record.text)).rstrip("\n")
     head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
+    if not exact:
+        head += "\n# This is the graph that runs; torch rewrote it after it reported this stage."
     page = f"{head}\n\n{imports_for(body)}\n\n{body}\n"
     if not parses(page):
         return _as_comments(record)
