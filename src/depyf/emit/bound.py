@@ -49,7 +49,7 @@ def readable(value: Any) -> str:
     elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
         module = getattr(value, "__module__", None)
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
-        text = name if module in (None, "builtins") else f"{module}.{name}"
+        text = str(name) if module in (None, "builtins") else f"{module}.{name}"
     elif isinstance(value, CodeUnit):
         text = f"code_{value.name}"
     elif isinstance(value, types.CodeType):
@@ -67,7 +67,7 @@ def _described(value: Any) -> str:
     kind = type(value)
     name = kind.__name__
     plain = (str, bytes, int, float, complex, tuple, frozenset, set, list, dict, slice)
-    if kind.__flags__ & _HEAP_TYPE or isinstance(value, plain) or kind.__repr__ is object.__repr__:
+    if kind.__flags__ & _HEAP_TYPE or isinstance(value, plain) or kind.__dict__.get("__repr__") is None:
         return name
     try:
         text = repr(value)

@@ -22,14 +22,15 @@ from depyf.tree.nodes import Import, ImportFrom, Stmt
 
 _Body = tuple[Stmt, ...]
 _MAX_SHADOWS = 20
+DEFAULTS = Options()
 
 
-def emit_module(unit: CodeUnit, body: _Body, options: Options = Options()) -> Emitted:
+def emit_module(unit: CodeUnit, body: _Body, options: Options = DEFAULTS) -> Emitted:
     """A whole module.  Future features without an import statement are the caller's to pass to ``compile``."""
     return _emit(unit, options, lambda p: _module(p, body))
 
 
-def emit_function(unit: CodeUnit, body: _Body, *, name: str | None = None, options: Options = Options()) -> Emitted:
+def emit_function(unit: CodeUnit, body: _Body, *, name: str | None = None, options: Options = DEFAULTS) -> Emitted:
     """One function's code object alone: no defaults, no decorators.
 
     Free variables are provided by an outer function, so that ``co_freevars`` has the same names (CPython sorts them).
@@ -131,7 +132,7 @@ def _function(p: Printer, unit: CodeUnit, body: _Body, name: str | None, path: l
         p.line(f"from __future__ import {', '.join(features)}", None, False)
         p.blank = 2
     wanted = unit.name if name is None else name
-    shown = p.names.spell(wanted) if wanted == unit.name else p.names.spell(wanted)
+    shown = p.names.spell(wanted)
     path[:] = [shown]
     wrapped = wrap_closures(p, unit, shown, path) if unit.freevars else None
     value = as_expression(body) if unit.name == "<lambda>" else None
@@ -164,8 +165,6 @@ def wrap_closures(p: Printer, unit: CodeUnit, shown: str, path: list[str]) -> st
     p.line(f"{' = '.join(free)} = None", None, False)
     p.blank, p.fresh_block = 1, False
     return outer
-
-
 
 
 def _nested(unit: CodeUnit) -> Iterator[CodeUnit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -67,8 +68,19 @@ from depyf.tree.expr import (
 )
 
 _BINARY = {
-    **{"|": BITOR, "^": XOR, "&": BITAND, "<<": SHIFT, ">>": SHIFT, "+": ARITH, "-": ARITH},
-    **{"*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER},
+    "|": BITOR,
+    "^": XOR,
+    "&": BITAND,
+    "<<": SHIFT,
+    ">>": SHIFT,
+    "+": ARITH,
+    "-": ARITH,
+    "*": TERM,
+    "/": TERM,
+    "//": TERM,
+    "%": TERM,
+    "@": TERM,
+    "**": POWER,
 }
 
 _F = TypeVar("_F", bound=ExprPrinter)
@@ -193,9 +205,10 @@ def const(p: Printer, node: Const, level: int) -> str:
                 return pieces(p, text, [string(line) for line in value.splitlines(True)])
             return text
         return unescaped(value, p.quotes, p.outer) or _unquotable(p, value)
-    text = literal(value)
-    if text is None:
+    found = literal(value)
+    if found is None:
         return p.bound_const(value)
+    text = found
     if p.quotes is not None and ("'" in text or '"' in text or "\\" in text):
         return _requoted(p, value) or _unquotable(p, value)
     if level >= POWER and (text[0] == "-" or (level == PRIMARY and kind is int)):
@@ -263,6 +276,9 @@ def cell_of(p: Printer, node: CellOf, level: int) -> str:
 
 @prints(Marker)
 def marker(p: Printer, node: Marker, level: int) -> str:
+    if node.kind == "common" and hasattr(builtins, str(node.detail)):
+        # AssertionError and the like without a look at the globals, where no ``assert`` was recognised.
+        return p.bound_const(getattr(builtins, node.detail))
     raise p.fail(f"a {node.kind} slot is left in an expression")
 
 

@@ -7,7 +7,7 @@ the construct.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED, CodeUnit
 
@@ -36,7 +36,7 @@ class Grammar:
     """3.12: list, set and dict comprehensions share the frame (and cells) of their function."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def grammar_of(version: tuple[int, int]) -> Grammar:
     return Grammar(
         nested_quotes=version >= (3, 12),

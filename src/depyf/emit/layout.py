@@ -14,7 +14,7 @@ item with a trailing comma; operators start a line.
 from __future__ import annotations
 
 import re
-from typing import Union
+from typing import TypeAlias
 
 OPEN = "\x01"  # after an opening bracket
 CLOSE_COMMA = "\x02"  # before a closing bracket that a comma may precede
@@ -48,7 +48,7 @@ class _Group:
         self.width = 0
 
 
-_Item = Union[str, _Group]
+_Item: TypeAlias = str | _Group
 
 
 def arrange(marked: str, column: int, width: int, indent: int) -> str:
@@ -174,7 +174,7 @@ class _Writer:
         """One line per item (or per operand)."""
         start = 0
         for index, item in enumerate(items):
-            if item == ITEM or item == OPERATOR:
+            if item in (ITEM, OPERATOR):
                 self.sequence(items[start:index], column, True, 0)
                 self.newline(column)
                 start = index + 1

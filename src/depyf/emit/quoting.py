@@ -8,6 +8,7 @@ from __future__ import annotations
 
 QUOTES = ('"', "'", '"""', "'''")
 
+
 def string(value: str, prefer: str = '"') -> str:
     """``value`` as a literal, with double quotes unless that needs more escapes."""
     text = repr(value)

@@ -437,13 +437,16 @@ def declared(body: list[ast.stmt], kind: Any) -> set[str]:
     return {name for node in own(body) if isinstance(node, kind) for name in node.names}
 
 
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+
+
 def bound(body: list[ast.stmt]) -> set[str]:
     """Names a block binds, not counting the targets of comprehensions."""
     found: set[str] = set()
     for node in own(body):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)) or isinstance(node, (ast.MatchAs, ast.MatchStar)):
+        elif isinstance(node, NAMED):
             found.add(node.name or "")
         elif isinstance(node, ast.MatchMapping):
             found.add(node.rest or "")
