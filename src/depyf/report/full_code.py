@@ -95,7 +95,7 @@ def original_name(function: FunctionRecord) -> str:
 def _original(function: FunctionRecord) -> str:
     """The function as it was before torch.compile, under a name of its own."""
     code, name = function.code, original_name(function)
-    source = textwrap.dedent(code.source)
+    source = _without_future(textwrap.dedent(code.source))
     renamed = re.sub(
         r"^(?P<start>(?:@.*\n)*(?:async )?def )\w+", lambda m: m["start"] + name, source, count=1, flags=re.M
     )
@@ -132,13 +132,19 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
         notes.append(f"# Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
                      f"# Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
         notes += [f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
-        parts.append("\n".join([*notes, transformed.source.rstrip("\n")]))
+        parts.append("\n".join([*notes, _without_future(transformed.source)]))
     else:
         why = transformed.reason if transformed is not None else "its bytecode never reached depyf"
         name = transformed_name(entry.key, function.code.name)
         parts.append("\n".join([*notes, f"# It could not be decompiled: {one_line(why)}", f"def {name}({function.code.parameters}):",
                                 f"    raise NotImplementedError({'see ' + transformed_file(entry.key, function.code)!r})"]))  # fmt: skip
     return parts
+
+
+def _without_future(source: str) -> str:
+    """``source`` as part of a larger file, where a ``__future__`` import may no longer stand."""
+    lines = [line for line in source.splitlines() if not line.startswith("from __future__ import ")]
+    return "\n".join(lines).strip("\n")
 
 
 def _without_code(entry: EntryRecord) -> str:

@@ -1,0 +1,57 @@
+"""What every dump must satisfy, whatever was compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PROVEN = ("IDENTICAL", "EQUIVALENT")
+
+
+def check_dump(directory: Path) -> dict[str, Any]:
+    """Every file is legal Python (or the manifest) and listed; no address or uuid is in any text.  The manifest."""
+    manifest: dict[str, Any] = json.loads((directory / "manifest.json").read_text())
+    names = {path.name for path in directory.iterdir()}
+    listed = {item["file"] for item in manifest["files"]}
+    assert names == listed | {"manifest.json"}
+    for path in sorted(directory.glob("*.py")):
+        text = path.read_text()
+        compile(text, str(path), "exec", dont_inherit=True)
+        if ".kernel_" not in path.name:
+            assert "0x7f" not in text, path.name
+    for item in manifest["files"]:
+        for origin in item["from"]:
+            assert origin in listed or ":" in origin, (item["file"], origin)
+    return manifest
+
+
+def check_substituted(manifest: dict[str, Any]) -> None:
+    """Every compiled frame runs proven code."""
+    for item in manifest["files"]:
+        if item["kind"] == "transformed_code":
+            assert item["substituted"], (item["file"], item["reason"])
+            assert item["verdicts"] and all(v["status"] in PROVEN for v in item["verdicts"])
+
+
+def files_of(manifest: dict[str, Any], **wanted: Any) -> list[str]:
+    """The names of the files whose manifest entry has these values."""
+    return [item["file"] for item in manifest["files"] if all(item.get(key) == value for key, value in wanted.items())]
+
+
+def run_python(script: str, *args: str, stdin: str = "", env: dict[str, str] | None = None, timeout: int = 300,
+               options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """Run ``script`` (a file, or text) in a process of its own that can import depyf and the torch test programs."""
+    environment = dict(os.environ) | (env or {})
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "torch")])
+    environment["PYTHONWARNINGS"] = "ignore"
+    command = [sys.executable, *options]
+    command += [script] if script.endswith(".py") else ["-c", textwrap.dedent(script)]
+    return subprocess.run(
+        [*command, *args], input=stdin, capture_output=True, text=True, env=environment, timeout=timeout, check=False
+    )

@@ -1,0 +1,127 @@
+"""Clear errors before anything runs; nothing of ours reaches the user's program afterwards."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+import torch
+from dumps import check_dump, run_python
+
+from depyf.api import debug, prepare_debug
+from depyf.dynamo import contexts
+from depyf.errors import DepyfError
+from depyf.report import writer
+
+pytestmark = pytest.mark.torch
+
+
+def test_unwritable_directory(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(DepyfError, match="cannot write to the dump directory"), prepare_debug(blocked / "dump"):
+        pytest.fail("entered")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_readonly_directory(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(DepyfError, match="cannot write"), prepare_debug(tmp_path):
+        pytest.fail("entered")
+
+
+def test_not_a_path():
+    with pytest.raises(DepyfError, match="cannot write to the dump directory"):
+        prepare_debug(None).__enter__()  # type: ignore[arg-type]
+
+
+def test_nested(tmp_path):
+    with prepare_debug(tmp_path / "outer"):
+        with pytest.raises(DepyfError, match="already active"):
+            prepare_debug(tmp_path / "inner").__enter__()
+        assert not (tmp_path / "inner").exists()
+        with pytest.raises(DepyfError, match="inside"):
+            debug().__enter__()
+    with prepare_debug(tmp_path / "after"):
+        pass
+
+
+def test_debug_first():
+    done = run_python("import depyf.api as d; d.debug().__enter__()")
+    assert done.returncode == 1
+    assert "DepyfError: depyf.debug() needs a dump" in done.stderr
+
+
+def test_exit_without_enter(tmp_path):
+    assert prepare_debug(tmp_path).__exit__(None, None, None) is False
+
+
+def test_old_torch(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch, "__version__", "2.4.1")
+    with pytest.raises(DepyfError, match=r"torch 2\.4\.1 is too old"):
+        prepare_debug(tmp_path).__enter__()
+
+
+def test_missing_torch(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(DepyfError, match=r"need torch 2\.6 or newer"):
+        prepare_debug(tmp_path / "dump").__enter__()
+    assert not (tmp_path / "dump").exists()
+
+
+def test_disk_fills(tmp_path, monkeypatch):
+    """Nothing can be written after the first file: same result, one warning, what is there stays readable."""
+    written = []
+    write = writer._write_text
+
+    def full(path, text):
+        if written:
+            raise OSError(28, "No space left on device")
+        written.append(path)
+        write(path, text)
+
+    monkeypatch.setattr(writer, "_write_text", full)
+    with pytest.warns(RuntimeWarning, match="incomplete") as caught, prepare_debug(tmp_path):
+        out = torch.compile(lambda x: x * 2 + 1, backend="aot_eager")(torch.ones(2))
+    assert torch.equal(out, torch.full((2,), 3.0))
+    assert len([w for w in caught if w.category is RuntimeWarning]) == 1
+    left = [path.name for path in tmp_path.iterdir()]
+    assert len(left) == 1 and not left[0].startswith(".")
+
+
+def test_warnings_as_errors_do_not_raise(tmp_path, monkeypatch, capsys):
+    import warnings
+
+    monkeypatch.setattr(writer, "_write_text", lambda path, text: (_ for _ in ()).throw(OSError(28, "full")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with prepare_debug(tmp_path):
+            torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2))
+    assert "depyf: the dump in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "where", ["depyf.dynamo.transform.TransformHook._transform", "depyf.dynamo.capture.Capture.handle"]
+)
+def test_bug_of_ours(where, tmp_path, monkeypatch):
+    def bug(*args, **kwargs):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(where, bug)
+    with pytest.warns(RuntimeWarning, match="ZeroDivisionError"), prepare_debug(tmp_path):
+        out = torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2))
+    assert torch.equal(out, torch.full((2,), 2.0))
+    assert any("ZeroDivisionError" in note for note in check_dump(tmp_path)["notes"])
+
+
+def test_bug_in_the_summary(tmp_path, monkeypatch):
+    monkeypatch.setattr("depyf.dynamo.session.freeze", lambda capture: 1 / 0)
+    with pytest.warns(RuntimeWarning, match="ZeroDivisionError"), prepare_debug(tmp_path):
+        torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2))
+    assert contexts._Current.active is None
+
+
+def test_import_without_torch():
+    done = run_python("import sys, depyf.api, depyf.utils, depyf.explain; sys.exit('torch' in sys.modules)")
+    assert done.returncode == 0, done.stderr

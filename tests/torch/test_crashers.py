@@ -1,0 +1,205 @@
+"""Programs that crash the published depyf 0.20 on torch 2.13, and corners of torch.compile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from dumps import check_dump, check_substituted, files_of
+from torch_programs import same
+
+from depyf.api import prepare_debug
+
+pytestmark = pytest.mark.torch
+
+
+def test_no_graph_but_cells_and_a_break(tmp_path):
+    def run():
+        def f(x):
+            def g():
+                return x
+
+            print("break")
+            return g
+
+        return torch.compile(f, backend="eager")(torch.ones(3))()
+
+    want = run()
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path):
+        got = run()
+    assert same(want, got)
+    check_substituted(check_dump(tmp_path))
+
+
+def test_nested_graph_breaks(tmp_path):
+    def run():
+        def g(x):
+            y = x + 1
+            print("break in g")
+            return y * 2
+
+        def f(x):
+            z = g(x.sin())
+            return z + 1
+
+        return torch.compile(f, backend="eager")(torch.ones(3))
+
+    with torch._dynamo.config.patch(nested_graph_breaks=True):
+        want = run()
+        torch._dynamo.reset()
+        with prepare_debug(tmp_path):
+            got = run()
+    assert same(want, got)
+    manifest = check_dump(tmp_path)
+    check_substituted(manifest)
+    assert files_of(manifest, kind="full_code") == ["full_code_for_f_0.py"]
+    assert "def __resume_at_" in (tmp_path / "full_code_for_f_0.py").read_text()
+
+
+def test_pycodecache_load_inside(tmp_path):
+    from torch._inductor.codecache import PyCodeCache
+
+    with prepare_debug(tmp_path):
+        module = PyCodeCache.load("def hello():\n    return 41\n")
+    assert module.hello() == 41
+    check_dump(tmp_path)
+
+
+def test_compiled_autograd(tmp_path):
+    from torch._dynamo import compiled_autograd
+
+    def run():
+        layer = torch.nn.Linear(4, 4)
+        with torch.no_grad():
+            layer.weight.fill_(0.5)
+        with compiled_autograd._enable(torch.compile(backend="eager")):
+            layer(torch.ones(2, 4)).sum().backward()
+        return layer.weight.grad
+
+    want = run()
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path):
+        got = run()
+    assert same(want, got)
+    manifest = check_dump(tmp_path)
+    assert any(item.get("compile_id", "").startswith("!") for item in manifest["files"])
+
+
+def test_subprocess_compile_mode(tmp_path, monkeypatch):
+    from torch._inductor import compile_fx
+
+    monkeypatch.setattr(compile_fx, "fx_compile_mode", compile_fx.FxCompileMode.SUBPROCESS)
+    with prepare_debug(tmp_path):
+        x = torch.ones(33, requires_grad=True)
+        torch.compile(lambda t: (t.sin() + t.cos() * 3.125).sum())(x).backward()
+    assert len(files_of(check_dump(tmp_path), stage="kernel")) == 2
+
+
+def test_reset_inside(tmp_path):
+    def f(x):
+        return x + 1
+
+    def h(x):
+        return x + 2
+
+    with prepare_debug(tmp_path):
+        torch.compile(f, backend="eager")(torch.ones(3))
+        torch._dynamo.reset()
+        torch.compile(h, backend="eager")(torch.ones(3))
+        torch.compile(h, backend="eager")(torch.ones(4))
+    manifest = check_dump(tmp_path)
+    assert files_of(manifest, kind="full_code") == ["full_code_for_f_0.py", "full_code_for_h_0.py"]
+    assert files_of(manifest, kind="transformed_code") == [
+        "__transformed_code_0_0_for_f.py",
+        "__transformed_code_0_0r1_for_h.py",
+        "__transformed_code_0_1r1_for_h.py",
+    ]
+
+
+def test_late_backward_lands_with_its_forward(tmp_path):
+    """The backward of graph 0 is compiled after graph 1."""
+    first = torch.compile(lambda x: x.sin().sum(), backend="inductor")
+    second = torch.compile(lambda x: x.cos().sum(), backend="inductor")
+    with prepare_debug(tmp_path):
+        a, b = torch.ones(5, requires_grad=True), torch.ones(5, requires_grad=True)
+        one, two = first(a), second(b)
+        two.backward()
+        one.backward()
+    manifest = check_dump(tmp_path)
+    for number, op in ((0, "cos"), (1, "sin")):
+        text = (tmp_path / f"__compiled_fn_{number}_0.Backward_graph.0.py").read_text()
+        assert f"aten.{op}.default" in text
+        assert files_of(manifest, stage="kernel", compile_id=f"{number}/0") == [
+            f"__compiled_fn_{number}_0.kernel_{k}.py" for k in (0, 1)
+        ]
+        wrapper = (tmp_path / f"__compiled_fn_{number}_0.kernel_1.py").read_text()
+        assert "_backward']" in wrapper and f".{op}()" in wrapper
+
+
+def test_skipped_frame_says_why(tmp_path):
+    def f(x, *, k=1):
+        for i in range(3):
+            x = x + k
+            print("in loop", i)
+        return x
+
+    with prepare_debug(tmp_path):
+        torch.compile(f, backend="eager")(torch.zeros(2))
+    check_dump(tmp_path)
+    text = (tmp_path / "full_code_for_f_0.py").read_text()
+    assert "nothing was compiled" in text
+    assert "Graph break in user code at" in text
+    assert "def f(x, *, k):" in text
+
+
+def test_user_exception_passes_through(tmp_path):
+    class Mine(Exception):
+        pass
+
+    with pytest.raises(Mine), prepare_debug(tmp_path):
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+        raise Mine
+    assert files_of(check_dump(tmp_path), stage="Captured_Graph")
+
+
+def test_forked_child_leaves_the_dump_alone(tmp_path):
+    script = """
+import os, sys, torch
+from depyf.api import prepare_debug
+directory = sys.argv[1]
+with prepare_debug(directory):
+    f = torch.compile(lambda x: x + 1, backend="eager")
+    f(torch.ones(2))
+    pid = os.fork()
+    if pid == 0:
+        torch.compile(lambda x: x + 2, backend="eager")(torch.ones(2))
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+    from dumps import run_python
+
+    done = run_python(script, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert len(files_of(check_dump(tmp_path), stage="Captured_Graph")) == 1
+
+
+def test_killed_process_leaves_a_readable_dump(tmp_path):
+    script = """
+import os, sys, torch
+from depyf.api import prepare_debug
+prepare_debug(sys.argv[1]).__enter__()
+torch.compile(lambda x: x + 1, backend="aot_eager")(torch.ones(2))
+os.kill(os.getpid(), 9)
+"""
+    from dumps import run_python
+
+    done = run_python(script, str(tmp_path))
+    assert done.returncode == -9
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert "__compiled_fn_0_0.Captured_Graph.0.py" in names
+    assert "__transformed_code_0_0_for_lambda.py" in names
+    for name in names:
+        subprocess.run([sys.executable, "-m", "py_compile", str(tmp_path / name)], check=True)

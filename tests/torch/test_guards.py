@@ -1,0 +1,106 @@
+"""Guards as a person reads them, and as torch evaluates them."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+
+import pytest
+import torch
+from torch_programs import PROGRAMS
+
+from depyf.api import prepare_debug
+from depyf.dynamo.guards import file_resolver, parse_guards, readable, split_comment
+from depyf.errors import DepyfError
+
+pytestmark = pytest.mark.torch
+
+TREE = """
+TREE_GUARD_MANAGER:
++- RootGuardManager
+| +- DEFAULT_DEVICE: utils_device.CURRENT_DEVICE == None   # _dynamo/output_graph.py:1122 in init_ambient_guards
+| +- GuardManager: source=L['n'], accessed_by=FrameLocalsGuardAccessor(key='n'), type=<class 'int'>
+| | +- TYPE_MATCH: ___check_type_id(L['n'], 140565335604448), type=<class 'int'>  # x = a + n  # mp/toy.py:3 in f
+| +- GuardManager: source=L['d'], accessed_by=FrameLocalsGuardAccessor(key='d'), type=<class 'dict'>
+| | +- DICT_CONTAINS: not ___dict_contains('k', L['d'])  # d.get("k")  # a comment  # mp/toy.py:4 in f (HINT: x)
++- LAMBDA_GUARD: 2 <= L['a'].size()[0]  # x = a + n  # mp/toy.py:3 in f
+Guard latency = 12.3 us
+"""
+
+
+def test_tree():
+    guards = parse_guards(TREE, file_resolver(["/tmp/toy.py", "/tmp/other.py"]))
+    assert [guard.expression for guard in guards] == [
+        "default_device_is(None)",
+        "type_is(L['n'], 'int')",
+        "'k' not in L['d']",
+        "2 <= L['a'].size()[0]",
+    ]
+    assert [guard.source for guard in guards] == ["", "L['n']", "L['d']", ""]
+    assert str(guards[1].place) == "/tmp/toy.py:3 in f"
+    assert guards[2].place is not None and guards[2].place.text == 'd.get("k")  # a comment'
+    assert guards[2].why == "HINT: x"
+    assert "140565335604448" not in repr(guards)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expression"),
+    [
+        ("ID_MATCH", "___check_obj_id(G['torch'].abs, 1403)", "same_object(G['torch'].abs, 'object')"),
+        ("EQUALS_MATCH", "L['n'] == 1", "L['n'] == 1"),
+        ("NEW_KIND", "something <odd> at 0x7f12345678", "torch_checks('something <odd> at 0xADDR')"),
+        ("GLOBAL_STATE", '___check_global_state() against {"grad_mode":true}', "check_global_state(grad_mode=True)"),
+    ],
+)
+def test_expressions(kind, text, expression):
+    assert readable(kind, text) == expression
+    ast.parse(expression, mode="eval")
+
+
+def test_no_comment():
+    assert split_comment("L['n'] == '# no'", lambda name: name)[1:] == (None, "")
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_full_code_asks_the_live_manager(tmp_path):
+    def f(x, n, flag=True):
+        return x * n if flag else x + n
+
+    compiled = torch.compile(f, backend="eager", dynamic=False)
+    with prepare_debug(tmp_path):
+        compiled(torch.ones(3), 2)
+        compiled(torch.ones(4), 2)
+        compiled(torch.ones(4), 2, flag=False)
+    module = load(tmp_path / "full_code_for_f_0.py")
+    values = {"x": torch.ones(3), "n": 2, "flag": True}
+    assert module.guard_0_0.check(values)
+    assert not module.guard_0_1.check(values)
+    assert "size" in module.guard_0_1.explain(values)
+    # the readable expressions agree with torch's own managers
+    for locals_ in (
+        values,
+        {**values, "x": torch.ones(4)},
+        {**values, "x": torch.ones(4), "flag": False},
+        {**values, "n": 3},
+    ):
+        for slug in ("0_0", "0_1", "0_2"):
+            live = getattr(module, f"guard_{slug}").check(locals_)
+            assert bool(getattr(module, f"guards_{slug}")(locals_, f.__globals__)) == live
+    text = inspect.getsource(module)
+    assert f"{__file__}:" in text, "the user's line is shown"
+    torch._dynamo.reset()
+    with pytest.raises(DepyfError, match="not alive"):
+        module.guard_0_0.check(values)
+
+
+def test_no_unreadable_guards_in_the_toy(tmp_path):
+    with prepare_debug(tmp_path):
+        PROGRAMS["toy_recompiled"](lambda fn: torch.compile(fn, backend="eager"))
+    assert "torch_checks(" not in (tmp_path / "full_code_for_toy_function_0.py").read_text()

@@ -1,0 +1,105 @@
+"""Same results with and without depyf, a complete dump, and proven code in every frame."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from dumps import check_dump, check_substituted, files_of
+from torch_programs import PROGRAMS, same
+
+from depyf.api import prepare_debug
+
+pytestmark = pytest.mark.torch
+_QUICK_INDUCTOR = {"toy", "toy_grad", "closure_over_graph"}
+
+
+def _cases():
+    for name in PROGRAMS:
+        for backend in ("eager", "aot_eager", "inductor"):
+            quick = backend != "inductor" or name in _QUICK_INDUCTOR
+            yield pytest.param(name, backend, marks=() if quick else pytest.mark.slow)
+
+
+def run_both(program, tmp_path, **options):
+    """The program without and with depyf, each in a fresh Dynamo; the manifest of the dump."""
+
+    def compiled(fn):
+        return torch.compile(fn, **options)
+
+    want = program(compiled)
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path / "dump"):
+        got = program(compiled)
+    assert same(want, got)
+    return check_dump(tmp_path / "dump")
+
+
+@pytest.mark.parametrize(("name", "backend"), list(_cases()))
+def test_program(name, backend, tmp_path):
+    manifest = run_both(PROGRAMS[name], tmp_path, backend=backend)
+    assert manifest["notes"] == []
+    check_substituted(manifest)
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_dynamic_shapes(dynamic, backend, tmp_path):
+    manifest = run_both(PROGRAMS["toy_recompiled"], tmp_path, backend=backend, dynamic=dynamic)
+    check_substituted(manifest)
+    entries = next(f for f in manifest["functions"] if f["resume_of"] is None)["entries"]
+    assert len(entries) == (1 if dynamic else 3)
+
+
+def test_stages(tmp_path):
+    """The README example under inductor, trained: every stage is there, under the compile id of its forward."""
+    manifest = run_both(PROGRAMS["toy_grad"], tmp_path, backend="inductor")
+    for stage in ("Captured_Graph", "Joint_graph", "Forward_graph", "Backward_graph"):
+        assert files_of(manifest, stage=stage, compile_id="0/0") == [f"__compiled_fn_0_0.{stage}.0.py"]
+    assert len(files_of(manifest, stage="AFTER_POST_GRAD", compile_id="0/0")) == 2
+    assert files_of(manifest, stage="kernel", compile_id="0/0") == [
+        "__compiled_fn_0_0.kernel_0.py",
+        "__compiled_fn_0_0.kernel_1.py",
+    ]
+    assert files_of(manifest, kind="full_code") == ["full_code_for_toy_function_0.py"]
+    assert len(files_of(manifest, kind="transformed_code")) == 3
+
+
+def test_disassembly_on_request(tmp_path):
+    with prepare_debug(tmp_path, log_bytecode=True):
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    manifest = check_dump(tmp_path)
+    (name,) = files_of(manifest, kind="bytecode")
+    assert "RETURN_VALUE" in (tmp_path / name).read_text()
+
+
+def test_by_hand_and_from_a_thread(tmp_path):
+    import threading
+
+    context = prepare_debug(str(tmp_path))
+    fn = torch.compile(lambda x: x * 2, backend="eager")
+    out = []
+    for step in (context.__enter__, lambda: out.append(fn(torch.ones(2))), lambda: context.__exit__(None, None, None)):
+        thread = threading.Thread(target=step)
+        thread.start()
+        thread.join()
+    assert torch.equal(out[0], torch.full((2,), 2.0))
+    assert files_of(check_dump(tmp_path), stage="Captured_Graph")
+
+
+def test_same_directory_again_adds_to_it(tmp_path):
+    with prepare_debug(tmp_path):
+        torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2))
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path):
+        torch.compile(lambda x: x * 3, backend="eager")(torch.ones(2))
+    manifest = check_dump(tmp_path)
+    assert files_of(manifest, kind="full_code") == ["full_code_for_lambda_0.py", "full_code_for_lambda_1.py"]
+
+
+def test_old_dump_is_replaced(tmp_path):
+    (tmp_path / "full_code_for_gone_0.py").write_text("")
+    (tmp_path / "mine.txt").write_text("keep")
+    (tmp_path / "manifest.json").write_text('{"format": 1, "files": [{"file": "full_code_for_gone_0.py"}]}')
+    with prepare_debug(tmp_path):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", "mine.txt"]

@@ -1,0 +1,91 @@
+"""A real pdb, fed by a pipe, stops on lines of the dumped files when that code runs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from dumps import run_python
+
+pytestmark = pytest.mark.torch
+
+SCRIPT = """
+import sys
+import torch
+import depyf.api as depyf
+from torch_programs import PROGRAMS
+backend, directory = sys.argv[1:]
+compiled = {}
+def once(fn):
+    return compiled.setdefault("fn", torch.compile(fn, backend=backend))
+def main():
+    PROGRAMS["toy_grad"](once)
+with depyf.prepare_debug(directory):
+    main()
+with depyf.debug():
+    main()
+print("LEFT")
+main()
+sys.exit(0)
+"""
+
+FILES = {
+    "eager": {"Captured_Graph.0": "torch.abs(", "transformed": ""},
+    "aot_eager": {"Forward_graph.0": "aten.abs.default(", "Backward_graph.0": "aten.neg.default("},
+    "inductor": {"kernel_0": "args.clear()", "kernel_1": "args.clear()", "transformed": ""},
+}
+
+
+def line_of(path, text):
+    """The first line of ``path`` that holds ``text``; for a transformed function its first statement that calls."""
+    lines = path.read_text().splitlines()
+    if text:
+        return next(number for number, line in enumerate(lines, 1) if text in line)
+    body = next(number for number, line in enumerate(lines, 1) if line.startswith("def "))
+    return next(
+        number for number, line in enumerate(lines, 1) if number > body and line.startswith("    ") and "(" in line
+    )
+
+
+@pytest.mark.parametrize("backend", list(FILES))
+def test_pdb_stops_in_dumped_files(backend, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(SCRIPT)
+    dump = tmp_path / "dump"
+    assert run_python(str(script), backend, str(dump)).returncode == 0  # to know the line numbers
+    places = []
+    for name, text in FILES[backend].items():
+        file = "__transformed_code_0_0_for_toy_function.py" if name == "transformed" else f"__compiled_fn_0_0.{name}.py"
+        places.append((dump / file, line_of(dump / file, text)))
+    commands = ["continue", *(f"tbreak {path}:{line}" for path, line in places), "continue"]
+    for _ in places:
+        commands += ["where", "p 'LOCALS', sorted(locals())", "next", "continue"]
+    done = run_python(
+        str(script), backend, str(dump), stdin="\n".join([*commands, "quit", "quit"]) + "\n", options=("-m", "pdb")
+    )
+    out = done.stdout
+    for path, line in places:
+        assert "Deleted breakpoint" in out
+        assert f"> {path}({line})" in out, out[-4000:]
+        following = out.split(f"> {path}({line})", 1)[1]
+        stepped = re.search(rf"> {re.escape(str(path))}\((\d+)\)", following.split("LOCALS", 1)[1])
+        assert stepped and int(stepped.group(1)) != line, "next goes to another line of the same file"
+    before_exit, left = out.split("LEFT", 1)
+    assert str(dump) in before_exit
+    assert "__compiled_fn" not in left, "after debug() nothing is redirected any more"
+
+
+def test_debug_restores_and_does_not_pause(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        SCRIPT.replace(
+            'print("LEFT")',
+            "from depyf.dynamo.contexts import _Current\n"
+            "names = {m.module.__class__.forward.__code__.co_filename for m in _Current.last.live_graphs()}\n"
+            "assert names and all(n.startswith('<eval_with_key>') for n in names), names",
+        )
+    )
+    done = run_python(str(script), "aot_eager", str(tmp_path / "dump"))
+    assert done.returncode == 0, done.stderr
+    assert "__compiled_fn_0_0.Backward_graph.0.py" in done.stdout
+    assert "set breakpoints now" not in done.stdout
