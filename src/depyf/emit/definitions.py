@@ -43,6 +43,7 @@ def _leave_params(p: Printer, outer: Scope, unit: CodeUnit) -> None:
 def _hoisted(p: Printer, name: str, node: Func) -> None:
     p.scope.stores["name" if p.scope.kind in ("module", "class") else "fast"].add(name)
     define(p, name, node, None, False)
+    p.blank = 1
 
 
 DEFINE.append(_hoisted)

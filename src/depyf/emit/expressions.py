@@ -185,13 +185,11 @@ def tuple_of(p: Printer, items: list[str]) -> str:
 @prints(Name)
 def name(p: Printer, node: Name, level: int) -> str:
     ident = node.id
+    if p.shadow and node.scope == "global":
+        ident = p.shadow.get(ident, ident)
     p.reads[node.scope].add(ident)
     text = p.spell.get(ident)
-    if text is None:
-        text = p.spelled(ident)
-    if p.shadow and node.scope == "global":
-        return p.shadow.get(ident, text)
-    return text
+    return text if text is not None else p.spelled(ident)
 
 
 @prints(Const)
@@ -261,16 +259,15 @@ def temp(p: Printer, node: Temp, level: int) -> str:
 
 @prints(CellOf)
 def cell_of(p: Printer, node: CellOf, level: int) -> str:
-    p.reads["cell"].add(node.id)
-    p.scope.captured.add(node.id)
     if p.options.cells == "closure":
+        p.reads["cell"].add(node.id)
+        p.scope.captured.add(node.id)
         return f"(lambda: {p.spelled(node.id)}).__closure__[0]"
     for found, cell in p.cells.items():
         if cell == node.id:
             return found
     found = p.names.fresh(f"__cell_{p.spelled(node.id)}")
     p.cells[found] = node.id
-    p.scope.captured.discard(node.id)
     return found
 
 
@@ -472,18 +469,15 @@ def yield_from(p: Printer, node: YieldFrom, level: int) -> str:
 def walrus(p: Printer, node: Walrus, level: int) -> str:
     value = p.expr(node.value)
     # The target belongs to the nearest block that is no comprehension.
-    scope = p.scope
+    scope, ident = p.scope, p.shadowed(node.target)
     while scope.kind == "comp" and scope.parent is not None:
         if node.target.scope == "global":
-            scope.stores["global"].add(node.target.id)
+            scope.stores["global"].add(ident)
         else:
-            scope.reads["cell"].add(node.target.id)  # a comprehension with code of its own reaches it by a cell
+            scope.reads["cell"].add(ident)  # a comprehension with code of its own reaches it by a cell
         scope = scope.parent
-    scope.stores[node.target.scope].add(node.target.id)
-    text = p.spelled(node.target.id)
-    if node.target.scope == "global":
-        text = p.shadow.get(node.target.id, text)
-    return _wrap(p, f"{text} := {value}", LOOSE, level)
+    scope.stores[node.target.scope].add(ident)
+    return _wrap(p, f"{p.spelled(ident)} := {value}", LOOSE, level)
 
 
 # Displays and comprehensions.

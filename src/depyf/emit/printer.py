@@ -127,17 +127,20 @@ class Printer:
         self.unit = unit
         self.shadow = self.shadows.get(id(unit), {})
 
+    def shadowed(self, name: Name) -> str:
+        """The name itself, or its stand-in where it is a global that a variable of the function hides."""
+        return self.shadow.get(name.id, name.id) if name.scope == "global" else name.id
+
     def store(self, name: Name) -> str:
         """Record that ``name`` is bound here and return its spelling."""
-        self.scope.stores[name.scope].add(name.id)
-        text = self.spelled(name.id)
-        return self.shadow.get(name.id, text) if name.scope == "global" else text
+        ident = self.shadowed(name)
+        self.scope.stores[name.scope].add(ident)
+        return self.spelled(ident)
 
     def bind(self, name: str) -> str:
         """As ``store`` for a name that the tree gives as a plain string."""
         self.scope.bind(name)
-        text = self.spelled(name)
-        return self.shadow.get(name, text) if name in self.scope.stores["global"] else text
+        return self.spelled(name)
 
     # Statements.
 
