@@ -97,7 +97,9 @@ def _lift(state: State) -> object:
 
 def _structure(state: State) -> object:
     assert state.blocks is not None and state.containers is not None
-    structurer = Structurer(state.blocks, state.containers, state.entry, state.unit.qualname)
+    structurer = Structurer(
+        state.blocks, state.containers, state.entry, state.unit.qualname, handlers_last=state.unit.handlers_last
+    )
     state.labelled = structurer.run()
     state.temporaries = state.temporaries or structurer.dispatches > 0
     return state.labelled

@@ -7,13 +7,14 @@ statement (same source line) can be merged again; the same goes for the test of 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.flow.dominance import reverse_postorder
-from depyf.flow.program import NONE, WITH_EXIT, Program
+from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT, Program
 from depyf.structure.containers import Containers
 
 _OPERAND_OPS = frozenset(
@@ -26,6 +27,7 @@ _OPERAND_OPS = frozenset(
     | {ops.LOAD_SUPER_METHOD, ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL, ops.BUILD_CONST_KEY_MAP}
     | {ops.LOAD_FROM_DICT_OR_DEREF, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_LOCALS}
 )
+_ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _QUIET = ops.SILENT | {WITH_EXIT}
 
 
@@ -37,6 +39,7 @@ class Node:
     code: list[int]
     container: int
     succs: list[int] = field(default_factory=list)
+    end: int = 0
 
 
 class Graph:
@@ -47,6 +50,8 @@ class Graph:
         self.containers = containers
         self.merging = merge
         self.nodes: dict[int, Node] = {}
+        self.barriers: set[int] = set()
+        """Blocks jumped to over an exception handler: what comes before is a statement of its own."""
         self.entry = 0
         self._build()
         self._thread()
@@ -88,11 +93,15 @@ class Graph:
         incoming: dict[int, int] = dict.fromkeys(of, 0)
         leaders: set[int] = set(self.roots())
         instrs = program.instrs
+        handlers = sorted(region.target for region in self.containers.regions.table.values())
         for i in of:
             after = program.successors(i)
+            if handlers and instrs[i].op == ops.JUMP and bisect_left(handlers, i) < bisect_left(handlers, program.jump[i]):
+                self.barriers.add(program.jump[i])
+                leaders.add(program.jump[i])
             for j in after:
                 incoming[j] += 1
-                if len(after) > 1 or of[j] != of[i] or instrs[j].op == ops.RETURN:
+                if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
                     leaders.add(j)
         leaders.update(i for i, count in incoming.items() if count != 1)
         for i in of:
@@ -116,7 +125,7 @@ class Graph:
                 last = after[0]
                 code.append(last)
             succs = list(after)
-            self.nodes[leader] = Node(leader, [i for i in code if instrs[i].op != ops.JUMP], of[leader], succs)
+            self.nodes[leader] = Node(leader, [i for i in code if instrs[i].op != ops.JUMP], of[leader], succs, last)
 
     def _test_starts(self, leaders: set[int]) -> list[int]:
         """Where the operands of a test begin, for tests that stand more than once: an inverted loop copies its test."""

@@ -47,7 +47,7 @@ def _drop_final_return(body: Body, unit: CodeUnit) -> Body:
         return body
     last = body[-1]
     if isinstance(last, Return) and _is_none(last.value):
-        return body[:-1]
+        return body[:-1] if unit.flags & CO_OPTIMIZED else _drop_final_return(body[:-1], unit)
     if isinstance(last, If):
         changed = If(
             last.test,
@@ -72,6 +72,9 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
             asserted = _assertion(first) if isinstance(first, If) else None
             result.append(asserted or first)
             result.extend(rest)
+            continue
+        if isinstance(stmt, Raise):
+            result.append(_assertion(If(Const(True), (stmt,), (), stmt.line)) or stmt)
             continue
         if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations":
             continue
@@ -112,6 +115,8 @@ def _assertion(stmt: If) -> Stmt | None:
 def _negated(test: Expr) -> Expr:
     if isinstance(test, Un) and test.op == "not":
         return test.operand
+    if isinstance(test, Const):
+        return Const(not test.value)
     if isinstance(test, BoolOf):
         negatives = [value for value in test.values if isinstance(value, Un) and value.op == "not"]
         if len(negatives) == len(test.values):

@@ -64,6 +64,10 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         cond, succs = join("and", left, right), [child_yes, no]
     elif child.id == no and child_yes == yes:
         cond, succs = join("or", left, right), [yes, child_no]
+    elif child.keep is not None and child.id == yes and _dropped(lifter, child_no) == no:
+        cond, succs = join("and", left, right), [child_yes, child_no]
+    elif child.keep is not None and child.id == no and _dropped(lifter, child_yes) == yes:
+        cond, succs = join("or", left, right), [child_yes, child_no]
     elif child.id == yes and child_yes == no and child.keep is None:
         if falls == 1:
             cond, succs, falls = join("and", left, negate(right)), [child_no, no], 0
@@ -78,6 +82,13 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         return _fold_conditional_test(lifter, parent, child)
     _take(lifter, parent, child, cond, succs, falls)
     return True
+
+
+def _dropped(lifter: Lifter, name: int) -> int:
+    """Where a block that only drops the kept operand goes; -1 if it does more."""
+    node = lifter.graph.nodes[name]
+    code = [lifter.graph.program.instrs[i].op for i in node.code]
+    return node.succs[0] if code == ["POP"] and len(node.succs) == 1 and len(lifter.preds[name]) == 1 else -1
 
 
 def _take(lifter: Lifter, parent: Lifted, child: Lifted, cond: Expr, succs: list[int], falls: int) -> None:

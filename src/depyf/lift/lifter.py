@@ -124,6 +124,8 @@ class Lifter:
             and before.container == node.container
             and before.succs == [node.id]
             and before.id != node.id
+            and not self._is_loop_test(node.id)
+            and node.id not in self.graph.barriers
         ):
             self.preds[node.id].clear()
             self.merged[node.id] = before.id
@@ -132,6 +134,7 @@ class Lifter:
                 preds[preds.index(node.id)] = before.id
             before.succs = list(node.succs)
             self._execute(before, node.code)
+            before.last = max(before.last, node.end)
         elif self.fold and self._split_return(node):
             return
         else:
@@ -141,6 +144,7 @@ class Lifter:
             block.last = node.id
             self.blocks[node.id] = block
             self._execute(block, node.code)
+            block.last = max(block.last, node.end)
         block = self.blocks[self.merged.get(node.id, node.id)]
         if self.fold:
             while True:

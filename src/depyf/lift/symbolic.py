@@ -266,6 +266,10 @@ class Symbolic:
             value = value.expr
         if is_slot(value):
             self.block.used = True
+        if stack and stack[-1] is value and isinstance(value, (Const, Name, Temp)):
+            self.protect_name(target)
+            stack[-1] = Walrus(target, value) if isinstance(target, Name) else Chain((target,), value, self.at)
+            return
         if isinstance(value, Bin) and value.op[-1] == "=" and self._augmented(target, value):
             return
         self.origins.pop(id(value), None)
@@ -315,7 +319,7 @@ class Symbolic:
         instrs, index, run = self.program.instrs, self.program.next[self.at], [target]
         while index >= 0 and instrs[index].op == ops.STORE_FAST and len(run) <= len(stack):
             pending = stack[-len(run)]
-            if isinstance(pending, (Item, Marker, Shared, Chain, Walrus)) or is_slot(pending):
+            if isinstance(pending, (Item, Marker, Shared, Chain, Walrus)) or is_slot(pending) or pending is value:
                 break
             run.append(Name(instrs[index].arg, "fast"))
             index = self.program.next[index]
@@ -414,6 +418,9 @@ def _rot(s: Symbolic, n: int) -> None:
 
 def _pop(s: Symbolic, _: Any) -> None:
     value = s.raw()
+    at = len(s.stack)
+    if at < s.block.depth and s.block.entry[at] is value and not isinstance(value, Marker):
+        return
     if isinstance(value, Marker):
         if value.kind == "import":
             names.finish_import(s, value)

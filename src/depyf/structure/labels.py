@@ -206,7 +206,7 @@ class Lowering:
                 return None
             caught = [exit_labels(clause.body) for clause in core.handlers]
             skipping = any(labels_ & (fall - labels) for labels_ in caught)
-            if not (skipping or core.follow_first) or exit_labels(core.body) & (fall - labels):
+            if not skipping or exit_labels(core.body) & (fall - labels):
                 return None
             if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
                 return None
@@ -335,9 +335,9 @@ def _exits_anywhere(body: Body) -> bool:
 
 def _simplify_try(stmt: Try, own: Labels, loop: int | None) -> Try:
     handlers = tuple(ExceptClause(c.type, c.name, simplify(c.body, own, loop), c.line) for c in stmt.handlers)
-    return replace(
-        stmt, body=simplify(stmt.body, own, loop), handlers=handlers, final=simplify(stmt.final, NOWHERE, loop)
-    )
+    body = simplify(stmt.body, NOWHERE if stmt.orelse else own, loop)
+    final, orelse = simplify(stmt.final, NOWHERE, loop), simplify(stmt.orelse, own, loop)
+    return replace(stmt, body=body, handlers=handlers, orelse=orelse, final=final)
 
 
 def _absorb_tail(done: list[Stmt], fall: Labels, loop: int | None) -> None:

@@ -308,22 +308,34 @@ def _strip_finally(regions: Regions, region: Region) -> None:
 
 
 def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int], set[int]]:
-    """Instructions of the handler reached without entering a nested handler, and those that re-raise at its end."""
+    """Instructions of the handler, nested handlers included, and those that re-raise what it was entered with."""
     program = regions.program
     seen: set[int] = set()
     ends: set[int] = set()
-    work = [start]
+    own = program.handler[region.target]
+    work = [(start, 0)]
+    entered: set[int] = set()
     while work:
-        position = work.pop()
+        position, depth = work.pop()
         if position in seen or position == NONE:
             continue
         seen.add(position)
-        op = program.instrs[position].op
-        if op in (ops.EXC_MATCH, ops.EG_MATCH):
+        instr = program.instrs[position]
+        if depth == 0 and instr.op in (ops.EXC_MATCH, ops.EG_MATCH):
             return set(), set()
-        if op == ops.RERAISE:
+        if depth == 0 and instr.op == ops.RERAISE:
             ends.add(position)
-        work.extend(program.successors(position))
+        if instr.op == ops.POP_EXCEPT:
+            depth -= 1
+        work.extend((after, depth) for after in program.successors(position))
+        inner = program.handler[position]
+        if inner not in (own, NONE, region.index) and inner not in entered and inner in regions.table:
+            entered.add(inner)
+            nested = regions.table[inner]
+            if nested.kind == "with":
+                work.append((nested.resume, depth))
+            else:
+                work.append((nested.target, depth + 1))
     return seen, ends
 
 

@@ -22,7 +22,7 @@ from depyf.lift.block import Lifted
 from depyf.lift.conditions import negate
 from depyf.structure.containers import ROOT, Containers
 from depyf.tree.expr import Cmp, Const, Marker, Temp
-from depyf.tree.nodes import Assign, Block, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
+from depyf.tree.nodes import Assign, Block, Body, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
 from depyf.tree.rewrite import map_statements
 
 TRY = 1 << 40
@@ -52,17 +52,20 @@ class _Loop:
 class Structurer:
     """Translates one function; ``dispatches`` counts the dispatch variables that irreducible loops needed."""
 
-    def __init__(self, blocks: dict[int, Lifted], containers: Containers, entry: int, name: str) -> None:
+    def __init__(
+        self, blocks: dict[int, Lifted], containers: Containers, entry: int, name: str, *, handlers_last: bool = False
+    ) -> None:
         self.blocks = blocks
         self.containers = containers
         self.entry = entry
         self.name = name
+        self.handlers_last = handlers_last
         self.dispatches = 0
         self.members: dict[int, list[int]] = {}
         self.tries: dict[int, list[int]] = {}
         self.redirect: dict[int, tuple[int, int, int]] = {}
         self.choices: dict[int, list[int]] = {}
-        self.inside_dispatch: set[int] = set()
+        self.orelse: dict[int, tuple[dict[int, _Item], int, dict[int, dict[int, _Item]]]] = {}
         for block in blocks.values():
             self.members.setdefault(block.container, []).append(block.id)
         used = set(self.members)
@@ -142,7 +145,7 @@ class Structurer:
             block = self.blocks[name]
             lines = (block.lines[0], block.lines[-1]) if block.lines else None
             succs = [self._label(container, after) for after in block.succs]
-            items[name] = _Item(succs, lines, block.line, block.code[0] if block.code else block.id, block.last)
+            items[name] = _Item(succs, lines, _first_line(block), block.code[0] if block.code else block.id, block.last)
         for inner in self.tries.get(container, ()):
             items[TRY + inner] = self._try_item(container, inner)
         return self._build(items, entry)
@@ -161,7 +164,7 @@ class Structurer:
                 lines.extend(block.lines)
                 if side == inner:
                     if block.id < start:
-                        first = block.line
+                        first = _first_line(block)
                     start = min(start, block.id)
                 last = max(last, block.last)
         encloses = self.containers.encloses
@@ -206,7 +209,7 @@ class Structurer:
         for scc in found:
             header = scc[0] if self._is_for(scc[0]) and scc[0] not in looping else self._scc_entries(scc, items, entry)[0]
             loop = _Loop(set(scc), header)
-            self._keep_inside(loop, items, idom)
+            self._keep_inside(loop, items, idom, entry)
             loops[header] = loop
         for header, loop in loops.items():
             body = {key: items[key] for key in loop.body if key in items}
@@ -221,7 +224,44 @@ class Structurer:
             for key in body:
                 items.pop(key, None)
             items[header] = _Item(exits, None, item.first_line, item.start, max(b.last for b in body.values()), True)
+        self._take_else(items, entry, bodies)
         return self._acyclic(items, entry, bodies)
+
+    def _take_else(self, items: dict[int, _Item], entry: int, loops: dict[int, dict[int, _Item]]) -> None:
+        """Code laid out between the body of a ``try`` and its handlers is its ``else`` clause."""
+        if self.handlers_last:
+            return
+        preds: dict[int, set[int]] = {}
+        for key, item in items.items():
+            for label in item.succs:
+                preds.setdefault(label, set()).add(key)
+        for key in sorted(items):
+            if key not in items or not TRY <= key < DISPATCH or key - TRY in self.orelse:
+                continue
+            start = self._handler_start(key - TRY)
+            item = items[key]
+            heads = [s for s in item.succs if s in items and s != entry and preds[s] == {key} and items[s].start < start]
+            if start == NONE or len(heads) != 1 or items[heads[0]].start < item.start:
+                continue
+            chosen = set(heads)
+            changed = True
+            while changed:
+                changed = False
+                for other in sorted(items):
+                    if other in chosen or other == entry or not item.start < items[other].start < start:
+                        continue
+                    if preds.get(other) and preds[other] <= chosen:
+                        chosen.add(other)
+                        changed = True
+            handler = self._handler_container(key - TRY)
+            if any(self._label(source, after) in chosen for source, after in self._edges() if source == handler):
+                continue
+            part = {k: items.pop(k) for k in sorted(chosen)}
+            self._take_else(part, heads[0], loops)
+            self.orelse[key - TRY] = (part, heads[0], {k: loops[k] for k in chosen if k in loops})
+            exits = [s for other in part.values() for s in other.succs if s not in chosen]
+            item.succs = list(dict.fromkeys([s for s in item.succs if s not in chosen] + exits))
+            item.last = max(item.last, max(other.last for other in part.values()))
 
     def _is_for(self, key: int) -> bool:
         block = self.blocks.get(key)
@@ -252,7 +292,7 @@ class Structurer:
         items[key] = _Item(list(heads), None, None, min(items[head].start for head in heads), 0)
         return key if entry in heads else entry
 
-    def _keep_inside(self, loop: _Loop, items: dict[int, _Item], idom: dict[int, int]) -> None:
+    def _keep_inside(self, loop: _Loop, items: dict[int, _Item], idom: dict[int, int], entry: int) -> None:
         """Add to a loop the code that leaves it but was written inside it, as far as lines and layout tell.
 
         Only layout is at stake: the code runs after the last test either way.
@@ -261,13 +301,15 @@ class Structurer:
         for key, item in items.items():
             for label in item.succs:
                 preds.setdefault(label, []).append(key)
-        header = items[loop.header]
-        outside = [label for label in header.succs if label not in loop.body]
-        follow = outside[0] if len(outside) == 1 and len(header.succs) == 2 else NONE
+        head = self.blocks.get(loop.header)
+        labels = [self._label(head.container, after) for after in head.succs] if head is not None else []
+        outside = [label for label in labels if label not in loop.body]
+        follow = outside[0] if len(outside) == 1 and len(labels) == 2 else NONE
         bounds = [items[key].lines for key in loop.body if items[key].lines is not None]
         high = max((b[1] for b in bounds if b is not None), default=None)
         last = max(items[key].last for key in loop.body)
-        follow_line = items[follow].first_line if follow in items else None
+        known = follow in items and follow != entry
+        follow_line = items[follow].first_line if known else None
         if not self._is_for(loop.header) and follow != NONE:
             block = self.blocks.get(loop.header)
             low = min((b[0] for b in bounds if b is not None), default=None)
@@ -277,7 +319,7 @@ class Structurer:
                 follow = NONE
         if follow_line is not None and high is not None and follow_line <= high:
             follow_line = None
-        after_follow = self._reach(items, follow) if follow in items else set()
+        after_follow = self._reach(items, follow) if known else set()
         changed = True
         while changed:
             changed = False
@@ -317,6 +359,7 @@ class Structurer:
 
     def _acyclic(self, items: dict[int, _Item], entry: int, loops: dict[int, dict[int, _Item]]) -> list[Stmt]:
         succs = {key: [label for label in item.succs if label in items] for key, item in items.items()}
+        loops = {header: body for header, body in loops.items() if header in items}
         for header in loops:
             succs[header] = [label for label in succs[header] if label != header]
         order = reverse_postorder(entry, succs)
@@ -347,11 +390,7 @@ class Structurer:
             if key >= DISPATCH:
                 return self._emit_dispatch(key, goto)
             if key >= TRY:
-                stmts = self._emit_try(key - TRY)
-                after = [items[label].start for label in followers.get(key, ())]
-                if after and isinstance(stmts[0], Try) and min(after) < self._handler_start(key - TRY):
-                    stmts[0] = replace(stmts[0], follow_first=True)
-                return stmts
+                return self._emit_try(key - TRY)
             block = self.blocks[key]
             stmts = list(block.stmts)
             labels = [self._label(block.container, after) for after in block.succs]
@@ -427,7 +466,19 @@ class Structurer:
         if record.kind == "finally":
             label = FINALLY_END + container
             return [Try(body, (), (), (Block(label, _end_at(caught, label)),), line=line)]
-        return [Try(body, (ExceptClause(None, None, caught, self.blocks[target].line),), line=line)]
+        orelse: Body = ()
+        if container in self.orelse:
+            part, head, loops = self.orelse[container]
+            body = (Block(head, body),)
+            orelse = tuple(self._acyclic(part, head, loops))
+        return [Try(body, (ExceptClause(None, None, caught, self.blocks[target].line),), orelse, line=line)]
+
+
+def _first_line(block: Lifted) -> int | None:
+    """Line of the first statement: what comes before may be the end of the statement that led here."""
+    if block.stmts and block.stmts[0].line is not None:
+        return block.stmts[0].line
+    return block.line
 
 
 def _end_at(stmts: tuple[Stmt, ...], label: int) -> tuple[Stmt, ...]:

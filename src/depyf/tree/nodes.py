@@ -190,8 +190,6 @@ class Try(Stmt):
     final: Body = ()
     star: bool = False
     line: int | None = None
-    follow_first: bool = False
-    """Hint: the code that follows was laid out before the handlers, as an ``else`` clause is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
