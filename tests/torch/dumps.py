@@ -48,7 +48,9 @@ def run_python(script: str, *args: str, stdin: str = "", env: dict[str, str] | N
                options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run ``script`` (a file, or text) in a process of its own that can import depyf and the torch test programs."""
     environment = dict(os.environ) | (env or {})
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "torch")])
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [str(ROOT / "src"), str(ROOT / "tests" / "torch"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     environment["PYTHONWARNINGS"] = "ignore"
     command = [sys.executable, *options]
     command += [script] if script.endswith(".py") else ["-c", textwrap.dedent(script)]

@@ -95,11 +95,16 @@ class DecompiledCode:
         return TransformedRecord(
             source=self.text,
             substituted=not reason,
-            reason=reason,
-            verdicts=tuple(VerdictRecord(v.qualname, v.status.value, v.reason) for v in found),
+            reason=self.stable(reason),
+            verdicts=tuple(VerdictRecord(v.qualname, v.status.value, self.stable(v.reason)) for v in found),
             graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
             resumes=resume_globals(self.made.co_names),
         )
+
+    def stable(self, text: str) -> str:
+        """``text`` without what differs in every run, and of bounded length."""
+        text = without_addresses(rename(text, self.renamed))
+        return text if len(text) <= 500 else text[:500] + "..."
 
     def page(self, reason: str) -> Page:
         disassembly = "" if self.text else self.disassembly

@@ -76,15 +76,15 @@ def _function(function: FunctionRecord) -> list[str]:
     code = function.code
     what = "resume function" if function.resume_of is not None else "function"
     rule = "# " + "=" * 118
-    parts = [f"{rule}\n# {what} {code.qualname}, {code.filename}:{code.line}\n{rule}", _original(function)]
-    for entry in function.entries:
-        parts += _entry(function, entry)
-    parts.append(_dispatcher(function))
+    parts = [f"{rule}\n# {what} {code.qualname}, {code.filename}:{code.line}\n{rule}", _dispatcher(function)]
     parts += [
         f"{name} = {caller_name(function)}  # another name for the same resume function"
         for name in function.resume_names[1:]
         if name.isidentifier()
     ]
+    parts.append(_original(function))
+    for entry in function.entries:
+        parts += _entry(function, entry)
     return parts
 
 
