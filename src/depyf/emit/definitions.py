@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, CodeUnit
-from depyf.emit.expressions import arguments, outermost, prints
+from depyf.emit.access import arguments
+from depyf.emit.contexts import outermost
 from depyf.emit.grammar import docstring_of
-from depyf.emit.printer import DEFINE, TEST, Printer
+from depyf.emit.printer import DEFINE, TEST, Printer, prints
 from depyf.emit.quoting import clean, docstring
 from depyf.emit.scopes import Scope
 from depyf.emit.statements import annotation, head, whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.emit import fstrings  # noqa: F401  (registers its printers)
+from depyf.emit import atoms, fstrings, operators  # noqa: F401  (these register their printers)
 from depyf.emit.definitions import as_expression, define, lambda_text, namespace_docstring
 from depyf.emit.grammar import future_features
 from depyf.emit.naming import Names

@@ -7,8 +7,8 @@ order of beauty until everything inside finds quotes of its own.
 
 from __future__ import annotations
 
-from depyf.emit.expressions import NoQuotes, pieces, prints
-from depyf.emit.printer import EXPRESSIONS, TEST, Printer
+from depyf.emit.atoms import NoQuotes, pieces
+from depyf.emit.printer import EXPRESSIONS, TEST, Printer, prints
 from depyf.emit.quoting import QUOTES, fragment
 from depyf.tree.expr import Const, Expr, Fmt, FStr
 

@@ -7,16 +7,7 @@ from typing import Any
 
 from depyf.emit.printer import BITOR, PRIMARY, Printer
 from depyf.tree.expr import Const
-from depyf.tree.nodes import (
-    MatchAs,
-    MatchClass,
-    MatchMapping,
-    MatchOr,
-    MatchSequence,
-    MatchStar,
-    MatchValue,
-    Pattern,
-)
+from depyf.tree.nodes import MatchAs, MatchClass, MatchMapping, MatchOr, MatchSequence, MatchStar, MatchValue, Pattern
 
 
 def pattern(p: Printer, node: Pattern, closed: bool = False) -> str:

@@ -1,6 +1,6 @@
 """State of one printing run, and the dispatch from node types to the functions that print them.
 
-``expressions.py``, ``fstrings.py``, ``patterns.py``, ``statements.py`` and ``definitions.py`` register one function per
+``atoms.py``, ``access.py``, ``operators.py``, ``displays.py``, ``fstrings.py``, ``patterns.py``, ``statements.py`` and ``definitions.py`` register one function per
 node type.  An expression printer gets the level its surroundings demand and adds parentheses if the node binds less
 tightly.  A statement printer returns the text of the statement's first line; what is nested below it is printed by a
 second function.
@@ -9,7 +9,7 @@ second function.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
 from depyf.emit.bound import BoundConstants
@@ -35,6 +35,19 @@ HEADS: dict[type, HeadPrinter] = {}
 BODIES: dict[type, BodyPrinter] = {}
 BLOCKS: dict[type, BodyPrinter] = {}
 """Statements that print all their lines themselves."""
+_F = TypeVar("_F", bound=ExprPrinter)
+
+
+def prints(kind: type) -> Callable[[_F], _F]:
+    """Registers the printer of one kind of expression."""
+
+    def register(function: _F) -> _F:
+        EXPRESSIONS[kind] = function
+        return function
+
+    return register
+
+
 DEFINE: list[Callable[[Printer, str, Func], None]] = []
 """The one function (of ``definitions.py``) that prints a hoisted ``def``."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from depyf.emit.expressions import bare, for_target, iterable, loose, named, outermost, target
+from depyf.emit.contexts import bare, iterable, loose, named, outermost, target
+from depyf.emit.displays import for_target
 from depyf.emit.naming import is_legal
 from depyf.emit.patterns import pattern
 from depyf.emit.printer import BLOCKS, BODIES, HEADS, TEST, BodyPrinter, HeadPrinter, Printer

@@ -1,0 +1,110 @@
+"""Expressions without operands: names, constants, temporaries, cells."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from depyf.emit.contexts import tuple_of
+from depyf.emit.layout import EITHER_CLOSE, EITHER_ELSE, EITHER_OPEN, OPERATOR
+from depyf.emit.literals import literal
+from depyf.emit.printer import POWER, PRIMARY, Printer, prints
+from depyf.emit.quoting import string, unescaped
+from depyf.tree.expr import CellOf, Const, Marker, Name, Temp
+
+
+@prints(Name)
+def name(p: Printer, node: Name, level: int) -> str:
+    ident = node.id
+    if p.shadow and node.scope == "global":
+        ident = p.shadow.get(ident, ident)
+    p.reads[node.scope].add(ident)
+    text = p.spell.get(ident)
+    return text if text is not None else p.spelled(ident)
+
+
+@prints(Const)
+def const(p: Printer, node: Const, level: int) -> str:
+    value = node.value
+    kind = type(value)
+    if kind is str:
+        if p.quotes is None:
+            text = string(value, p.quote)
+            if p.wide and len(text) > 40 and "\n" in value[:-1]:
+                return pieces(p, text, [string(line) for line in value.splitlines(True)])
+            return text
+        return unescaped(value, p.quotes, p.outer) or _unquotable(p, value)
+    found = literal(value)
+    if found is None:
+        return p.bound_const(value)
+    text = found
+    if p.quotes is not None and ("'" in text or '"' in text or "\\" in text):
+        return _requoted(p, value) or _unquotable(p, value)
+    if level >= POWER and (text[0] == "-" or (level == PRIMARY and kind is int)):
+        # A number before a dot needs parentheses, and so does a sign before ``**`` or a dot.
+        return f"({text})"
+    return text
+
+
+def pieces(p: Printer, whole: str, parts: list[str]) -> str:
+    """A literal that may be written as several adjacent ones, which the parser joins again."""
+    return EITHER_OPEN + whole + EITHER_ELSE + OPERATOR.join(parts) + EITHER_CLOSE
+
+
+def _unquotable(p: Printer, value: Any) -> str:
+    """A constant for which no quotes are left inside the f-string, unless others are chosen further out."""
+    if p.last_resort:
+        return p.bound_const(value)
+    raise NoQuotes
+
+
+def _requoted(p: Printer, value: Any) -> str | None:
+    """A tuple or bytes constant in the quotes allowed here."""
+    assert p.quotes is not None
+    if type(value) is bytes:
+        text = unescaped(value.decode("latin-1"), p.quotes, p.outer) if value.isascii() else None
+        return None if text is None else "b" + text
+    if type(value) is not tuple:
+        return None
+    items = []
+    for item in value:
+        text = literal(item)
+        if type(item) is str:
+            text = unescaped(item, p.quotes, p.outer)
+        elif text is not None and ("'" in text or '"' in text or "\\" in text):
+            text = _requoted(p, item)
+        if text is None:
+            return None
+        items.append(text)
+    return tuple_of(p, items)
+
+
+class NoQuotes(Exception):
+    """No kind of quotes is left for a string inside nested f-strings (before 3.12)."""
+
+
+@prints(Temp)
+def temp(p: Printer, node: Temp, level: int) -> str:
+    return p.temp(node.key)
+
+
+@prints(CellOf)
+def cell_of(p: Printer, node: CellOf, level: int) -> str:
+    if p.options.cells == "closure":
+        p.reads["cell"].add(node.id)
+        p.scope.captured.add(node.id)
+        return f"(lambda: {p.spelled(node.id)}).__closure__[0]"
+    for found, cell in p.cells.items():
+        if cell == node.id:
+            return found
+    found = p.names.fresh(f"__cell_{p.spelled(node.id)}")
+    p.cells[found] = node.id
+    return found
+
+
+@prints(Marker)
+def marker(p: Printer, node: Marker, level: int) -> str:
+    if node.kind == "common" and hasattr(builtins, str(node.detail)):
+        # AssertionError and the like without a look at the globals, where no ``assert`` was recognised.
+        return p.bound_const(getattr(builtins, node.detail))
+    raise p.fail(f"a {node.kind} slot is left in an expression")

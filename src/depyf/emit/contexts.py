@@ -1,0 +1,112 @@
+"""The places an expression stands in: what may be written there without parentheses.
+
+An assignment's right side takes a bare tuple, a test takes a bare ``:=``, ``in`` takes a set display, and so on.
+"""
+
+from __future__ import annotations
+
+from depyf.emit.layout import EITHER_OPEN, MAYBE_CLOSE, MAYBE_OPEN
+from depyf.emit.literals import literal, set_display
+from depyf.emit.printer import BITOR, EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer
+from depyf.tree.expr import (
+    Bin,
+    BoolOf,
+    Cmp,
+    Cond,
+    Const,
+    Display,
+    Expr,
+    Name,
+    Star,
+    Temp,
+    Un,
+    Walrus,
+    YieldFrom,
+    YieldOf,
+)
+
+
+def loose(p: Printer, node: Expr, star: bool = True) -> str:
+    """The right-hand side of an assignment and the like: a tuple or ``yield`` needs no parentheses.
+
+    ``star`` is false where the target's grammar takes no star in such a tuple.
+    """
+    kind = type(node)
+    if kind is Display or kind is Const:
+        return bare(p, node, star)
+    if kind is YieldOf or kind is YieldFrom:
+        return EXPRESSIONS[kind](p, node, LOOSE)
+    return outermost(p, node)
+
+
+def bare(p: Printer, node: Expr, star: bool = True) -> str:
+    """As ``loose`` where ``yield`` keeps its parentheses."""
+    if isinstance(node, Display) and node.kind == "tuple" and len(node.elts) > 1 and not p.wide:
+        if star or not any(isinstance(item, Star) for item in node.elts):
+            return ", ".join([element(p, item) for item in node.elts])
+    elif isinstance(node, Const) and type(node.value) is tuple and len(node.value) > 1 and not p.wide:
+        text = literal(node.value)
+        if text is not None:
+            return text[1:-1]
+    return outermost(p, node)
+
+
+def outermost(p: Printer, node: Expr) -> str:
+    """An expression that ends its line: operators may be broken inside parentheses added for that."""
+    text = p.expr(node, TEST)
+    if p.wide and (isinstance(node, (Bin, BoolOf, Cmp, Cond, Un)) or text[0] == EITHER_OPEN) and text[0] != "(":
+        return MAYBE_OPEN + text + MAYBE_CLOSE
+    return text
+
+
+def named(p: Printer, node: Expr) -> str:
+    """Where an assignment expression needs no parentheses: tests and single arguments."""
+    if isinstance(node, Walrus):
+        return EXPRESSIONS[Walrus](p, node, LOOSE)
+    return outermost(p, node)
+
+
+def element(p: Printer, node: Expr) -> str:
+    """An element of a display: starred or not."""
+    if isinstance(node, Star):
+        if isinstance(node.value, Const) and type(node.value.value) is frozenset:
+            shown = set_display(node.value.value)
+            return f"*{shown}" if shown is not None else f"*{p.expr(node.value, BITOR)}"
+        return "*" + p.expr(node.value, BITOR)
+    return p.expr(node, TEST)
+
+
+def iterable(p: Printer, node: Expr, level: int) -> str:
+    """What ``for`` and ``in`` take: a constant set can be written as a display there."""
+    if isinstance(node, Const) and type(node.value) is frozenset:
+        shown = set_display(node.value)
+        if shown is not None and (p.quotes is None or not ("'" in shown or '"' in shown)):
+            return shown
+    return p.expr(node, level)
+
+
+def target(p: Printer, node: Expr, nested: bool = False) -> str:
+    """The left side of an assignment; a tuple loses its parentheses unless ``nested``."""
+    kind = type(node)
+    if kind is Name:
+        return p.store(node)  # type: ignore[arg-type]
+    if isinstance(node, Temp):
+        return p.temp(node.key)
+    if isinstance(node, Star):
+        return "*" + target(p, node.value, True)
+    if isinstance(node, Display):
+        items = [target(p, item, True) for item in node.elts]
+        if node.kind == "list":
+            return f"[{p.listed(items)}]"
+        if len(items) > 1 and not nested and not p.wide:
+            return ", ".join(items)
+        return tuple_of(p, items)
+    return p.expr(node, PRIMARY)
+
+
+def tuple_of(p: Printer, items: list[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({p.listed(items)})"
+
+
+def is_none(node: Expr) -> bool:
+    return isinstance(node, Const) and node.value is None

@@ -1,0 +1,156 @@
+"""Operators, with the parentheses that precedence demands and no others."""
+
+from __future__ import annotations
+
+from depyf.emit.contexts import bare, is_none, iterable
+from depyf.emit.layout import (
+    CHAIN_CLOSE,
+    CHAIN_OPEN,
+)
+from depyf.emit.printer import (
+    AND,
+    ARITH,
+    AWAIT,
+    BITAND,
+    BITOR,
+    COMPARE,
+    FACTOR,
+    LOOSE,
+    NOT,
+    OR,
+    POWER,
+    PRIMARY,
+    SHIFT,
+    TERM,
+    TEST,
+    XOR,
+    Printer,
+    prints,
+)
+from depyf.tree.expr import (
+    AwaitOf,
+    Bin,
+    BoolOf,
+    Cmp,
+    Cond,
+    Expr,
+    Un,
+    Walrus,
+    YieldFrom,
+    YieldOf,
+)
+
+_BINARY = {
+    "|": BITOR,
+    "^": XOR,
+    "&": BITAND,
+    "<<": SHIFT,
+    ">>": SHIFT,
+    "+": ARITH,
+    "-": ARITH,
+    "*": TERM,
+    "/": TERM,
+    "//": TERM,
+    "%": TERM,
+    "@": TERM,
+    "**": POWER,
+}
+
+
+def _wrap(p: Printer, text: str, own: int, level: int) -> str:
+    """``text`` of precedence ``own`` where at least ``level`` is asked for."""
+    return p.paren(text) if own < level else text
+
+
+def _chain(p: Printer, text: str) -> str:
+    return CHAIN_OPEN + text + CHAIN_CLOSE if p.wide else text
+
+
+@prints(Bin)
+def binary(p: Printer, node: Bin, level: int) -> str:
+    op = node.op
+    own = _BINARY.get(op)
+    if own is None:
+        raise p.fail(f"the in-place operator {op} is used inside an expression")
+    if own == POWER:
+        return _wrap(p, f"{p.expr(node.left, AWAIT)}**{p.expr(node.right, FACTOR)}", POWER, level)
+    # The left spine in a loop: long sums would exhaust the recursion limit.
+    parts = []
+    left: Expr = node
+    while isinstance(left, Bin) and _BINARY.get(left.op) == own:
+        parts.append(f"{left.op} {p.expr(left.right, own + 1)}")
+        left = left.left
+    parts.append(p.expr(left, own))
+    parts.reverse()
+    return _wrap(p, _chain(p, p.operator.join(parts)), own, level)
+
+
+@prints(Un)
+def unary(p: Printer, node: Un, level: int) -> str:
+    if node.op == "not":
+        return _wrap(p, "not " + p.expr(node.operand, NOT), NOT, level)
+    return _wrap(p, node.op + p.expr(node.operand, FACTOR), FACTOR, level)
+
+
+@prints(Cmp)
+def compare(p: Printer, node: Cmp, level: int) -> str:
+    parts = [p.expr(node.left, BITOR)]
+    for op, right in zip(node.ops, node.rights):
+        shown = p.not_equal if op == "!=" else op
+        member = op == "in" or op == "not in"
+        parts.append(f"{shown} {iterable(p, right, BITOR) if member else p.expr(right, BITOR)}")
+    return _wrap(p, _chain(p, p.operator.join(parts)), COMPARE, level)
+
+
+@prints(BoolOf)
+def boolean(p: Printer, node: BoolOf, level: int) -> str:
+    own = OR if node.op == "or" else AND
+    parts = [p.expr(value, own + 1) for value in node.values]
+    text = f"{p.operator}{node.op} ".join(parts)
+    return _wrap(p, _chain(p, text), own, level)
+
+
+@prints(Cond)
+def conditional(p: Printer, node: Cond, level: int) -> str:
+    # A chain of else-arms in a loop, like ``elif``.
+    parts = []
+    rest: Expr = node
+    while isinstance(rest, Cond):
+        body, test = p.expr(rest.body, OR), p.expr(rest.test, OR)
+        parts.append(f"{body}{p.operator}if {test}{p.operator}else ")
+        rest = rest.orelse
+    text = "".join(parts) + p.expr(rest, TEST)
+    return _wrap(p, _chain(p, text), TEST, level) if level > TEST else _chain(p, text)
+
+
+@prints(AwaitOf)
+def await_of(p: Printer, node: AwaitOf, level: int) -> str:
+    return _wrap(p, "await " + p.expr(node.value, PRIMARY), AWAIT, level)
+
+
+@prints(YieldOf)
+def yield_of(p: Printer, node: YieldOf, level: int) -> str:
+    p.scope.has_yield = True
+    text = "yield" if is_none(node.value) else "yield " + bare(p, node.value)
+    return _wrap(p, text, LOOSE, level)
+
+
+@prints(YieldFrom)
+def yield_from(p: Printer, node: YieldFrom, level: int) -> str:
+    p.scope.has_yield = True
+    return _wrap(p, "yield from " + p.expr(node.value), LOOSE, level)
+
+
+@prints(Walrus)
+def walrus(p: Printer, node: Walrus, level: int) -> str:
+    value = p.expr(node.value)
+    # The target belongs to the nearest block that is no comprehension.
+    scope, ident = p.scope, p.shadowed(node.target)
+    while scope.kind == "comp" and scope.parent is not None:
+        if node.target.scope == "global":
+            scope.stores["global"].add(ident)
+        else:
+            scope.reads["cell"].add(ident)  # a comprehension with code of its own reaches it by a cell
+        scope = scope.parent
+    scope.stores[node.target.scope].add(ident)
+    return _wrap(p, f"{p.spelled(ident)} := {value}", LOOSE, level)
