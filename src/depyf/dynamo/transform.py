@@ -7,7 +7,6 @@ and ``substitute.refuse`` has no objection; returns None, and has written the re
 from __future__ import annotations
 
 import ast
-import dis
 import types
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from depyf.dynamo import substitute
 from depyf.dynamo.capture import Capture
+from depyf.dynamo.disassembly import disassembly
 from depyf.dynamo.guards import without_addresses
 from depyf.dynamo.names import readable_globals, rename, transformed_name
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
@@ -87,7 +87,7 @@ class DecompiledCode:
 
     @property
     def disassembly(self) -> str:
-        return without_addresses(rename(dis.Bytecode(self.made).dis(), self.renamed))
+        return without_addresses(rename(disassembly(self.made), self.renamed))
 
     def record(self, reason: str) -> TransformedRecord:
         """The record, given why the text does not run ("" where it does)."""
