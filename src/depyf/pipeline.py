@@ -23,6 +23,7 @@ from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
 from depyf.structure.containers import Containers
+from depyf.structure.empty import skip_empty
 from depyf.structure.labels import Lowering
 from depyf.structure.regions import Regions, find_regions
 from depyf.structure.total import Structurer
@@ -91,6 +92,7 @@ def _lift(state: State) -> object:
     )
     state.blocks = lifter.run()
     state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
+    skip_empty(state.blocks, state.graph.containers, state.entry)
     state.temporaries = lifter.symbolic.spills > SPILL_BASE or lifter.named_slots
     return state.blocks
 

@@ -28,6 +28,7 @@ _OPERAND_OPS = frozenset(
     | {ops.LOAD_FROM_DICT_OR_DEREF, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_LOCALS}
 )
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
+_LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 _QUIET = ops.SILENT | {WITH_EXIT}
 
 
@@ -55,6 +56,8 @@ class Graph:
         self.entry = 0
         self._build()
         self._thread()
+        if merge:
+            self._merge_implicit_returns()
         self._absorb_returns()
         if merge:
             self._merge_copies()
@@ -162,6 +165,9 @@ class Graph:
                 key = (node.container, target)
                 if key not in final:
                     final[key] = self._skip_empty(node.container, target)
+                if final[key] != target and final[key] <= node.id:
+                    # the jump back is part of the loop, wherever it stands
+                    node.end = max(node.end, target)
                 node.succs[k] = final[key]
         reachable: set[int] = set()
         work = [root for root in protected if root in self.nodes]
@@ -239,6 +245,41 @@ class Graph:
                 return line > handler_line
         return False
 
+    def _merge_implicit_returns(self) -> None:
+        """Falling off the end of a function is one place, however often the compiler copied its return.
+
+        A copy has no line of its own: it has none at all, or that of the statement before it.
+        """
+        program = self.program
+        preds = self.predecessors()
+        found: dict[int, list[int]] = {}
+        for node in sorted(self.nodes.values(), key=lambda node: node.id):
+            if not self._returns_none(node):
+                continue
+            line = program.line[node.code[0]]
+            if line is not None and not all(self._ends_on(self.nodes[p], node, line) for p in preds[node.id]):
+                continue
+            found.setdefault(node.container, []).append(node.id)
+        for first, *others in found.values():
+            self._rename(dict.fromkeys(others, first))
+
+    def _ends_on(self, before: Node, node: Node, line: int) -> bool:
+        code = before.code
+        instrs = self.program.instrs
+        last = next((i for i in reversed(code) if instrs[i].op not in _LEAVING), None)
+        if last is None or self.program.line[last] != line:
+            return False
+        return len(before.succs) == 1 or before.succs[0] != node.id or self.program.next[code[-1]] != node.id
+
+    def _rename(self, renamed: dict[int, int]) -> None:
+        for dead in renamed:
+            del self.nodes[dead]
+        for node in self.nodes.values():
+            node.succs = [renamed.get(after, after) for after in node.succs]
+        entries = self.containers.handler_entries
+        for region, target in entries.items():
+            entries[region] = renamed.get(target, target)
+
     def _merge_copies(self) -> None:
         changed = True
         while changed:
@@ -254,13 +295,7 @@ class Graph:
                     renamed[node.id] = first
             if renamed:
                 changed = True
-                for dead in renamed:
-                    del self.nodes[dead]
-                for node in self.nodes.values():
-                    node.succs = [renamed.get(after, after) for after in node.succs]
-                entries = self.containers.handler_entries
-                for region, target in entries.items():
-                    entries[region] = renamed.get(target, target)
+                self._rename(renamed)
 
     def _returns_none(self, node: Node) -> bool:
         """Whether a block is (the end of) the implicit return of a module or class body."""

@@ -19,7 +19,13 @@ def negate(test: Expr) -> Expr:
     """``not test``, with a leading ``not`` taken away instead where there is one."""
     if isinstance(test, Un) and test.op == "not":
         return test.operand
+    if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
+        return Cmp(test.left, (_OPPOSITE[test.ops[0]],), test.rights)
     return Un("not", test)
+
+
+_OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
+"""The comparisons that the compiler itself rewrites under ``not``."""
 
 
 def join(op: str, left: Expr, right: Expr) -> BoolOf:

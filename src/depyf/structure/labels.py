@@ -151,7 +151,11 @@ class Lowering:
             exhausted = stmt.orelse[1:]
             return self._loop(stmt, label, exhausted, fall, breaks, loop, None)
         if isinstance(stmt, If):
-            body = self.lower(stmt.body, fall, breaks, loop)
+            only = stmt.body[0] if len(stmt.body) == 1 and stmt.orelse else None
+            if isinstance(only, Exit) and only.label == loop:
+                body: Body = (Continue(only.line),)
+            else:
+                body = self.lower(stmt.body, fall, breaks, loop)
             return (tidy_if(replace(stmt, body=body, orelse=self.lower(stmt.orelse, fall, breaks, loop))),)
         if isinstance(stmt, Try) and stmt.final:
             inner = self.lower(stmt.body, fall, breaks, loop)
@@ -205,7 +209,7 @@ class Lowering:
             if any(isinstance(clause.type, Marker) for clause in core.handlers):
                 return None
             caught = [exit_labels(clause.body) for clause in core.handlers]
-            skipping = any(labels_ & (fall - labels) for labels_ in caught)
+            skipping = any(labels_ & (fall - labels - breaks - {loop}) for labels_ in caught)
             if not skipping or exit_labels(core.body) & (fall - labels):
                 return None
             if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
