@@ -233,7 +233,7 @@ class Graph:
         """Whether the source lines say that ``node`` comes after the handler of the ``try`` it would move into."""
         container = self.containers.tree[outer]
         line = next((self.program.line[i] for i in node.code if self.program.line[i] is not None), None)
-        if container.kind != "try" or line is None:
+        if container.kind != "try" or line is None or not any(self.program.instrs[i].op == ops.LOAD_CONST for i in node.code):
             return False
         region = self.containers.regions.table[container.region]
         if region.kind == "with":
@@ -269,7 +269,9 @@ class Graph:
         last = next((i for i in reversed(code) if instrs[i].op not in _LEAVING), None)
         if last is None or self.program.line[last] != line:
             return False
-        return len(before.succs) == 1 or before.succs[0] != node.id or self.program.next[code[-1]] != node.id
+        if len(before.succs) == 1 or self.program.next[code[-1]] != node.id:
+            return True
+        return 0 <= self.program.jump[code[-1]] <= code[-1]
 
     def _rename(self, renamed: dict[int, int]) -> None:
         for dead in renamed:

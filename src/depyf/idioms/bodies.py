@@ -67,6 +67,14 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
     for stmt in body:
         if bodies(stmt):
             stmt = with_bodies(stmt, lambda inner: _statements(inner, unit))
+        if isinstance(stmt, Try) and stmt.final and not stmt.handlers and len(stmt.body) == 1:
+            inner = stmt.body[0]
+            if isinstance(inner, Try) and inner.handlers and not inner.final:
+                stmt = Try(inner.body, inner.handlers, inner.orelse, stmt.final, inner.star, stmt.line)
+        if isinstance(stmt, With) and len(stmt.body) == 1:
+            within = stmt.body[0]
+            if isinstance(within, With) and within.is_async == stmt.is_async and within.line == stmt.line:
+                stmt = With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
         if isinstance(stmt, If):
             first, *rest = _flat_if(stmt)
             asserted = _assertion(first) if isinstance(first, If) else None

@@ -58,6 +58,8 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     assert child.cond is not None
     if parent.keep is not None or child.id in child.succs or parent.id in child.succs and child.succs[0] == child.succs[1]:
         return False
+    if child.id != parent.succs[parent.falls]:
+        return _fold_conditional_test(lifter, parent, child)
     if not lifter.wide_folds and parent.line is not None and child.line is not None and parent.line != child.line:
         return False
     left, right = parent.cond, child.cond

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from depyf.lift.conditions import negate
 from depyf.lift.values import IterOf
-from depyf.tree.expr import Const, Expr, Marker, Name, Un
+from depyf.tree.expr import Expr, Marker, Name, Un
 from depyf.tree.nodes import (
     Assign,
     Block,
@@ -149,8 +149,26 @@ def _take_iterators(stmts: Body) -> Body:
                 if filled is not None:
                     result[-1] = filled
                     continue
+            start = marker_of(result[-1], "with_start")
+            if start is not None:
+                entered = _enter(stmt, start.detail, result[-1].line)
+                if entered is not None:
+                    result[-1] = entered
+                    continue
         result.append(_fill_free(stmt))
     return tuple(result)
+
+
+def _enter(stmt: Stmt, marker: Marker, line: int | None) -> Stmt | None:
+    """The ``with`` whose manager was entered just before ``stmt``, its protected body, perhaps inside blocks."""
+    if isinstance(stmt, Block) and stmt.body:
+        inner = _enter(stmt.body[0], marker, line)
+        return None if inner is None else replace(stmt, body=(inner, *stmt.body[1:]))
+    if isinstance(stmt, Try) and any(isinstance(c.type, Marker) for c in stmt.handlers):
+        manager, is_async = marker.detail
+        target, body = _entered(stmt.body)
+        return With(((manager, target),), body, is_async, line)
+    return None
 
 
 def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
@@ -173,20 +191,13 @@ def _fill_free(stmt: Stmt) -> Stmt:
     return stmt
 
 
-def with_statements(stmts: Body) -> Body:
-    """``with_start`` followed by its protected body becomes a ``with``; re-raises become ``raise``."""
+def reraises(stmts: Body) -> Body:
+    """What re-raises the exception being handled becomes ``raise``."""
     result: list[Stmt] = []
     for stmt in stmts:
         if bodies(stmt):
-            stmt = with_bodies(stmt, with_statements)
-        if isinstance(stmt, Try) and any(isinstance(c.type, Marker) for c in stmt.handlers) and result:
-            start = marker_of(result[-1], "with_start")
-            if start is not None:
-                manager, is_async = start.detail.detail
-                target, body = _entered(stmt.body)
-                result[-1] = With(((manager, target),), body, is_async, result[-1].line)
-                continue
-        if marker_of(stmt, "reraise"):
+            stmt = with_bodies(stmt, reraises)
+        elif marker_of(stmt, "reraise"):
             stmt = Raise(None, None, stmt.line)
         result.append(stmt)
     return tuple(result)
@@ -195,6 +206,9 @@ def with_statements(stmts: Body) -> Body:
 def _entered(body: Body) -> tuple[Expr | None, Body]:
     if body:
         first = body[0]
+        if isinstance(first, Block):
+            target, inner = _entered(first.body)
+            return target, (replace(first, body=inner), *body[1:])
         if marker_of(first, "entered"):
             return None, body[1:]
         if isinstance(first, Assign) and len(first.targets) == 1:
@@ -203,5 +217,3 @@ def _entered(body: Body) -> tuple[Expr | None, Body]:
                 return first.targets[0], body[1:]
     return None, body
 
-
-TRUE = Const(True)

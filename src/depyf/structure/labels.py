@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from depyf.lift.conditions import negate
-from depyf.structure.clauses import except_clauses, loop_heads, with_statements
+from depyf.structure.clauses import except_clauses, loop_heads, reraises
 from depyf.tree.expr import Const, Marker, Temp, Un
 from depyf.tree.nodes import (
     Assign,
@@ -62,7 +62,7 @@ def ends(body: Body) -> bool:
         return False
     if isinstance(last, Try):
         if any(isinstance(c.type, Marker) for c in last.handlers):
-            return False
+            return False  # a context manager may suppress an exception
         if last.final and ends(last.final):
             return True
         main = ends(last.orelse) if last.orelse else ends(last.body)
@@ -101,7 +101,7 @@ class Lowering:
         stmts = simplify(tuple(body), NOWHERE)
         stmts = loop_heads(stmts)
         stmts = self.lower(stmts, NOWHERE, NOWHERE, None)
-        return with_statements(stmts)
+        return reraises(stmts)
 
     def lower(self, stmts: Body, fall: Labels, breaks: Labels, loop: int | None) -> Body:
         """Replace exits; ``fall`` are the labels at the end of ``stmts``, ``breaks`` those right after the loop around."""
