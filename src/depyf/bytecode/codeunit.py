@@ -40,10 +40,23 @@ class CodeUnit:
     """The code object of the running interpreter this was made from, if it was."""
 
     @property
+    def handlers_last(self) -> bool:
+        """Whether the compiler that wrote this moves exception handlers behind all other code (3.12+)."""
+        return self.version >= (3, 12)
+
+    @property
     def params(self) -> tuple[str, ...]:
         """Parameter names in signature order, ``*args`` and ``**kwargs`` included."""
         count = self.argcount + self.kwonlyargcount + bool(self.flags & CO_VARARGS) + bool(self.flags & CO_VARKEYWORDS)
         return self.varnames[:count]
+
+    @property
+    def docstring(self) -> str | None:
+        """The docstring of a function; class and module bodies store theirs with instructions."""
+        if self.version >= (3, 13) and not self.flags & CO_HAS_DOCSTRING:
+            return None
+        first = self.consts[0] if self.consts else None
+        return first if isinstance(first, str) else None
 
     @classmethod
     def from_code(cls, code: types.CodeType) -> CodeUnit:
@@ -91,3 +104,4 @@ CO_COROUTINE = 0x80
 CO_ITERABLE_COROUTINE = 0x100
 CO_ASYNC_GENERATOR = 0x200
 CO_FUTURE_ANNOTATIONS = 0x1000000
+CO_HAS_DOCSTRING = 0x4000000  # 3.13+

@@ -1,0 +1,455 @@
+"""Bisimulation: two codes mean the same when they do the same observable things, in order, with the same operands.
+
+Input: two ``Lowered`` codes of one Python version.  Output: a ``Proof`` with the nested code objects that have to
+match, or a ``Mismatch`` that names both instructions.
+
+Both sides run in lock step from the entry with symbolic values (``values``).  Each side runs alone through silent steps
+(``silent``) to its next event (``events``); both events must agree; an event that may raise also leads to the pair of
+exception handlers.  Where paths join, the state is reduced to "these places hold the same value" and stored under the
+pair of instructions; arriving there again weakens it until nothing changes.  ::
+
+    original:    LOAD_FAST x; BRANCH false L; A; RETURN;  L: B; RETURN
+    recompiled:  LOAD_FAST x; BRANCH true M;  B; RETURN;  M: A; RETURN       # the same events on every path
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered
+from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Event, event_of
+from depyf.verify.lifetimes import held_apart
+from depyf.verify.program import Program
+from depyf.verify.silent import Mismatch, advance, enter_handler
+from depyf.verify.state import Frozen, Pair, Side, covers, freeze, meet, resolve, thaw
+from depyf.verify.values import Values
+
+STEPS_PER_INSTRUCTION = 60
+ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
+NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
+
+Key = tuple[int, int, tuple[int, ...]]
+
+
+class GaveUp(Exception):
+    """The budget is spent; nothing was proven or refuted."""
+
+
+@dataclass
+class Proof:
+    """What a successful walk leaves to be proven, and what it had to assume."""
+
+    nested: list[tuple[CodeUnit, CodeUnit]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    steps: int = 0
+
+
+def prove(
+    original: Lowered,
+    recompiled: Lowered,
+    is_temp: Callable[[str], bool],
+    *,
+    nested_proven: Callable[[CodeUnit, CodeUnit], bool],
+    renames: Mapping[str, str] | None = None,
+    bindings: Mapping[str, Any] | None = None,
+    lifetimes: bool = True,
+) -> Proof:
+    """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent."""
+    return _Walk(original, recompiled, is_temp, nested_proven, renames, bindings, lifetimes).run()
+
+
+class _Walk:
+    def __init__(
+        self,
+        original: Lowered,
+        recompiled: Lowered,
+        is_temp: Callable[[str], bool],
+        nested_proven: Callable[[CodeUnit, CodeUnit], bool],
+        renames: Mapping[str, str] | None,
+        bindings: Mapping[str, Any] | None,
+        lifetimes: bool,
+    ) -> None:
+        self.values = Values()
+        self.a = Program(original, self.values, 0)
+        self.b = Program(recompiled, self.values, 1, is_temp, renames, bindings)
+        self.nested_proven = nested_proven
+        self.lifetimes = lifetimes
+        self.states: dict[Key, Frozen] = {}
+        self.pending: dict[Key, None] = {}
+        self.work: list[Pair] = []
+        self.last_at_handler: dict[tuple[int, int], Any] = {}
+        self.proof = Proof()
+        self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
+        self.rebinds_cells = any(instr.op == ops.MAKE_CELL for instr in (*original.instrs, *recompiled.instrs))
+        if self.b.namespace_temps:
+            self.note(NAMESPACE_NOTE)
+
+    def note(self, text: str) -> None:
+        if text not in self.proof.notes:
+            self.proof.notes.append(text)
+
+    # The driver.
+
+    def run(self) -> Proof:
+        outer = self.values.outer_exc
+        self.work.append(Pair(Side(self.a, 0, [], outer), Side(self.b, 0, [], outer)))
+        while True:
+            if self.work:
+                self._run_pair(self.work.pop())
+            elif self.pending:
+                key = next(reversed(self.pending))
+                del self.pending[key]
+                self._run_pair(self._thaw(self.states[key], _entry(key[0]), _entry(key[1])))
+            else:
+                return self.proof
+
+    def _run_pair(self, pair: Pair) -> None:
+        """Follow one path to its end or to a state that is already covered."""
+        values = self.values
+        while True:
+            a, b = pair.a, pair.b
+            self.proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
+            if self.proof.steps > self.budget:
+                raise GaveUp(f"gave up after {self.budget} steps")
+            for side in (a, b):
+                if side.split >= 0:
+                    self._fork(pair, side)
+                    return
+            self._same_locals(pair)
+            if a.joined or b.joined:
+                stored = self._arrive(pair)
+                if stored is None:
+                    return
+                pair = stored
+                a, b = pair.a, pair.b
+                # the stored state may know less: what was silent before can be an event now
+                at = (a.pc, b.pc)
+                self.proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
+                if a.split >= 0 or b.split >= 0:
+                    self._fork(pair, a if a.split >= 0 else b)
+                    return
+                self._same_locals(pair)
+                if at == (a.pc, b.pc):
+                    a.joined = b.joined = False
+            event = self._match(pair)
+            if event is None:
+                continue
+            if not self._perform(pair, *event):
+                return
+
+    def _fork(self, pair: Pair, side: Side) -> None:
+        """Case distinction on a boolean value: no operation runs, so only one side needs to ask."""
+        values = self.values
+        base = side.split
+        for constant in (values.false, values.true):
+            new = pair.copy()
+            new.facts[base] = constant
+            self.work.append(new)
+
+    # State at joins.
+
+    def _arrive(self, pair: Pair) -> Pair | None:
+        """Merge into the stored state of this pair of instructions; None if nothing new was learned."""
+        a, b = pair.a, pair.b
+        a.joined = b.joined = False
+        self._pair_fresh(pair)
+        temps = self._kept_temps(pair, b.pc)
+        key = (a.pc, b.pc, self._flag_key(temps, b.pc))
+        frozen = freeze(pair, self.values, a.stack, b.stack, temps, (a.exc, b.exc))
+        stored = self._store(key, frozen)
+        if stored is None:
+            return None
+        self.pending.pop(key, None)
+        return self._thaw(stored, a.pc, b.pc)
+
+    def _thaw(self, stored: Frozen, pc_a: int, pc_b: int) -> Pair:
+        pair = thaw(stored, self.a, self.b, pc_a, pc_b)
+        if self.rebinds_cells:
+            pair.epoch = self.values.new()
+        return pair
+
+    def _store(self, key: Key, frozen: Frozen) -> Frozen | None:
+        old = self.states.get(key)
+        if old is not None:
+            if old.depth_a != frozen.depth_a or old.depth_b != frozen.depth_b:
+                raise GaveUp("the stack depth is not the same on every path")
+            if covers(old, frozen, self.values):
+                return None
+            frozen = meet(old, frozen, self.values)
+        self.states[key] = frozen
+        return frozen
+
+    def _kept_temps(self, pair: Pair, pc: int) -> dict[str, int]:
+        """Temporaries worth remembering: those read later, and those that keep an object alive."""
+        temps = pair.temps
+        if not temps:
+            return temps
+        live = self.b.live_temps(pc)
+        if live.issuperset(temps):
+            return temps
+        return {
+            name: value
+            for name, value in temps.items()
+            if name in live or (self.lifetimes and not self.values.is_const(value) and value != self.values.unbound)
+        }
+
+    def _flag_key(self, temps: dict[str, int], pc: int) -> tuple[int, ...]:
+        """Constants in flag variables select a path: such states are kept apart."""
+        flags = self.b.flags
+        if not flags or not temps:
+            return ()
+        live = self.b.live_temps(pc)
+        return tuple(
+            [
+                temps[name] if self.values.is_const(temps[name]) else -1
+                for name in sorted(flags)
+                if name in temps and name in live
+            ]
+        )
+
+    def _pair_fresh(self, pair: Pair) -> None:
+        """Match the objects both sides have built and nobody else has seen, in stack order."""
+        if not pair.fresh:
+            return
+        of_a = [value for value in pair.a.stack if value in pair.fresh]
+        of_b = [value for value in (*pair.b.stack, *[pair.temps[n] for n in sorted(pair.temps)]) if value in pair.fresh]
+        for strict in (True, False):
+            for left in of_a:
+                for right in of_b:
+                    if left in pair.fresh and right in pair.fresh and self._same(pair, left, right, strict):
+                        break
+
+    # Comparing.
+
+    def _same_locals(self, pair: Pair) -> None:
+        """Both sides must have left the user locals alike; their stores become common knowledge."""
+        a, b = pair.a, pair.b
+        if not a.dirty and not b.dirty:
+            return
+        loc = pair.loc
+        for name, value in a.dirty.items():
+            other = b.dirty.get(name, -1)
+            if other < 0:
+                other = loc.get(name, -1)
+            if other < 0 or (other != value and not self._same(pair, value, other)):
+                shown = "deleted" if value == self.values.unbound else "stored"
+                if b.dirty.get(name, -1) >= 0:
+                    raise self._mismatch(pair, f"the local {name} does not get the same value")
+                raise self._mismatch(pair, f"the local {name} is {shown} only by the original")
+        for name, value in b.dirty.items():
+            if name not in a.dirty:
+                other = loc.get(name, -1)
+                if other < 0 or (other != value and not self._same(pair, other, value)):
+                    raise self._mismatch(pair, f"the local {name} is changed only by the recompiled code")
+        loc.update(a.dirty)
+        pair.known.update(a.dirty.values())
+        a.dirty = {}
+        b.dirty = {}
+
+    def _same(self, pair: Pair, left: int, right: int, strict: bool = False) -> bool:
+        """Whether a value of the original and one of the recompiled code are the same; matches fresh objects."""
+        if left == right:
+            return True
+        values = self.values
+        if pair.alias or pair.facts:
+            memo: dict[int, int] = {}
+            left, right = resolve(pair, values, left, memo), resolve(pair, values, right, memo)
+            if left == right:
+                return True
+        inside, other = pair.fresh.get(left), pair.fresh.get(right)
+        if inside is not None or other is not None:
+            if inside is None or other is None or inside[0] != other[0] or len(inside[1]) != len(other[1]):
+                return False
+            if not all([self._same(pair, p, q, strict) for p, q in zip(inside[1], other[1])]):
+                return False
+            common = values.typed(str(inside[0][0]))
+            pair.alias[left] = pair.alias[right] = common
+            pair.fresh.pop(left, None)
+            pair.fresh.pop(right, None)
+            return True
+        desc, desc_b = values.desc[left], values.desc[right]
+        if desc is None or desc_b is None or desc[0] != desc_b[0]:
+            return False
+        if desc[0] == "const":
+            if type(desc[1]) is CodeUnit and type(desc_b[1]) is CodeUnit:
+                return self._same_code(desc[1], desc_b[1], strict)
+            return False
+        if desc[0] == "op" and desc[1] == desc_b[1] and len(desc[2]) == len(desc_b[2]):
+            return desc[1] in STRUCTURED and all(
+                [self._same(pair, p, q, strict) for p, q in zip(desc[2], desc_b[2])]
+            )
+        return False
+
+    def _same_code(self, left: CodeUnit, right: CodeUnit, strict: bool) -> bool:
+        if left.name != right.name or (strict and not self.nested_proven(left, right)):
+            return False
+        if not any(left is p and right is q for p, q in self.proof.nested):
+            self.proof.nested.append((left, right))
+        return True
+
+    def _match(self, pair: Pair) -> tuple[Event, Event] | None:
+        """Compare the events both sides stand before; None if one side was moved on instead."""
+        a, b = pair.a, pair.b
+        event_a, event_b = event_of(pair, a, self.values), event_of(pair, b, self.values)
+        if event_a.key != event_b.key:
+            if event_b.key[0] == ops.GET_ITER and event_b.results == 1:
+                value = event_b.operands[0]
+                known = self.values.desc[value]
+                fed = event_a.key[0] == ops.FOR_ITER and self._same(pair, event_a.operands[0], value)
+                if fed or known == ("type", "iter"):
+                    self.note(ITERATOR_NOTE)
+                    b.pc += 1
+                    return None
+            raise self._mismatch(pair, "they do different things")
+        if len(event_a.operands) != len(event_b.operands):
+            raise self._mismatch(pair, f"{len(event_a.operands)} against {len(event_b.operands)} operands")
+        for i, (left, right) in enumerate(zip(event_a.operands, event_b.operands)):
+            if left != right and not self._same(pair, left, right):
+                shown = f"{self._show(pair, left)} against {self._show(pair, right)}"
+                raise self._mismatch(pair, f"operand {i + 1} of {len(event_a.operands)} differs, {shown}")
+        key = event_a.key
+        if a.cur != b.cur and key != RETURN and not self._same(pair, a.cur, b.cur):
+            raise self._mismatch(pair, "they handle different exceptions at that point")
+        if self.lifetimes and (pair.temps or a.stack != b.stack) and key not in (RETURN, UNWIND, DIVERGE):
+            reason = held_apart(pair, self.values)
+            if reason:
+                raise self._mismatch(pair, f"lifetimes differ: {reason}")
+        return event_a, event_b
+
+    def _show(self, pair: Pair, value: int) -> str:
+        known = self.values.desc[value]
+        if known is None:
+            names = sorted(name for name, held in pair.loc.items() if held == value)
+            return f"the value of {names[0]}" if names else "a computed value"
+        if known[0] == "const":
+            text = known[1].name if type(known[1]) is CodeUnit else repr(known[1])
+            return f"the constant {text[:40]}" if type(known[1]) in PRINTABLE else "a constant"
+        if known[0] == "mark":
+            return str(known[1])
+        return f"a {known[1]}" if known[0] in ("op", "type") else "a variable that may be unbound"
+
+    def _mismatch(self, pair: Pair, why: str) -> Mismatch:
+        a, b = pair.a, pair.b
+        where_a, where_b = self.a.describe(a.pc), self.b.describe(b.pc)
+        return Mismatch(f"original {where_a} and recompiled {where_b}: {why}", a.pc)
+
+    # Doing it.
+
+    def _perform(self, pair: Pair, event_a: Event, event_b: Event) -> bool:
+        """The effect of a matched event; False when the path ends here or goes on elsewhere."""
+        a, b, values = pair.a, pair.b, self.values
+        key = event_a.key
+        op = key[0]
+        if op == ops.RETURN:
+            if self.b.namespace_temps and pair.temps:
+                raise self._mismatch(pair, f"the temporary {min(pair.temps)} is left in the namespace")
+            return False
+        if key == UNWIND:
+            return False
+        if (a.pc >= 0 and self.a.raises(a.pc)) or (b.pc >= 0 and self.b.raises(b.pc)) or key == DIVERGE:
+            exc = event_a.operands[0] if op == ops.END_ASYNC_FOR else -1
+            self._raise_into_handlers(pair, exc)
+        if key == DIVERGE or op == ops.RAISE:
+            return False
+        if key == TRUTH:
+            for truth in (False, True):
+                new = pair.copy()
+                _settle(new.a, values, truth)
+                _settle(new.b, values, truth)
+                self.work.append(new)
+            return False
+        if op == ops.FOR_ITER:
+            done = pair.copy()
+            for side in (done.a, done.b):
+                del side.stack[len(side.stack) - side.program.arg[side.pc] :]
+                side.pc = side.program.target[side.pc]
+            self.work.append(done)
+        if op == ops.END_ASYNC_FOR:
+            for side, event in ((a, event_a), (b, event_b)):
+                if event.pops > 2:  # before 3.11 the slots below the exception hold the one handled before
+                    side.cur = side.stack[-5]
+        kind = RESULT_TYPES.get(op)
+        results = [values.new() if kind is None else values.typed(kind) for _ in range(event_a.results)]
+        for side, event in ((a, event_a), (b, event_b)):
+            if event.pops:
+                del side.stack[len(side.stack) - event.pops :]
+            side.stack.extend(results)
+            side.stack.extend(event.extra)
+            side.pc += 1
+        if op == ops.LOAD_FAST:
+            pair.loc[key[1]] = results[0]
+            pair.known.add(results[0])
+        elif op == ops.DELETE_FAST:
+            pair.loc[key[1]] = values.unbound
+        elif op == ops.MAKE_CELL:
+            pair.epoch = values.new()
+        return True
+
+    def _raise_into_handlers(self, pair: Pair, exc: int) -> None:
+        """The exceptional successor of the events both sides stand before."""
+        a, b = pair.a, pair.b
+        index_a, index_b = self.a.handler[a.pc], self.b.handler[b.pc]
+        if index_a < 0 and index_b < 0:
+            return
+        handler_a = self.a.handlers[index_a] if index_a >= 0 else None
+        handler_b = self.b.handlers[index_b] if index_b >= 0 else None
+        target_a = handler_a.target if handler_a else -1
+        target_b = handler_b.target if handler_b else -1
+        depth_a = handler_a.depth if handler_a else 0
+        depth_b = handler_b.depth if handler_b else 0
+        temps = self._kept_temps(pair, target_b)
+        place = (-2 - target_a, -2 - target_b)
+        settled = not (pair.fresh or pair.alias or pair.facts)
+        if exc < 0:
+            if settled:
+                held = {*a.stack[:depth_a], *b.stack[:depth_b], a.cur, b.cur, *temps.values()}
+                if held.isdisjoint(pair.known):
+                    now = (a.stack[:depth_a], b.stack[:depth_b], a.cur, b.cur, dict(temps))
+                    if self.last_at_handler.get(place) == now:
+                        return  # pushed before, nothing has changed
+                    self.last_at_handler[place] = now
+            exc = self.values.typed("exception")
+        new = pair.copy()
+        del new.a.stack[depth_a:]
+        del new.b.stack[depth_b:]
+        new.temps = dict(temps)
+        self._pair_fresh(new)
+        exc_a = exc_b = -1
+        if handler_a:
+            enter_handler(new.a.stack, new.a, self.values, handler_a.pushes, exc)
+        else:
+            exc_a = exc
+        if handler_b:
+            enter_handler(new.b.stack, new.b, self.values, handler_b.pushes, exc)
+        else:
+            exc_b = exc
+        key = (*place, self._flag_key(temps, target_b))
+        if self._store(key, freeze(new, self.values, new.a.stack, new.b.stack, temps, (exc_a, exc_b))) is not None:
+            self.pending[key] = None
+
+
+STRUCTURED = frozenset({"tuple", "slice", "str", "splat", "bound", "is", "not", "type of", "tb of"})
+PRINTABLE = frozenset({int, str, bytes, bool, float, complex, type(None), tuple, frozenset, CodeUnit})
+
+
+def _entry(pc: int) -> int:
+    """Handler states are stored under ``-2 - target``, the others under their instruction."""
+    return pc if pc >= -1 else -2 - pc
+
+
+def _settle(side: Side, values: Values, truth: bool) -> None:
+    """Both outcomes of a truth test: a branch goes its way, ``not`` leaves a constant."""
+    side.stack.pop()
+    program = side.program
+    instr = program.instrs[side.pc]
+    if instr.op == ops.UNARY:
+        side.stack.append(values.false if truth else values.true)
+        side.pc += 1
+    elif (instr.arg == "true") == truth:
+        side.pc = instr.target
+    else:
+        side.pc += 1

@@ -1,0 +1,257 @@
+"""What an observable operation is, whatever instructions express it.
+
+``event_of`` turns the instruction a side stands before into an ``Event``: a key that must be equal on both sides, the
+operands that must be the same values, and how the stack changes.  Call layouts, method loads, constant-key dicts and
+displays the compiler folds into constants are brought to one form here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from depyf.bytecode import ops
+from depyf.verify import kinds
+from depyf.verify.silent import (
+    CIRCLE,
+    DICT,
+    LIST,
+    SET,
+    bound_method,
+    const_key_pairs,
+    container_kind,
+    elements,
+    exception_of,
+)
+from depyf.verify.state import Pair, Side
+from depyf.verify.values import Values
+
+Key = tuple[Any, ...]
+
+
+class Event(NamedTuple):
+    """``pops`` slots go, then ``results`` new values (the same on both sides) and ``extra`` (this side's) come."""
+
+    key: Key
+    operands: tuple[int, ...]
+    pops: int
+    results: int
+    extra: tuple[int, ...] = ()
+
+
+UNWIND: Key = ("UNWIND",)
+DIVERGE: Key = ("DIVERGE",)
+TRUTH: Key = ("TRUTH",)
+RETURN: Key = (ops.RETURN, None)
+
+# operation -> slots read, slots popped, values pushed, for those that keep what they read
+KEEPING = {
+    ops.IMPORT_FROM: (1, 0, 1),
+    ops.GET_ANEXT: (1, 0, 1),
+    ops.EXC_MATCH: (2, 1, 1),
+    ops.MATCH_KEYS: (2, 0, 1),
+    ops.COPY_DICT_WITHOUT_KEYS: (2, 1, 1),
+    ops.GET_LEN: (1, 0, 1),
+}
+
+RESULT_TYPES = {
+    ops.CONTAINS: "bool",
+    ops.EXC_MATCH: "bool",
+    "TRUTH": "bool",
+    ops.FORMAT: "str",
+    ops.CONVERT: "str",
+    ops.BUILD_SET: "set",
+    ops.BUILD_MAP: "dict",
+    ops.GET_ITER: "iter",
+}
+
+
+def event_of(pair: Pair, side: Side, values: Values) -> Event:
+    """The event ``side`` stands before."""
+    pc = side.pc
+    if pc < 0:
+        return Event(UNWIND, (side.exc,), 0, 0)
+    if side.split == CIRCLE:
+        return Event(DIVERGE, (), 0, 0)
+    program = side.program
+    if kinds.BRANCH_TRUE <= program.kind[pc] <= kinds.BRANCH_FALSE:
+        return Event(TRUTH, (side.stack[-1],), 1, 0)
+    key = program.key[pc]
+    builder = BUILDERS.get(key[0])
+    if builder is not None:
+        return builder(pair, side, values, key[1])
+    shape = program.shapes.get(pc)
+    if shape is None:
+        shape = KEEPING.get(key[0])
+        if shape is None:
+            pops, pushes = ops.stack_effect(*key)
+            shape = (pops, pops, pushes)
+        program.shapes[pc] = shape
+    reads, pops, results = shape
+    stack = side.stack
+    return Event(key, tuple(stack[len(stack) - reads :]), pops, results)
+
+
+def _load_fast(pair: Pair, side: Side, values: Values, name: str) -> Event:
+    return Event((ops.LOAD_FAST, name), (), 0, 1)
+
+
+def _load_method(pair: Pair, side: Side, values: Values, name: str) -> Event:
+    return Event((ops.LOAD_ATTR, name), (side.stack[-1],), 1, 1, (values.method,))
+
+
+def _load_super_method(pair: Pair, side: Side, values: Values, arg: tuple[str, bool]) -> Event:
+    return Event((ops.LOAD_SUPER_ATTR, arg), tuple(side.stack[-3:]), 3, 1, (values.method,))
+
+
+def _call(pair: Pair, side: Side, values: Values, arg: ops.CallShape) -> Event:
+    slots, count, keywords = arg
+    stack = side.stack
+    pops = slots + count + len(keywords)
+    callee = _callee(values, stack, len(stack) - pops, slots)
+    arguments = (*callee[1:], *stack[len(stack) - pops + slots :])
+    method = bound_method(values, callee[0])
+    if method is not None and len(arguments) == 1 and not keywords:
+        kind = container_kind(pair, values, method[1])
+        op = f"{kind}_{method[0]}".upper()
+        return Event((op,), (method[1], arguments[0]), pops, 0, (values.none,))
+    return Event((ops.CALL, keywords), (callee[0], *arguments), pops, 1)
+
+
+def _callee(values: Values, stack: list[int], at: int, slots: int) -> tuple[int, ...]:
+    """The callable and, from a method layout, its first argument."""
+    if slots == 1:
+        return (stack[at],)
+    low, high = stack[at], stack[at + 1]
+    if low == values.null:
+        return (high,)
+    if high == values.null or high == values.method:
+        return (low,)
+    return (low, high)
+
+
+def _call_ex(pair: Pair, side: Side, values: Values, arg: tuple[int, bool]) -> Event:
+    """``f(*known, **known)`` is the plain call."""
+    slots, has_kwargs = arg
+    stack = side.stack
+    pops = slots + 1 + has_kwargs
+    callee = _callee(values, stack, len(stack) - pops, slots)
+    arguments = stack[len(stack) - 1 - has_kwargs]
+    items = elements(pair, values, arguments)
+    if items is not None:
+        keywords = _keywords(pair, values, stack[-1]) if has_kwargs else ((), ())
+        if keywords is not None:
+            return Event((ops.CALL, keywords[0]), (*callee, *items, *keywords[1]), pops, 1)
+    tail = tuple(stack[len(stack) - 1 - has_kwargs :])
+    return Event((ops.CALL_EX, has_kwargs), (*callee, *tail), pops, 1)
+
+
+def _keywords(pair: Pair, values: Values, value: int) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
+    """Names and values of a dict display with constant string keys."""
+    inside = pair.fresh.get(value)
+    if inside is None or inside[0] != DICT:
+        return None
+    names = values.constants(inside[1][::2])
+    if names is None or not all(type(name) is str for name in names):
+        return None
+    return tuple(names), inside[1][1::2]
+
+
+def _not(pair: Pair, side: Side, values: Values, arg: str) -> Event:
+    if arg == "not":
+        return Event(TRUTH, (side.stack[-1],), 1, 0)
+    return Event((ops.UNARY, arg), (side.stack[-1],), 1, 1)
+
+
+def _build_const_key_map(pair: Pair, side: Side, values: Values, count: int) -> Event:
+    return Event((ops.BUILD_MAP, count), const_key_pairs(pair, values, side.stack, count), count + 1, 1)
+
+
+def _container_op(op: str, items: int) -> Callable[[Pair, Side, Values, int], Event]:
+    """Operations that reach down the stack for their container."""
+
+    def build(pair: Pair, side: Side, values: Values, depth: int) -> Event:
+        stack = side.stack
+        return Event((op,), (stack[-items - depth], *stack[-items:]), items, 0)
+
+    return build
+
+
+def _store_subscr(pair: Pair, side: Side, values: Values, arg: None) -> Event:
+    value, container, key = side.stack[-3:]
+    if container_kind(pair, values, container) == "dict":
+        return Event((ops.MAP_ADD,), (container, key, value), 3, 0)
+    return Event((ops.STORE_SUBSCR,), (value, container, key), 3, 0)
+
+
+def _contains(pair: Pair, side: Side, values: Values, arg: str) -> Event:
+    item, container = side.stack[-2:]
+    return Event((ops.CONTAINS, arg), (item, _as_constant(pair, values, container)), 2, 1)
+
+
+def _get_iter(pair: Pair, side: Side, values: Values, slots: int) -> Event:
+    value = side.stack[-1]
+    inside = pair.fresh.get(value)
+    if inside is not None and inside[0] == LIST:
+        value = values.tuple_of(inside[1])
+    return Event((ops.GET_ITER,), (value,), 1, slots)
+
+
+def _as_constant(pair: Pair, values: Values, container: int) -> int:
+    """``x in [1, 2]`` and ``x in {1, 2}`` test against a constant once compiled."""
+    inside = pair.fresh.get(container)
+    if inside is None:
+        return container
+    if inside[0] == LIST:
+        return values.tuple_of(inside[1])
+    if inside[0] == SET:
+        known = values.desc[inside[1][0]] if len(inside[1]) == 1 else None
+        if known is not None and known[0:2] == ("op", "splat"):
+            found: int = known[2][0]
+            return found
+        constants = values.constants(inside[1])
+        if constants is not None:
+            return values.const(frozenset(constants))
+    return container
+
+
+def _for_iter(pair: Pair, side: Side, values: Values, slots: int) -> Event:
+    return Event((ops.FOR_ITER,), (side.stack[-slots],), 0, 1)
+
+
+def _end_async_for(pair: Pair, side: Side, values: Values, slots: int) -> Event:
+    return Event((ops.END_ASYNC_FOR,), (exception_of(values, side.stack[-1]),), slots, 0)
+
+
+def _with_except_start(pair: Pair, side: Side, values: Values, depth: int) -> Event:
+    stack = side.stack
+    return Event((ops.WITH_EXCEPT_START,), (stack[-depth], exception_of(values, stack[-1])), 0, 1)
+
+
+def _make_cell(pair: Pair, side: Side, values: Values, name: str) -> Event:
+    return Event((ops.MAKE_CELL, name), (), 0, 0)
+
+
+BUILDERS: dict[str, Callable[..., Event]] = {
+    ops.LOAD_FAST: _load_fast,
+    ops.LOAD_METHOD: _load_method,
+    ops.LOAD_SUPER_METHOD: _load_super_method,
+    ops.CALL: _call,
+    ops.CALL_EX: _call_ex,
+    ops.UNARY: _not,
+    ops.BUILD_CONST_KEY_MAP: _build_const_key_map,
+    ops.LIST_APPEND: _container_op(ops.LIST_APPEND, 1),
+    ops.LIST_EXTEND: _container_op(ops.LIST_EXTEND, 1),
+    ops.SET_ADD: _container_op(ops.SET_ADD, 1),
+    ops.SET_UPDATE: _container_op(ops.SET_UPDATE, 1),
+    ops.DICT_UPDATE: _container_op(ops.DICT_UPDATE, 1),
+    ops.DICT_MERGE: _container_op(ops.DICT_MERGE, 1),
+    ops.MAP_ADD: _container_op(ops.MAP_ADD, 2),
+    ops.STORE_SUBSCR: _store_subscr,
+    ops.CONTAINS: _contains,
+    ops.GET_ITER: _get_iter,
+    ops.FOR_ITER: _for_iter,
+    ops.END_ASYNC_FOR: _end_async_for,
+    ops.WITH_EXCEPT_START: _with_except_start,
+    ops.MAKE_CELL: _make_cell,
+}

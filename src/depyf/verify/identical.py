@@ -1,0 +1,70 @@
+"""The cheap proof: both codes are the same instructions.
+
+Line numbers, NOPs and dead code are not compared.  ``same_bytes`` looks at the code objects only (no lowering needed);
+``same_instructions`` compares lowered code one instruction at a time.  Nested code objects are returned as pairs.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered
+from depyf.verify.values import const_key
+
+Pairs = list[tuple[CodeUnit, CodeUnit]]
+
+
+def same_bytes(original: CodeUnit, recompiled: CodeUnit) -> Pairs | None:
+    """The nested pairs if both have the same code bytes, tables and constants, else None."""
+    if (
+        original.code != recompiled.code
+        or original.version != recompiled.version
+        or original.exctable != recompiled.exctable
+        or original.names != recompiled.names
+        or original.varnames != recompiled.varnames
+        or original.cellvars != recompiled.cellvars
+        or original.freevars != recompiled.freevars
+        or len(original.consts) != len(recompiled.consts)
+    ):
+        return None
+    nested: Pairs = []
+    for left, right in zip(original.consts, recompiled.consts):
+        if left is right:
+            continue
+        if type(left) is CodeUnit:
+            if type(right) is not CodeUnit:
+                return None
+            nested.append((left, right))
+        elif type(left) is not type(right) or const_key(left) != const_key(right):
+            return None
+    return nested
+
+
+def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
+    """The nested pairs, in order of appearance, if both are the same sequence of instructions, else None."""
+    if len(original.instrs) != len(recompiled.instrs):
+        return None
+    nested: Pairs = []
+    handlers: set[tuple[int, int]] = set()
+    load_const = ops.LOAD_CONST
+    for (op, arg, target, _l, _o, handler), (op_b, arg_b, target_b, _l_b, _o_b, handler_b) in zip(
+        original.instrs, recompiled.instrs
+    ):
+        if op != op_b or target != target_b:
+            return None
+        if arg is not arg_b:
+            if op == load_const:
+                if type(arg) is not type(arg_b):
+                    return None
+                if type(arg) is CodeUnit:
+                    nested.append((arg, arg_b))
+                elif const_key(arg) != const_key(arg_b):
+                    return None
+            elif arg != arg_b:
+                return None
+        if handler >= 0 or handler_b >= 0:
+            handlers.add((handler, handler_b))
+    for left, right in handlers:
+        if left < 0 or right < 0 or original.handlers[left] != recompiled.handlers[right]:
+            return None
+    return nested

@@ -1,0 +1,59 @@
+"""Which objects each side keeps alive: a temporary must not outlive the stack slot it stands for, nor die before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from depyf.verify.state import NAMES_ONLY, Pair, resolve
+from depyf.verify.values import Values
+
+HOLDS_NOTHING = frozenset({"bool", "str"})
+
+
+def held_apart(pair: Pair, values: Values) -> str:
+    """Why the sets of objects held by stacks and temporaries differ, or ``""``; what user locals hold is common."""
+    a, b = pair.a, pair.b
+    of_a = _leaves(pair, values, (*a.stack, a.cur))
+    of_b = _leaves(pair, values, (*b.stack, b.cur, *pair.temps.values()))
+    if of_a == of_b:
+        return ""
+    common = _leaves(pair, values, pair.loc.values())
+    more, less = of_b - of_a - common, of_a - of_b - common
+    if more:
+        names = [name for name, value in pair.temps.items() if more & _leaves(pair, values, (value,))]
+        if names:
+            return f"{min(names)} still holds an object that the original has released"
+        return "the recompiled code still holds an object that the original has released"
+    if less:
+        return "the original still holds an object that the recompiled code has released"
+    return ""
+
+
+def _leaves(pair: Pair, values: Values, places: Iterable[int]) -> set[int]:
+    """The objects behind ``places``, containers opened."""
+    found: set[int] = set()
+    work = list(places)
+    seen: set[int] = set()
+    memo: dict[int, int] = {}
+    aliased = bool(pair.alias or pair.facts)
+    desc = values.desc
+    while work:
+        value = work.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if aliased:
+            value = resolve(pair, values, value, memo)
+        inside = pair.fresh.get(value)
+        if inside is not None:
+            work.extend(inside[1])
+            continue
+        known = desc[value]
+        if known is None or known[0] == "maybe":
+            found.add(value)
+        elif known[0] == "op":
+            if known[1] not in NAMES_ONLY:
+                work.extend(known[2])
+        elif known[0] == "type" and known[1] not in HOLDS_NOTHING:
+            found.add(value)
+    return found

@@ -1,0 +1,251 @@
+"""One side of a proof: lowered code with everything that can be looked up precomputed per instruction.
+
+Input: ``Lowered``.  Output: parallel lists indexed by instruction, the join points, and two small data flows: which
+user locals are surely bound before each instruction, and which temporaries are still read after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered
+from depyf.verify import kinds
+from depyf.verify.values import Values
+
+NO_RAISE = ops.SILENT
+LOADS = frozenset({ops.LOAD_FAST, ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST})
+NAMESPACE = frozenset({ops.LOAD_NAME, ops.STORE_NAME, ops.DELETE_NAME})
+TEMP_KINDS = {
+    ops.LOAD_FAST: kinds.LOAD_TEMP,
+    ops.STORE_FAST: kinds.STORE_TEMP,
+    ops.DELETE_FAST: kinds.DELETE_TEMP,
+    ops.LOAD_NAME: kinds.LOAD_TEMP,
+    ops.STORE_NAME: kinds.STORE_TEMP,
+    ops.DELETE_NAME: kinds.DELETE_TEMP,
+}
+BRANCH_KINDS = frozenset(kinds.BRANCHES.values())
+EMPTY: frozenset[str] = frozenset()
+TERMINATING = ops.TERMINATORS
+
+
+class Program:
+    """Precomputed arrays of one code object; ``side`` is 0 for the original and 1 for the recompiled code."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        values: Values,
+        side: int,
+        is_temp: Callable[[str], bool] | None = None,
+        renames: Mapping[str, str] | None = None,
+        bindings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.lowered = lowered
+        self.unit = lowered.unit
+        self.instrs = lowered.instrs
+        self.handlers = lowered.handlers
+        self.side = side
+        self.name = "recompiled" if side else "original"
+        count = len(self.instrs)
+        self.count = count
+        self.kind: list[int] = []
+        self.arg: list[Any] = []
+        self.key: list[tuple[str, Any]] = []
+        self.target: list[int] = [instr.target for instr in self.instrs]
+        self.handler: list[int] = [instr.handler for instr in self.instrs]
+        self.temps: set[str] = set()
+        self.flags: set[str] = set()
+        self.namespace_temps = False
+        renames = renames or {}
+        self._fill(values, is_temp, renames, bindings or {})
+        self.params = [renames.get(p, p) for p in self.unit.params]
+        self.join = self._joins()
+        self._bound: list[int] | None = None
+        self._bit: dict[str, int] = {}
+        self._live: list[frozenset[str]] | None = None
+        self.shapes: dict[int, tuple[int, int, int]] = {}
+        unbinds = {i.op for i in self.instrs} & {ops.DELETE_FAST, ops.LOAD_FAST_CLEAR}
+        self.always: frozenset[str] = EMPTY if unbinds else frozenset(self.params)
+        """Parameters that are bound all the time."""
+        if self.temps:
+            self._find_flags()
+
+    def _fill(
+        self,
+        values: Values,
+        is_temp: Callable[[str], bool] | None,
+        renames: Mapping[str, str],
+        bindings: Mapping[str, Any],
+    ) -> None:
+        kind_of, args, keys = self.kind, self.arg, self.key
+        for op, arg, _target, _line, _offset, _handler in self.instrs:
+            kind = kinds.KINDS.get(op, kinds.EVENT)
+            if op == ops.LOAD_CONST:
+                arg = values.new(("const", arg)) if type(arg) is CodeUnit else values.const(arg)
+            elif op in TEMP_KINDS and is_temp is not None and is_temp(arg):
+                kind = TEMP_KINDS[op]
+                self.temps.add(arg)
+                self.namespace_temps = self.namespace_temps or op in NAMESPACE
+            elif op in LOADS:
+                arg = renames.get(arg, arg)
+            elif op == ops.LOAD_GLOBAL and arg in bindings:
+                kind = kinds.LOAD_CONST
+                arg = values.const(bindings[arg])
+            elif op == ops.BRANCH:
+                kind = kinds.BRANCHES[arg]
+            kind_of.append(kind)
+            args.append(arg)
+            keys.append((op, arg))
+
+    def _joins(self) -> bytearray:
+        """1 where control arrives on two edges or more."""
+        seen = bytearray(self.count + 1)
+        join = bytearray(self.count + 1)
+        seen[0] = 1
+        falls = True
+        terminators = ops.TERMINATORS
+        for i, instr in enumerate(self.instrs):
+            if falls and i:
+                if seen[i]:
+                    join[i] = 1
+                seen[i] = 1
+            target = instr[2]
+            if target >= 0:
+                if seen[target]:
+                    join[target] = 1
+                seen[target] = 1
+            falls = instr[0] not in terminators
+        for handler in self.handlers:
+            join[handler.target] = 1
+        return join
+
+    def _find_flags(self) -> None:
+        """Temporaries that are branched on or compared: their constants select paths (flags, dispatch variables)."""
+        kind = self.kind
+        for i in range(self.count - 1):
+            if kind[i] != kinds.LOAD_TEMP:
+                continue
+            follow = kind[i + 1]
+            tested = follow in BRANCH_KINDS or self.instrs[i + 1].op == ops.UNARY
+            if not tested and follow == kinds.LOAD_CONST and i + 2 < self.count:
+                tested = self.instrs[i + 2].op in (ops.COMPARE, ops.IS)
+            if tested:
+                self.flags.add(self.arg[i])
+
+    def raises(self, pc: int) -> bool:
+        """Whether the instruction may leave through its handler."""
+        return self.instrs[pc].op not in NO_RAISE
+
+    def surely_bound(self, pc: int, name: str) -> bool:
+        """Whether the user local ``name`` is bound whenever control is just before ``pc``, by this side's data flow."""
+        if pc < 0:
+            return False
+        if self._bound is None:
+            self._bound = self._bound_bits()
+        bit = self._bit.get(name)
+        return bit is not None and bool(self._bound[pc] >> bit & 1)
+
+    def _bound_bits(self) -> list[int]:
+        """Forward must-analysis; -1 (everything) where control never comes."""
+        bit = self._bit
+        for instr, arg in zip(self.instrs, self.arg):
+            if instr.op in LOADS and arg not in bit:
+                bit[arg] = len(bit)
+        params = 0
+        for name in self.params:
+            if name in bit:
+                params |= 1 << bit[name]
+        bound = [-1] * self.count
+        entered = [False] * self.count
+        at_handler = [-1] * len(self.handlers)
+        work = [(0, params)]
+        instrs, handlers, silent = self.instrs, self.handlers, NO_RAISE
+        while work:
+            pc, bits = work.pop()
+            while True:
+                if entered[pc]:
+                    bits &= bound[pc]
+                    if bits == bound[pc]:
+                        break
+                entered[pc] = True
+                bound[pc] = bits
+                op, _arg, target, _line, _offset, handler = instrs[pc]
+                if handler >= 0 and op not in silent:
+                    merged = at_handler[handler] & bits
+                    if merged != at_handler[handler] or not entered[handlers[handler].target]:
+                        at_handler[handler] = merged
+                        work.append((handlers[handler].target, merged))
+                if op in LOADS:
+                    mask = 1 << bit[self.arg[pc]]
+                    if op in (ops.STORE_FAST, ops.LOAD_FAST):
+                        bits |= mask
+                    elif op != ops.RESTORE_FAST:
+                        bits &= ~mask
+                if op in TERMINATING:
+                    if op == ops.JUMP:
+                        pc = target
+                        continue
+                    break
+                if target >= 0:
+                    work.append((target, bits))
+                pc += 1
+        return bound
+
+    def live_temps(self, pc: int) -> frozenset[str]:
+        """The temporaries that may be read at ``pc`` or later before they are written."""
+        if not self.temps or pc < 0:
+            return EMPTY
+        if self._live is None:
+            self._live = self._liveness()
+        return self._live[pc]
+
+    def _liveness(self) -> list[frozenset[str]]:
+        live: list[frozenset[str]] = [EMPTY] * self.count
+        handlers = self.handlers
+        changed = True
+        while changed:
+            changed = False
+            after = EMPTY
+            for pc in range(self.count - 1, -1, -1):
+                op, _arg, target, _line, _offset, handler = self.instrs[pc]
+                out = after if op not in TERMINATING else EMPTY
+                if target >= 0:
+                    out = out | live[target] if out else live[target]
+                kind = self.kind[pc]
+                if kind == kinds.LOAD_TEMP:
+                    out = out | {self.arg[pc]}
+                elif kind in (kinds.STORE_TEMP, kinds.DELETE_TEMP):
+                    out = out - {self.arg[pc]}
+                if handler >= 0:
+                    at_handler = live[handlers[handler].target]
+                    if not at_handler <= out:
+                        out = out | at_handler
+                if out != live[pc]:
+                    live[pc] = out
+                    changed = True
+                after = out
+        return live
+
+    def describe(self, pc: int) -> str:
+        """One instruction for a message: operation, argument, byte offset and line."""
+        if pc < 0:
+            return "leaving the frame with an exception"
+        op, arg, _target, line, offset, _handler = self.instrs[pc]
+        if type(arg) is CodeUnit:
+            shown = f"<code {arg.name}>"
+        elif arg is None and op != ops.LOAD_CONST:
+            shown = ""
+        elif op == ops.CALL:
+            shown = f"{arg.count} args" + (f", keywords {', '.join(arg.keywords)}" if arg.keywords else "")
+        elif isinstance(arg, (str, int, tuple, float, bytes, type(None))):
+            shown = repr(arg) if op == ops.LOAD_CONST else str(arg)
+        else:
+            shown = f"<{type(arg).__name__}>"
+        if len(shown) > 60:
+            shown = shown[:57] + "..."
+        where = f"offset {offset}" + (f", line {line}" if line is not None else "")
+        return f"{op}{' ' + shown if shown else ''} ({where})"
+

@@ -1,0 +1,73 @@
+"""What a code object promises to its callers: parameters, flags, closure, docstring, name."""
+
+from __future__ import annotations
+
+from depyf.bytecode.codeunit import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_FUTURE_ANNOTATIONS,
+    CO_GENERATOR,
+    CO_ITERABLE_COROUTINE,
+    CO_NEWLOCALS,
+    CO_OPTIMIZED,
+    CO_VARARGS,
+    CO_VARKEYWORDS,
+    CodeUnit,
+)
+from depyf.verify.values import const_key
+
+FLAGS = {
+    CO_OPTIMIZED: "fast locals",
+    CO_NEWLOCALS: "new locals",
+    CO_VARARGS: "*args",
+    CO_VARKEYWORDS: "**kwargs",
+    CO_GENERATOR: "generator",
+    CO_COROUTINE: "coroutine",
+    CO_ITERABLE_COROUTINE: "iterable coroutine",
+    CO_ASYNC_GENERATOR: "async generator",
+    CO_FUTURE_ANNOTATIONS: "future annotations",
+}
+MASK = sum(FLAGS)
+
+
+def signature_difference(original: CodeUnit, recompiled: CodeUnit) -> str:
+    """Why callers could tell the two apart without running them, or ``""``."""
+    if original.name != recompiled.name and original.name.isidentifier():
+        return f"the name is {recompiled.name}, not {original.name}"
+    if (original.flags ^ recompiled.flags) & MASK:
+        names = [text for flag, text in FLAGS.items() if (original.flags ^ recompiled.flags) & flag]
+        return f"the flags differ in {', '.join(names)}"
+    for what in ("argcount", "posonlyargcount", "kwonlyargcount"):
+        left, right = getattr(original, what), getattr(recompiled, what)
+        if left != right:
+            return f"{what} is {right}, not {left}"
+    for left, right in zip(original.params, recompiled.params):
+        if left != right and left.isidentifier():
+            return f"the parameter {left} is called {right}"
+    if original.freevars != recompiled.freevars:
+        return f"the free variables are {recompiled.freevars}, not {original.freevars}"
+    if original.cellvars != recompiled.cellvars:
+        return f"the cell variables are {recompiled.cellvars}, not {original.cellvars}"
+    if original.flags & CO_OPTIMIZED and not original.name.startswith("<"):
+        docs = original.docstring, recompiled.docstring
+        if const_key(docs[0]) != const_key(docs[1]):
+            return "the docstring differs"
+    return ""
+
+
+def parameter_renames(original: CodeUnit, recompiled: CodeUnit) -> dict[str, str]:
+    """Recompiled parameter -> original one, where the original name is not an identifier (``.0``)."""
+    return {
+        new: old for old, new in zip(original.params, recompiled.params) if old != new and not old.isidentifier()
+    }
+
+
+def qualname_difference(
+    original: CodeUnit, recompiled: CodeUnit, parent: CodeUnit, recompiled_parent: CodeUnit
+) -> str:
+    """Nested functions must be called alike relative to their parents, which may themselves sit elsewhere."""
+    left, right = original.qualname, recompiled.qualname
+    if not (left.startswith(parent.qualname + ".") and right.startswith(recompiled_parent.qualname + ".")):
+        return ""
+    left, right = left[len(parent.qualname) :], right[len(recompiled_parent.qualname) :]
+    return "" if left == right else f"the qualified name ends in {right}, not {left}"

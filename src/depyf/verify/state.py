@@ -1,0 +1,304 @@
+"""What a proof knows at a pair of program points.
+
+Running state (``Pair``): both stacks, the exception each side is handling, the second side's temporaries, the user
+locals whose value is known (shared: they are equal on both sides by construction), objects one side has built that
+nothing else can see yet (``fresh``), and booleans decided on this path (``facts``).
+
+Stored state (``Frozen``): the same, reduced to the relation "these places hold the same value".  ``covers`` tells
+whether a stored state describes a new one too; ``meet`` is the strongest state that describes both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from depyf.verify.program import Program
+from depyf.verify.values import Desc, Values
+
+Fresh = dict[int, tuple[tuple[object, ...], tuple[int, ...]]]
+"""value -> (kind, elements): a list, dict, set or function that only its own side has seen."""
+
+
+class Side:
+    """One side of a running pair.  ``pc`` is -1 while an exception (``exc``) leaves the frame."""
+
+    __slots__ = ("cur", "dirty", "exc", "joined", "pc", "program", "split", "stack")
+
+    def __init__(self, program: Program, pc: int, stack: list[int], cur: int) -> None:
+        self.program = program
+        self.pc = pc
+        self.stack = stack
+        self.cur = cur
+        self.dirty: dict[str, int] = {}
+        """User locals stored since the last event."""
+        self.exc = -1
+        self.joined = False
+        self.split = -1
+        """The undecided boolean this side wants to branch on."""
+
+    def copy(self) -> Side:
+        new = Side(self.program, self.pc, self.stack.copy(), self.cur)
+        new.dirty = self.dirty.copy()
+        new.exc = self.exc
+        new.joined = self.joined
+        return new
+
+
+class Pair:
+    """Both sides while they run in lock step."""
+
+    __slots__ = ("a", "alias", "b", "epoch", "facts", "fresh", "known", "loc", "temps")
+
+    def __init__(self, a: Side, b: Side) -> None:
+        self.a = a
+        self.b = b
+        self.temps: dict[str, int] = {}
+        self.loc: dict[str, int] = {}
+        self.known: set[int] = set()
+        """Every value that was in ``loc`` at some time."""
+        self.fresh: Fresh = {}
+        self.alias: dict[int, int] = {}
+        """A fresh object of one side that was matched with one of the other -> their common value."""
+        self.facts: dict[int, int] = {}
+        """A boolean -> the constant it was decided to be on this path."""
+        self.epoch = 0
+
+    def copy(self) -> Pair:
+        new = Pair(self.a.copy(), self.b.copy())
+        new.temps = self.temps.copy()
+        new.loc = self.loc.copy()
+        new.known = self.known.copy()
+        new.fresh = self.fresh.copy()
+        new.alias = self.alias.copy()
+        new.facts = self.facts.copy()
+        new.epoch = self.epoch
+        return new
+
+
+class Frozen(NamedTuple):
+    """``values`` holds the places of stack A, stack B, the two handled exceptions and the temporaries, in that order."""
+
+    depth_a: int
+    depth_b: int
+    values: tuple[int, ...]
+    temps: tuple[str, ...]
+    loc: dict[str, int]
+    fresh: Fresh
+    exc_a: int
+    exc_b: int
+
+
+def freeze(
+    pair: Pair, values: Values, stack_a: list[int], stack_b: list[int], temps: dict[str, int], excs: tuple[int, int]
+) -> Frozen:
+    """The state of ``pair`` with the given stacks and temporaries; unresolved aliases and facts are applied."""
+    names = tuple(sorted(temps)) if temps else ()
+    places = (*stack_a, *stack_b, pair.a.cur, pair.b.cur, *[temps[name] for name in names])
+    loc = pair.loc
+    if pair.alias or pair.facts:
+        memo: dict[int, int] = {}
+        places = tuple([resolve(pair, values, place, memo) for place in places])
+        excs = (resolve(pair, values, excs[0], memo), resolve(pair, values, excs[1], memo))
+        held = set(places)
+        kept = {name: new for name, value in loc.items() if (new := resolve(pair, values, value, memo)) in held}
+        fresh = {
+            value: (kind, tuple([resolve(pair, values, item, memo) for item in items]))
+            for value, (kind, items) in pair.fresh.items()
+        }
+    else:
+        held = set(places)
+        kept = {}
+        if not held.isdisjoint(pair.known):
+            kept = {name: value for name, value in loc.items() if value in held}
+        fresh = pair.fresh
+    if fresh:
+        fresh = _reachable(places, fresh, values)
+    return Frozen(len(stack_a), len(stack_b), places, names, kept, fresh, *excs)
+
+
+def resolve(pair: Pair, values: Values, value: int, memo: dict[int, int]) -> int:
+    """``value`` with what this path has learned: matched objects under their common name, decided booleans."""
+    found = memo.get(value)
+    if found is not None:
+        return found
+    new = pair.alias.get(value, value)
+    new = pair.facts.get(new, new)
+    desc = values.desc[new]
+    if desc is not None and desc[0] == "op" and desc[1] not in NAMES_ONLY:
+        items = tuple([resolve(pair, values, item, memo) for item in desc[2]])
+        if items != desc[2]:
+            if desc[1] == "not":
+                new = values.negated(items[0])
+            elif desc[1] == "tuple":
+                new = values.tuple_of(items)
+            elif desc[1] == "str":
+                new = values.string_of(items)
+            else:
+                new = values.op(desc[1], items)
+    memo[value] = new
+    return new
+
+
+NAMES_ONLY = frozenset({"cell", "common", "locals"})
+"""Operation tags whose elements are names, not values."""
+
+
+def _reachable(places: tuple[int, ...], fresh: Fresh, values: Values) -> Fresh:
+    """The part of ``fresh`` that some place can reach."""
+    found: Fresh = {}
+    work = list(places)
+    seen = set(work)
+    while work:
+        value = work.pop()
+        inner: tuple[int, ...] = ()
+        if value in fresh:
+            found[value] = fresh[value]
+            inner = fresh[value][1]
+        else:
+            desc = values.desc[value]
+            if desc is not None and desc[0] == "op" and desc[1] not in NAMES_ONLY:
+                inner = desc[2]
+        for item in inner:
+            if item not in seen:
+                seen.add(item)
+                work.append(item)
+    return found
+
+
+def thaw(frozen: Frozen, a: Program, b: Program, pc_a: int, pc_b: int) -> Pair:
+    """A running pair that starts from ``frozen``."""
+    da, db, places = frozen.depth_a, frozen.depth_b, frozen.values
+    at = da + db
+    side_a = Side(a, pc_a, list(places[:da]), places[at])
+    side_b = Side(b, pc_b, list(places[da:at]), places[at + 1])
+    side_a.exc, side_b.exc = frozen.exc_a, frozen.exc_b
+    pair = Pair(side_a, side_b)
+    pair.temps = dict(zip(frozen.temps, places[at + 2 :]))
+    pair.loc = dict(frozen.loc)
+    pair.known = set(frozen.loc.values())
+    pair.fresh = dict(frozen.fresh)
+    return pair
+
+
+def covers(old: Frozen, new: Frozen, values: Values) -> bool:
+    """Whether every run that ``new`` describes is described by ``old``."""
+    if old.temps != new.temps:
+        return False
+    image: dict[int, int] = {}
+    for o, n in zip(old.values, new.values):
+        if image.get(o) != n and not _maps(o, n, old.fresh, new.fresh, values, image):
+            return False
+    if (old.exc_a >= 0 and not _maps(old.exc_a, new.exc_a, old.fresh, new.fresh, values, image)) or (
+        old.exc_b >= 0 and not _maps(old.exc_b, new.exc_b, old.fresh, new.fresh, values, image)
+    ):
+        return False
+    for name, o in old.loc.items():
+        n = new.loc.get(name, -1)
+        if n < 0 or not _maps(o, n, old.fresh, new.fresh, values, image):
+            return False
+    return True
+
+
+def _maps(o: int, n: int, old_fresh: Fresh, new_fresh: Fresh, values: Values, image: dict[int, int]) -> bool:
+    """Extend ``image`` (old value -> new value) by ``o -> n`` if the description of ``o`` fits ``n``."""
+    found = image.get(o)
+    if found is not None:
+        return found == n
+    image[o] = n
+    inside = old_fresh.get(o)
+    if inside is not None:
+        other = new_fresh.get(n)
+        if other is None or other[0] != inside[0] or len(other[1]) != len(inside[1]):
+            return False
+        return all(_maps(p, q, old_fresh, new_fresh, values, image) for p, q in zip(inside[1], other[1]))
+    if n in new_fresh:
+        # An object the new state knows to be unseen by others is an ordinary object to the old one.
+        return values.desc[o] is None
+    desc, desc_n = values.desc[o], values.desc[n]
+    if o == n and (desc is None or desc[0] != "op"):
+        return True
+    if desc is None:
+        # Unknown object: anything that surely is an object fits.
+        return desc_n is None or desc_n[0] not in ("mark", "maybe")
+    if desc_n is None:
+        return desc[0] == "maybe"
+    if desc[0] == "type":
+        if desc_n[0] == "const":
+            return type(desc_n[1]).__name__ == desc[1]
+        return bool(desc == desc_n) or (desc[1] == "bool" and values.is_bool(n))
+    if desc[0] == "op" and desc_n[0] == "op":
+        if desc[1] in NAMES_ONLY:
+            return o == n
+        return _same_shape(desc, desc_n) and all(
+            _maps(p, q, old_fresh, new_fresh, values, image) for p, q in zip(desc[2], desc_n[2])
+        )
+    if desc[0] == "maybe":
+        return desc_n[0] != "mark" or n == values.unbound
+    return False
+
+
+def _bool(values: Values, value: int) -> bool:
+    return values.is_bool(value) or value in (values.true, values.false)
+
+
+def _same_shape(p: Desc, q: Desc) -> bool:
+    return p[1] == q[1] and p[1] not in NAMES_ONLY and len(p[2]) == len(q[2])
+
+
+def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
+    """The strongest state that describes both: places stay equal where they are equal in both."""
+    temps = old.temps
+    old_values, new_values = old.values, new.values
+    if temps != new.temps:
+        at = old.depth_a + old.depth_b + 2
+        temps = tuple(sorted({*old.temps, *new.temps}))
+        old_temps = dict(zip(old.temps, old_values[at:]))
+        new_temps = dict(zip(new.temps, new_values[at:]))
+        old_values = (*old_values[:at], *[old_temps.get(name, values.unbound) for name in temps])
+        new_values = (*new_values[:at], *[new_temps.get(name, values.unbound) for name in temps])
+    memo: dict[tuple[int, int], int] = {}
+    fresh: Fresh = {}
+
+    def join(o: int, n: int) -> int:
+        found = memo.get((o, n))
+        if found is not None:
+            return found
+        desc, desc_n = values.desc[o], values.desc[n]
+        in_o, in_n = old.fresh.get(o), new.fresh.get(n)
+        result = -1
+        if in_o is not None and in_n is not None and in_o[0] == in_n[0] and len(in_o[1]) == len(in_n[1]):
+            result = memo[o, n] = values.new()
+            fresh[result] = (in_o[0], tuple([join(p, q) for p, q in zip(in_o[1], in_n[1])]))
+        elif o == n and in_o is None and in_n is None and (desc is None or desc[0] != "op"):
+            result = o
+        elif desc is not None and desc_n is not None:
+            if desc[0] == "op" and desc_n[0] == "op" and (o == n or _same_shape(desc, desc_n)):
+                if desc[1] in NAMES_ONLY:
+                    result = o
+                else:
+                    tag = desc[1]
+                    items = tuple([join(p, q) for p, q in zip(desc[2], desc_n[2])])
+                    result = values.tuple_of(items) if tag == "tuple" else values.op(tag, items)
+            elif desc[0] == "type" and desc == desc_n:
+                result = values.typed(desc[1])
+            elif _bool(values, o) and _bool(values, n):
+                result = values.typed("bool")
+            elif {desc[0], desc_n[0]} & {"mark", "maybe"}:
+                result = values.new(("maybe",))
+        if result < 0:
+            absent = any(known is not None and known[0] in ("mark", "maybe") for known in (desc, desc_n))
+            result = values.new(("maybe",) if absent else None)
+        memo[o, n] = result
+        return result
+
+    places = tuple([join(o, n) for o, n in zip(old_values, new_values)])
+    excs = [join(o, n) if o >= 0 else -1 for o, n in ((old.exc_a, new.exc_a), (old.exc_b, new.exc_b))]
+    held = set(places)
+    loc = {}
+    for name, o in old.loc.items():
+        n = new.loc.get(name, -1)
+        if n >= 0:
+            value = join(o, n)
+            if value in held:
+                loc[name] = value
+    return Frozen(old.depth_a, old.depth_b, places, temps, loc, fresh, excs[0], excs[1])

@@ -1,0 +1,162 @@
+"""The whole proof of one decompiled code object: signature, identity, else bisimulation, then everything nested.
+
+Input: the original and the recompiled ``CodeUnit``.  Output: one ``Verdict`` per code object of the original, its own
+first, then those nested in it in order of appearance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered, lower
+from depyf.errors import BytecodeError
+from depyf.verify.equivalence import GaveUp, prove
+from depyf.verify.identical import Pairs, same_bytes, same_instructions
+from depyf.verify.signature import parameter_renames, qualname_difference, signature_difference
+from depyf.verify.silent import Mismatch
+from depyf.verify.verdict import Status, Verdict
+
+
+def verify(
+    original: CodeUnit,
+    recompiled: CodeUnit,
+    temp_prefix: str = "__temp_",
+    *,
+    lifetimes: bool = True,
+    renames: Mapping[str, str] | None = None,
+    bindings: Mapping[str, Any] | None = None,
+    lowered: Lowered | None = None,
+) -> tuple[Verdict, ...]:
+    """Prove that ``recompiled`` means the same as ``original``.
+
+    Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
+    not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
+    identifiers); ``bindings`` maps global names of the recompiled code to the constants they stand for.  With
+    ``lifetimes`` a value held longer or shorter than in the original is a difference.  ``lowered`` saves lowering
+    ``original`` again.
+    """
+    checker = _Checker(temp_prefix, lifetimes, dict(renames or {}), dict(bindings or {}))
+    if lowered is not None:
+        checker.lowered[id(original)] = lowered
+    return tuple(checker.report(original, recompiled, None))
+
+
+class _Checker:
+    def __init__(self, prefix: str, lifetimes: bool, renames: dict[str, str], bindings: dict[str, Any]) -> None:
+        self.prefix = prefix
+        self.lifetimes = lifetimes
+        self.renames = renames
+        self.bindings = bindings
+        self.lowered: dict[int, Lowered] = {}
+        self.done: dict[tuple[int, int], tuple[Verdict, Pairs]] = {}
+        self.parents: list[tuple[CodeUnit, CodeUnit]] = []
+
+    def report(self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None) -> list[Verdict]:
+        """The verdict of a pair, then those of the pairs nested in it."""
+        verdict, pairs = self.own(original, recompiled, parent)
+        nested: list[Verdict] = []
+        broken: Verdict | None = None
+        for unit in _nested_units(original):
+            reports = [self.report(unit, other, (original, recompiled)) for left, other in pairs if left is unit]
+            if reports:
+                found = min(reports, key=_trust)
+            elif verdict.proven:
+                found = [Verdict(unit.qualname, Status.EQUIVALENT, "unreachable: never created")]
+            else:
+                other_unit = _namesake(unit, original, recompiled)
+                if other_unit is None:
+                    found = [Verdict(unit.qualname, Status.UNVERIFIED, "has no counterpart in the recompiled code")]
+                else:
+                    found = self.report(unit, other_unit, (original, recompiled))
+            nested.extend(found)
+            if broken is None:
+                broken = next((item for item in found if not item.proven), None)
+        if verdict.proven and broken is not None:
+            reason = f"nested {broken.qualname} is not proven"
+            verdict = replace(verdict, status=Status.UNVERIFIED, reason=reason, line=broken.line)
+        elif verdict.status is Status.IDENTICAL and any(item.status is not Status.IDENTICAL for item in nested):
+            pass  # the verdict is about the code object itself
+        return [verdict, *nested]
+
+    def own(
+        self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
+    ) -> tuple[Verdict, Pairs]:
+        key = (id(original), id(recompiled))
+        found = self.done.get(key)
+        if found is None:
+            found = self.done[key] = self._own(original, recompiled, parent)
+        return found
+
+    def _own(
+        self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
+    ) -> tuple[Verdict, Pairs]:
+        name = original.qualname
+        difference = signature_difference(original, recompiled)
+        if not difference and parent is not None:
+            difference = qualname_difference(original, recompiled, *parent)
+        if difference:
+            return Verdict(name, Status.WRONG, difference, original.firstlineno), []
+        if not self.bindings:
+            pairs = same_bytes(original, recompiled)
+            if pairs is not None:
+                return Verdict(name, Status.IDENTICAL), pairs
+        try:
+            left, right = self._lower(original), self._lower(recompiled)
+        except BytecodeError as error:
+            return Verdict(name, Status.UNVERIFIED, str(error)), []
+        pairs = same_instructions(left, right)
+        if pairs is not None:
+            return Verdict(name, Status.IDENTICAL), pairs
+        own_names = {*original.varnames, *original.names, *original.cellvars, *original.freevars}
+        prefix = self.prefix
+
+        def is_temp(local: str) -> bool:
+            return prefix in local and local not in own_names
+
+        def nested_proven(unit: CodeUnit, other: CodeUnit) -> bool:
+            return all(item.proven for item in self.report(unit, other, (original, recompiled)))
+
+        try:
+            proof = prove(
+                left,
+                right,
+                is_temp,
+                nested_proven=nested_proven,
+                renames={**self.renames, **parameter_renames(original, recompiled)},
+                bindings=self.bindings,
+                lifetimes=self.lifetimes,
+            )
+        except Mismatch as error:
+            line = left.instrs[error.pc].line if error.pc >= 0 else original.firstlineno
+            return Verdict(name, Status.WRONG, error.reason, line), []
+        except GaveUp as error:
+            return Verdict(name, Status.UNVERIFIED, str(error)), []
+        return Verdict(name, Status.EQUIVALENT, "; ".join(proof.notes)), proof.nested
+
+    def _lower(self, unit: CodeUnit) -> Lowered:
+        found = self.lowered.get(id(unit))
+        if found is None:
+            found = self.lowered[id(unit)] = lower(unit)
+        return found
+
+
+def _trust(verdicts: list[Verdict]) -> int:
+    """Worst first: a code object that was matched with several must be proven against each."""
+    return min(TRUST.index(verdict.status) for verdict in verdicts)
+
+
+TRUST = (Status.WRONG, Status.FAILED, Status.UNVERIFIED, Status.EQUIVALENT, Status.IDENTICAL)
+
+
+def _nested_units(unit: CodeUnit) -> list[CodeUnit]:
+    return [item for item in unit.consts if type(item) is CodeUnit]
+
+
+def _namesake(unit: CodeUnit, original: CodeUnit, recompiled: CodeUnit) -> CodeUnit | None:
+    """The nested code of the same name and rank, to report on what a failed walk did not reach."""
+    rank = [item for item in _nested_units(original) if item.name == unit.name].index(unit)
+    others = [item for item in _nested_units(recompiled) if item.name == unit.name]
+    return others[rank] if rank < len(others) else None
