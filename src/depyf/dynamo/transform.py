@@ -17,6 +17,7 @@ from depyf.dynamo.capture import Capture
 from depyf.dynamo.disassembly import disassembly
 from depyf.dynamo.guards import without_addresses
 from depyf.dynamo.names import readable_globals, rename, transformed_name
+from depyf.dynamo.reading import readable_function
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.dynamo.resume import resume_globals
 from depyf.errors import DepyfError
@@ -82,6 +83,7 @@ class DecompiledCode:
     renamed: dict[str, str]
     text: str
     found: Decompiled | None
+    reading: str
     reason: str
     """Why the text may not run; "" where nothing speaks against it so far."""
 
@@ -99,6 +101,7 @@ class DecompiledCode:
             verdicts=tuple(VerdictRecord(v.qualname, v.status.value, self.stable(v.reason)) for v in found),
             graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
             resumes=resume_globals(self.made.co_names),
+            reading=self.reading,
         )
 
     def stable(self, text: str) -> str:
@@ -116,7 +119,8 @@ def decompile_made(key: CompileKey, function: CodeRecord, made: types.CodeType) 
     renamed = readable_globals(key, made.co_names)
     found, reason = _decompile(made, transformed_name(key, function.name))
     text = "" if found is None else commented(rename(found.source, renamed), found.linemap, function.filename)
-    return DecompiledCode(key, function, made, renamed, text, found, reason)
+    reading = readable_function(text, transformed_name(key, function.name)) if text else None
+    return DecompiledCode(key, function, made, renamed, text, found, reading or "", reason)
 
 
 def current_compile_id() -> str:

@@ -6,6 +6,7 @@ Input and output: the Python dialect.
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.lift.conditions import negate
 from depyf.tree.expr import Attr, BoolOf, CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, Sub, Un, Walrus
 from depyf.tree.nodes import (
     AnnAssign,
@@ -129,7 +130,7 @@ def _negated(test: Expr) -> Expr:
         negatives = [value for value in test.values if isinstance(value, Un) and value.op == "not"]
         if len(negatives) == len(test.values):
             return BoolOf("or" if test.op == "and" else "and", tuple(_negated(value) for value in test.values))
-    return Un("not", test)
+    return negate(test)
 
 
 def _annotation(stmt: Assign, before: list[Stmt]) -> Stmt | None:

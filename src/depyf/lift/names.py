@@ -115,16 +115,20 @@ def tuple_rotation(s: Symbolic, n: int) -> bool:
 def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
     """Whether ``count`` targets are stored from ``index`` on; attribute and item targets are loaded in between."""
     depth = 0
-    stored = 0
+    missing = count
     instrs = s.program.instrs
     for _ in range(24):
         if index < 0:
             return False
         op, arg = instrs[index].op, instrs[index].arg
         if depth == 0 and op in _STORES:
-            stored += 1
+            missing -= 1
         elif depth == 1 and op == ops.STORE_ATTR or depth == 2 and op == ops.STORE_SUBSCR:
-            stored, depth = stored + 1, 0
+            missing, depth = missing - 1, 0
+        elif depth == 0 and op == ops.UNPACK_SEQUENCE:
+            missing += arg - 1
+        elif depth == 0 and op == ops.UNPACK_EX:
+            missing += arg[0] + arg[1]
         elif op in ops.TERMINATORS or op in ops.JUMPS or op in _NO_TARGET:
             return False
         else:
@@ -132,7 +136,7 @@ def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
             if pops > depth:
                 return False
             depth += pushes - pops
-        if stored == count:
+        if not missing:
             return True
         index = s.program.next[index]
     return False

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord
 
+_SHORT = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -27,6 +29,7 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
         f"# {_execution(transformed)}",
         *(f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs),
         *(f"# {name}(...) continues the function after a graph break" for name in transformed.resumes),
+        *_in_short(transformed.reading),
         "",
     ]
     if transformed.source:
@@ -34,6 +37,14 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
     else:
         body = "\n".join(["# Dynamo's bytecode:", *("# " + line for line in disassembly.splitlines())])
     return Page("\n".join([*head, body]) + "\n", len(head) + 1)
+
+
+def _in_short(reading: str) -> list[str]:
+    """The body of the simplified version, as comments."""
+    body = reading.splitlines()[1:]
+    if not body or len(body) > _SHORT:
+        return []
+    return ["#", "# In short (containers, temporaries and bookkeeping left out):", *("#" + line for line in body)]
 
 
 def _verdict(transformed: TransformedRecord) -> str:
