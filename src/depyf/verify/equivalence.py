@@ -264,7 +264,7 @@ class _Walk:
         if inside is not None or other is not None:
             if inside is None or other is None or inside[0] != other[0] or len(inside[1]) != len(other[1]):
                 return False
-            if not all([self._same(pair, p, q, strict) for p, q in zip(inside[1], other[1])]):
+            if not all(self._same(pair, p, q, strict) for p, q in zip(inside[1], other[1])):
                 return False
             common = values.typed(str(inside[0][0]))
             pair.alias[left] = pair.alias[right] = common
@@ -279,9 +279,7 @@ class _Walk:
                 return self._same_code(desc[1], desc_b[1], strict)
             return False
         if desc[0] == "op" and desc[1] == desc_b[1] and len(desc[2]) == len(desc_b[2]):
-            return desc[1] in STRUCTURED and all(
-                [self._same(pair, p, q, strict) for p, q in zip(desc[2], desc_b[2])]
-            )
+            return desc[1] in STRUCTURED and all(self._same(pair, p, q, strict) for p, q in zip(desc[2], desc_b[2]))
         return False
 
     def _same_code(self, left: CodeUnit, right: CodeUnit, strict: bool) -> bool:
@@ -432,7 +430,12 @@ class _Walk:
             self.pending[key] = None
 
 
-STRUCTURED = frozenset({"tuple", "slice", "str", "splat", "bound", "is", "not", "type of", "tb of"})
+STRUCTURED = frozenset({"tuple", "slice", "str", "splat", "is", "not", "type of", "tb of"}) | {
+    "bound append",
+    "bound extend",
+    "bound add",
+    "bound update",
+}
 PRINTABLE = frozenset({int, str, bytes, bool, float, complex, type(None), tuple, frozenset, CodeUnit})
 
 

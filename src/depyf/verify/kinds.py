@@ -33,7 +33,15 @@ RARE_OPS = frozenset(
 FOLD_OPS = frozenset(
     {ops.DELETE_FAST, ops.LOAD_ATTR, ops.LOAD_METHOD, ops.CALL, ops.SUBSCR, ops.STORE_SUBSCR, ops.BINARY, ops.UNARY}
     | {ops.COMPARE, ops.LIST_APPEND, ops.LIST_EXTEND, ops.LIST_TO_TUPLE, ops.UNPACK_SEQUENCE, ops.BUILD_MAP, ops.RAISE}
-    | {ops.BUILD_CONST_KEY_MAP, ops.BUILD_SET, ops.SET_ADD, ops.SET_UPDATE, ops.MAP_ADD, ops.DICT_UPDATE, ops.DICT_MERGE}
+    | {
+        ops.BUILD_CONST_KEY_MAP,
+        ops.BUILD_SET,
+        ops.SET_ADD,
+        ops.SET_UPDATE,
+        ops.MAP_ADD,
+        ops.DICT_UPDATE,
+        ops.DICT_MERGE,
+    }
     | {ops.SET_FUNCTION_ATTRIBUTE}
 )
 

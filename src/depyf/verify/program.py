@@ -248,4 +248,3 @@ class Program:
             shown = shown[:57] + "..."
         where = f"offset {offset}" + (f", line {line}" if line is not None else "")
         return f"{op}{' ' + shown if shown else ''} ({where})"
-

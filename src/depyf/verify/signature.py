@@ -57,14 +57,10 @@ def signature_difference(original: CodeUnit, recompiled: CodeUnit) -> str:
 
 def parameter_renames(original: CodeUnit, recompiled: CodeUnit) -> dict[str, str]:
     """Recompiled parameter -> original one, where the original name is not an identifier (``.0``)."""
-    return {
-        new: old for old, new in zip(original.params, recompiled.params) if old != new and not old.isidentifier()
-    }
+    return {new: old for old, new in zip(original.params, recompiled.params) if old != new and not old.isidentifier()}
 
 
-def qualname_difference(
-    original: CodeUnit, recompiled: CodeUnit, parent: CodeUnit, recompiled_parent: CodeUnit
-) -> str:
+def qualname_difference(original: CodeUnit, recompiled: CodeUnit, parent: CodeUnit, recompiled_parent: CodeUnit) -> str:
     """Nested functions must be called alike relative to their parents, which may themselves sit elsewhere."""
     left, right = original.qualname, recompiled.qualname
     if not (left.startswith(parent.qualname + ".") and right.startswith(recompiled_parent.qualname + ".")):

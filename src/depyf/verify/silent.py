@@ -431,7 +431,7 @@ def _known_attribute(pair: Pair, side: Side, values: Values, name: str) -> int:
         return inside[1][inside[0].index("closure")]
     kind = container_kind(pair, values, value)
     if kind is not None and (kind, name) in CONTAINER_METHODS:
-        return values.op("bound", (values.const(name), value))
+        return values.op(f"bound {name}", (value,))
     return -1
 
 
@@ -473,10 +473,9 @@ def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShap
 
 def bound_method(values: Values, value: int) -> tuple[str, int] | None:
     known = values.desc[value]
-    if known is None or known[0:2] != ("op", "bound"):
+    if known is None or known[0] != "op" or not known[1].startswith("bound "):
         return None
-    name, container = known[2]
-    return str(values.desc[name][1]), container  # type: ignore[index]
+    return known[1][len("bound ") :], known[2][0]
 
 
 def _subscr(pair: Pair, side: Side, other: Side, values: Values, arg: None) -> bool:

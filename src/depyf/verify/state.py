@@ -221,10 +221,10 @@ def _maps(o: int, n: int, old_fresh: Fresh, new_fresh: Fresh, values: Values, im
         # Unknown object: anything that surely is an object fits.
         return desc_n is None or desc_n[0] not in ("mark", "maybe")
     if desc_n is None:
-        return desc[0] == "maybe"
+        return bool(desc[0] == "maybe")
     if desc[0] == "type":
         if desc_n[0] == "const":
-            return type(desc_n[1]).__name__ == desc[1]
+            return bool(type(desc_n[1]).__name__ == desc[1])
         return bool(desc == desc_n) or (desc[1] == "bool" and values.is_bool(n))
     if desc[0] == "op" and desc_n[0] == "op":
         if desc[1] in NAMES_ONLY:

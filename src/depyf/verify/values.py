@@ -23,7 +23,6 @@ Desc = tuple[Any, ...]
 
 SCALARS = frozenset({int, str, bytes, bool, type(None), type(Ellipsis)})
 BOOL_TAGS = frozenset({"is", "not", "mapping?", "sequence?"})
-CONTAINER_TAGS = frozenset({"tuple", "slice", "str", "type of", "tb of", "bound"})
 
 
 def const_key(value: Any) -> tuple[Any, ...]:
@@ -52,7 +51,9 @@ class Values:
         self._interned: dict[tuple[Any, ...], int] = {}
         self._keep: list[Any] = []
         self.null = self.new(("mark", "NULL"))
-        self.method = self.new(("mark", "method"))  # the second slot a method load leaves, whatever it holds at run time
+        self.method = self.new(
+            ("mark", "method")
+        )  # the second slot a method load leaves, whatever it holds at run time
         self.unbound = self.new(("mark", "unbound"))
         self.lasti = self.new(("mark", "lasti"))
         self.outer_exc = self.new(("mark", "outer exception"))  # what the frame's caller is handling
@@ -193,16 +194,6 @@ class Values:
             return self.const(function(*found))
         except (ArithmeticError, TypeError, ValueError):
             return None
-
-    def item(self, container: tuple[int, ...], key: int) -> int | None:
-        """``container[key]`` for a known sequence and a constant index in range; slices too, of the elements."""
-        known = self.desc[key]
-        if known is None or known[0] != "const":
-            return None
-        index = known[1]
-        if type(index) is int and -len(container) <= index < len(container):
-            return container[index]
-        return None
 
 
 FOLDABLE = frozenset({int, float, complex, str, bytes, bool})

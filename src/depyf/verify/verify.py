@@ -54,7 +54,9 @@ class _Checker:
         self.done: dict[tuple[int, int], tuple[Verdict, Pairs]] = {}
         self.parents: list[tuple[CodeUnit, CodeUnit]] = []
 
-    def report(self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None) -> list[Verdict]:
+    def report(
+        self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
+    ) -> list[Verdict]:
         """The verdict of a pair, then those of the pairs nested in it."""
         verdict, pairs = self.own(original, recompiled, parent)
         nested: list[Verdict] = []

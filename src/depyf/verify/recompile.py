@@ -1,0 +1,89 @@
+"""Compile decompiled text with the Python version that wrote the original, and find the code object that was asked for.
+
+Input: source text, a version, and the path of names from the module to the code object.  Output: ``Recompiled``; with
+the running interpreter's own version it holds the live code object too.  The source is never executed.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from dataclasses import dataclass, field
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.unmarshal import loads
+from depyf.errors import BytecodeError, DepyfError
+from depyf.verify.worker import WorkerError, worker_for
+
+
+class RecompileError(DepyfError):
+    """The text does not compile, or the code object is not in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recompiled:
+    """The code object at the end of the path, and the one of the whole text; ``code`` only from this interpreter."""
+
+    unit: CodeUnit
+    module: CodeUnit
+    code: types.CodeType | None = field(default=None, repr=False)
+
+
+def recompile(
+    text: str,
+    version: tuple[int, int],
+    path: tuple[str, ...] = (),
+    *,
+    flags: int = 0,
+    optimize: int = 0,
+    filename: str = "<depyf>",
+) -> Recompiled:
+    """Compile ``text`` and follow ``path`` into it.
+
+    ``flags`` are compiler flags (``__future__``); none is inherited from the caller.  Raises ``RecompileError``.
+    """
+    if sys.version_info[:2] == version and sys.implementation.name == "cpython":
+        code = compile_here(text, filename, flags, optimize)
+        found = dig(code, path)
+        unit = CodeUnit.from_code(code)
+        return Recompiled(dig_unit(unit, path), unit, found)
+    try:
+        unit = loads(worker_for(version).compile(text, flags, optimize), version)
+    except (WorkerError, BytecodeError) as error:
+        raise RecompileError(str(error)) from None
+    if not isinstance(unit, CodeUnit):
+        raise RecompileError("the other interpreter did not answer with a code object")
+    return Recompiled(dig_unit(unit, path), unit)
+
+
+def compile_here(text: str, filename: str = "<depyf>", flags: int = 0, optimize: int = 0) -> types.CodeType:
+    """``compile`` without inherited flags and without warnings; every failure is a ``RecompileError``."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = compile(text, filename, "exec", flags, True, optimize)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError) as error:
+        raise RecompileError(f"{type(error).__name__}: {error}") from None
+    assert isinstance(code, types.CodeType)
+    return code
+
+
+def dig(code: types.CodeType, path: tuple[str, ...]) -> types.CodeType:
+    """The first code object of each name in turn."""
+    for name in path:
+        inner = next((item for item in code.co_consts if type(item) is types.CodeType and item.co_name == name), None)
+        if inner is None:
+            raise RecompileError(f"{code.co_name} holds no code object {name}")
+        code = inner
+    return code
+
+
+def dig_unit(unit: CodeUnit, path: tuple[str, ...]) -> CodeUnit:
+    """``dig`` for code units."""
+    for name in path:
+        inner = next((item for item in unit.consts if type(item) is CodeUnit and item.name == name), None)
+        if inner is None:
+            raise RecompileError(f"{unit.name} holds no code object {name}")
+        unit = inner
+    return unit

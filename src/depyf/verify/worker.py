@@ -1,0 +1,140 @@
+"""A subprocess of another Python version that compiles source and nothing else.
+
+One process per version, kept for the life of this one.  Request frame: flags, optimisation level, length (three
+little-endian 32-bit integers), then UTF-8 source.  Answer frame: status byte, length, then marshalled code (status 0)
+or the message of the error (status 1).  The source is compiled, never executed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import struct
+import subprocess
+import threading
+
+from depyf.errors import DepyfError
+from depyf.verify.interpreters import find_interpreter
+
+TIMEOUT = 60.0
+REQUEST = struct.Struct("<iii")
+ANSWER = struct.Struct("<Bi")
+
+# Runs in the other interpreter: nothing newer than 3.8, no import besides builtins.
+PROGRAM = r"""
+import marshal, struct, sys, warnings
+warnings.simplefilter("ignore")
+sys.setrecursionlimit(8000)
+read, write, flush = sys.stdin.buffer.read, sys.stdout.buffer.write, sys.stdout.buffer.flush
+while True:
+    head = read(12)
+    if len(head) < 12:
+        break
+    flags, optimize, length = struct.unpack("<iii", head)
+    text = read(length).decode("utf-8", "surrogatepass")
+    try:
+        status, data = 0, marshal.dumps(compile(text, "<depyf>", "exec", flags, True, optimize))
+    except BaseException as error:
+        status, data = 1, ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace")
+    write(struct.pack("<Bi", status, len(data)) + data)
+    flush()
+"""
+
+
+class WorkerError(DepyfError):
+    """The other interpreter is missing, died, or refused the source."""
+
+
+class Worker:
+    """One compiling subprocess; ``compile`` may be called from any thread."""
+
+    def __init__(self, python: str, timeout: float = TIMEOUT) -> None:
+        self.python = python
+        self.timeout = timeout
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def compile(self, text: str, flags: int = 0, optimize: int = 0) -> bytes:
+        """Marshalled code of the module ``text``; ``WorkerError`` with the compiler's message if it refuses."""
+        source = text.encode("utf-8", "surrogatepass")
+        with self._lock:
+            process = self._running()
+            timer = threading.Timer(self.timeout, process.kill)
+            timer.daemon = True
+            timer.start()
+            try:
+                status, data = self._exchange(process, REQUEST.pack(flags, optimize, len(source)) + source)
+            except (OSError, struct.error) as error:
+                self._stop()
+                raise WorkerError(f"{self.python} died, or took over {self.timeout:g} s, compiling: {error}") from None
+            finally:
+                timer.cancel()
+        if status:
+            raise WorkerError(data.decode("utf-8", "replace"))
+        return data
+
+    def close(self) -> None:
+        """End the subprocess; a later ``compile`` starts a new one."""
+        with self._lock:
+            self._stop()
+
+    def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> tuple[int, bytes]:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(request)
+        process.stdin.flush()
+        status, length = ANSWER.unpack(process.stdout.read(ANSWER.size))
+        data = process.stdout.read(length)
+        if len(data) != length:
+            raise OSError("the answer is cut short")
+        return status, data
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._stop()
+            try:
+                self._process = subprocess.Popen(
+                    [self.python, "-I", "-S", "-W", "ignore", "-c", PROGRAM],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
+            except OSError as error:
+                raise WorkerError(f"cannot start {self.python}: {error}") from None
+        return self._process
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:
+                    pass  # an unsent request dies with its reader
+        process.wait()
+
+
+_workers: dict[str, Worker] = {}
+_workers_lock = threading.Lock()
+
+
+def worker_for(version: tuple[int, int]) -> Worker:
+    """The worker of ``version``; ``WorkerError`` where no such interpreter is found."""
+    python = find_interpreter(version)
+    if python is None:
+        wanted = f"{version[0]}.{version[1]}"
+        raise WorkerError(f"no Python {wanted} found to recompile with: put python{wanted} on the PATH, or name it")
+    with _workers_lock:
+        if python not in _workers:
+            _workers[python] = Worker(python)
+        return _workers[python]
+
+
+@atexit.register
+def close_workers() -> None:
+    """End every subprocess."""
+    with _workers_lock:
+        for worker in _workers.values():
+            worker.close()
+        _workers.clear()
