@@ -265,7 +265,7 @@ def _exception_table(code: CodeType, ops: Sequence[Op], offsets: Offsets) -> byt
     moved = {op.start: offsets[id(op)][0] for op in ops if op.start >= 0}
     moved[len(code.co_code)] = offsets[-1][0]
     out = bytearray()
-    for start, end, target, depth, lasti in table_entries(code.co_exceptiontable):
+    for start, end, target, depth, lasti in table_entries(getattr(code, "co_exceptiontable")):  # noqa: B009
         try:
             start, end, target = moved[start], moved[end], moved[target]
         except KeyError as missing:

@@ -187,7 +187,7 @@ class _Binder:
             return False
         edited = False
         for index, op, kind in _name_constants(code, ops):
-            value = code.co_consts[op.arg]
+            value = consts[op.arg]
             if type(value) is tuple:
                 names: Any = tuple([rename(item) if type(item) is str else item for item in value])
             elif type(value) is str:
