@@ -40,6 +40,7 @@ import interpreters
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
 OUT = Path(__file__).resolve().parent.parent / "corpus_out"
 COLUMNS = ("IDENTICAL", "EQUIVALENT", "UNVERIFIED", "failed", "WRONG")
+LABELS = {"FAILED": "failed"}
 PYC_WRITER = """
 import os, py_compile, sys, warnings
 warnings.simplefilter("ignore")
@@ -167,7 +168,12 @@ def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
         return [record] + [r for child in children(unit) for r in decompile(child, texts)]
     texts.append(result.source)
     records = [
-        {"qualname": v.qualname, "status": v.status.value, "reason": v.reason, "n": len(unit.code) // 2}
+        {
+            "qualname": v.qualname,
+            "status": LABELS.get(v.status.value, v.status.value),
+            "reason": v.reason,
+            "n": len(unit.code) // 2,
+        }
         for v in result.verdicts
     ]
     missing = total - len(records)

@@ -158,7 +158,7 @@ def compile_function(node: ast.AST) -> types.CodeType | None:
 def one_edit(name: str, node: ast.AST, pick: random.Random) -> tuple[str, str, bool] | None:
     """Kind of edit, diff, and whether the verifier rejected it; None where the edit is none."""
     from depyf.bytecode.codeunit import CodeUnit
-    from depyf.verify import verify
+    from depyf.verify.verify import verify
 
     edited = copy.deepcopy(node)
     possible = list(edits_of(edited))

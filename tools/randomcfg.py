@@ -1,8 +1,9 @@
 """Random control-flow graphs as valid code objects: irreducible loops, handlers, values carried on the stack.
 
 A program is a function ``f(t, a, b, c, items)``; ``t`` is the tracer it calls.  Blocks live in *contexts*: the root,
-and one for each exception handler (where the previous exception sits on the stack until ``POP_EXCEPT``).  An edge goes
-to any block of the same context or of one outside it; where the stacks of its two ends differ, the edge pops and pushes.
+one for each exception handler (where the previous exception sits on the stack until ``POP_EXCEPT``) and one for each
+``for`` loop (where the iterator does, and which is only entered through ``GET_ITER``).  An edge goes to any block of the
+same context or of one outside it; where the stacks of its two ends differ, the edge pops and pushes.
 
 Two rules make every run end, however the tracer behaves.  Every block calls the tracer, so a run makes at most as many
 calls as the tracer allows before it raises always; and a handler starts with a call that only outer handlers protect.
@@ -17,11 +18,9 @@ from dataclasses import dataclass, field
 import assembler
 from assembler import Item, Label, Op, Protection
 
-Slot = tuple[
-    str, int
-]  # ("v", 0) a value, ("i", 0) an iterator, ("p", context) exc_info to restore, ("e", context) the exception
+# ("v", 0) is a value; of context n: ("i", n) its iterator, ("p", n) the exc_info to restore, ("e", n) its exception
+Slot = tuple[str, int]
 VALUE: Slot = ("v", 0)
-ITERATOR: Slot = ("i", 0)
 LOCALS = ("a", "b", "c")
 
 
@@ -34,13 +33,17 @@ NAMES = ("Exception", "ValueError")
 
 @dataclass(eq=False)
 class Context:
-    """Where blocks live; ``base`` is the stack they all find below their own values."""
+    """Where blocks live; ``base`` is the stack they all find below their own values.
+
+    ``cleanup`` protects what no handler of this context does; ``head`` is set for a ``for`` loop.
+    """
 
     number: int
     base: tuple[Slot, ...] = ()
     keeps_exception: bool = False
     outside: Context | None = None
     cleanup: Protection | None = None
+    head: Block | None = None
 
 
 @dataclass(eq=False)
@@ -62,6 +65,7 @@ class Block:
     context: Context
     stack: tuple[Slot, ...]
     handler: Handler | None
+    enters: Context | None = None
     label: Label = field(default_factory=Label)
 
     @property
@@ -77,7 +81,7 @@ class Block:
 class Program:
     """Builds one random code object."""
 
-    def __init__(self, seed: int, blocks: int, handlers: int) -> None:
+    def __init__(self, seed: int, blocks: int, handlers: int, loops: int) -> None:
         self.random = random.Random(seed)
         self.items: list[Item] = []
         self.calls = 0
@@ -88,13 +92,15 @@ class Program:
         root = Context(0)
         self.contexts = [root]
         self.handlers: list[Handler] = []
-        for _ in range(handlers):
-            self.add_handler()
         self.blocks: list[Block] = []
         self.targeted: set[Block] = set()
         self.protection: Protection | None = None
-        for context in self.contexts:
-            self.add_block(context, first=True)
+        self.add_block(root, first=True)
+        for kind in self.random.sample(["handler"] * handlers + ["loop"] * loops, handlers + loops):
+            if kind == "handler":
+                self.add_handler()
+            else:
+                self.add_loop()
         while len(self.blocks) < blocks:
             self.add_block(self.random.choice(self.contexts))
         self.random.shuffle(self.blocks)
@@ -115,6 +121,21 @@ class Program:
         self.contexts.append(inside)
         protection = Protection(Label(f"handler{number}"), len(saved), False)
         self.handlers.append(Handler(context, inside, saved, parent, protection, not keeps and pick.random() < 0.5))
+        self.add_block(inside, first=True)
+
+    def add_loop(self) -> None:
+        """A loop's head is emitted together with the block that enters it."""
+        pick = self.random
+        context = pick.choice(self.contexts)
+        handler = pick.choice([None, *(h for h in self.handlers if h.context is context)])
+        stack = (handler.saved if handler else context.base) + (VALUE,) * pick.choice([0, 0, 1])
+        number = len(self.contexts)
+        inside = Context(number, (*stack, ("i", number)), False, context)
+        inside.cleanup = handler.protection if handler else context.cleanup
+        inside.head = Block(-1, inside, inside.base, None)
+        self.contexts.append(inside)
+        self.blocks.append(Block(len(self.blocks), context, stack, handler, inside))
+        self.add_block(inside, first=True)
 
     def add_block(self, context: Context, first: bool = False) -> None:
         pick = self.random
@@ -124,8 +145,6 @@ class Program:
         stack = handler.saved if handler else context.base
         if not first:
             stack += (VALUE,) * pick.choice([0, 0, 0, 1, 2])
-            if pick.random() < 0.2:
-                stack += (ITERATOR,)
         block = Block(len(self.blocks), context, stack, handler)
         if first:
             for h in self.handlers:
@@ -188,7 +207,7 @@ class Program:
             own = stack[block.floor :]
             choices = ["call", "assign", "move"]
             if len(own) < 4:
-                choices += ["push", "load", "iterate"]
+                choices += ["push", "load"]
             if own and own[-1] == VALUE:
                 choices += ["consume", "store", "copy" if len(own) < 4 else "store"]
             if own[-2:] == [VALUE, VALUE]:
@@ -209,10 +228,6 @@ class Program:
                 case "load":
                     self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
                     stack.append(VALUE)
-                case "iterate":
-                    self.emit("LOAD_FAST", self.local("items"))
-                    self.emit("GET_ITER")
-                    stack.append(ITERATOR)
                 case "consume":
                     self.call_with_top()
                     self.emit("POP_TOP")
@@ -243,12 +258,8 @@ class Program:
             self.protection = None  # popping never raises, and the handler's own slots may be among the popped
             self.pop(slot)
         self.protection = target.context.cleanup
-        for slot in target.stack[shared:]:
-            if slot == ITERATOR:
-                self.emit("LOAD_FAST", self.local("items"))
-                self.emit("GET_ITER")
-            else:
-                self.emit("LOAD_FAST", self.local(self.random.choice(LOCALS)))
+        for _ in target.stack[shared:]:
+            self.emit("LOAD_FAST", self.local(self.random.choice(LOCALS)))
         self.emit("JUMP", target.label)
         self.protection = kept
 
@@ -260,6 +271,7 @@ class Program:
             around.append(context)
             context = context.outside
         possible = [b for b in self.blocks if b.context in around]
+        possible += [c.head for c in around if c.head is not None]
         fresh = [b for b in possible if b not in self.targeted]
         if fresh and self.random.random() < 0.6:
             choice = self.random.choice(fresh)
@@ -286,16 +298,24 @@ class Program:
         self.items.append(other)
         self.go(stack, self.choose(block))
 
-    def loop(self, stack: tuple[Slot, ...], block: Block) -> None:
+    def loop(self, block: Block) -> None:
+        """Enter a loop; its head, where its blocks continue, stands right after."""
+        inside = block.enters
+        assert inside is not None and inside.head is not None
+        self.emit("LOAD_FAST", self.local("items"))
+        self.emit("GET_ITER")
+        self.items.append(inside.head.label)
+        self.protection = inside.cleanup
         done = Label()
         self.emit("FOR_ITER", done)
-        self.go((*stack, VALUE), self.choose(block))
+        inner = [b for b in self.blocks if b.context is inside]
+        self.go((*inside.base, VALUE), self.random.choice(inner))
         self.items.append(done)
         if assembler.VERSION >= (3, 12):
             self.emit("END_FOR")
         if assembler.VERSION >= (3, 13):
             self.emit("POP_TOP")
-        self.go(stack[:-1], self.choose(block))
+        self.go(inside.base[:-1], self.choose(block))
 
     def leave(self, stack: tuple[Slot, ...]) -> None:
         self.call()
@@ -308,10 +328,6 @@ class Program:
 
     def terminator(self, stack: tuple[Slot, ...], block: Block) -> None:
         pick = self.random
-        own = stack[block.floor :]
-        if own and own[-1] == ITERATOR and pick.random() < 0.8:
-            self.loop(stack, block)
-            return
         roll = pick.random()
         if roll < 0.5:
             self.branch(stack, block)
@@ -363,7 +379,12 @@ class Program:
         for index, block in enumerate(self.blocks):
             self.items.append(block.label)
             self.protection = block.protection
-            self.terminator(self.body(block), block)
+            if block.enters is not None:
+                self.call()
+                self.emit("POP_TOP")
+                self.loop(block)
+            else:
+                self.terminator(self.body(block), block)
             if index in where:
                 self.handler_entry(where[index])
         for handler in late:
@@ -374,8 +395,9 @@ class Program:
 
 
 def make(seed: int) -> types.CodeType:
-    """The random program number ``seed``: 2 to 40 blocks, smaller ones more often, up to four handlers."""
+    """The random program number ``seed``: 2 to 40 blocks, up to four handlers and three loops."""
     pick = random.Random(seed)
     blocks = pick.choice([2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 25, 30, 40])
     handlers = min(pick.choice([0, 0, 1, 1, 2, 3, 4]), blocks // 2)
-    return Program(seed, blocks, handlers).build()
+    loops = min(pick.choice([0, 0, 1, 1, 2, 3]), blocks // 3)
+    return Program(seed, blocks, handlers, loops).build()

@@ -17,6 +17,7 @@ def normal_form(reason: str) -> str:
     """The reason without what differs from one function to the next: numbers, quoted names, offsets."""
     reason = re.sub(r"cannot decompile( in [^ ]+)?( at offset \d+)?: ", "", reason)
     reason = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "'...'", reason)
+    reason = re.sub(r"\bnested \S+ is not proven", "nested ... is not proven", reason)
     return re.sub(r"\b\d+\b", "N", reason)
 
 

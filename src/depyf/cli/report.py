@@ -93,7 +93,7 @@ def print_summary(outcomes: list[Outcome]) -> None:
             counts[Status.IDENTICAL],
             counts[Status.EQUIVALENT],
             counts[Status.UNVERIFIED],
-            exits[Exit.FAILED],
+            counts[Status.FAILED] + sum(outcome.exit is Exit.FAILED and not outcome.verdicts for outcome in members),
             exits[Exit.UNREADABLE],
         ]
         table.add_row(name, *(str(number) for number in numbers))

@@ -11,6 +11,7 @@ from depyf.cli.outcome import Exit, Outcome
 from depyf.errors import BytecodeError, DepyfError
 from depyf.options import Options
 from depyf.pipeline import decompile_unit
+from depyf.verify.verdict import Status
 
 
 def decompile_one(job: Job, python: str | None) -> Outcome:
@@ -26,8 +27,9 @@ def decompile_one(job: Job, python: str | None) -> Outcome:
     except Exception as error:
         message = f"internal error, please report it: {type(error).__name__}: {error}"
         return Outcome(job.target, job.relative, job.order, Exit.FAILED, unit.version, error=message)
-    proven = all(verdict.proven for verdict in result.verdicts)
-    status = Exit.PROVEN if proven else Exit.UNPROVEN
+    status = Exit.PROVEN if result.proven else Exit.UNPROVEN
+    if any(verdict.status is Status.FAILED for verdict in result.verdicts):
+        status = Exit.FAILED
     return Outcome(job.target, job.relative, job.order, status, unit.version, result.source, tuple(result.verdicts))
 
 
