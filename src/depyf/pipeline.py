@@ -1,204 +1,220 @@
-"""The passes, and what runs them: code unit in, statements of the Python dialect out.
-
-Every pass is a function from the artifact of the one before; ``trace_passes`` shows each of them.
-"""
+"""Source with its proof: decompile, recompile, verify, and try other choices where the proof fails."""
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.lower import lower
-from depyf.choices import LADDER, Choices
-from depyf.errors import BytecodeError, DecompilationError
-from depyf.flow.graph import Graph
-from depyf.flow.program import Program
-from depyf.idioms.bodies import finish_body
-from depyf.idioms.temporaries import number_temporaries
-from depyf.lift.block import Lifted
-from depyf.lift.lifter import Lifter
-from depyf.lift.values import SPILL_BASE
-from depyf.structure.containers import Containers
-from depyf.structure.empty import skip_empty
-from depyf.structure.labels import Lowering
-from depyf.structure.regions import Regions, find_regions
-from depyf.structure.total import Structurer
-from depyf.tree.expr import Const, Invoke, Name
-from depyf.tree.nodes import Body, Raise, Stmt
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.choices import LADDER
+from depyf.emit import Emitted, emit_function, emit_module
+from depyf.emit import Options as EmitOptions
+from depyf.errors import DecompilationError, DepyfError
+from depyf.options import Options
+from depyf.passes import PIPELINE, Decompilation, Key, deep_recursion, key_of, trace_passes
+from depyf.tree.nodes import Body
+from depyf.verify import Status, Verdict, verify
+from depyf.verify.interpreters import register
+from depyf.verify.recompile import RecompileError, recompile
 
-Nested = Callable[[CodeUnit], Body]
-RECURSION_LIMIT = 20_000
-
-
-@dataclass(slots=True)
-class State:
-    """What the passes hand on; each pass fills the fields that it is the source of."""
-
-    unit: CodeUnit
-    choices: Choices
-    nested: Nested
-    program: Program | None = None
-    regions: Regions | None = None
-    containers: Containers | None = None
-    graph: Graph | None = None
-    blocks: dict[int, Lifted] | None = None
-    entry: int = 0
-    temporaries: bool = False
-    labelled: list[Stmt] | None = None
-    body: Body = ()
+MAX_ATTEMPTS = 12
+FUTURE_FLAGS = 0x1FE0000
+"""Compiler flags of ``from __future__`` features, which the text of a module does not repeat."""
+__all__ = ["PIPELINE", "Decompiled", "decompile_code", "decompile_unit", "trace_passes", "units"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """One step of the pipeline; ``why`` says why it stands where it stands."""
+class Decompiled:
+    """Decompiled source and what was proven about it.
 
-    name: str
-    run: Callable[[State], object]
-    why: str
-
-
-def _lower(state: State) -> object:
-    state.program = Program(lower(state.unit))
-    return state.program
-
-
-def _regions(state: State) -> object:
-    assert state.program is not None
-    state.regions = find_regions(state.program, idioms=state.choices.idioms and state.choices.finally_)
-    return state.regions
-
-
-def _containers(state: State) -> object:
-    assert state.program is not None and state.regions is not None
-    state.containers = Containers(state.program, state.regions)
-    return state.containers
-
-
-def _graph(state: State) -> object:
-    assert state.program is not None and state.containers is not None
-    state.graph = Graph(state.program, state.containers, merge=state.choices.idioms)
-    return state.graph
-
-
-def _lift(state: State) -> object:
-    assert state.graph is not None
-    choices = state.choices
-    lifter = Lifter(
-        state.graph, state.nested, fold=choices.idioms, spill_all=not choices.idioms, wide_folds=choices.wide_folds
-    )
-    state.blocks = lifter.run()
-    state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
-    skip_empty(state.blocks, state.graph.containers, state.entry)
-    state.temporaries = lifter.symbolic.spills > SPILL_BASE or lifter.named_slots
-    return state.blocks
-
-
-def _structure(state: State) -> object:
-    assert state.blocks is not None and state.containers is not None
-    structurer = Structurer(
-        state.blocks, state.containers, state.entry, state.unit.qualname, handlers_last=state.unit.handlers_last
-    )
-    state.labelled = structurer.run()
-    state.temporaries = state.temporaries or structurer.dispatches > 0
-    return state.labelled
-
-
-def _labels(state: State) -> object:
-    assert state.labelled is not None
-    lowering = Lowering()
-    state.body = lowering.run(state.labelled)
-    state.temporaries = state.temporaries or lowering.flags > 0
-    return state.body
-
-
-def _bodies(state: State) -> object:
-    state.body = finish_body(state.unit, state.body)
-    if state.temporaries:
-        state.body = number_temporaries(state.body)
-    return state.body
-
-
-PIPELINE = (
-    Pass("lower", _lower, "everything after it speaks the version-free instruction set"),
-    Pass("regions", _regions, "copies of finally bodies must be gone before blocks are merged"),
-    Pass("containers", _containers, "protected ranges bound every other region"),
-    Pass("graph", _graph, "copies made by the optimiser are merged before loops and conditions are looked for"),
-    Pass("lift", _lift, "short circuits must be one test before if/else"),
-    Pass("structure", _structure, "always succeeds; what follows only improves"),
-    Pass("labels", _labels, "statements are recognised while the exits still say where control goes"),
-    Pass("bodies", _bodies, "implicit returns and asserts show only in the finished statements"),
-)
-
-
-@contextlib.contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Deeply nested programs need a deep stack; the limit is put back afterwards."""
-    before = sys.getrecursionlimit()
-    if before < RECURSION_LIMIT:
-        sys.setrecursionlimit(RECURSION_LIMIT)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
-Key = tuple[str, int]
-
-
-def key_of(unit: CodeUnit) -> Key:
-    """What names a code object within its module."""
-    return unit.qualname, unit.firstlineno
-
-
-class Decompilation:
-    """Decompiles a code unit and the code nested in it.
-
-    ``rungs`` says how far down the ladder of choices each code object is; ``failures`` which have no source at all.
+    ``verdicts`` has one entry per code object, the outermost first.  ``linemap`` pairs lines of ``source`` with lines
+    of the user's file.  ``code`` is the recompiled code object (only where the running interpreter can make one),
+    with the signature, closure and constants of the original.
     """
 
-    def __init__(self, rungs: dict[Key, int] | None = None) -> None:
-        self.rungs: dict[Key, int] = rungs if rungs is not None else {}
-        self.failures: dict[Key, DecompilationError] = {}
+    source: str
+    verdicts: tuple[Verdict, ...]
+    linemap: tuple[tuple[int, int | None], ...]
+    code: types.CodeType | None = field(default=None, repr=False)
 
-    def body(self, unit: CodeUnit, *, strict: bool = False) -> Body:
-        """Statements of ``unit``; code without a translation raises in its place, or here if ``strict``."""
-        key = key_of(unit)
-        failure: DecompilationError | None = None
-        while self.rungs.get(key, 0) < len(LADDER):
-            state = State(unit, LADDER[self.rungs.get(key, 0)], self.body)
+    @property
+    def proven(self) -> bool:
+        """Whether every code object is proven."""
+        return all(verdict.proven for verdict in self.verdicts)
+
+    def compile_at(self, filename: str, line: int) -> types.CodeType:
+        """The recompiled code with ``source`` placed at ``line`` of ``filename``."""
+        from depyf.bytecode.patch import relocate
+
+        if self.code is None:
+            raise DepyfError("this code was not recompiled by the running interpreter")
+        return relocate(self.code, filename, self.code.co_firstlineno - 1 + line)
+
+
+def units(unit: CodeUnit) -> Iterator[CodeUnit]:
+    """``unit`` and all code nested in it, outer first."""
+    yield unit
+    for const in unit.consts:
+        if isinstance(const, CodeUnit):
+            yield from units(const)
+
+
+def decompile_code(code: types.CodeType, *, name: str | None = None, options: Options = Options()) -> Decompiled:
+    """Decompile a live code object; raises DecompilationError where any part of it has no translation.
+
+    ``name`` replaces the function's name in the text.
+    """
+    return decompile_unit(CodeUnit.from_code(code), options, name=name, strict=True)
+
+
+def decompile_unit(
+    unit: CodeUnit, options: Options = Options(), *, name: str | None = None, strict: bool = False
+) -> Decompiled:
+    """Decompile a code unit and prove the result.
+
+    A module's unit gives the text of a module, any other the text of one function, called ``name`` if given.  A code
+    object without a translation has a ``raise NotImplementedError`` in its place and the verdict FAILED; with
+    ``strict`` DecompilationError is raised instead, as it is when the outermost code object fails.
+    """
+    with deep_recursion():
+        return _Attempts(unit, name, options, strict).run()
+
+
+class _Attempts:
+    """Decompilations of one unit, each with the choices that the proof of the one before asks for."""
+
+    def __init__(self, unit: CodeUnit, name: str | None, options: Options, strict: bool) -> None:
+        self.unit = unit
+        self.name = name
+        self.options = options
+        self.emitting = EmitOptions(options.indent, options.temp_prefix, cells="name" if unit.live else "closure")
+        self.strict = strict
+        self.is_module = not unit.flags & CO_OPTIMIZED and unit.name == "<module>"
+        self.rungs: dict[Key, int] = {}
+        self.reasons: dict[str, str] = {}
+        self.keys: dict[str, list[Key]] = {}
+        for inner in units(unit):
+            self.keys.setdefault(inner.qualname, []).append(key_of(inner))
+            if not options.idioms:
+                self.rungs[key_of(inner)] = len(LADDER) - 1
+
+    def run(self) -> Decompiled:
+        for attempt in range(MAX_ATTEMPTS):
+            work = Decompilation(self.rungs)
+            body = work.body(self.unit, strict=self.strict or not self.is_module)
+            if self.strict and work.failures:
+                raise next(iter(work.failures.values()))
             try:
-                for step in PIPELINE:
-                    step.run(state)
-                return state.body
+                emitted = self._emit(body)
             except DecompilationError as error:
-                failure = failure or error
-            except BytecodeError as error:
-                failure = DecompilationError(str(error), unit.qualname)
-                break
-            except RecursionError:
-                failure = DecompilationError("nested too deeply", unit.qualname)
-                break
-            self.rungs[key] = self.rungs.get(key, 0) + 1
-        failure = failure or DecompilationError("no choice is proven", unit.qualname)
-        if strict:
-            raise failure
-        self.failures[key] = failure
-        return (Raise(Invoke(Name("NotImplementedError", "global"), (Const(f"depyf: {failure}"),)), None),)
+                if not self._bump(error.function, str(error.reason)):
+                    raise
+                continue
+            if not self.options.verify:
+                return self._unproven(emitted, "the proof was switched off")
+            try:
+                made = self._recompile(emitted)
+            except RecompileError as error:
+                if error.lineno is None:
+                    return self._unproven(emitted, str(error))
+                culprit = _function_at(emitted.text, error.lineno, self.unit)
+                if not self._bump(culprit, f"does not compile: {error}"):
+                    raise DecompilationError(f"does not compile: {error}", culprit) from None
+                continue
+            verdicts = self._verdicts(work, emitted, made[0])
+            culprits = [v for v in verdicts if not v.proven and v.status is not Status.FAILED and not _inherited(v)]
+            if not culprits or attempt == MAX_ATTEMPTS - 1 or not self._bump_all(culprits):
+                wrong = next((v for v in verdicts if v.status is Status.WRONG), None)
+                if wrong is not None:
+                    raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
+                return Decompiled(emitted.text, verdicts, emitted.linemap, made[1])
+        raise DecompilationError("; ".join(self.reasons.values()) or "no attempt compiles", self.unit.qualname)
+
+    def _emit(self, body: Body) -> Emitted:
+        if self.is_module:
+            return emit_module(self.unit, body, self.emitting)
+        return emit_function(self.unit, body, name=self.name, options=self.emitting)
+
+    def _recompile(self, emitted: Emitted) -> tuple[CodeUnit, types.CodeType | None]:
+        unit = self.unit
+        if self.options.python:
+            register(self.options.python)
+        flags = unit.flags & FUTURE_FLAGS if self.is_module else 0
+        made = recompile(emitted.text, unit.version, emitted.path, flags=flags, filename=unit.filename)
+        code = made.code
+        if code is None or unit.live is None or self.is_module:
+            return made.unit, code
+        from depyf.bytecode.patch import bind
+
+        template = unit.live.replace(co_name=code.co_name) if self.name else unit.live
+        code = bind(code, consts=emitted.consts, cells=emitted.cells, renames=emitted.renames, template=template)
+        return CodeUnit.from_code(code), code
+
+    def _verdicts(self, work: Decompilation, emitted: Emitted, made: CodeUnit) -> tuple[Verdict, ...]:
+        bound = made.live is not None and self.unit.live is not None and not self.is_module
+        found = verify(
+            self.unit,
+            made,
+            self.options.temp_prefix,
+            renames={} if bound else emitted.renames,
+            bindings={} if bound else emitted.consts,
+        )
+        failed = {key[0] for key in work.failures}
+        return tuple(
+            replace(v, status=Status.FAILED, reason=self._reason(work, v.qualname)) if v.qualname in failed else v
+            for v in found
+        )
+
+    def _unproven(self, emitted: Emitted, reason: str) -> Decompiled:
+        verdicts = tuple(Verdict(u.qualname, Status.UNVERIFIED, reason, u.firstlineno) for u in units(self.unit))
+        return Decompiled(emitted.text, verdicts, emitted.linemap)
+
+    def _bump_all(self, culprits: list[Verdict]) -> bool:
+        moved = False
+        for verdict in culprits:
+            moved = self._bump(verdict.qualname, verdict.reason) or moved
+        return moved
+
+    def _bump(self, qualname: str, reason: str) -> bool:
+        """Send the code objects of that name to their next choice; false if there is none left."""
+        self.reasons.setdefault(qualname, reason)
+        moved = False
+        for key in self.keys.get(qualname, [key_of(self.unit)]):
+            if self.rungs.get(key, 0) < len(LADDER):
+                self.rungs[key] = self.rungs.get(key, 0) + 1
+                moved = True
+        return moved
+
+    def _reason(self, work: Decompilation, qualname: str) -> str:
+        known = self.reasons.get(qualname)
+        return known or next(str(error.reason) for key, error in work.failures.items() if key[0] == qualname)
 
 
-def body_of(unit: CodeUnit) -> Body:
-    """Statements of one code unit, without proof; raises DecompilationError."""
-    with deep_recursion():
-        return Decompilation().body(unit, strict=True)
+def _inherited(verdict: Verdict) -> bool:
+    return verdict.reason.startswith("nested ")
 
 
-def trace_passes(unit: CodeUnit, choices: Choices = Choices()) -> Iterator[tuple[str, Any]]:
-    """Run the pipeline on one code unit and yield each pass's name and artifact."""
-    with deep_recursion():
-        state = State(unit, choices, Decompilation().body)
-        for step in PIPELINE:
-            yield step.name, step.run(state)
+_DEFINITION = re.compile(r"(\s*)(?:async def|def|class)\s+(\w+)")
+
+
+def _function_at(text: str, lineno: int, unit: CodeUnit) -> str:
+    """Qualified name of the innermost definition around a line of decompiled text."""
+    lines = text.split("\n")
+    path: list[str] = []
+    indent = 1 << 30
+    for index in range(min(lineno, len(lines)) - 1, -1, -1):
+        found = _DEFINITION.match(lines[index])
+        if found and len(found.group(1)) < indent:
+            indent = len(found.group(1))
+            path.append(("class " if "class " in found.group(0) else "def ") + found.group(2))
+    parts: list[str] = []
+    for kind_name in reversed(path):
+        kind, name = kind_name.split()
+        parts.append(name)
+        if kind == "def":
+            parts.append("<locals>")
+    if parts and parts[-1] == "<locals>":
+        parts.pop()
+    return ".".join(parts) or unit.qualname

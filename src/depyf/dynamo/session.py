@@ -119,11 +119,8 @@ class Session:
         return found
 
     def _steppable_wrappers(self, run: RunRecord) -> frozenset[str]:
-        return frozenset(
-            graph_file(graph)
-            for graph in run.graphs
-            if graph.stage == WRAPPER_STAGE and graph.path and module_functions(graph.path)
-        )
+        first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER_STAGE and graph.path}
+        return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
 
     def _remember_entries(self) -> None:
         live.forget(str(self.writer.directory))

@@ -110,6 +110,9 @@ def _flat_if(stmt: If) -> Body:
 def _assertion(stmt: If) -> Stmt | None:
     """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction."""
     raised, test = stmt.body, _negated(stmt.test)
+    if len(raised) == 1 and isinstance(raised[0], Assert) and not stmt.orelse:
+        inner = raised[0]
+        return Assert(test, inner.message, stmt.line) if isinstance(inner.test, Const) else None
     if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None or stmt.orelse:
         return None
     exc = raised[0].exc

@@ -100,6 +100,8 @@ def _graph(
     graph: GraphRecord, graphs: tuple[GraphRecord, ...], files: frozenset[str], steppable: frozenset[str]
 ) -> dict[str, Any]:
     name = graph_file(graph)
+    twin = next((g for g in graphs if graph.path and g.path == graph.path), graph)
+    shared = {} if twin is graph else {"same_code_as": graph_file(twin)}  # torch loads a generated file once
     return {
         "file": name,
         "kind": "wrapper" if graph.stage == WRAPPER_STAGE else "graph",
@@ -109,6 +111,7 @@ def _graph(
         "generation": graph.key.generation,
         "from": [found for found in _origins(graph, graphs) if found in files],
         "steppable": name in steppable,
+        **shared,
     }
 
 

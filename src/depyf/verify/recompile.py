@@ -6,6 +6,7 @@ the running interpreter's own version it holds the live code object too.  The so
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 import warnings
@@ -18,7 +19,11 @@ from depyf.verify.worker import WorkerError, worker_for
 
 
 class RecompileError(DepyfError):
-    """The text does not compile, or the code object is not in it."""
+    """The text does not compile, or the code object is not in it; ``lineno`` is set for a syntax error."""
+
+    def __init__(self, message: str, lineno: int | None = None) -> None:
+        self.lineno = lineno
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ def recompile(
     try:
         unit = loads(worker_for(version).compile(text, flags, optimize), version)
     except (WorkerError, BytecodeError) as error:
-        raise RecompileError(str(error)) from None
+        found = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
+        raise RecompileError(str(error), int(found.group(1)) if found else None) from None
     if not isinstance(unit, CodeUnit):
         raise RecompileError("the other interpreter did not answer with a code object")
     return Recompiled(dig_unit(unit, path), unit)
@@ -64,7 +70,8 @@ def compile_here(text: str, filename: str = "<depyf>", flags: int = 0, optimize:
             warnings.simplefilter("ignore")
             code = compile(text, filename, "exec", flags, True, optimize)
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError) as error:
-        raise RecompileError(f"{type(error).__name__}: {error}") from None
+        lineno = error.lineno if isinstance(error, SyntaxError) else None
+        raise RecompileError(f"{type(error).__name__}: {error}", lineno) from None
     assert isinstance(code, types.CodeType)
     return code
 

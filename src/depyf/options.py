@@ -1,0 +1,21 @@
+"""What a caller may ask of a decompilation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """``indent`` and ``temp_prefix`` shape the text.
+
+    ``idioms`` off gives the plain translation of the control-flow graph ("ugly" mode: nothing folded, no copy
+    undone).  ``verify`` off skips the proof, every verdict is then UNVERIFIED.  ``python`` is an interpreter to
+    recompile with, for code of another version than the running one.
+    """
+
+    indent: int = 4
+    temp_prefix: str = "__temp_"
+    idioms: bool = True
+    verify: bool = True
+    python: str | None = None

@@ -1,0 +1,204 @@
+"""The passes, and what runs them: code unit in, statements of the Python dialect out.
+
+Every pass is a function from the artifact of the one before; ``trace_passes`` shows each of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import lower
+from depyf.choices import LADDER, Choices
+from depyf.errors import BytecodeError, DecompilationError
+from depyf.flow.graph import Graph
+from depyf.flow.program import Program
+from depyf.idioms.bodies import finish_body
+from depyf.idioms.temporaries import number_temporaries
+from depyf.lift.block import Lifted
+from depyf.lift.lifter import Lifter
+from depyf.lift.values import SPILL_BASE
+from depyf.structure.containers import Containers
+from depyf.structure.empty import skip_empty
+from depyf.structure.labels import Lowering
+from depyf.structure.regions import Regions, find_regions
+from depyf.structure.total import Structurer
+from depyf.tree.expr import Const, Invoke, Name
+from depyf.tree.nodes import Body, Raise, Stmt
+
+Nested = Callable[[CodeUnit], Body]
+RECURSION_LIMIT = 20_000
+
+
+@dataclass(slots=True)
+class State:
+    """What the passes hand on; each pass fills the fields that it is the source of."""
+
+    unit: CodeUnit
+    choices: Choices
+    nested: Nested
+    program: Program | None = None
+    regions: Regions | None = None
+    containers: Containers | None = None
+    graph: Graph | None = None
+    blocks: dict[int, Lifted] | None = None
+    entry: int = 0
+    temporaries: bool = False
+    labelled: list[Stmt] | None = None
+    body: Body = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One step of the pipeline; ``why`` says why it stands where it stands."""
+
+    name: str
+    run: Callable[[State], object]
+    why: str
+
+
+def _lower(state: State) -> object:
+    state.program = Program(lower(state.unit))
+    return state.program
+
+
+def _regions(state: State) -> object:
+    assert state.program is not None
+    state.regions = find_regions(state.program, idioms=state.choices.idioms and state.choices.finally_)
+    return state.regions
+
+
+def _containers(state: State) -> object:
+    assert state.program is not None and state.regions is not None
+    state.containers = Containers(state.program, state.regions)
+    return state.containers
+
+
+def _graph(state: State) -> object:
+    assert state.program is not None and state.containers is not None
+    state.graph = Graph(state.program, state.containers, merge=state.choices.idioms)
+    return state.graph
+
+
+def _lift(state: State) -> object:
+    assert state.graph is not None
+    choices = state.choices
+    lifter = Lifter(
+        state.graph, state.nested, fold=choices.idioms, spill_all=not choices.idioms, wide_folds=choices.wide_folds
+    )
+    state.blocks = lifter.run()
+    state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
+    skip_empty(state.blocks, state.graph.containers, state.entry)
+    state.temporaries = lifter.symbolic.spills > SPILL_BASE or lifter.named_slots
+    return state.blocks
+
+
+def _structure(state: State) -> object:
+    assert state.blocks is not None and state.containers is not None
+    structurer = Structurer(
+        state.blocks, state.containers, state.entry, state.unit.qualname, handlers_last=state.unit.handlers_last
+    )
+    state.labelled = structurer.run()
+    state.temporaries = state.temporaries or structurer.dispatches > 0
+    return state.labelled
+
+
+def _labels(state: State) -> object:
+    assert state.labelled is not None
+    lowering = Lowering()
+    state.body = lowering.run(state.labelled)
+    state.temporaries = state.temporaries or lowering.flags > 0
+    return state.body
+
+
+def _bodies(state: State) -> object:
+    state.body = finish_body(state.unit, state.body)
+    if state.temporaries:
+        state.body = number_temporaries(state.body)
+    return state.body
+
+
+PIPELINE = (
+    Pass("lower", _lower, "everything after it speaks the version-free instruction set"),
+    Pass("regions", _regions, "copies of finally bodies must be gone before blocks are merged"),
+    Pass("containers", _containers, "protected ranges bound every other region"),
+    Pass("graph", _graph, "copies made by the optimiser are merged before loops and conditions are looked for"),
+    Pass("lift", _lift, "short circuits must be one test before if/else"),
+    Pass("structure", _structure, "always succeeds; what follows only improves"),
+    Pass("labels", _labels, "statements are recognised while the exits still say where control goes"),
+    Pass("bodies", _bodies, "implicit returns and asserts show only in the finished statements"),
+)
+
+
+@contextlib.contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Deeply nested programs need a deep stack; the limit is put back afterwards."""
+    before = sys.getrecursionlimit()
+    if before < RECURSION_LIMIT:
+        sys.setrecursionlimit(RECURSION_LIMIT)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+Key = tuple[str, int]
+
+
+def key_of(unit: CodeUnit) -> Key:
+    """What names a code object within its module."""
+    return unit.qualname, unit.firstlineno
+
+
+class Decompilation:
+    """Decompiles a code unit and the code nested in it.
+
+    ``rungs`` says how far down the ladder of choices each code object is; ``failures`` which have no source at all.
+    """
+
+    def __init__(self, rungs: dict[Key, int] | None = None) -> None:
+        self.rungs: dict[Key, int] = rungs if rungs is not None else {}
+        self.failures: dict[Key, DecompilationError] = {}
+
+    def body(self, unit: CodeUnit, *, strict: bool = False) -> Body:
+        """Statements of ``unit``; code without a translation raises in its place, or here if ``strict``."""
+        key = key_of(unit)
+        failure: DecompilationError | None = None
+        while self.rungs.get(key, 0) < len(LADDER):
+            state = State(unit, LADDER[self.rungs.get(key, 0)], self.body)
+            try:
+                for step in PIPELINE:
+                    step.run(state)
+                return state.body
+            except DecompilationError as error:
+                failure = failure or error
+            except BytecodeError as error:
+                failure = DecompilationError(str(error), unit.qualname)
+                break
+            except RecursionError:
+                failure = DecompilationError("nested too deeply", unit.qualname)
+                break
+            self.rungs[key] = self.rungs.get(key, 0) + 1
+        failure = failure or DecompilationError("no choice is proven", unit.qualname)
+        if strict:
+            raise failure
+        self.failures[key] = failure
+        return (Raise(Invoke(Name("NotImplementedError", "global"), (Const(f"depyf: {failure}"),)), None),)
+
+
+def body_of(unit: CodeUnit) -> Body:
+    """Statements of one code unit, without proof; raises DecompilationError."""
+    with deep_recursion():
+        return Decompilation().body(unit, strict=True)
+
+
+def trace_passes(unit: CodeUnit, choices: Choices = Choices()) -> Iterator[tuple[str, Any]]:
+    """Run the pipeline on one code unit and yield each pass's name and artifact."""
+    with deep_recursion():
+        state = State(unit, choices, Decompilation().body)
+        for step in PIPELINE:
+            yield step.name, step.run(state)
