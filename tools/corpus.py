@@ -165,7 +165,7 @@ def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
         result = decompile_unit(unit)
     except Exception as error:
         record = {"qualname": unit.qualname, "status": "failed", "reason": describe(error), "n": len(unit.code) // 2}
-        return [record] + [r for child in children(unit) for r in decompile(child, texts)]
+        return [record] + [r for child in children(unit) for r in salvage(child, texts)]
     texts.append(result.source)
     records = [
         {
@@ -179,6 +179,15 @@ def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
     missing = total - len(records)
     records += [{"qualname": unit.qualname, "status": "UNVERIFIED", "reason": "no verdict given", "n": 0}] * missing
     return records
+
+
+def salvage(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
+    """The code nested in a unit that failed; a class body has no text of its own."""
+    optimized = 0x1
+    if unit.flags & optimized:
+        return decompile(unit, texts)
+    record = {"qualname": unit.qualname, "status": "failed", "reason": "class body of a failed unit", "n": 0}
+    return [record] + [r for child in children(unit) for r in salvage(child, texts)]
 
 
 def run_job(job: Job) -> dict[str, Any]:
