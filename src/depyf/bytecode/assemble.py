@@ -28,17 +28,21 @@ Position = tuple[int | None, int | None, int | None, int | None]
 """Line, end line, column, end column; 3.10 knows the first only."""
 
 
-def _numbers() -> dict[str, int]:
-    """Opcode by name.
+NEW = ("LOAD_CONST", "LOAD_CLOSURE", "LOAD_FAST", "LOAD_FAST_BORROW", "STORE_FAST", "PUSH_NULL", "POP_TOP")
+"""The instructions that may be put into code."""
 
-    The tables list specialised instructions under the name of the plain one, which has the smallest number; in 3.11 and
-    3.12, where they also fill the gaps below 90, it has the smallest from there on if it takes an argument.
+
+def _numbers() -> dict[str, int]:
+    """Opcodes of ``NEW``.
+
+    The tables list specialised instructions, too, under the name of the plain one; they must never be written.  Of those
+    in ``NEW`` the plain one has the smallest number, but for 3.11 and 3.12, where specialised ones fill the gaps below
+    90: there, it is the smallest from 90 on if it takes an argument.
     """
     found: dict[str, int] = {}
-    order = range(256) if VERSION >= (3, 13) else (*range(90, 256), *range(90))
-    for number in order:
+    for number in range(256) if VERSION >= (3, 13) else (*range(90, 256), *range(90)):
         name = SPEC.opnames[number]
-        if name is not None:
+        if name in NEW:
             found.setdefault(name, number)
     return found
 
@@ -50,21 +54,30 @@ OPCODE = _numbers()
 class Op:
     """One instruction, EXTENDED_ARG folded in.  A jump has a ``target`` and its ``arg`` is computed."""
 
-    name: str
+    number: int
     arg: int
     position: Position
     target: Op | None = None
     start: int = -1
     """Offset in the code it was read from, prefixes included; -1 for a new one."""
 
+    @property
+    def name(self) -> str:
+        return SPEC.opnames[self.number] or ""
+
+    @property
+    def caches(self) -> int:
+        """Bytes of inline cache after it."""
+        return SPEC.caches[self.number]
+
     def become(self, name: str, arg: int) -> None:
-        """Turn into another instruction that is no jump."""
-        self.name = name
+        """Turn into an instruction of ``NEW``."""
+        self.number = OPCODE[name]
         self.arg = arg
 
     def twin(self, name: str, arg: int) -> Op:
-        """A new instruction at the same place of the source."""
-        return Op(name, arg, self.position)
+        """An instruction of ``NEW`` at the same place of the source."""
+        return Op(OPCODE[name], arg, self.position)
 
 
 def disassemble(code: CodeType) -> list[Op]:
@@ -81,14 +94,13 @@ def disassemble(code: CodeType) -> list[Op]:
         if number == SPEC.extended_arg:
             extended = arg << 8
             continue
-        name = SPEC.opnames[number]
-        if name is None:
+        if SPEC.opnames[number] is None:
             raise BytecodeError(f"{code.co_name}: unknown opcode {number} of {SPEC} at offset {offset - 2}")
-        op = Op(name, arg, positions[offset // 2 - 1], None, start)
+        op = Op(number, arg, positions[offset // 2 - 1], None, start)
         ops.append(op)
         by_start[start] = op
-        offset += SPEC.caches[number]
-        direction = _direction(name)
+        offset += op.caches
+        direction = _direction(op)
         if direction is not None:
             jumps.append((op, offset * abs(direction) + arg * SPEC.jump_scale * (direction or 1)))
         start, extended = offset, 0
@@ -104,11 +116,10 @@ def assemble(code: CodeType, ops: Sequence[Op], **changes: Any) -> CodeType:
     offsets = _lay_out(ops)
     out = bytearray()
     for op in ops:
-        number, arg = OPCODE[op.name], op.arg
         for shift in range(8 * (_prefixes(offsets, op)), 0, -8):
-            out += bytes((SPEC.extended_arg, arg >> shift & 255))
-        out += bytes((number, arg & 255))
-        out += bytes(SPEC.caches[number])
+            out += bytes((SPEC.extended_arg, op.arg >> shift & 255))
+        out += bytes((op.number, op.arg & 255))
+        out += bytes(op.caches)
     changes["co_code"] = bytes(out)
     if SPEC.block_stack:
         changes["co_linetable"] = _line_ranges(code.co_firstlineno, _extents(ops, offsets))
@@ -118,11 +129,11 @@ def assemble(code: CodeType, ops: Sequence[Op], **changes: Any) -> CodeType:
     return code.replace(**changes)
 
 
-def _direction(name: str) -> int | None:
+def _direction(op: Op) -> int | None:
     """Of a jump: 0 absolute, 1 forward, -1 backward; the argument of END_ASYNC_FOR (3.14+) reads as a jump back."""
-    if name == "END_ASYNC_FOR" and VERSION >= (3, 14):
+    if op.name == "END_ASYNC_FOR" and VERSION >= (3, 14):
         return -1
-    return SPEC.jumps[OPCODE[name]]
+    return SPEC.jumps[op.number]
 
 
 # Offsets.
@@ -146,7 +157,7 @@ def _lay_out(ops: Sequence[Op]) -> Offsets:
             length = max(lengths[id(op)], 2 * max(1, (op.arg.bit_length() + 7) // 8))
             lengths[id(op)] = length
             offsets[id(op)] = (offset, offset + length)
-            offset += length + SPEC.caches[OPCODE[op.name]]
+            offset += length + op.caches
         offsets[-1] = (offset, offset)
         if not _set_jumps(ops, offsets):
             return offsets
@@ -158,12 +169,12 @@ def _set_jumps(ops: Sequence[Op], offsets: Offsets) -> bool:
     for op in ops:
         if op.target is None:
             continue
-        direction = _direction(op.name)
+        direction = _direction(op)
         assert direction is not None
         distance = offsets[id(op.target)][0]
         start, end = offsets[id(op)]
         if direction:
-            distance = (distance - end - SPEC.caches[OPCODE[op.name]]) * direction
+            distance = (distance - end - op.caches) * direction
         op.arg = distance // SPEC.jump_scale
         if op.arg < 0:
             raise BytecodeError(f"{op.name} cannot jump that way")
@@ -175,7 +186,7 @@ def _extents(ops: Sequence[Op], offsets: Offsets) -> Iterator[tuple[int, Positio
     """Length in bytes, caches included, and position of each instruction."""
     for op in ops:
         start, end = offsets[id(op)]
-        yield end - start + SPEC.caches[OPCODE[op.name]], op.position
+        yield end - start + op.caches, op.position
 
 
 # Lines.

@@ -513,9 +513,9 @@ def test_reordered_cells() -> None:
         "        except NameError as error:\n"
         "            y = error.args[0]\n"
         "        class K:\n"
-        "            y = y\n"
+        "            v = y\n"
         "            w = z\n"
-        "        return g(), x, y, z, p, q, r, a, b, K.w, [x + w for w in (1, 2)]\n"
+        "        return g(), x, y, z, p, q, r, a, b, K.v, K.w, [x + w for w in (1, 2)]\n"
     )
     code = compiled(text, "outer", "f")
     cells = ("a", "z", "x", "y")
