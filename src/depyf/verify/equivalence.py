@@ -30,6 +30,7 @@ from depyf.verify.values import Values
 
 STEPS_PER_INSTRUCTION = 60
 ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
+CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
 
 Key = tuple[int, int, tuple[int, ...]]
@@ -196,6 +197,17 @@ class _Walk:
             for name, value in temps.items()
             if name in live or (self.lifetimes and not self.values.is_const(value) and value != self.values.unbound)
         }
+
+    def _caught_temps(self, pair: Pair, target: int) -> dict[str, int]:
+        """The temporaries a handler may still read; stack slots of the original are gone there."""
+        temps = pair.temps
+        if not temps:
+            return temps
+        live = self.b.live_temps(target)
+        kept = {name: value for name, value in temps.items() if name in live}
+        if self.lifetimes and target >= 0 and len(kept) != len(temps):
+            self.note(CAUGHT_NOTE)
+        return kept
 
     def _flag_key(self, temps: dict[str, int], pc: int) -> tuple[int, ...]:
         """Constants in flag variables select a path: such states are kept apart."""
@@ -375,7 +387,7 @@ class _Walk:
         for side, event in ((a, event_a), (b, event_b)):
             if event.pops:
                 del side.stack[len(side.stack) - event.pops :]
-            side.stack.extend(results)
+            side.stack.extend([values.negated(value) for value in results] if event.negated else results)
             side.stack.extend(event.extra)
             side.pc += 1
         if op == ops.LOAD_FAST:
@@ -399,7 +411,7 @@ class _Walk:
         target_b = handler_b.target if handler_b else -1
         depth_a = handler_a.depth if handler_a else 0
         depth_b = handler_b.depth if handler_b else 0
-        temps = self._kept_temps(pair, target_b)
+        temps = self._caught_temps(pair, target_b)
         place = (-2 - target_a, -2 - target_b)
         settled = not (pair.fresh or pair.alias or pair.facts)
         if exc < 0:

@@ -30,13 +30,17 @@ Key = tuple[Any, ...]
 
 
 class Event(NamedTuple):
-    """``pops`` slots go, then ``results`` new values (the same on both sides) and ``extra`` (this side's) come."""
+    """``pops`` slots go, then ``results`` new values (the same on both sides) and ``extra`` (this side's) come.
+
+    With ``negated`` this side's result is ``not`` the common one.
+    """
 
     key: Key
     operands: tuple[int, ...]
     pops: int
     results: int
     extra: tuple[int, ...] = ()
+    negated: bool = False
 
 
 UNWIND: Key = ("UNWIND",)
@@ -186,7 +190,8 @@ def _store_subscr(pair: Pair, side: Side, values: Values, arg: None) -> Event:
 
 def _contains(pair: Pair, side: Side, values: Values, arg: str) -> Event:
     item, container = side.stack[-2:]
-    return Event((ops.CONTAINS, arg), (item, _as_constant(pair, values, container)), 2, 1)
+    operands = (item, _as_constant(pair, values, container))
+    return Event((ops.CONTAINS,), operands, 2, 1, negated=arg == "not in")
 
 
 def _get_iter(pair: Pair, side: Side, values: Values, slots: int) -> Event:

@@ -195,7 +195,7 @@ class Program:
         return bound
 
     def live_temps(self, pc: int) -> frozenset[str]:
-        """The temporaries that may be read at ``pc`` or later before they are written."""
+        """The temporaries that may be read or deleted at ``pc`` or later before they are written."""
         if not self.temps or pc < 0:
             return EMPTY
         if self._live is None:
@@ -215,9 +215,9 @@ class Program:
                 if target >= 0:
                     out = out | live[target] if out else live[target]
                 kind = self.kind[pc]
-                if kind == kinds.LOAD_TEMP:
+                if kind in (kinds.LOAD_TEMP, kinds.DELETE_TEMP):
                     out = out | {self.arg[pc]}
-                elif kind in (kinds.STORE_TEMP, kinds.DELETE_TEMP):
+                elif kind == kinds.STORE_TEMP:
                     out = out - {self.arg[pc]}
                 if handler >= 0:
                     at_handler = live[handlers[handler].target]
