@@ -103,9 +103,12 @@ class _Attempts:
     def run(self) -> Decompiled:
         for attempt in range(MAX_ATTEMPTS):
             work = Decompilation(self.rungs)
-            body = work.body(self.unit, strict=self.strict or not self.is_module)
-            if self.strict and work.failures:
-                raise next(iter(work.failures.values()))
+            try:
+                body = work.body(self.unit, strict=self.strict or not self.is_module)
+                if self.strict and work.failures:
+                    raise next(iter(work.failures.values()))
+            except DecompilationError as error:
+                raise DecompilationError(self.reasons.get(error.function, error.reason), error.function) from None
             try:
                 emitted = self._emit(body)
             except DecompilationError as error:

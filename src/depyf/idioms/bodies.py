@@ -77,10 +77,12 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
             if isinstance(within, With) and within.is_async == stmt.is_async and within.line == stmt.line:
                 stmt = With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
         if isinstance(stmt, If):
-            first, *rest = _flat_if(stmt)
-            asserted = _assertion(first) if isinstance(first, If) else None
-            result.append(asserted or first)
-            result.extend(rest)
+            asserted = _assertion(stmt)
+            if asserted is not None:
+                result.append(asserted)
+                result.extend(stmt.orelse)
+            else:
+                result.extend(_flat_if(stmt))
             continue
         if isinstance(stmt, Raise):
             result.append(_assertion(If(Const(True), (stmt,), (), stmt.line)) or stmt)
@@ -110,7 +112,7 @@ def _flat_if(stmt: If) -> Body:
 def _assertion(stmt: If) -> Stmt | None:
     """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction."""
     raised, test = stmt.body, _negated(stmt.test)
-    if len(raised) == 1 and isinstance(raised[0], Assert) and not stmt.orelse:
+    if len(raised) == 1 and isinstance(raised[0], Assert):
         inner = raised[0]
         return Assert(test, inner.message, stmt.line) if isinstance(inner.test, Const) else None
     if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None or stmt.orelse:

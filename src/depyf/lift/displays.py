@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.lift.values import is_slot
-from depyf.tree.expr import Const, DictOf, Display, Expr, Fmt, FStr, Marker, SliceOf, Star
+from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Fmt, FStr, Invoke, Marker, SliceOf, Star
 from depyf.tree.nodes import ExprStmt
 
 if TYPE_CHECKING:
@@ -82,11 +82,18 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
     def rule(s: Symbolic, depth: int) -> None:
         items = s.pop()
         container = _below(s, depth)
-        if not isinstance(container, Display):
-            raise DecompilationError(f"{kind} extended on the stack", s.program.unit.qualname, s.instr.offset)
-        s.stack[-depth] = Display(kind, (*container.elts, *spread(items)))
+        if isinstance(container, Display):
+            s.stack[-depth] = Display(kind, (*container.elts, *spread(items)))
+        else:
+            _grow(s, depth, "extend" if kind == "list" else "update", items)
 
     return rule
+
+
+def _grow(s: Symbolic, depth: int, method: str, items: Expr) -> None:
+    """Only Dynamo adds to a container after it was used: ``container.extend(items)``, the same for an exact list."""
+    s.spill()
+    s.emit(ExprStmt(Invoke(Attr(_below(s, depth), method), (items,)), s.instr.line))
 
 
 def _dict_update(s: Symbolic, depth: int) -> None:

@@ -41,6 +41,7 @@ class _Item:
     start: int = 0
     last: int = 0
     compound: bool = False
+    loop: bool = False
 
 
 @dataclass(slots=True)
@@ -65,7 +66,8 @@ class Structurer:
         self.tries: dict[int, list[int]] = {}
         self.redirect: dict[int, tuple[int, int, int]] = {}
         self.choices: dict[int, list[int]] = {}
-        self.orelse: dict[int, tuple[dict[int, _Item], int, dict[int, dict[int, _Item]]]] = {}
+        self.orelse: dict[int, tuple[dict[int, _Item], int]] = {}
+        self.loops: dict[int, dict[int, _Item]] = {}
         for block in blocks.values():
             self.members.setdefault(block.container, []).append(block.id)
         used = set(self.members)
@@ -201,33 +203,32 @@ class Structurer:
                 # the body of this ``for`` never comes round again
                 body = items[key].succs[0]
                 found.append([key, body] if body in items and self._sole_pred(items, body, key) else [key])
-        loops: dict[int, _Loop] = {}
-        bodies: dict[int, dict[int, _Item]] = {}
-        if found:
-            order = reverse_postorder(entry, succs)
-            idom = immediate_dominators([key for key in order if key in items], succs)
+        reachable = set(reverse_postorder(entry, succs)) if found else set()
+        # inner and later loops first, so that a loop can be kept inside an earlier one as a whole
         for scc in found:
-            header = scc[0] if self._is_for(scc[0]) and scc[0] not in looping else self._scc_entries(scc, items, entry)[0]
-            loop = _Loop(set(scc), header)
-            self._keep_inside(loop, items, idom, entry)
-            loops[header] = loop
-        for header, loop in loops.items():
-            body = {key: items[key] for key in loop.body if key in items}
-            bodies[header] = body
-        for header, body in bodies.items():
-            exits: list[int] = []
-            for key in sorted(body, key=lambda key: (body[key].start, key)):
-                for label in body[key].succs:
-                    if label not in body and label not in exits:
-                        exits.append(label)
-            item = items[header]
-            for key in body:
-                items.pop(key, None)
-            items[header] = _Item(exits, None, item.first_line, item.start, max(b.last for b in body.values()), True)
-        self._take_else(items, entry, bodies)
-        return self._acyclic(items, entry, bodies)
+            fresh = self._is_for(scc[0]) and scc[0] not in looping
+            loop = _Loop(set(scc), scc[0] if fresh else self._scc_entries(scc, items, entry)[0])
+            self._keep_inside(loop, items, reachable, entry)
+            self._collapse(loop, items)
+        self._take_else(items, entry)
+        return self._acyclic(items, entry)
 
-    def _take_else(self, items: dict[int, _Item], entry: int, loops: dict[int, dict[int, _Item]]) -> None:
+    def _collapse(self, loop: _Loop, items: dict[int, _Item]) -> None:
+        """Make one item of a loop; its label stays that of its header."""
+        body = {key: items.pop(key) for key in sorted(loop.body) if key in items}
+        self.loops[loop.header] = body
+        exits: list[int] = []
+        for key in sorted(body, key=lambda key: (body[key].start, key)):
+            for label in body[key].succs:
+                if label not in body and label not in exits:
+                    exits.append(label)
+        bounds = [item.lines for item in body.values() if item.lines is not None]
+        lines = (min(b[0] for b in bounds), max(b[1] for b in bounds)) if bounds else None
+        head = body[loop.header]
+        last = max(item.last for item in body.values())
+        items[loop.header] = _Item(exits, lines, head.first_line, head.start, last, True, True)
+
+    def _take_else(self, items: dict[int, _Item], entry: int) -> None:
         """Code laid out between the body of a ``try`` and its handlers is its ``else`` clause."""
         if self.handlers_last:
             return
@@ -257,8 +258,8 @@ class Structurer:
             if any(self._label(source, after) in chosen for source, after in self._edges() if source == handler):
                 continue
             part = {k: items.pop(k) for k in sorted(chosen)}
-            self._take_else(part, heads[0], loops)
-            self.orelse[key - TRY] = (part, heads[0], {k: loops[k] for k in chosen if k in loops})
+            self._take_else(part, heads[0])
+            self.orelse[key - TRY] = (part, heads[0])
             exits = [s for other in part.values() for s in other.succs if s not in chosen]
             item.succs = list(dict.fromkeys([s for s in item.succs if s not in chosen] + exits))
             item.last = max(item.last, max(other.last for other in part.values()))
@@ -292,7 +293,7 @@ class Structurer:
         items[key] = _Item(list(heads), None, None, min(items[head].start for head in heads), 0)
         return key if entry in heads else entry
 
-    def _keep_inside(self, loop: _Loop, items: dict[int, _Item], idom: dict[int, int], entry: int) -> None:
+    def _keep_inside(self, loop: _Loop, items: dict[int, _Item], reachable: set[int], entry: int) -> None:
         """Add to a loop the code that leaves it but was written inside it, as far as lines and layout tell.
 
         Only layout is at stake: the code runs after the last test either way.
@@ -324,7 +325,7 @@ class Structurer:
         while changed:
             changed = False
             for key in sorted(items):
-                if key in loop.body or key == follow or key in after_follow or idom.get(key) is None:
+                if key in loop.body or key == follow or key in after_follow or key not in reachable:
                     continue
                 before = preds.get(key, [])
                 if not before or any(p not in loop.body for p in before):
@@ -357,11 +358,11 @@ class Structurer:
             work.extend(items[key].succs)
         return seen
 
-    def _acyclic(self, items: dict[int, _Item], entry: int, loops: dict[int, dict[int, _Item]]) -> list[Stmt]:
+    def _acyclic(self, items: dict[int, _Item], entry: int) -> list[Stmt]:
         succs = {key: [label for label in item.succs if label in items] for key, item in items.items()}
-        loops = {header: body for header, body in loops.items() if header in items}
-        for header in loops:
-            succs[header] = [label for label in succs[header] if label != header]
+        for key, item in items.items():
+            if item.loop:
+                succs[key] = [label for label in succs[key] if label != key]
         order = reverse_postorder(entry, succs)
         number = {key: i for i, key in enumerate(order)}
         idom = immediate_dominators(order, succs)
@@ -372,7 +373,7 @@ class Structurer:
         followers: dict[int, list[int]] = {}
         for key in order[1:]:
             parent = idom[key]
-            if incoming[key] > 1 or (items[parent].compound and not self._is_for(parent)) or parent in loops:
+            if incoming[key] > 1 or items[parent].loop or (items[parent].compound and not self._is_for(parent)):
                 followers.setdefault(parent, []).append(key)
         following = {key for group in followers.values() for key in group}
 
@@ -385,8 +386,8 @@ class Structurer:
             return [Exit(label)]
 
         def emit(key: int) -> list[Stmt]:
-            if key in loops:
-                return [self._loop(key, loops[key])]
+            if items[key].loop:
+                return [self._loop(key, self.loops[key])]
             if key >= DISPATCH:
                 return self._emit_dispatch(key, goto)
             if key >= TRY:
@@ -426,7 +427,8 @@ class Structurer:
 
     def _loop(self, header: int, body: dict[int, _Item]) -> Stmt:
         items = {key: replace(item, succs=[s for s in item.succs if s != header]) for key, item in body.items()}
-        items[header].compound = items[header].compound or self._is_for(header)
+        if self._is_for(header):
+            items[header].compound = True
         return Loop(header, tuple(self._build(items, header)))
 
     def _handler_start(self, container: int) -> int:
@@ -468,9 +470,9 @@ class Structurer:
             return [Try(body, (), (), (Block(label, _end_at(caught, label)),), line=line)]
         orelse: Body = ()
         if container in self.orelse:
-            part, head, loops = self.orelse[container]
+            part, head = self.orelse[container]
             body = (Block(head, body),)
-            orelse = tuple(self._acyclic(part, head, loops))
+            orelse = tuple(self._acyclic(part, head))
         return [Try(body, (ExceptClause(None, None, caught, self.blocks[target].line),), orelse, line=line)]
 
 
