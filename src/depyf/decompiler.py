@@ -1,0 +1,118 @@
+"""``depyf.decompiler``: the decompiler's public names, those of the published depyf 0.20 among them."""
+
+from __future__ import annotations
+
+import os
+import types
+from collections.abc import Callable
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.pyc import read_pyc
+from depyf.errors import DecompilationError, DepyfError
+from depyf.options import Options
+from depyf.pipeline import Decompiled, decompile_code, decompile_unit
+
+__all__ = ["DecompilationError", "Decompiled", "Decompiler", "decompile", "decompile_pyc"]
+
+
+def code_of(target: types.CodeType | Callable[..., Any]) -> types.CodeType:
+    """The code object of a function, method, generator, class instance with ``__call__``, or of itself.
+
+    Raises DepyfError for an object that has no bytecode.
+    """
+    found: Any = target
+    for _ in range(8):
+        if isinstance(found, types.CodeType):
+            return found
+        for name in ("__code__", "__func__", "gi_code", "cr_code", "ag_code", "__wrapped__"):
+            inner = getattr(found, name, None)
+            if inner is not None:
+                found = inner
+                break
+        else:
+            if isinstance(found, type) or not callable(found):
+                break
+            call = getattr(type(found), "__call__", None)
+            if call is None or isinstance(call, (types.WrapperDescriptorType, types.MethodWrapperType)):
+                break
+            found = call
+    raise DepyfError(
+        f"{type(target).__name__} object has no bytecode: pass a Python function, method, lambda, generator or code object"
+    )
+
+
+def decompile(target: types.CodeType | Callable[..., Any]) -> str:
+    """Source text of a code object or of anything callable that has one.
+
+    The text is proven to mean the same, or its first line says that it is not and why.  Raises DecompilationError where
+    there is no translation, DepyfError for an object without bytecode.
+    """
+    found = decompile_code(code_of(target))
+    return _flagged(found)
+
+
+def _flagged(found: Decompiled) -> str:
+    unproven = next((v for v in found.verdicts if not v.proven), None)
+    if unproven is None:
+        return found.source
+    reason = " ".join(unproven.reason.split())
+    return f"# {unproven.status.value}: {unproven.qualname}: {reason}\n{found.source}"
+
+
+def decompile_pyc(path: str | os.PathLike[str], *, python: str | None = None) -> Decompiled:
+    """Decompile a ``.pyc`` of any CPython from 3.8 to 3.15; nothing in it is executed.
+
+    The result has ``.source`` and ``.verdicts``, one per code object.  The proof needs an interpreter of the file's
+    version: the running one, ``python`` (a path), or one that is found; without it the verdicts are UNVERIFIED.
+    Raises BytecodeError for a file that is no valid ``.pyc``, OSError for one that cannot be read.
+    """
+    return decompile_unit(read_pyc(path), Options(python=python))
+
+
+class Decompiler:
+    """One code object to decompile (the published depyf's class)."""
+
+    def __init__(self, code: types.CodeType | Callable[..., Any]) -> None:
+        self.code = code_of(code)
+
+    def decompile(
+        self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: str | None = None
+    ) -> str:
+        """Source text, with ``indentation`` spaces a level and temporaries called ``temp_prefix`` and a number."""
+        return _flagged(self._run(indentation, temp_prefix, overwite_fn_name))
+
+    def _run(self, indentation: int, temp_prefix: str, name: str | None) -> Decompiled:
+        if indentation < 1 or not temp_prefix.isidentifier():
+            raise DepyfError("indentation must be at least 1, and temp_prefix the beginning of an identifier")
+        return decompile_code(self.code, name=name, options=Options(indent=indentation, temp_prefix=temp_prefix))
+
+    @staticmethod
+    def decompile_and_compile_like(
+        code_to_decompile: types.CodeType,
+        reference_code: types.CodeType,
+        indentation: int = 4,
+        temp_prefix: str = "__temp_",
+        filepath_template: str | None = None,
+    ) -> types.CodeType:
+        """The code recompiled from the decompiled source, named and shaped like ``reference_code``.
+
+        With ``filepath_template`` (which may hold a ``%s`` for the function's name) the source is written to that file
+        and the code's lines refer to it.  Raises DecompilationError unless the source is proven.
+        """
+        decompiler = Decompiler(code_to_decompile)
+        found = decompiler._run(indentation, temp_prefix, None)
+        if found.code is None or not found.proven:
+            raise DecompilationError("the decompiled source is not proven", code_to_decompile.co_name)
+        code = found.code
+        if filepath_template is not None:
+            path = filepath_template % code_to_decompile.co_name if "%s" in filepath_template else filepath_template
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(found.source)
+            code = found.compile_at(path, 1)
+        return code.replace(co_name=reference_code.co_name)
+
+    @staticmethod
+    def supported_opnames() -> list[str]:
+        """The version-free operations that the decompiler understands, sorted."""
+        return sorted(value for name, value in vars(ops).items() if name.isupper() and isinstance(value, str))
