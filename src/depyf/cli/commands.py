@@ -120,6 +120,7 @@ def run_disasm(options: argparse.Namespace) -> int:
 
 def run_dump(options: argparse.Namespace) -> int:
     from depyf import pipeline
+    from depyf.cli.artifacts import text_of
 
     names = [step.name for step in pipeline.PIPELINE]
     if options.list:
@@ -127,11 +128,12 @@ def run_dump(options: argparse.Namespace) -> int:
         return 0
     if options.after is not None and options.after not in names:
         raise InputError(f"no pass is called {options.after!r}; there are: {', '.join(names)}")
-    for name, artifact in pipeline.trace_passes(find_unit(options.target)):
+    unit = find_unit(options.target)
+    for name, artifact in pipeline.trace_passes(unit):
         if options.after is None:
             print(f"=== {name}")
         if options.after in (None, name):
-            print(str(artifact).rstrip("\n"))
+            print(text_of(artifact, unit))
         if options.after is None:
             print()
     return 0

@@ -75,11 +75,11 @@ def print_json(outcomes: list[Outcome]) -> None:
 
 def print_summary(outcomes: list[Outcome]) -> None:
     """Verdicts by version, and the first reasons for what is not proven."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, soft_wrap=True)
     table = Table(box=None, header_style="bold")
-    table.add_column("version")
+    table.add_column("version", no_wrap=True)
     for heading in ("files", "code objects", "identical", "equivalent", "unverified", "failed", "unreadable"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         name = f"{outcome.version[0]}.{outcome.version[1]}" if outcome.version else "?"
@@ -97,7 +97,7 @@ def print_summary(outcomes: list[Outcome]) -> None:
             exits[Exit.UNREADABLE],
         ]
         table.add_row(name, *(str(number) for number in numbers))
-    console.print(table)
+    console.print(table, width=100)
     unproven = [(o, v) for o in outcomes for v in o.verdicts if not v.proven]
     for outcome, verdict in unproven[:SHOWN_REASONS]:
         where = f"{outcome.name}:{verdict.qualname}" + (f", line {verdict.line}" if verdict.line else "")

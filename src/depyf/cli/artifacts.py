@@ -1,0 +1,158 @@
+"""Readable text for what each pass of the pipeline leaves behind (``depyf dump``).
+
+Input: any artifact of ``trace_passes``.  Output: text without addresses, so that two runs can be diffed.  Statements print
+as Python where they already are Python, else as nested constructor calls without line numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.cli.disasm import describe
+from depyf.emit import emit_function, emit_module
+from depyf.errors import DepyfError
+from depyf.flow.graph import Graph
+from depyf.flow.program import Program
+from depyf.lift.block import Lifted
+from depyf.structure.containers import Containers
+from depyf.structure.regions import Regions
+from depyf.tree.expr import Const, Expr, Name
+from depyf.tree.nodes import ExceptClause, Stmt
+
+
+def text_of(artifact: Any, unit: CodeUnit) -> str:
+    return "\n".join(lines_of(artifact, unit))
+
+
+def lines_of(artifact: Any, unit: CodeUnit) -> Iterator[str]:
+    if isinstance(artifact, Program):
+        yield from program(artifact)
+    elif isinstance(artifact, Regions):
+        yield from regions(artifact)
+    elif isinstance(artifact, Containers):
+        yield from containers(artifact)
+    elif isinstance(artifact, Graph):
+        yield from graph(artifact)
+    elif isinstance(artifact, dict):
+        for block in artifact.values():
+            yield from lifted(block)
+    elif isinstance(artifact, (tuple, list)):
+        yield statements(tuple(artifact), unit)
+    else:
+        yield brief(artifact)
+
+
+def program(artifact: Program) -> Iterator[str]:
+    for index, instr in enumerate(artifact.instrs):
+        yield f"{index:4}  {describe(instr, artifact.handlers)}".rstrip()
+    for number, handler in enumerate(artifact.handlers):
+        yield f"handler {number}: to {handler.target}, depth {handler.depth}, pushes {', '.join(handler.pushes)}"
+
+
+def regions(artifact: Regions) -> Iterator[str]:
+    if not artifact.table:
+        yield "no handlers"
+    for region in artifact.table.values():
+        inside = f", in region {region.parent}" if region.parent >= 0 else ""
+        resume = f", resumes at {region.resume}" if region.resume >= 0 else ""
+        yield f"region {region.index}: {region.kind}, handler at {region.target}, depth {region.depth}{inside}{resume}"
+
+
+def containers(artifact: Containers) -> Iterator[str]:
+    for container in artifact.tree:
+        members = sorted(index for index, owner in artifact.of.items() if owner == container.id)
+        region = f" of region {container.region}" if container.region >= 0 else ""
+        parent = f", in {container.parent}" if container.parent >= 0 else ""
+        yield f"container {container.id}: {container.kind}{region}{parent}, instructions {ranges(members)}"
+
+
+def graph(artifact: Graph) -> Iterator[str]:
+    for number in artifact.order():
+        node = artifact.nodes[number]
+        start = "  <- entry" if number == artifact.entry else ""
+        yield f"block {number}: instructions {ranges(node.code)}, container {node.container}{start}"
+        if node.succs:
+            yield f"    to {', '.join(map(str, node.succs))}"
+
+
+def lifted(block: Lifted) -> Iterator[str]:
+    yield f"block {block.id}, container {block.container}"
+    if block.entry:
+        yield f"    takes {', '.join(map(brief, block.entry))}"
+    yield from (f"    {brief(statement)}" for statement in block.stmts)
+    if block.stack:
+        yield f"    leaves {', '.join(map(brief, block.stack))}"
+    if block.cond is not None:
+        yield f"    if {brief(block.cond)} to {block.succs[0]} else to {block.succs[1]}"
+    elif block.succs:
+        yield f"    to {', '.join(map(str, block.succs))}"
+
+
+def statements(body: tuple[Stmt, ...], unit: CodeUnit) -> str:
+    """As source where the printer takes it; what it does not take yet, as constructor calls."""
+    module = unit.name == "<module>"
+    try:
+        emitted = emit_module(unit, body) if module else emit_function(unit, body)
+    except (DepyfError, KeyError):
+        return "\n".join(outline(body, 0))
+    return emitted.text.rstrip("\n")
+
+
+def outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
+    """One statement a line, the bodies of compound ones indented."""
+    for statement in body:
+        parts: list[str] = []
+        inner: list[tuple[str, tuple[Stmt, ...]]] = []
+        for field in dataclasses.fields(statement):  # type: ignore[arg-type]
+            value = getattr(statement, field.name)
+            if field.name == "line" or value in (None, ()):
+                continue
+            if isinstance(value, tuple) and isinstance(value[0], Stmt):
+                inner.append((field.name, value))
+            elif field.name == "handlers":
+                for clause in value:
+                    inner.append((f"except {brief(clause.type) if clause.type else ''}".rstrip(), clause.body))
+            else:
+                parts.append(f"{field.name}={brief(value)}")
+        yield f"{'    ' * depth}{type(statement).__name__}({', '.join(parts)})"
+        for name, value in inner:
+            if name != "body":
+                yield f"{'    ' * depth}{name}:"
+            yield from outline(value, depth + 1)
+
+
+def brief(value: Any) -> str:
+    """An expression, a statement or a tuple of them on one line, without line numbers and defaults."""
+    if isinstance(value, Name):
+        return value.id
+    if isinstance(value, Const):
+        return f"<code {value.value.qualname}>" if isinstance(value.value, CodeUnit) else repr(value.value)
+    if isinstance(value, CodeUnit):
+        return f"<code {value.qualname}>"
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(brief, value))})"
+    if isinstance(value, (Expr, Stmt, ExceptClause)):
+        parts = [
+            brief(getattr(value, field.name))
+            for field in dataclasses.fields(value)  # type: ignore[arg-type]
+            if field.name != "line" and getattr(value, field.name) not in (None, ())
+        ]
+        return f"{type(value).__name__}({', '.join(parts)})"
+    if isinstance(value, (str, int, float, bytes, complex, type(None), type(...))):
+        return repr(value)
+    # a live object's own text may hold an address
+    return f"<{type(value).__name__}>"
+
+
+def ranges(numbers: list[int]) -> str:
+    """``0-3 7``: runs of consecutive numbers."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs) or "none"
