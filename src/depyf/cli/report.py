@@ -11,8 +11,6 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 from depyf.cli.outcome import Exit, Outcome
 from depyf.verify.verdict import Status
@@ -75,11 +73,8 @@ def print_json(outcomes: list[Outcome]) -> None:
 
 def print_summary(outcomes: list[Outcome]) -> None:
     """Verdicts by version, and the first reasons for what is not proven."""
-    console = Console(stderr=True, soft_wrap=True)
-    table = Table(box=None, header_style="bold")
-    table.add_column("version", no_wrap=True)
-    for heading in ("files", "code objects", "identical", "equivalent", "unverified", "failed", "unreadable"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = ("version", "files", "code objects", "identical", "equivalent", "unverified", "failed", "unreadable")
+    print(row(headings, headings), file=sys.stderr)
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         name = f"{outcome.version[0]}.{outcome.version[1]}" if outcome.version else "?"
@@ -101,6 +96,11 @@ def print_summary(outcomes: list[Outcome]) -> None:
     unproven = [(o, v) for o in outcomes for v in o.verdicts if not v.proven]
     for outcome, verdict in unproven[:SHOWN_REASONS]:
         where = f"{outcome.name}:{verdict.qualname}" + (f", line {verdict.line}" if verdict.line else "")
-        console.print(Text(f"{verdict.status.value.lower()}: {where}: {verdict.reason}"), soft_wrap=True)
+        print(f"{verdict.status.value.lower()}: {where}: {verdict.reason}", file=sys.stderr)
     if len(unproven) > SHOWN_REASONS:
-        console.print(f"... and {len(unproven) - SHOWN_REASONS} more (all with --json)")
+        print(f"... and {len(unproven) - SHOWN_REASONS} more (all with --json)", file=sys.stderr)
+
+
+def row(cells: tuple[str, ...], headings: tuple[str, ...]) -> str:
+    """Cells right-aligned below their headings."""
+    return "  ".join(cell.rjust(len(heading)) for cell, heading in zip(cells, headings))
