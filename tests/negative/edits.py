@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections.abc import Callable, Iterator
 
 Edit = Callable[[ast.AST], Iterator[Callable[[], None]]]
 
 
-def wrong_edits(tree: ast.Module) -> Iterator[tuple[str, int, ast.Module]]:
-    """Every single edit, each on a fresh copy of ``tree``."""
+def wrong_edits(tree: ast.Module, stride: int = 1, first: int = 0) -> Iterator[tuple[str, int, ast.Module]]:
+    """Every single edit, each on a fresh copy of ``tree``; with a stride only every so many, from ``first`` on."""
+    count = 0
     for position, node in enumerate(ast.walk(tree)):
         for name, edit in EDITS.items():
             for choice in range(sum(1 for _ in edit(node))):
+                count += 1
+                if (count - 1) % stride != first:
+                    continue
                 edited = copy.deepcopy(tree)
                 target = next(n for i, n in enumerate(ast.walk(edited)) if i == position)
                 apply = next(a for i, a in enumerate(edit(target)) if i == choice)
@@ -155,7 +160,7 @@ def drop_statement(node: ast.AST) -> Iterator[Callable[[], None]]:
 
 def swap_statements(node: ast.AST) -> Iterator[Callable[[], None]]:
     for body in bodies(node):
-        for i, (first, second) in enumerate(zip(body, body[1:])):
+        for i, (first, second) in enumerate(itertools.pairwise(body)):
             if (
                 isinstance(first, (ast.Assign, ast.Expr, ast.AugAssign))
                 and isinstance(second, (ast.Assign, ast.Expr, ast.AugAssign))
@@ -228,7 +233,7 @@ def change_exception(node: ast.AST) -> Iterator[Callable[[], None]]:
 
 def swap_handlers(node: ast.AST) -> Iterator[Callable[[], None]]:
     if isinstance(node, ast.Try) and len(node.handlers) > 1:
-        for i, (first, second) in enumerate(zip(node.handlers, node.handlers[1:])):
+        for i, (first, second) in enumerate(itertools.pairwise(node.handlers)):
             if first.type is not None and second.type is not None and differ(first.type, second.type):
 
                 def swap(i: int = i) -> None:

@@ -24,8 +24,8 @@ from depyf.bytecode.lower import Lowered
 from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Event, event_of
 from depyf.verify.lifetimes import held_apart
 from depyf.verify.program import Program
-from depyf.verify.silent import Mismatch, advance, enter_handler
-from depyf.verify.state import Frozen, Pair, Side, covers, freeze, meet, resolve, thaw
+from depyf.verify.silent import CIRCLE, Mismatch, advance, enter_handler
+from depyf.verify.state import Frozen, Pair, Side, covers, freeze, meet, reachable, resolve, restrict, thaw
 from depyf.verify.values import Values
 
 STEPS_PER_INSTRUCTION = 60
@@ -122,6 +122,7 @@ class _Walk:
                     return
             self._same_locals(pair)
             if a.joined or b.joined:
+                self._same_lifetimes(pair)  # what only this path holds is forgotten at the join
                 stored = self._arrive(pair)
                 if stored is None:
                     return
@@ -178,6 +179,10 @@ class _Walk:
         if old is not None:
             if old.depth_a != frozen.depth_a or old.depth_b != frozen.depth_b:
                 raise GaveUp("the stack depth is not the same on every path")
+            if old.temps != frozen.temps:  # a temporary that is only bound on some paths, and not needed, is forgotten
+                kept = self.b.live_temps(_entry(key[1])).union(set(old.temps) & set(frozen.temps))
+                old = self.states[key] = restrict(old, kept)
+                frozen = restrict(frozen, kept)
             if covers(old, frozen, self.values):
                 return None
             frozen = meet(old, frozen, self.values)
@@ -187,16 +192,10 @@ class _Walk:
     def _kept_temps(self, pair: Pair, pc: int) -> dict[str, int]:
         """Temporaries worth remembering: those read later, and those that keep an object alive."""
         temps = pair.temps
-        if not temps:
+        if not temps or self.lifetimes:
             return temps
         live = self.b.live_temps(pc)
-        if live.issuperset(temps):
-            return temps
-        return {
-            name: value
-            for name, value in temps.items()
-            if name in live or (self.lifetimes and not self.values.is_const(value) and value != self.values.unbound)
-        }
+        return {name: value for name, value in temps.items() if name in live}
 
     def _caught_temps(self, pair: Pair, target: int) -> dict[str, int]:
         """The temporaries a handler may still read; stack slots of the original are gone there."""
@@ -227,8 +226,8 @@ class _Walk:
         """Match the objects both sides have built and nobody else has seen, in stack order."""
         if not pair.fresh:
             return
-        of_a = [value for value in pair.a.stack if value in pair.fresh]
-        of_b = [value for value in (*pair.b.stack, *[pair.temps[n] for n in sorted(pair.temps)]) if value in pair.fresh]
+        of_a = reachable(pair.a.stack, pair.fresh, self.values)
+        of_b = reachable([*pair.b.stack, *[pair.temps[n] for n in sorted(pair.temps)]], pair.fresh, self.values)
         for strict in (True, False):
             for left in of_a:
                 for right in of_b:
@@ -324,11 +323,19 @@ class _Walk:
         key = event_a.key
         if a.cur != b.cur and key != RETURN and not self._same(pair, a.cur, b.cur):
             raise self._mismatch(pair, "they handle different exceptions at that point")
-        if self.lifetimes and (pair.temps or a.stack != b.stack) and key not in (RETURN, UNWIND, DIVERGE):
-            reason = held_apart(pair, self.values)
-            if reason:
-                raise self._mismatch(pair, f"lifetimes differ: {reason}")
+        if key not in (RETURN, UNWIND, DIVERGE):
+            self._same_lifetimes(pair)
         return event_a, event_b
+
+    def _same_lifetimes(self, pair: Pair) -> None:
+        """Before an operation both sides must keep the same objects alive (at the end of the frame all die)."""
+        if not self.lifetimes or not (pair.temps or pair.a.stack != pair.b.stack):
+            return
+        if pair.a.split == CIRCLE or pair.a.pc < 0 or self.a.instrs[pair.a.pc].op == ops.RETURN:
+            return
+        reason = held_apart(pair, self.values)
+        if reason:
+            raise self._mismatch(pair, f"lifetimes differ: {reason}")
 
     def _show(self, pair: Pair, value: int) -> str:
         known = self.values.desc[value]

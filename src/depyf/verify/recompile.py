@@ -56,8 +56,8 @@ def recompile(
     try:
         unit = loads(worker_for(version).compile(text, flags, optimize), version)
     except (WorkerError, BytecodeError) as error:
-        found = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
-        raise RecompileError(str(error), int(found.group(1)) if found else None) from None
+        line = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
+        raise RecompileError(str(error), int(line.group(1)) if line else None) from None
     if not isinstance(unit, CodeUnit):
         raise RecompileError("the other interpreter did not answer with a code object")
     return Recompiled(dig_unit(unit, path), unit)

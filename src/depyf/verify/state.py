@@ -10,6 +10,7 @@ whether a stored state describes a new one too; ``meet`` is the strongest state 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from depyf.verify.program import Program
@@ -112,7 +113,7 @@ def freeze(
             kept = {name: value for name, value in loc.items() if value in held}
         fresh = pair.fresh
     if fresh:
-        fresh = _reachable(places, fresh, values)
+        fresh = reachable(places, fresh, values)
     return Frozen(len(stack_a), len(stack_b), places, names, kept, fresh, *excs)
 
 
@@ -143,10 +144,10 @@ NAMES_ONLY = frozenset({"cell", "common", "locals"})
 """Operation tags whose elements are names, not values."""
 
 
-def _reachable(places: tuple[int, ...], fresh: Fresh, values: Values) -> Fresh:
-    """The part of ``fresh`` that some place can reach."""
+def reachable(places: Sequence[int], fresh: Fresh, values: Values) -> Fresh:
+    """The part of ``fresh`` that some place can reach, the places' order decides the order."""
     found: Fresh = {}
-    work = list(places)
+    work = list(reversed(places))
     seen = set(work)
     while work:
         value = work.pop()
@@ -158,7 +159,7 @@ def _reachable(places: tuple[int, ...], fresh: Fresh, values: Values) -> Fresh:
             desc = values.desc[value]
             if desc is not None and desc[0] == "op" and desc[1] not in NAMES_ONLY:
                 inner = desc[2]
-        for item in inner:
+        for item in reversed(inner):
             if item not in seen:
                 seen.add(item)
                 work.append(item)
@@ -178,6 +179,17 @@ def thaw(frozen: Frozen, a: Program, b: Program, pc_a: int, pc_b: int) -> Pair:
     pair.known = set(frozen.loc.values())
     pair.fresh = dict(frozen.fresh)
     return pair
+
+
+def restrict(frozen: Frozen, names: frozenset[str]) -> Frozen:
+    """``frozen`` without the temporaries that are not in ``names``."""
+    if names.issuperset(frozen.temps):
+        return frozen
+    at = frozen.depth_a + frozen.depth_b + 2
+    kept = [(name, value) for name, value in zip(frozen.temps, frozen.values[at:]) if name in names]
+    return frozen._replace(
+        values=(*frozen.values[:at], *[value for _, value in kept]), temps=tuple([name for name, _ in kept])
+    )
 
 
 def covers(old: Frozen, new: Frozen, values: Values) -> bool:
