@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import interpreters
 import randomcfg
+from triage import normal_form
 
 RUNS = 4
 CALL_LIMIT = 60
@@ -161,8 +162,9 @@ def main() -> int:
     smallest: dict[str, int] = {}
     for seed, reason in sweep(range(options.seed, options.seed + options.count), options.processes):
         if reason:
-            reasons[reason] += 1
-            smallest[reason] = min(seed, smallest.get(reason, seed))
+            kind = normal_form(reason)
+            reasons[kind] += 1
+            smallest[kind] = min(seed, smallest.get(kind, seed))
     failed = sum(reasons.values())
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:40]:
         print(f"{count:6}  seed {smallest[reason]}: {reason}")

@@ -91,8 +91,7 @@ def print_summary(outcomes: list[Outcome]) -> None:
             counts[Status.FAILED] + sum(outcome.exit is Exit.FAILED and not outcome.verdicts for outcome in members),
             exits[Exit.UNREADABLE],
         ]
-        table.add_row(name, *(str(number) for number in numbers))
-    console.print(table, width=100)
+        print(row((name, *map(str, numbers)), headings), file=sys.stderr)
     unproven = [(o, v) for o in outcomes for v in o.verdicts if not v.proven]
     for outcome, verdict in unproven[:SHOWN_REASONS]:
         where = f"{outcome.name}:{verdict.qualname}" + (f", line {verdict.line}" if verdict.line else "")
