@@ -22,6 +22,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
 from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Event, event_of
+from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
 from depyf.verify.program import Program
 from depyf.verify.silent import CIRCLE, Mismatch, advance, enter_handler
@@ -318,6 +319,9 @@ class _Walk:
             raise self._mismatch(pair, f"{len(event_a.operands)} against {len(event_b.operands)} operands")
         for i, (left, right) in enumerate(zip(event_a.operands, event_b.operands)):
             if left != right and not self._same(pair, left, right):
+                constants = self.values.constants((left, right))
+                if constants and incidental(event_a.key, *constants):
+                    continue
                 shown = f"{self._show(pair, left)} against {self._show(pair, right)}"
                 raise self._mismatch(pair, f"operand {i + 1} of {len(event_a.operands)} differs, {shown}")
         key = event_a.key

@@ -40,6 +40,19 @@ def same_bytes(original: CodeUnit, recompiled: CodeUnit) -> Pairs | None:
     return nested
 
 
+def incidental(use: tuple[object, object], left: object, right: object) -> bool:
+    """Whether two constants differ only in what a class body (3.13+) notes about its own source text.
+
+    ``use`` is the operation and argument that consumes them: the line a class starts on, or the names that its methods
+    assign on ``self``, in an order that depends on the hash seed of the compiling process.
+    """
+    if use == (ops.STORE_NAME, "__firstlineno__"):
+        return type(left) is int and type(right) is int
+    if use == (ops.STORE_NAME, "__static_attributes__") and isinstance(left, tuple) and isinstance(right, tuple):
+        return sorted(map(repr, left)) == sorted(map(repr, right))
+    return False
+
+
 def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
     """The nested pairs, in order of appearance, if both are the same sequence of instructions, else None."""
     if len(original.instrs) != len(recompiled.instrs):
@@ -47,8 +60,9 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
     nested: Pairs = []
     handlers: set[tuple[int, int]] = set()
     load_const = ops.LOAD_CONST
-    for (op, arg, target, _l, _o, handler), (op_b, arg_b, target_b, _l_b, _o_b, handler_b) in zip(
-        original.instrs, recompiled.instrs
+    instrs = original.instrs
+    for i, ((op, arg, target, _l, _o, handler), (op_b, arg_b, target_b, _l_b, _o_b, handler_b)) in enumerate(
+        zip(instrs, recompiled.instrs)
     ):
         if op != op_b or target != target_b:
             return None
@@ -58,7 +72,7 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
                     return None
                 if type(arg) is CodeUnit:
                     nested.append((arg, arg_b))
-                elif const_key(arg) != const_key(arg_b):
+                elif const_key(arg) != const_key(arg_b) and not incidental(instrs[i + 1][:2], arg, arg_b):
                     return None
             elif arg != arg_b:
                 return None

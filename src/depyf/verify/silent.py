@@ -455,17 +455,20 @@ def container_kind(pair: Pair, values: Values, value: int) -> str | None:
 
 
 def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShape) -> bool:
-    """``fresh_list.append(x)``."""
+    """``fresh_list.append(x)`` and ``fresh_list.extend(known)``."""
     slots, count, keywords = arg
     if count != 1 or keywords:
         return False
     stack = side.stack
     at = len(stack) - 1 - slots
     method = bound_method(values, stack[at]) or bound_method(values, stack[at + slots - 1])
-    if method is None or method[0] != "append" or method[1] not in pair.fresh:
+    if method is None or method[0] not in ("append", "extend") or method[1] not in pair.fresh:
         return False
+    added = (stack[-1],) if method[0] == "append" else elements(pair, values, stack[-1])
     kind, items = pair.fresh[method[1]]
-    pair.fresh[method[1]] = (kind, (*items, stack[-1]))
+    if added is None or kind != LIST or len(items) > MAX_TRACKED:
+        return False
+    pair.fresh[method[1]] = (kind, (*items, *added))
     del stack[at:]
     stack.append(values.none)
     return True
