@@ -152,7 +152,10 @@ class _Attempts:
         from depyf.bytecode.patch import bind
 
         template = unit.live.replace(co_name=code.co_name) if self.name else unit.live
-        code = bind(code, consts=emitted.consts, cells=emitted.cells, renames=emitted.renames, template=template)
+        try:
+            code = bind(code, consts=emitted.consts, cells=emitted.cells, renames=emitted.renames, template=template)
+        except DepyfError as error:
+            raise RecompileError(str(error)) from None
         return CodeUnit.from_code(code), code
 
     def _verdicts(self, work: Decompilation, emitted: Emitted, made: CodeUnit) -> tuple[Verdict, ...]:

@@ -40,6 +40,11 @@ class CodeUnit:
     """The code object of the running interpreter this was made from, if it was."""
 
     @property
+    def folds_percent(self) -> bool:
+        """Whether the compiler turns ``"%s" % (x,)`` into a formatted string (3.11+)."""
+        return self.version >= (3, 11)
+
+    @property
     def handlers_last(self) -> bool:
         """Whether the compiler that wrote this moves exception handlers behind all other code (3.12+)."""
         return self.version >= (3, 12)

@@ -35,6 +35,12 @@ def join(op: str, left: Expr, right: Expr) -> BoolOf:
     return BoolOf(op, (*first, *values))
 
 
+def _both(op: str, left: Expr, right: Expr) -> BoolOf:
+    """``left op right`` of two tests; a right operand that is a value of its own keeps its parentheses."""
+    first = left.values if isinstance(left, BoolOf) and left.op == op else (left,)
+    return BoolOf(op, (*first, right))
+
+
 def _is_test(block: Lifted) -> bool:
     return block.cond is not None and not (isinstance(block.cond, Marker) and block.cond.kind == "for")
 
@@ -56,6 +62,8 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     if _special(parent.cond) or _special(child.cond):
         return False
     assert child.cond is not None
+    if parent.keep is not None and child.keep is not None and child.id == parent.succs[parent.falls]:
+        return _fold_kept(lifter, parent, child)
     if parent.keep is not None or child.id in child.succs or parent.id in child.succs and child.succs[0] == child.succs[1]:
         return False
     if child.id != parent.succs[parent.falls]:
@@ -69,23 +77,23 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         return False
     falls = child.falls
     if child.id == yes and child_no == no:
-        cond, succs = join("and", left, right), [child_yes, no]
+        cond, succs = _both("and", left, right), [child_yes, no]
     elif child.id == no and child_yes == yes:
-        cond, succs = join("or", left, right), [yes, child_no]
+        cond, succs = _both("or", left, right), [yes, child_no]
     elif child.keep is not None and child.id == yes and _dropped(lifter, child_no) == no:
-        cond, succs = join("and", left, right), [child_yes, child_no]
+        cond, succs = _both("and", left, right), [child_yes, child_no]
     elif child.keep is not None and child.id == no and _dropped(lifter, child_yes) == yes:
-        cond, succs = join("or", left, right), [child_yes, child_no]
+        cond, succs = _both("or", left, right), [child_yes, child_no]
     elif child.id == yes and child_yes == no and child.keep is None:
         if falls == 1:
-            cond, succs, falls = join("and", left, negate(right)), [child_no, no], 0
+            cond, succs, falls = _both("and", left, negate(right)), [child_no, no], 0
         else:
-            cond, succs = join("or", negate(left), right), [no, child_no]
+            cond, succs = _both("or", negate(left), right), [no, child_no]
     elif child.id == no and child_no == yes and child.keep is None:
         if falls == 0:
-            cond, succs = join("and", negate(left), right), [child_yes, yes]
+            cond, succs = _both("and", negate(left), right), [child_yes, yes]
         else:
-            cond, succs, falls = join("or", left, negate(right)), [yes, child_yes], 0
+            cond, succs, falls = _both("or", left, negate(right)), [yes, child_yes], 0
     else:
         return _fold_conditional_test(lifter, parent, child)
     _take(lifter, parent, child, cond, succs, falls)
@@ -97,6 +105,21 @@ def _dropped(lifter: Lifter, name: int) -> int:
     node = lifter.graph.nodes[name]
     code = [lifter.graph.program.instrs[i].op for i in node.code]
     return node.succs[0] if code == ["POP"] and len(node.succs) == 1 and len(lifter.preds[name]) == 1 else -1
+
+
+def _fold_kept(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+    """``a or b or`` ...: the child drops the operand the parent kept, and keeps its own for the same place."""
+    if child.low != child.depth - 1 or parent.cond is None or child.cond is None:
+        return False
+    if child.id == parent.succs[1] and child.succs[0] == parent.succs[0]:
+        cond, succs = _both("or", parent.cond, child.cond), list(child.succs)
+    elif child.id == parent.succs[0] and child.succs[1] == parent.succs[1]:
+        cond, succs = _both("and", parent.cond, child.cond), list(child.succs)
+    else:
+        return False
+    parent.stack.pop()
+    _take(lifter, parent, child, cond, succs, child.falls)
+    return True
 
 
 def _take(lifter: Lifter, parent: Lifted, child: Lifted, cond: Expr, succs: list[int], falls: int) -> None:

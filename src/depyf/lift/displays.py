@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.lift.values import is_slot
-from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Fmt, FStr, Invoke, Marker, SliceOf, Star
+from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Fmt, FStr, Invoke, Marker, SliceOf, Star, Temp
 from depyf.tree.nodes import ExprStmt
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
     def rule(s: Symbolic, depth: int) -> None:
         items = s.pop()
         container = _below(s, depth)
-        if isinstance(container, Display):
+        if isinstance(container, Display) and not any(isinstance(value, Temp) for value in (*container.elts, items)):
             s.stack[-depth] = Display(kind, (*container.elts, *spread(items)))
         else:
             _grow(s, depth, "extend" if kind == "list" else "update", items)
@@ -91,7 +92,10 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
 
 
 def _grow(s: Symbolic, depth: int, method: str, items: Expr) -> None:
-    """Only Dynamo adds to a container after it was used: ``container.extend(items)``, the same for an exact list."""
+    """Only Dynamo adds to a container after it was used: ``container.extend(items)``, the same for an exact list.
+
+    A display of temporaries is not continued either: it would keep them alive while ``items`` is iterated over.
+    """
     s.spill()
     s.emit(ExprStmt(Invoke(Attr(_below(s, depth), method), (items,)), s.instr.line))
 
@@ -153,6 +157,23 @@ def _format(s: Symbolic, shape: tuple[str, bool]) -> None:
     if isinstance(value, Marker) and value.kind == "convert":
         conversion, value = value.detail
     s.push(Fmt(value, conversion, spec))
+
+
+_PERCENT = re.compile(r"%(?:(%)|[-+ #0]*\d*(?:\.\d*)?([sra]))")
+
+
+def folded_format(s: Symbolic, left: Expr, right: Expr) -> bool:
+    """Whether the compiler would have turned ``"..." % (a, b)`` into a formatted string had ``left`` been a plain literal.
+
+    It was not, then: an f-string without fields is no literal to it.
+    """
+    if not s.program.unit.folds_percent or not isinstance(left, Const) or not isinstance(left.value, str):
+        return False
+    if not isinstance(right, Display) or right.kind != "tuple" or any(isinstance(item, Star) for item in right.elts):
+        return False
+    fields = _PERCENT.findall(left.value)
+    simple = len(fields) == len(re.findall("%", _PERCENT.sub("%", left.value)))
+    return simple and sum(1 for percent, _ in fields if not percent) == len(right.elts)
 
 
 def _convert(s: Symbolic, conversion: str) -> None:

@@ -53,6 +53,8 @@ class Lifter:
         self.merged: dict[int, int] = {}
         self.dead: set[int] = set()
         self.named_slots = False
+        self.unlinked: set[int] = set()
+        """Blocks whose kept operand turned out to be no link of a chained comparison."""
         self._stored = {
             instr.arg for instr in graph.program.instrs if instr.op in (ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)
         }
@@ -60,9 +62,9 @@ class Lifter:
     def run(self) -> dict[int, Lifted]:
         """Lift everything; lifts again as long as sharing guesses fail."""
         for _ in range(50):
-            before = len(self.symbolic.forced)
+            before = len(self.symbolic.forced), len(self.unlinked)
             self._lift_all()
-            if len(self.symbolic.forced) == before:
+            if (len(self.symbolic.forced), len(self.unlinked)) == before:
                 return self.blocks
         raise DecompilationError("values shared on the stack do not settle", self.unit.qualname)
 
@@ -71,6 +73,7 @@ class Lifter:
         self.symbolic.spills = SPILL_BASE
         self.symbolic.origins.clear()
         self.blocks = {}
+        self.linked_from: dict[int, int] = {}
         self.merged = {}
         self.dead = set()
         self.preds = {node: list(preds) for node, preds in graph.predecessors().items()}
@@ -85,6 +88,8 @@ class Lifter:
             if name not in self.dead:
                 self._lift(graph.nodes[name])
         for block in self.blocks.values():
+            if any(isinstance(value, LinkedLeft) for value in block.entry):
+                self.unlinked.add(self.linked_from[block.id])
             self._materialise(block)
 
     def _folds_before(self, name: int) -> None:
@@ -238,7 +243,7 @@ class Lifter:
         assert isinstance(test, Cmp)
         stack = before.stack
         at = len(stack) - (2 if before.keep is not None else 1)
-        if at < 0 or before.succs[0] != name or len(self.preds[name]) != 1:
+        if before.id in self.unlinked or at < 0 or before.succs[0] != name or len(self.preds[name]) != 1:
             return None
         shared = stack[at]
         if not isinstance(shared, Shared) and not (shared is test.rights[-1] and self._drops_at(before.succs[1])):
@@ -248,6 +253,7 @@ class Lifter:
             return None
         entry: list[Expr] = [self._carried(value, i, False) for i, value in enumerate(stack)]
         entry[at] = LinkedLeft(test)
+        self.linked_from[name] = before.id
         return entry
 
     def _drops_at(self, name: int) -> bool:

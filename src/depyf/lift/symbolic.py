@@ -42,6 +42,7 @@ from depyf.tree.expr import (
     Const,
     Display,
     Expr,
+    FStr,
     Func,
     Marker,
     Name,
@@ -511,6 +512,8 @@ def _delete_subscr(s: Symbolic, _: Any) -> None:
 def _binary(s: Symbolic, op: str) -> None:
     right = s.pop()
     left = s.pop()
+    if op == "%" and displays.folded_format(s, left, right):
+        left = FStr((left.value,))  # type: ignore[attr-defined]
     if op[-1] == "=":
         if s.at in s.forced:
             temp = s.new_temp()
@@ -536,13 +539,16 @@ def _compare(s: Symbolic, op: str) -> None:
     else:
         s.stack.append(right)
         value = s.pop()
-    left = s.pop()
+    s.push(_link(s.pop(), op, value))
+
+
+def _link(left: Expr, op: str, right: Expr) -> Cmp:
+    """``left op right``, or the next link of the chained comparison that ``left`` stands for."""
     if isinstance(left, LinkedLeft):
         chain = left.comparison
         assert isinstance(chain, Cmp)
-        s.push(Cmp(chain.left, (*chain.ops, op), (*chain.rights, value)))
-    else:
-        s.push(Cmp(left, (op,), (value,)))
+        return Cmp(chain.left, (*chain.ops, op), (*chain.rights, right))
+    return Cmp(left, (op,), (right,))
 
 
 def _unpack(s: Symbolic, shape: Any) -> None:
@@ -704,7 +710,7 @@ def _branch(s: Symbolic, test: str) -> None:
         s.stack.append(value)
         cond = s.pop()
     if test in ("none", "not none"):
-        cond = Cmp(cond, ("is",), (Const(None),))
+        cond = _link(cond, "is", Const(None))
         test = "true" if test == "none" else "false"
     block.cond = cond
     if test == "true":

@@ -1,0 +1,96 @@
+"""Temporaries are deleted where the original released the value they stand for.
+
+Input and output: the Python dialect.  A temporary stands for a stack slot.  A slot is gone when its last reader has
+popped it, a variable lives on until the function returns: without ``del`` it would keep its object (on a GPU: memory)
+alive for longer.  After the pass no temporary is bound once nothing reads it any more, on every path that goes on;
+where the function leaves, the frame releases everything anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from depyf.tree.expr import Func, Temp
+from depyf.tree.exprs import children
+from depyf.tree.nodes import Assign, Body, Break, Continue, Delete, For, If, Match, Raise, Return, Stmt, Try, While, With
+from depyf.tree.rewrite import bodies, with_bodies
+
+Live = frozenset[int]
+_LEAVES = (Return, Raise, Break, Continue)
+
+
+def release_temporaries(body: Body) -> Body:
+    """``body`` with a ``del`` behind the last use of every temporary."""
+    return _Releaser().block(body, frozenset())[0]
+
+
+class _Releaser:
+    def __init__(self) -> None:
+        self.temps: dict[int, Temp] = {}
+        self.seen: dict[int, Live] = {}
+
+    def block(self, body: Body, after: Live) -> tuple[Body, Live]:
+        """The new statements, and the temporaries live on entry; ``after`` are those read behind the block."""
+        out: list[Stmt] = []
+        live = after
+        for stmt in reversed(body):
+            new, before, dead = self.statement(stmt, live)
+            if dead and not isinstance(stmt, _LEAVES):
+                out.append(Delete(tuple(self.temps[key] for key in sorted(dead)), getattr(stmt, "line", None)))
+            out.append(new)
+            live = before
+        return tuple(reversed(out)), live
+
+    def statement(self, stmt: Stmt, after: Live) -> tuple[Stmt, Live, Live]:
+        """The new statement, what is live before it, and what must be deleted behind it."""
+        if isinstance(stmt, If):
+            return self._branches(stmt, after)
+        used = self.temporaries(stmt)
+        if isinstance(stmt, (While, For, Try, With, Match)) and bodies(stmt):
+            # A path may leave these from anywhere: what they read stays until they are done.
+            kept = after | used
+            stmt = with_bodies(stmt, lambda inner: self.block(inner, kept)[0])
+            return stmt, after | used, used - after
+        bound = self._bound(stmt)
+        reads = frozenset(used - bound) | frozenset(key for key in bound if self._reads_too(stmt, key))
+        return stmt, (after - bound) | reads, used - after
+
+    def _branches(self, stmt: If, after: Live) -> tuple[Stmt, Live, Live]:
+        body, live_body = self.block(stmt.body, after)
+        orelse, live_orelse = self.block(stmt.orelse, after)
+        tested = self.temporaries(stmt.test)
+        live = tested | live_body | live_orelse
+        body = self._start(body, live - live_body)
+        orelse = self._start(orelse, live - live_orelse)
+        return If(stmt.test, body, orelse, stmt.line), live, frozenset()
+
+    def _start(self, body: Body, dead: Live) -> Body:
+        if not dead or (body and isinstance(body[0], _LEAVES) and not isinstance(body[0], (Break, Continue))):
+            return body
+        return (Delete(tuple(self.temps[key] for key in sorted(dead))), *body)
+
+    def _bound(self, stmt: Stmt) -> Live:
+        """Temporaries that a simple statement binds."""
+        if isinstance(stmt, Assign):
+            return frozenset(target.key for target in stmt.targets if isinstance(target, Temp))
+        return frozenset()
+
+    def _reads_too(self, stmt: Stmt, key: int) -> bool:
+        return isinstance(stmt, Assign) and key in self.temporaries(stmt.value)
+
+    def temporaries(self, node: Any) -> Live:
+        """The temporaries in ``node``; a nested function has its own."""
+        known = self.seen.get(id(node))
+        if known is not None:
+            return known
+        if isinstance(node, Temp):
+            self.temps.setdefault(node.key, node)
+            found = frozenset((node.key,))
+        else:
+            inside = children(node)
+            if isinstance(node, Func):
+                inside = iter([*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)])
+            found = frozenset[int]().union(*[self.temporaries(child) for child in inside])
+        if isinstance(node, Stmt):
+            self.seen[id(node)] = found
+        return found
