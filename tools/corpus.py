@@ -166,6 +166,11 @@ def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
     except Exception as error:
         record = {"qualname": unit.qualname, "status": "failed", "reason": describe(error), "n": len(unit.code) // 2}
         return [record] + [r for child in children(unit) for r in salvage(child, texts)]
+    own = result.verdicts[0]
+    if own.status.value == "FAILED":
+        # there is no text around the nested code then: try each on its own
+        record = {"qualname": unit.qualname, "status": "failed", "reason": own.reason, "n": len(unit.code) // 2}
+        return [record] + [r for child in children(unit) for r in salvage(child, texts)]
     texts.append(result.source)
     records = [
         {

@@ -18,7 +18,8 @@ def normal_form(reason: str) -> str:
     reason = re.sub(r"cannot decompile( in [^ ]+)?( at offset \d+)?: ", "", reason)
     reason = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "'...'", reason)
     reason = re.sub(r"\bnested \S+ is not proven", "nested ... is not proven", reason)
-    return re.sub(r"\b\d+\b", "N", reason)
+    reason = re.sub(r"\b(__temp_)?\d+\b", r"\1N", reason)
+    return reason
 
 
 def main() -> None:
