@@ -344,9 +344,9 @@ def sweep(version: str, options: argparse.Namespace) -> Totals:
     foreign = version != HOST or options.pyc
     if foreign:
         write_pycs(version, root, names, pycs)
-    folder = OUT / (options.name or name)
+    folder = OUT / (f"{options.name}-{version}" if options.name else name)
     folder.mkdir(parents=True, exist_ok=True)
-    totals = Totals(options.name or name)
+    totals = Totals(name)
     done: set[str] = set()
     if options.resume and (folder / "files.jsonl").exists():
         for line in (folder / "files.jsonl").read_text().splitlines():
