@@ -207,6 +207,8 @@ class Graph:
                 before = {self.nodes[p].container for p in preds[node.id]}
                 if len(before) != 1 or node.id in roots:
                     continue
+                if len(preds[node.id]) > 1 and any(instrs[i].op == ops.LOAD_CONST for i in node.code):
+                    continue
                 (outer,) = before
                 if outer == node.container or not self.containers.encloses(node.container, outer):
                     continue

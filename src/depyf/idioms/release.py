@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.tree.expr import Func, Temp
+from depyf.idioms.hoist import Hoister
+from depyf.tree.expr import Const, Func, Temp
 from depyf.tree.exprs import children
 from depyf.tree.nodes import Assign, Body, Break, Continue, Delete, For, If, Match, Raise, Return, Stmt, Try, While, With
 from depyf.tree.rewrite import bodies, with_bodies
 
 Live = frozenset[int]
 _LEAVES = (Return, Raise, Break, Continue)
+
+
+FIRST_NEW_KEY = 1 << 40
 
 
 def release_temporaries(body: Body) -> Body:
@@ -28,18 +32,30 @@ class _Releaser:
     def __init__(self) -> None:
         self.temps: dict[int, Temp] = {}
         self.seen: dict[int, Live] = {}
+        self.hoister = Hoister(FIRST_NEW_KEY)
+        self.floor: Live = frozenset()
+        """What is read outside of the innermost statement that a jump or an exception may leave."""
 
     def block(self, body: Body, after: Live) -> tuple[Body, Live]:
         """The new statements, and the temporaries live on entry; ``after`` are those read behind the block."""
         out: list[Stmt] = []
         live = after
-        for stmt in reversed(body):
-            new, before, dead = self.statement(stmt, live)
-            if dead and not isinstance(stmt, _LEAVES):
-                out.append(Delete(tuple(self.temps[key] for key in sorted(dead)), getattr(stmt, "line", None)))
-            out.append(new)
-            live = before
+        for whole in reversed(body):
+            for stmt in reversed(self._split(whole, live)):
+                new, before, dead = self.statement(stmt, live)
+                if dead:
+                    out.append(Delete(tuple(self.temps[key] for key in sorted(dead)), getattr(stmt, "line", None)))
+                out.append(new)
+                live = before
         return tuple(reversed(out)), live
+
+    def _split(self, stmt: Stmt, after: Live) -> list[Stmt]:
+        used = self.temporaries(stmt.test if isinstance(stmt, If) else stmt)
+        if not used or (bodies(stmt) and not isinstance(stmt, If)):
+            return [stmt]
+        if isinstance(stmt, If):
+            after = after | self.temporaries(If(Const(None), stmt.body, stmt.orelse))
+        return self.hoister.split(stmt, used - after)
 
     def statement(self, stmt: Stmt, after: Live) -> tuple[Stmt, Live, Live]:
         """The new statement, what is live before it, and what must be deleted behind it."""
@@ -49,8 +65,12 @@ class _Releaser:
         if isinstance(stmt, (While, For, Try, With, Match)) and bodies(stmt):
             # A path may leave these from anywhere: what they read stays until they are done.
             kept = after | used
+            floor, self.floor = self.floor, self.floor | kept
             stmt = with_bodies(stmt, lambda inner: self.block(inner, kept)[0])
+            self.floor = floor
             return stmt, after | used, used - after
+        if isinstance(stmt, _LEAVES):
+            return stmt, used | self.floor, frozenset()
         bound = self._bound(stmt)
         reads = frozenset(used - bound) | frozenset(key for key in bound if self._reads_too(stmt, key))
         return stmt, (after - bound) | reads, used - after

@@ -34,4 +34,6 @@ class Lifted:
     line: int | None = None
     last: int = 0
     lines: list[int] = field(default_factory=list)
+    drops_iterator: bool = False
+    """The first thing it does is drop a loop's iterator: what follows is behind that loop."""
     open: dict[int, Shared] = field(default_factory=dict)

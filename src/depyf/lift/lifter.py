@@ -186,7 +186,7 @@ class Lifter:
         for i, value in enumerate(stack):
             if isinstance(value, IterOf):
                 marker = Marker("iter", value)
-                block.stmts.append(ExprStmt(Marker("iter_start", marker), block.line))
+                block.stmts.append(ExprStmt(Marker("iter_start", marker), self.symbolic.instr.line or block.line))
                 stack[i] = marker
         if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
             comprehension = self.unit.name in COMPREHENSIONS

@@ -423,6 +423,8 @@ def _pop(s: Symbolic, _: Any) -> None:
     if at < s.block.depth and s.block.entry[at] is value and not isinstance(value, Marker):
         return
     if isinstance(value, Marker):
+        if value.kind == "iter" and not s.stmts:
+            s.block.drops_iterator = True
         if value.kind == "import":
             names.finish_import(s, value)
         elif value.kind == "entered":

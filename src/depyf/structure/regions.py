@@ -354,9 +354,10 @@ def _match_copy(program: Program, body: int, copy: int, ends: set[int]) -> int |
         left = program.follow(left)
         if left in ends and not nested:
             target = right
-            if continuation not in (NONE, target) and program.follow(continuation) != program.follow(target):
+            if continuation == NONE:
+                continuation = target
+            elif not _same_place(program, continuation, target):
                 return None
-            continuation = target
             continue
         right = program.follow(right)
         if (left, right) in seen:
@@ -381,6 +382,20 @@ def _match_copy(program: Program, body: int, copy: int, ends: set[int]) -> int |
             return None
         work.extend((x, y, nested) for x, y in zip(first, second, strict=True))
     return continuation if matched else None
+
+
+def _same_place(program: Program, left: int, right: int) -> bool:
+    """Whether two continuations are one place, or copies of one ``return``."""
+    left, right = program.follow(left), program.follow(right)
+    for _ in range(3):
+        if left == right:
+            return True
+        if left == NONE or right == NONE or not _same(program.instrs[left], program.instrs[right]):
+            return False
+        if program.instrs[left].op == ops.RETURN:
+            return True
+        left, right = program.follow(program.next[left]), program.follow(program.next[right])
+    return False
 
 
 def _same(a: ops.Instr, b: ops.Instr) -> bool:

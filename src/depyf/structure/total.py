@@ -22,13 +22,14 @@ from depyf.lift.block import Lifted
 from depyf.lift.conditions import negate
 from depyf.structure.containers import ROOT, Containers
 from depyf.tree.expr import Cmp, Const, Marker, Temp
-from depyf.tree.nodes import Assign, Block, Body, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
+from depyf.tree.nodes import Assign, Block, Body, ExceptClause, Exit, ExprStmt, If, Loop, Return, Stmt, Try
 from depyf.tree.rewrite import map_statements
 
 TRY = 1 << 40
 DISPATCH = 1 << 41
 FINALLY_END = 1 << 42
 VARIABLES = 3_000_000
+_STARTS = ("iter_start", "with_start")
 
 
 @dataclass(slots=True)
@@ -331,9 +332,31 @@ class Structurer:
                 if not before or any(p not in loop.body for p in before):
                     continue
                 item = items[key]
+                if self._is_for(loop.header) and self._behind_loop(key, before):
+                    continue
                 if self._belongs(item, follow, follow_line, high, last):
                     loop.body.add(key)
                     changed = True
+        self._keep_starts(loop, items)
+
+    def _behind_loop(self, key: int, before: list[int]) -> bool:
+        """Whether a block drops the iterator before it does anything but return: a ``break`` led to it."""
+        block = self.blocks.get(key)
+        if block is None or not block.drops_iterator:
+            return False
+        return not (len(block.stmts) == 1 and isinstance(block.stmts[0], Return))
+
+    def _keep_starts(self, loop: _Loop, items: dict[int, _Item]) -> None:
+        """What starts a loop or a ``with`` stays next to it."""
+        for key in sorted(loop.body):
+            block = self.blocks.get(key)
+            if block is None or key == loop.header or not block.stmts or len(block.succs) != 1:
+                continue
+            last = block.stmts[-1]
+            if isinstance(last, ExprStmt) and isinstance(last.value, Marker) and last.value.kind in _STARTS:
+                label = self._label(block.container, block.succs[0])
+                if label in items and label not in loop.body:
+                    loop.body.discard(key)
 
     def _belongs(self, item: _Item, follow: int, follow_line: int | None, high: int | None, last: int) -> bool:
         line = item.first_line

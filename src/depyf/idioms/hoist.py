@@ -1,0 +1,171 @@
+"""A value taken from a temporary is used in a statement of its own, where the rest of its statement does more.
+
+Input and output: the Python dialect.  ``x[0:0] = [__temp_3("a")]`` stores after it has called; the original had
+released what ``__temp_3`` stands for by then.  So the call comes first, and ``release`` can put the ``del`` behind it:
+
+    __temp_9 = __temp_3("a"); del __temp_3; x[0:0] = [__temp_9]
+
+The order of operations does not change.  Statements that evaluate conditionally are left alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from depyf.tree.expr import (
+    AwaitOf,
+    BoolOf,
+    CellOf,
+    Cond,
+    Const,
+    DictOf,
+    Display,
+    Expr,
+    Func,
+    Marker,
+    Name,
+    SliceOf,
+    Star,
+    Temp,
+    YieldFrom,
+    YieldOf,
+)
+from depyf.tree.exprs import children
+from depyf.tree.nodes import Assign, Delete, ExprStmt, If, Raise, Return, Stmt
+
+_PASSIVE = (Const, Temp, Display, SliceOf, Star, CellOf, Marker, DictOf)
+_OPAQUE = (BoolOf, Cond, Func, AwaitOf, YieldOf, YieldFrom)
+
+
+class Hoister:
+    """Splits statements; ``next_key`` is the key of the next new temporary."""
+
+    def __init__(self, first_key: int) -> None:
+        self.next_key = first_key
+
+    def split(self, stmt: Stmt, dying: frozenset[int]) -> list[Stmt]:
+        """``stmt``, preceded by the operations in it that use up one of the temporaries ``dying``."""
+        operands, more = _operands(stmt)
+        events: list[Expr] = []
+        for operand in operands:
+            if not _collect(operand, events):
+                return [stmt]
+        if not more and events:
+            events.pop()  # nothing happens after the last operation: its temporaries end with the statement
+        users = [index for index, event in enumerate(events) if _uses_up(event, dying)]
+        if not users:
+            return [stmt]
+        chosen = {id(event) for event in events[: users[-1] + 1] if self._hoisted(event, events, users)}
+        return self._rewrite(stmt, chosen, getattr(stmt, "line", None))
+
+    def _hoisted(self, event: Expr, events: list[Expr], users: list[int]) -> bool:
+        """Does ``event`` get a statement of its own?  Not where it is part of a later one that does."""
+        if any(events[index] is event for index in users):
+            return True
+        return not any(_contains(events[index], event) for index in users)
+
+    def _rewrite(self, stmt: Stmt, chosen: set[int], line: int | None) -> list[Stmt]:
+        before: list[Stmt] = []
+
+        def change(node: Any) -> Any:
+            if isinstance(node, tuple):
+                return tuple(change(part) for part in node)
+            if not isinstance(node, Expr) or isinstance(node, _OPAQUE):
+                return node
+            updates = {}
+            for field in dataclasses.fields(node):  # type: ignore[arg-type]
+                value = getattr(node, field.name)
+                if isinstance(value, (Expr, tuple)):
+                    new = change(value)
+                    if new is not value and new != value:
+                        updates[field.name] = new
+            result = dataclasses.replace(node, **updates) if updates else node  # type: ignore[type-var]
+            if id(node) not in chosen:
+                return result
+            temp = Temp(self.next_key)
+            self.next_key += 1
+            before.append(Assign((temp,), result, line))
+            return temp
+
+        new_stmt = _with_operands(stmt, change)
+        return [*before, new_stmt]
+
+
+def _operands(stmt: Stmt) -> tuple[list[Expr], bool]:
+    """The expressions a statement evaluates itself, in order, and whether it does something with them afterwards."""
+    if isinstance(stmt, Assign):
+        found = [stmt.value]
+        active = False
+        for target in stmt.targets:
+            inner = list(children(target))
+            found += inner
+            active = active or bool(inner) or not isinstance(target, (Temp, Name))
+        return found, active
+    if isinstance(stmt, ExprStmt):
+        return [stmt.value], False
+    if isinstance(stmt, Return):
+        return ([stmt.value] if stmt.value is not None else []), False
+    if isinstance(stmt, Raise):
+        return list(children(stmt)), True
+    if isinstance(stmt, If):
+        return [stmt.test], True
+    if isinstance(stmt, Delete):
+        return [part for target in stmt.targets for part in children(target)], True
+    return [], False
+
+
+def _with_operands(stmt: Stmt, change: Any) -> Stmt:
+    if isinstance(stmt, Assign):
+        value = change(stmt.value)
+        targets = tuple(t if isinstance(t, (Temp, Name)) else _inside(t, change) for t in stmt.targets)
+        return Assign(targets, value, stmt.line)
+    if isinstance(stmt, (ExprStmt, Return)):
+        return dataclasses.replace(stmt, value=change(stmt.value))
+    if isinstance(stmt, If):
+        return dataclasses.replace(stmt, test=change(stmt.test))
+    if isinstance(stmt, Delete):
+        return Delete(tuple(_inside(target, change) for target in stmt.targets), stmt.line)
+    return _inside(stmt, change)
+
+
+def _inside(node: Any, change: Any) -> Any:
+    """``node`` itself kept, what is in it changed."""
+    updates = {}
+    for field in dataclasses.fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, (Expr, tuple)):
+            new = change(value)
+            if new is not value and new != value:
+                updates[field.name] = new
+    return dataclasses.replace(node, **updates) if updates else node
+
+
+def _collect(node: Expr, events: list[Expr]) -> bool:
+    """Add the operations in ``node`` in the order in which they happen; False where some may not happen."""
+    if isinstance(node, _OPAQUE):
+        if _has_temporary(node):
+            return False
+        events.append(node)
+        return True
+    if not all(_collect(child, events) for child in children(node)):
+        return False
+    if not isinstance(node, _PASSIVE) and not (isinstance(node, Name) and node.scope == "fast"):
+        events.append(node)
+    return True
+
+
+def _uses_up(event: Expr, dying: frozenset[int]) -> bool:
+    """Is one of these temporaries an operand of ``event`` itself, directly or in a display?"""
+    return any(
+        child.key in dying if isinstance(child, Temp) else isinstance(child, _PASSIVE) and _uses_up(child, dying)
+        for child in children(event)
+    )
+
+
+def _has_temporary(node: Expr) -> bool:
+    return any(isinstance(child, Temp) or _has_temporary(child) for child in children(node))
+
+
+def _contains(outer: Expr, inner: Expr) -> bool:
+    return outer is not inner and any(child is inner or _contains(child, inner) for child in children(outer))
