@@ -5,17 +5,29 @@ python tools/demo.py [FOLDER]        the folder is made anew; default demo_dump
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 # the demo downloads nothing: weights are random
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-EXCERPT = 60
+EXCERPT = 48
+MEANING = {
+    "full_code": "START HERE: guards, the code each of them leads to, resume functions",
+    "transformed_code": "the bytecode that Dynamo made of the function, as proven Python",
+    "Captured_Graph": "the graph that Dynamo captured",
+    "Joint_graph": "AOTAutograd: forward and backward in one",
+    "Forward_graph": "AOTAutograd: forward",
+    "Backward_graph": "AOTAutograd: backward",
+    "AFTER_POST_GRAD": "Inductor's graph after its own passes",
+    "kernel": "Inductor's generated wrapper and kernels",
+}
 
 
 def run(folder: Path) -> bool:
@@ -26,7 +38,8 @@ def run(folder: Path) -> bool:
     import depyf
 
     torch.manual_seed(0)
-    config = GPT2Config(n_layer=1, n_head=2, n_embd=32, n_positions=32, vocab_size=128)
+    ids = {"bos_token_id": 0, "eos_token_id": 0}
+    config = GPT2Config(n_layer=1, n_head=2, n_embd=32, n_positions=32, vocab_size=128, **ids)
     model = GPT2LMHeadModel(config).eval()
     tokens = torch.randint(0, 128, (1, 8))
     with torch.no_grad():
@@ -37,6 +50,23 @@ def run(folder: Path) -> bool:
     return torch.equal(expected, found)
 
 
+def describe(record: dict[str, Any]) -> str:
+    """One line of the listing; says so where a function was not replaced by its decompiled text."""
+    meaning = MEANING.get(record.get("stage", ""), MEANING.get(record["kind"], record["kind"]))
+    if record["kind"] == "transformed_code" and not record.get("substituted"):
+        meaning += f" (not substituted: {record.get('reason') or 'unknown reason'})"
+    return meaning
+
+
+def excerpt(path: Path) -> list[str]:
+    """The start of a file, indented."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    out = ["    " + line[:140] for line in lines[:EXCERPT]]
+    if len(lines) > EXCERPT:
+        out.append(f"    ... {len(lines) - EXCERPT} more lines")
+    return out
+
+
 def main() -> int:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "demo_dump")
     if folder.exists():
@@ -44,21 +74,19 @@ def main() -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         same = run(folder)
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    print(f"A tiny GPT-2 was compiled under depyf.prepare_debug; the logits are {'equal' if same else 'DIFFERENT'}.\n")
-    print(f"{len(files)} files in {folder.resolve()}:")
-    for path in files:
-        print(f"  {path.stat().st_size:8,}  {path.relative_to(folder)}")
-    starts = [path for path in files if path.name.startswith("full_code_for_")]
-    if not starts:
-        print("no full_code_for_* file was written", file=sys.stderr)
-        return 1
-    first = max(starts, key=lambda path: path.stat().st_size)
-    lines = first.read_text(encoding="utf-8").splitlines()
-    print(f"\nStart with {first.name}:\n")
-    print("\n".join("    " + line for line in lines[:EXCERPT]).rstrip())
-    if len(lines) > EXCERPT:
-        print(f"    ... {len(lines) - EXCERPT} more lines")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    print(f"A tiny GPT-2 was compiled under depyf.prepare_debug; the logits are {'equal' if same else 'DIFFERENT'}.")
+    print(f"\nIn {folder.resolve()} (manifest.json lists it all, and what came from what):")
+    records = sorted(manifest["files"], key=lambda record: (record["kind"] != "full_code", record["file"]))
+    for record in records:
+        print(f"  {record['file']}\n      {describe(record)}")
+    for kind in ("full_code", "transformed_code"):
+        chosen = [folder / record["file"] for record in records if record["kind"] == kind]
+        if not chosen:
+            print(f"no {kind} file was written", file=sys.stderr)
+            return 1
+        largest = max(chosen, key=lambda path: path.stat().st_size)
+        print(f"\n{largest.name}:\n" + "\n".join(excerpt(largest)))
     return 0 if same else 1
 
 
