@@ -18,7 +18,10 @@ Edit = Callable[[ast.AST], Iterator[Callable[[], None]]]
 def wrong_edits(tree: ast.Module, stride: int = 1, first: int = 0) -> Iterator[tuple[str, int, ast.Module]]:
     """Every single edit, each on a fresh copy of ``tree``; with a stride only every so many, from ``first`` on."""
     count = 0
+    dead = {id(n) for node in ast.walk(tree) if never_true(node) for n in ast.walk(node)}
     for position, node in enumerate(ast.walk(tree)):
+        if id(node) in dead:
+            continue
         for name, edit in EDITS.items():
             for choice in range(sum(1 for _ in edit(node))):
                 count += 1
@@ -30,6 +33,16 @@ def wrong_edits(tree: ast.Module, stride: int = 1, first: int = 0) -> Iterator[t
                 apply()
                 ast.fix_missing_locations(edited)
                 yield name, getattr(node, "lineno", 0), edited
+
+
+def never_true(node: ast.AST) -> bool:
+    """``if 0: ...`` and ``if 0 and x: ...``: the compiler drops what is in there."""
+    if not isinstance(node, ast.If):
+        return False
+    test = node.test
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        test = test.values[0]
+    return isinstance(test, ast.Constant) and not test.value
 
 
 def calls(node: ast.AST | list[ast.stmt]) -> bool:

@@ -1,0 +1,102 @@
+"""Recompilation here and in other interpreters."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from depyf.verify import Status, verify
+from depyf.verify.interpreters import find_interpreter, version_of
+from depyf.verify.recompile import RecompileError, recompile
+from depyf.verify.worker import Worker, WorkerError
+
+HERE = sys.version_info[:2]
+VERSIONS = [(3, minor) for minor in range(8, 16)]
+SOURCE = """
+class A:
+    def f(self, x):
+        for i in x:
+            if i.a:
+                i.b(1)
+        return [j for j in i]
+"""
+REWRITTEN = """
+class A:
+    def f(self, x):
+        for i in x:
+            __temp_1 = i.a
+            if not __temp_1:
+                del __temp_1
+                continue
+            del __temp_1
+            i.b(1)
+        return [j for j in i]
+"""
+
+
+def test_the_running_version_gives_live_code() -> None:
+    found = recompile(SOURCE, HERE, ("A", "f"))
+    assert found.code is not None and found.code.co_name == "f"
+    assert found.unit.name == "f" and found.module.name == "<module>"
+
+
+def test_no_future_flag_leaks_in() -> None:
+    found = recompile("def f(x: int): pass", HERE)
+    assert not found.module.flags & 0x1000000
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda v: f"{v[0]}.{v[1]}")
+def test_every_version_compiles_and_is_verified(version: tuple[int, int]) -> None:
+    if find_interpreter(version) is None:
+        pytest.skip(f"no Python {version[0]}.{version[1]} on this machine")
+    left, right = recompile(SOURCE, version, ("A", "f")), recompile(REWRITTEN, version, ("A", "f"))
+    assert verify(left.unit, right.unit)[0].status is Status.EQUIVALENT
+    assert verify(left.unit, recompile(SOURCE, version, ("A", "f")).unit)[0].status is Status.IDENTICAL
+    wrong = recompile(REWRITTEN.replace("b(1)", "b(2)"), version, ("A", "f"))
+    assert verify(left.unit, wrong.unit)[0].status is Status.WRONG
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "reason"),
+    [("def f(:", (), "SyntaxError"), ("x = 1", ("f",), "no code object f"), ("x\0", (), "null")],
+)
+def test_what_does_not_compile_is_one_error(text: str, path: tuple[str, ...], reason: str) -> None:
+    with pytest.raises(RecompileError, match=reason):
+        recompile(text, HERE, path)
+
+
+def test_a_missing_version_says_what_to_do() -> None:
+    with pytest.raises(RecompileError, match=r"python2\.0 on the PATH"):
+        recompile("x", (2, 0))
+
+
+def test_the_worker_only_compiles(tmp_path: Path) -> None:
+    worker = Worker(sys.executable)
+    target = tmp_path / "touched"
+    try:
+        assert worker.compile(f"open({str(target)!r}, 'w')")
+        assert not target.exists()
+        with pytest.raises(WorkerError, match="SyntaxError"):
+            worker.compile("def")
+        first = worker._process
+        assert worker.compile("x = 1") and worker._process is first  # an error does not end it
+        worker.close()
+        assert worker.compile("x = 1") and worker._process is not first
+    finally:
+        worker.close()
+
+
+def test_a_worker_that_hangs_is_killed() -> None:
+    worker = Worker(sys.executable, timeout=0.01)
+    try:
+        with pytest.raises(WorkerError, match=r"died, or took over 0.01 s"):
+            worker.compile("x = (" + "y + " * 20000 + "z)\n" * 1 + "a = 1\n" * 200000)
+    finally:
+        worker.close()
+
+
+def test_what_is_no_interpreter_has_no_version(tmp_path: Path) -> None:
+    assert version_of(str(tmp_path / "python3.11")) is None
+    assert version_of(sys.executable) == HERE
