@@ -53,6 +53,8 @@ class Graph:
         self.nodes: dict[int, Node] = {}
         self.barriers: set[int] = set()
         """Blocks jumped to over an exception handler: what comes before is a statement of its own."""
+        self.implicit: set[int] = set()
+        """Where falling off the end of the function is."""
         self.entry = 0
         self._build()
         self._thread()
@@ -207,7 +209,7 @@ class Graph:
                 before = {self.nodes[p].container for p in preds[node.id]}
                 if len(before) != 1 or node.id in roots:
                     continue
-                if len(preds[node.id]) > 1 and any(instrs[i].op == ops.LOAD_CONST for i in node.code):
+                if len(preds[node.id]) > 1 and node.id in self.implicit:
                     continue
                 (outer,) = before
                 if outer == node.container or not self.containers.encloses(node.container, outer):
@@ -263,6 +265,7 @@ class Graph:
                 continue
             found.setdefault(node.container, []).append(node.id)
         for first, *others in found.values():
+            self.implicit.add(first)
             self._rename(dict.fromkeys(others, first))
 
     def _ends_on(self, before: Node, node: Node, line: int) -> bool:

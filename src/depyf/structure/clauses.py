@@ -58,9 +58,13 @@ def except_clauses(stmt: Try) -> Try:
             break
         matched, other = (test.orelse, test.body) if inverted else (test.body, test.orelse)
         if body[1:]:
+            rest = body[1:]
             if not _leaves(matched) and not _leaves(other):
-                break
-            matched, other = (matched, other + body[1:]) if _leaves(matched) else (matched + body[1:], other)
+                if len(rest) > 2 or any(bodies(after) for after in rest):
+                    break
+                matched, other = matched + rest, other + rest
+            else:
+                matched, other = (matched, other + rest) if _leaves(matched) else (matched + rest, other)
         name, matched = _bound_name(matched)
         clauses.append(ExceptClause(kind.detail, name, matched, test.line or line))
         body, line = other, None
@@ -83,6 +87,9 @@ def _leaves(body: Body) -> bool:
 
 
 def _bound_name(body: Body) -> tuple[Name | None, Body]:
+    if body and isinstance(body[0], Block):
+        name, inner = _bound_name(body[0].body)
+        return name, (replace(body[0], body=inner), *body[1:])
     if body and isinstance(body[0], Assign) and len(body[0].targets) == 1:
         target, value = body[0].targets[0], body[0].value
         if isinstance(target, Name) and isinstance(value, Marker) and value.kind == "exc":

@@ -129,6 +129,15 @@ class Structurer:
             self._edge_list = edges
         return self._edge_list
 
+    def _body_exits(self, container: int) -> set[int]:
+        """Labels that the body of a ``try``, its handlers aside, leaves to."""
+        encloses = self.containers.encloses
+        return {
+            self._label(source, after)
+            for source, after in self._edges()
+            if source >= 0 and encloses(container, source) and not encloses(container, self.blocks[after].container)
+        }
+
     def _subtree(self, container: int) -> Iterable[int]:
         """Ids of the blocks in a container and in all containers inside it."""
         for block in self.blocks.values():
@@ -244,6 +253,8 @@ class Structurer:
             item = items[key]
             heads = [s for s in item.succs if s in items and s != entry and preds[s] == {key} and items[s].start < start]
             if start == NONE or len(heads) != 1 or items[heads[0]].start < item.start:
+                continue
+            if any(label in items and label != heads[0] for label in self._body_exits(key - TRY)):
                 continue
             chosen = set(heads)
             changed = True
