@@ -1,4 +1,5 @@
 x: int
 y: int = 1
 z: "str" = "z"
-obj.attr: int = 2
+obj.attr = 2
+int

@@ -1,8 +1,8 @@
 a = 1
 b = c = a
-d, e = (b, c)
+d, e = b, c
 (f, g), *h = values
-[i, j] = h
+i, j = h
 *k, l = h
 x.y = a
 x[a] = b

@@ -1,6 +1,6 @@
 def guard(a, b, c):
     if not a:
-        return None
+        return
     if b or not c:
         raise ValueError(a)
     x = a if b else c
@@ -17,4 +17,4 @@ def loop_guards(items):
 
 
 def and_or_return(a, b, c):
-    return (a and b) or (b and c) or (not a and not b)
+    return a and b or b and c or not a and not b

@@ -5,5 +5,5 @@ class Record:
     d: list[int] = []
 
     def method(self, x: int) -> "Record":
-        y: int = x
+        y = x
         return y

@@ -1,7 +1,7 @@
 def lists(a, b):
     one = [x for x in a]
     two = [f(x) for x in a if x]
-    three = [x + y for x in a for y in x if y if x]
+    three = [x + y for x in a for y in x if y and x]
     four = [[y for y in x] for x in a]
     five = [x for x, (y, *z) in a]
     return [b + x for x in a if x not in b]
@@ -23,4 +23,4 @@ def scoped(a):
 
 
 def conditional(a, b):
-    return [x if x else b for x in a if (x and b) or a]
+    return [x if x else b for x in a if x and b or a]

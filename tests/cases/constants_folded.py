@@ -4,9 +4,8 @@ def folded():
 
 def tuples(a):
     if a in ("x", "y"):
-        return (1, 2, 3)
+        return 1, 2, 3
     if a not in {1, 2}:
         return ()
-    for x in (1, 2):
+    for x in 1, 2:
         use(x)
-    return None

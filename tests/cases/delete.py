@@ -3,5 +3,7 @@ def delete(a, b, obj):
     del obj.field
     del obj[0]
     del obj[1:2]
-    del b, obj.x, obj[b]
+    del b
+    del obj.x
+    del obj[b]
     del obj

@@ -4,6 +4,6 @@ def merge(a, b):
     return {**a, **b}
 
 
-@(lambda f: f)
+@lambda f: f
 def decorated():
     return {"x": 1} | {"y": 2}

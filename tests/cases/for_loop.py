@@ -44,4 +44,3 @@ def with_return(items):
     for item in items:
         if item:
             return item
-    return None

@@ -11,5 +11,4 @@ else:
 def lazy():
     import os.path
     from os import sep
-
     return os, sep

@@ -1,7 +1,8 @@
 import os
 import os.path
 import os.path as path
-import a, b as c
+import a
+import b as c
 import x.y.z as w
 from os import getcwd
 from os import getcwd as cwd, path as p

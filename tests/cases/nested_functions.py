@@ -4,7 +4,6 @@ def outer(a):
 
     def middle(c):
         """Middle."""
-
         def inner(d=c):
             return a + b + c + d
 

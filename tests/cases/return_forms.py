@@ -1,5 +1,5 @@
 def nothing():
-    return None
+    pass
 
 
 def bare(a):
@@ -11,10 +11,9 @@ def bare(a):
 def many(a):
     if a == 1:
         return "one"
-    elif a == 2:
+    if a == 2:
         return "two"
-    else:
-        use(a)
+    use(a)
     return "many"
 
 
@@ -23,4 +22,4 @@ def tuple_value(a, b):
 
 
 def star(a):
-    return (*a, 1)
+    return *a, 1

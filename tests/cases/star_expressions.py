@@ -1,6 +1,6 @@
 def stars(a, b, c):
     one = [*a, *b]
-    two = (*a, b)
+    two = *a, b
     three = {*a, *b}
     four = {**a, "k": b, **c}
     f(*a, **b)
@@ -10,7 +10,7 @@ def stars(a, b, c):
     first, *rest = a
     *init, last = a
     x, (y, *z), *w = b
-    return (*a, *b)
+    return *a, *b
 
 
 def in_subscript(a, b):

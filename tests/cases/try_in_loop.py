@@ -6,7 +6,6 @@ def retry(a, n):
             if i == n - 1:
                 raise
             log(error)
-    return None
 
 
 def until(a):

@@ -6,4 +6,4 @@ def walrus(a, b):
     if (y := a) and (z := b):
         use(y, z)
     print((w := 1), w)
-    return [last := i for i in a if (half := i // 2)]
+    return [(last := i) for i in a if (half := i // 2)]

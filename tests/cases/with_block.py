@@ -37,7 +37,6 @@ def conditional(a, b):
         if b:
             return x
         use(x)
-    return None
 
 
 def in_try(a):

@@ -25,4 +25,3 @@ def return_through_all(a, items):
                 handle(item)
             finally:
                 clean()
-    return None
