@@ -1,7 +1,9 @@
 """Golden case files: one ``.py`` file is the input and the expected output of the decompiler.
 
-An optional first line says which versions it is for, ``# versions: 3.10+`` or ``# versions: 3.8-3.10``; the rest is
-the source.  Where the decompiled text must differ from the source, the expected text follows a ``# output`` line, or
+Optional first lines say which versions it is for, ``# versions: 3.10+`` or ``# versions: 3.8-3.10``, and where it is
+known not to pass yet, ``# known: 3.8-3.9 reason`` (the golden text) or ``# known ugly: 3.14+ reason`` (the proof with
+idioms off); a known failure that passes is an error, so these lines cannot outlive their reason.  The rest is the
+source.  Where the decompiled text must differ from the source, the expected text follows a ``# output`` line, or
 ``# output: 3.8-3.9`` for these versions only.
 """
 
@@ -16,7 +18,8 @@ Version = tuple[int, int]
 Range = tuple[Version, Version]
 ALWAYS: Range = ((3, 8), (3, 99))
 _SECTION = re.compile(r"^# output(?:: (?P<range>[\d.+-]+))?\n", re.MULTILINE)
-_FLAGS = re.compile(r"# versions: (?P<range>[\d.+-]+)\n")
+_VERSIONS = re.compile(r"# versions: (?P<range>[\d.+-]+)\n")
+_KNOWN = re.compile(r"# known(?P<ugly> ugly)?: (?P<range>[\d.+-]+) (?P<reason>.+)\n")
 
 
 def parse_range(text: str) -> Range:
@@ -41,6 +44,8 @@ class Case:
     versions: Range
     source: str
     outputs: tuple[tuple[Range, str], ...]
+    known: tuple[tuple[Range, bool, str], ...] = ()
+    """Versions, whether it is about ugly mode, reason."""
 
     @property
     def name(self) -> str:
@@ -48,6 +53,12 @@ class Case:
 
     def runs_on(self, version: Version) -> bool:
         return self.versions[0] <= version <= self.versions[1]
+
+    def known_failure(self, version: Version, ugly: bool) -> str | None:
+        for (low, high), about_ugly, reason in self.known:
+            if low <= version <= high and about_ugly == ugly:
+                return reason
+        return None
 
     def expected(self, version: Version) -> str:
         for (low, high), text in self.outputs:
@@ -59,10 +70,13 @@ class Case:
 def read_case(path: Path) -> Case:
     text = path.read_text(encoding="utf-8")
     versions = ALWAYS
-    flags = _FLAGS.match(text)
-    if flags:
-        versions = parse_range(flags["range"])
-        text = text[flags.end() :]
+    known = []
+    while flag := _VERSIONS.match(text) or _KNOWN.match(text):
+        if flag.re is _VERSIONS:
+            versions = parse_range(flag["range"])
+        else:
+            known.append((parse_range(flag["range"]), flag["ugly"] is not None, flag["reason"]))
+        text = text[flag.end() :]
     sections = list(_SECTION.finditer(text))
     source = text[: sections[0].start()] if sections else text
     outputs = []
@@ -70,7 +84,7 @@ def read_case(path: Path) -> Case:
         end = sections[i + 1].start() if i + 1 < len(sections) else len(text)
         bounds = parse_range(section["range"]) if section["range"] else ALWAYS
         outputs.append((bounds, text[section.end() : end].strip("\n") + "\n"))
-    return Case(path, versions, source.strip("\n") + "\n", tuple(outputs))
+    return Case(path, versions, source.strip("\n") + "\n", tuple(outputs), tuple(known))
 
 
 def all_cases() -> list[Case]:
