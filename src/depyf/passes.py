@@ -18,6 +18,7 @@ from depyf.errors import BytecodeError, DecompilationError
 from depyf.flow.graph import Graph
 from depyf.flow.program import Program
 from depyf.idioms.bodies import finish_body
+from depyf.idioms.release import release_temporaries
 from depyf.idioms.temporaries import number_temporaries
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
@@ -118,7 +119,7 @@ def _labels(state: State) -> object:
 def _bodies(state: State) -> object:
     state.body = finish_body(state.unit, state.body)
     if state.temporaries:
-        state.body = number_temporaries(state.body)
+        state.body = number_temporaries(release_temporaries(state.body))
     return state.body
 
 

@@ -151,9 +151,8 @@ class _Attempts:
             return made.unit, code
         from depyf.bytecode.patch import bind
 
-        template = unit.live.replace(co_name=code.co_name) if self.name else unit.live
         try:
-            code = bind(code, consts=emitted.consts, cells=emitted.cells, renames=emitted.renames, template=template)
+            code = bind(code, consts=emitted.consts, cells=emitted.cells, renames=emitted.renames, template=unit.live)
         except DepyfError as error:
             raise RecompileError(str(error)) from None
         return CodeUnit.from_code(code), code
@@ -209,8 +208,9 @@ def _function_at(text: str, lineno: int, unit: CodeUnit) -> str:
     """Qualified name of the innermost definition around a line of decompiled text."""
     lines = text.split("\n")
     path: list[str] = []
-    indent = 1 << 30
-    for index in range(min(lineno, len(lines)) - 1, -1, -1):
+    last = min(lineno, len(lines)) - 1
+    indent = len(lines[last]) - len(lines[last].lstrip()) + bool(_DEFINITION.match(lines[last]))
+    for index in range(last, -1, -1):
         found = _DEFINITION.match(lines[index])
         if found and len(found.group(1)) < indent:
             indent = len(found.group(1))

@@ -209,7 +209,7 @@ class Graph:
                 before = {self.nodes[p].container for p in preds[node.id]}
                 if len(before) != 1 or node.id in roots:
                     continue
-                if len(preds[node.id]) > 1 and node.id in self.implicit:
+                if node.id in self.implicit and (len(preds[node.id]) > 1 or not self.program.unit.flags & CO_OPTIMIZED):
                     continue
                 (outer,) = before
                 if outer == node.container or not self.containers.encloses(node.container, outer):
@@ -261,7 +261,7 @@ class Graph:
             if not self._returns_none(node):
                 continue
             line = program.line[node.code[0]]
-            if line is not None and not all(self._ends_on(self.nodes[p], node, line) for p in preds[node.id]):
+            if line is not None and program.unit.flags & CO_OPTIMIZED and not all(self._ends_on(self.nodes[p], node, line) for p in preds[node.id]):
                 continue
             found.setdefault(node.container, []).append(node.id)
         for first, *others in found.values():

@@ -13,7 +13,22 @@ from typing import Any
 from depyf.idioms.hoist import Hoister
 from depyf.tree.expr import Const, Func, Temp
 from depyf.tree.exprs import children
-from depyf.tree.nodes import Assign, Body, Break, Continue, Delete, For, If, Match, Raise, Return, Stmt, Try, While, With
+from depyf.tree.nodes import (
+    Assign,
+    Body,
+    Break,
+    Continue,
+    Delete,
+    For,
+    If,
+    Match,
+    Raise,
+    Return,
+    Stmt,
+    Try,
+    While,
+    With,
+)
 from depyf.tree.rewrite import bodies, with_bodies
 
 Live = frozenset[int]

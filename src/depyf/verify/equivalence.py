@@ -25,7 +25,7 @@ from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Ev
 from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
 from depyf.verify.program import Program
-from depyf.verify.silent import CIRCLE, Mismatch, advance, enter_handler
+from depyf.verify.silent import CIRCLE, LifetimeMismatch, Mismatch, advance, enter_handler
 from depyf.verify.state import Frozen, Pair, Side, covers, freeze, meet, reachable, resolve, restrict, thaw
 from depyf.verify.values import Values
 
@@ -60,7 +60,10 @@ def prove(
     bindings: Mapping[str, Any] | None = None,
     lifetimes: bool = True,
 ) -> Proof:
-    """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent."""
+    """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent.
+
+    ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
+    """
     return _Walk(original, recompiled, is_temp, nested_proven, renames, bindings, lifetimes).run()
 
 
@@ -315,6 +318,8 @@ class _Walk:
                     b.pc += 1
                     return None
             raise self._mismatch(pair, "they do different things")
+        # Asked before the operands are compared: a container that both pass on is opaque afterwards.
+        timed = event_a.key not in (RETURN, UNWIND, DIVERGE) and not self._holds_the_same(pair)
         if len(event_a.operands) != len(event_b.operands):
             raise self._mismatch(pair, f"{len(event_a.operands)} against {len(event_b.operands)} operands")
         for i, (left, right) in enumerate(zip(event_a.operands, event_b.operands)):
@@ -327,9 +332,14 @@ class _Walk:
         key = event_a.key
         if a.cur != b.cur and key != RETURN and not self._same(pair, a.cur, b.cur):
             raise self._mismatch(pair, "they handle different exceptions at that point")
-        if key not in (RETURN, UNWIND, DIVERGE):
+        if timed:
             self._same_lifetimes(pair)
         return event_a, event_b
+
+    def _holds_the_same(self, pair: Pair) -> bool:
+        if not self.lifetimes or not (pair.temps or pair.a.stack != pair.b.stack):
+            return True
+        return not held_apart(pair, self.values)
 
     def _same_lifetimes(self, pair: Pair) -> None:
         """Before an operation both sides must keep the same objects alive (at the end of the frame all die)."""
@@ -339,7 +349,8 @@ class _Walk:
             return
         reason = held_apart(pair, self.values)
         if reason:
-            raise self._mismatch(pair, f"lifetimes differ: {reason}")
+            found = self._mismatch(pair, f"lifetimes differ: {reason}")
+            raise LifetimeMismatch(found.reason, found.pc)
 
     def _show(self, pair: Pair, value: int) -> str:
         known = self.values.desc[value]

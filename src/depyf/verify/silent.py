@@ -26,6 +26,10 @@ class Mismatch(Exception):
         self.pc = pc
 
 
+class LifetimeMismatch(Mismatch):
+    """The two sides do the same things, but keep different objects alive."""
+
+
 def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
     """Run ``side`` to its next event; how many instructions that took."""
     program = side.program

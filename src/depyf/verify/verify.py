@@ -6,17 +6,17 @@ first, then those nested in it in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered, lower
 from depyf.errors import BytecodeError
-from depyf.verify.equivalence import GaveUp, prove
+from depyf.verify.equivalence import GaveUp, Proof, prove
 from depyf.verify.identical import Pairs, same_bytes, same_instructions
 from depyf.verify.signature import parameter_renames, qualname_difference, signature_difference
-from depyf.verify.silent import Mismatch
+from depyf.verify.silent import LifetimeMismatch, Mismatch
 from depyf.verify.verdict import Status, Verdict
 
 
@@ -35,8 +35,8 @@ def verify(
     Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
     not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
     identifiers); ``bindings`` maps global names of the recompiled code to the constants they stand for.  With
-    ``lifetimes`` a value held longer or shorter than in the original is a difference.  ``lowered`` saves lowering
-    ``original`` again.
+    ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
+    ``lowered`` saves lowering ``original`` again.
     """
     checker = _Checker(temp_prefix, lifetimes, dict(renames or {}), dict(bindings or {}))
     if lowered is not None:
@@ -79,8 +79,6 @@ class _Checker:
         if verdict.proven and broken is not None:
             reason = f"nested {broken.qualname} is not proven"
             verdict = replace(verdict, status=Status.UNVERIFIED, reason=reason, line=broken.line)
-        elif verdict.status is Status.IDENTICAL and any(item.status is not Status.IDENTICAL for item in nested):
-            pass  # the verdict is about the code object itself
         return [verdict, *nested]
 
     def own(
@@ -121,22 +119,43 @@ class _Checker:
         def nested_proven(unit: CodeUnit, other: CodeUnit) -> bool:
             return all(item.proven for item in self.report(unit, other, (original, recompiled)))
 
-        try:
-            proof = prove(
+        def walk(lifetimes: bool) -> Proof:
+            return prove(
                 left,
                 right,
                 is_temp,
                 nested_proven=nested_proven,
                 renames={**self.renames, **parameter_renames(original, recompiled)},
                 bindings=self.bindings,
-                lifetimes=self.lifetimes,
+                lifetimes=lifetimes,
             )
+
+        try:
+            proof = walk(self.lifetimes)
+        except LifetimeMismatch as error:
+            return self._same_but_lifetimes(name, left, error, walk)
         except Mismatch as error:
-            line = left.instrs[error.pc].line if error.pc >= 0 else original.firstlineno
-            return Verdict(name, Status.WRONG, error.reason, line), []
+            return self._wrong(name, left, error), []
         except GaveUp as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
         return Verdict(name, Status.EQUIVALENT, "; ".join(proof.notes)), proof.nested
+
+    def _same_but_lifetimes(
+        self, name: str, left: Lowered, difference: LifetimeMismatch, walk: Callable[[bool], Proof]
+    ) -> tuple[Verdict, Pairs]:
+        """Lifetimes are part of the relation, so this is no proof; but it is not another meaning either."""
+        found = self._wrong(name, left, difference)
+        try:
+            proof = walk(False)
+        except Mismatch as error:
+            return self._wrong(name, left, error), []
+        except GaveUp:
+            return found, []
+        return replace(found, status=Status.UNVERIFIED), proof.nested
+
+    def _wrong(self, name: str, left: Lowered, error: Mismatch) -> Verdict:
+        line = left.instrs[error.pc].line if error.pc >= 0 else left.unit.firstlineno
+        return Verdict(name, Status.WRONG, error.reason, line)
 
     def _lower(self, unit: CodeUnit) -> Lowered:
         found = self.lowered.get(id(unit))
