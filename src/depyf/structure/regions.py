@@ -81,6 +81,7 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     _drop_cleanups(regions)
     _async_for(regions)
     _parents(regions)
+    _fill_gaps(regions)
     for region in sorted(regions.table.values(), key=lambda region: region.target):
         if _is_with(regions, region):
             _strip_with(regions, region)
@@ -121,11 +122,54 @@ def _drop_cleanups(regions: Regions) -> None:
 
 
 def _parents(regions: Regions) -> None:
-    handler = regions.program.handler
+    """The region around a handler protects its first instruction.
+
+    What stores the handled exception need not be protected; of a ``try`` that starts right there the depth tells that
+    it lies inside the handler.
+    """
+    program = regions.program
+    first: dict[int, int] = {}
     for region in regions.table.values():
-        parent = handler[region.target]
-        region.parent = NONE if parent == region.index else parent
+        position, steps = region.target, 0
+        while program.handler[position] == NONE and program.instrs[position].op in ops.SILENT and steps < 40:
+            after = program.successors(position)
+            if len(after) != 1:
+                break
+            position, steps = after[0], steps + 1
+        first[region.index] = program.handler[position]
+    for region in regions.table.values():
+        parent, seen = first[region.index], {region.index}
+        while parent != NONE and parent not in seen and regions.table[parent].depth > region.depth:
+            seen.add(parent)
+            parent = first[parent]
+        region.parent = NONE if parent == region.index or parent in seen else parent
     regions.forget_chains()
+
+
+def _fill_gaps(regions: Regions) -> None:
+    """A jump within a protected range needs no protection itself: it belongs to the range if all around it does."""
+    program = regions.program
+    handler = program.handler
+    jumps = [
+        i
+        for i, instr in enumerate(program.instrs)
+        if instr.op == ops.JUMP and program.jump[i] != NONE and handler[i] != handler[program.jump[i]]
+    ]
+    if not jumps:
+        return
+    before: dict[int, list[int]] = {i: [] for i in jumps}
+    for i in range(len(program.instrs)):
+        for after in program.successors(i):
+            if after in before:
+                before[after].append(i)
+    changed = True
+    while changed:
+        changed = False
+        for i in jumps:
+            wanted = handler[program.jump[i]]
+            if handler[i] != wanted and before[i] and all(wanted in regions.chain(handler[p]) for p in before[i]):
+                handler[i] = wanted
+                changed = True
 
 
 def _async_for(regions: Regions) -> None:

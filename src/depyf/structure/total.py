@@ -29,6 +29,7 @@ TRY = 1 << 40
 DISPATCH = 1 << 41
 FINALLY_END = 1 << 42
 VARIABLES = 3_000_000
+ENTRY_VARIABLES = 4_000_000
 _STARTS = ("iter_start", "with_start")
 
 
@@ -66,7 +67,7 @@ class Structurer:
         self.members: dict[int, list[int]] = {}
         self.tries: dict[int, list[int]] = {}
         self.redirect: dict[int, tuple[int, int, int]] = {}
-        self.choices: dict[int, list[int]] = {}
+        self.choices: dict[int, tuple[int, list[int]]] = {}
         self.orelse: dict[int, tuple[dict[int, _Item], int]] = {}
         self.loops: dict[int, dict[int, _Item]] = {}
         for block in blocks.values():
@@ -81,11 +82,12 @@ class Structurer:
                 self.tries.setdefault(container.parent, []).append(container.id)
         self._edge_list: list[tuple[int, int]] | None = None
         self.entries: dict[int, set[int]] = {}
+        self._heads: dict[int, list[int]] = {}
         self._find_entries()
 
     def run(self) -> list[Stmt]:
         """The whole function body."""
-        return self._container(ROOT, self._label(ROOT, self.entry))
+        return [*self._select(ROOT, self.entry), *self._container(ROOT, [self._label(ROOT, self.entry)])]
 
     def _label(self, source: int, target: int) -> int:
         """Label that an edge from container ``source`` to block ``target`` has: the outermost ``try`` it enters, or itself."""
@@ -96,8 +98,35 @@ class Structurer:
             raise DecompilationError("jump into the body of an exception handler", self.name)
         return TRY + outer
 
+    def _entry_labels(self, container: int) -> list[int]:
+        """Labels at which a ``try`` is entered from outside; where there are several its body begins with a dispatch."""
+        known = self._heads.get(container)
+        if known is None:
+            known = sorted({self._label(container, entry) for entry in self.entries[container]})
+            self._heads[container] = known
+        return known
+
+    def _select(self, source: int, target: int) -> list[Stmt]:
+        """Says for every ``try`` with several entries that an edge enters which of them it means."""
+        result: list[Stmt] = []
+        container = self.blocks[target].container
+        inner = target
+        while container != ROOT and not self.containers.encloses(container, source):
+            if self.containers.tree[container].kind == "try":
+                labels = self._entry_labels(container)
+                if len(labels) > 1:
+                    choice = Const(labels.index(inner))
+                    result.append(Assign((Temp(ENTRY_VARIABLES + container),), choice))
+                inner = TRY + container
+            container = self.containers.tree[container].parent
+        return result
+
     def _find_entries(self) -> None:
         tree = self.containers.tree
+        protecting: dict[int, list[int]] = {}
+        for one in tree:
+            if one.kind == "try":
+                protecting.setdefault(one.region, []).append(one.parent)
 
         def enter(source: int, target: int) -> None:
             container = self.blocks[target].container
@@ -112,9 +141,8 @@ class Structurer:
         for region, target in self.containers.handler_entries.items():
             if target == NONE or target not in self.blocks:
                 continue
-            for container in tree:
-                if container.kind == "try" and container.region == region:
-                    enter(container.parent, target)
+            for parent in protecting.get(region, ()):
+                enter(parent, target)
 
     def _edges(self) -> list[tuple[int, int]]:
         """All edges as (container, target block); a suppressed exception leaves its ``with`` from container -1 - id."""
@@ -151,7 +179,7 @@ class Structurer:
                 return other.id
         return NONE
 
-    def _container(self, container: int, entry: int) -> list[Stmt]:
+    def _container(self, container: int, entries: list[int]) -> list[Stmt]:
         items: dict[int, _Item] = {}
         for name in self.members.get(container, ()):
             block = self.blocks[name]
@@ -160,7 +188,10 @@ class Structurer:
             items[name] = _Item(succs, lines, _first_line(block), block.code[0] if block.code else block.id, block.last)
         for inner in self.tries.get(container, ()):
             items[TRY + inner] = self._try_item(container, inner)
-        return self._build(items, entry)
+        if len(entries) == 1:
+            return self._build(items, entries[0])
+        key = self._new_dispatch(ENTRY_VARIABLES + container, entries, items)
+        return self._build(items, key)
 
     def _try_item(self, container: int, inner: int) -> _Item:
         handler = self._handler_container(inner)
@@ -203,10 +234,11 @@ class Structurer:
         while True:
             succs = {key: item.succs for key, item in items.items()}
             found = components(items, succs)
-            clash = next((scc for scc in found if len(self._scc_entries(scc, items, entry)) > 1), None)
-            if clash is None:
+            clashes = [scc for scc in found if len(self._scc_entries(scc, items, entry)) > 1]
+            if not clashes:
                 break
-            entry = self._dispatch(items, clash, entry)
+            for clash in clashes:
+                entry = self._dispatch(items, clash, entry)
         looping = {key for scc in found for key in scc}
         for key in sorted(items):
             if key not in looping and self._is_for(key) and not items[key].compound:
@@ -294,16 +326,20 @@ class Structurer:
     def _dispatch(self, items: dict[int, _Item], scc: list[int], entry: int) -> int:
         """Give a loop with several entries a single one that selects among them by a variable."""
         heads = self._scc_entries(scc, items, entry)
-        self.dispatches += 1
-        key = DISPATCH + self.dispatches
-        variable = VARIABLES + self.dispatches
+        variable = VARIABLES + self.dispatches + 1
+        for item in items.values():
+            item.succs = [DISPATCH + self.dispatches + 1 if label in heads else label for label in item.succs]
+        key = self._new_dispatch(variable, heads, items)
         for choice, head in enumerate(heads):
             self.redirect[head] = (key, variable, choice)
-        self.choices[key] = heads
-        for item in items.values():
-            item.succs = [key if label in heads else label for label in item.succs]
-        items[key] = _Item(list(heads), None, None, min(items[head].start for head in heads), 0)
         return key if entry in heads else entry
+
+    def _new_dispatch(self, variable: int, heads: list[int], items: dict[int, _Item]) -> int:
+        self.dispatches += 1
+        key = DISPATCH + self.dispatches
+        self.choices[key] = variable, heads
+        items[key] = _Item(list(heads), None, None, min(items[head].start for head in heads), 0)
+        return key
 
     def _keep_inside(self, loop: _Loop, items: dict[int, _Item], reachable: set[int], entry: int) -> None:
         """Add to a loop the code that leaves it but was written inside it, as far as lines and layout tell.
@@ -419,6 +455,10 @@ class Structurer:
                 return sequence(label)
             return [Exit(label)]
 
+        def follow(block: Lifted, side: int) -> list[Stmt]:
+            after = block.succs[side]
+            return self._select(block.container, after) + goto(self._label(block.container, after), block.id)
+
         def emit(key: int) -> list[Stmt]:
             if items[key].loop:
                 return [self._loop(key, self.loops[key])]
@@ -428,10 +468,9 @@ class Structurer:
                 return self._emit_try(key - TRY)
             block = self.blocks[key]
             stmts = list(block.stmts)
-            labels = [self._label(block.container, after) for after in block.succs]
             if block.cond is None:
-                return stmts + (goto(labels[0], key) if labels else [])
-            yes, no = goto(labels[0], key), goto(labels[1], key)
+                return stmts + (follow(block, 0) if block.succs else [])
+            yes, no = follow(block, 0), follow(block, 1)
             if block.falls == 1 and not isinstance(block.cond, Marker):
                 stmts.append(If(negate(block.cond), tuple(no), tuple(yes), block.line))
             else:
@@ -471,8 +510,7 @@ class Structurer:
 
     def _emit_dispatch(self, key: int, goto: object) -> list[Stmt]:
         assert callable(goto)
-        heads = self.choices[key]
-        variable = self.redirect[heads[0]][1]
+        variable, heads = self.choices[key]
         stmts: list[Stmt] = list(goto(heads[-1], key))
         for choice in range(len(heads) - 2, -1, -1):
             test = Cmp(Temp(variable), ("==",), (Const(choice),))
@@ -481,10 +519,7 @@ class Structurer:
 
     def _emit_try(self, container: int) -> list[Stmt]:
         entries = sorted(self.entries[container])
-        labels = sorted({self._label(container, entry) for entry in entries})
-        if len(labels) > 1:
-            raise DecompilationError("protected range with several entries", self.name)
-        body = tuple(self._container(container, labels[0]))
+        body = tuple(self._container(container, self._entry_labels(container)))
         region = self.containers.tree[container].region
         record = self.containers.regions.table[region]
         parent = self.containers.tree[container].parent
@@ -492,13 +527,14 @@ class Structurer:
         if record.kind == "with":
             after: list[Stmt] = []
             if record.resume in self.blocks:
-                after = self._exit(self._label(parent, record.resume), TRY + container)
+                after = self._select(parent, record.resume)
+                after += self._exit(self._label(parent, record.resume), TRY + container)
             return [Try(body, (ExceptClause(Marker("with"), None, ()),), line=line), *after]
         handler = self._handler_container(container)
         target = self.containers.handler_entries[region]
         if handler == NONE or target not in self.blocks:
             return list(body)
-        caught = tuple(self._container(handler, self._label(handler, target)))
+        caught = tuple(self._container(handler, [self._label(handler, target)]))
         if record.kind == "finally":
             label = FINALLY_END + container
             return [Try(body, (), (), (Block(label, _end_at(caught, label)),), line=line)]
