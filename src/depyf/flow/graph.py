@@ -261,8 +261,9 @@ class Graph:
             if not self._returns_none(node):
                 continue
             line = program.line[node.code[0]]
-            if line is not None and program.unit.flags & CO_OPTIMIZED and not all(self._ends_on(self.nodes[p], node, line) for p in preds[node.id]):
-                continue
+            if line is not None and program.unit.flags & CO_OPTIMIZED:
+                if not all(self._ends_on(self.nodes[p], node, line) for p in preds[node.id]):
+                    continue
             found.setdefault(node.container, []).append(node.id)
         for first, *others in found.values():
             self.implicit.add(first)
