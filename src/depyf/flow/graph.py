@@ -109,6 +109,10 @@ class Graph:
                 if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
                     leaders.add(j)
         leaders.update(i for i, count in incoming.items() if count != 1)
+        for i in sorted(leaders & of.keys()):
+            # a failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it
+            if instrs[i].op == ops.POP and program.next[i] in of and i != self.entry:
+                leaders.add(program.next[i])
         for i in of:
             # a returned constant belongs to its return: the copies of one statement are then alike
             after = program.next[i]

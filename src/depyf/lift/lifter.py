@@ -17,7 +17,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.errors import DecompilationError
 from depyf.flow.graph import Graph, Node
-from depyf.flow.program import ASYNC_FOR_ITER
+from depyf.flow.program import ASYNC_FOR_ITER, WITH_EXIT
 from depyf.lift.block import Lifted
 from depyf.lift.calls import COMPREHENSIONS
 from depyf.lift.comprehensions import fold_comprehension
@@ -27,6 +27,7 @@ from depyf.lift.values import HANDLER_SLOTS, SPILL_BASE, Chain, IterOf, LinkedLe
 from depyf.tree.expr import Bin, Cmp, DictOf, Display, Expr, Marker, Name, Temp
 from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
+_RETURNING = frozenset({ops.RETURN, ops.SWAP, ops.ROT, WITH_EXIT})
 OUTSIDE = -1
 """Predecessor that stands for an exception edge."""
 
@@ -160,7 +161,8 @@ class Lifter:
 
     def _split_return(self, node: Node) -> bool:
         """Undo the merging of ``return`` copies whose values did not fold into one expression."""
-        if len(node.code) != 1 or node.succs or self.graph.program.instrs[node.code[0]].op != ops.RETURN:
+        chain = self._returning(node)
+        if not chain:
             return False
         before = [self.blocks.get(p) for p in self.preds[node.id]]
         for block in before:
@@ -169,10 +171,27 @@ class Lifter:
         for block in before:
             assert block is not None
             block.succs = []
-            self._execute(block, node.code)
-        self.preds[node.id].clear()
-        self.dead.add(node.id)
+            for part in chain:
+                self._execute(block, part.code)
+        for part in chain:
+            self.preds[part.id].clear()
+            self.dead.add(part.id)
         return True
+
+    def _returning(self, node: Node) -> list[Node]:
+        """The nodes from ``node`` on if all they do is to leave ``with`` blocks and return the value on the stack."""
+        instrs = self.graph.program.instrs
+        chain = [node]
+        while True:
+            part = chain[-1]
+            if not part.code or any(instrs[i].op not in _RETURNING for i in part.code):
+                return []
+            if not part.succs:
+                return chain if instrs[part.code[-1]].op == ops.RETURN else []
+            after = self.graph.nodes[part.succs[0]]
+            if len(part.succs) > 1 or self.preds[after.id] != [part.id] or after.container != node.container:
+                return []
+            chain.append(after)
 
     def _execute(self, block: Lifted, code: list[int]) -> None:
         block.code.extend(code)
