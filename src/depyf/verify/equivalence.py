@@ -58,13 +58,17 @@ def prove(
     nested_proven: Callable[[CodeUnit, CodeUnit], bool],
     renames: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
+    stable: Mapping[str, Any] | None = None,
     lifetimes: bool = True,
 ) -> Proof:
     """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent.
 
-    ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
+    ``stable`` maps global names that never change to stand-ins for their values, on both sides.  ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
     """
-    return _Walk(original, recompiled, is_temp, nested_proven, renames, bindings, lifetimes).run()
+    return _Walk(original, recompiled, is_temp, nested_proven, renames, bindings, stable, lifetimes).run()
+
+
+STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
 
 
 class _Walk:
@@ -76,11 +80,13 @@ class _Walk:
         nested_proven: Callable[[CodeUnit, CodeUnit], bool],
         renames: Mapping[str, str] | None,
         bindings: Mapping[str, Any] | None,
+        stable: Mapping[str, Any] | None,
         lifetimes: bool,
     ) -> None:
         self.values = Values()
-        self.a = Program(original, self.values, 0)
-        self.b = Program(recompiled, self.values, 1, is_temp, renames, bindings)
+        fixed = dict(stable or {})
+        self.a = Program(original, self.values, 0, bindings=fixed)
+        self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})})
         self.nested_proven = nested_proven
         self.lifetimes = lifetimes
         self.states: dict[Key, Frozen] = {}
@@ -90,6 +96,8 @@ class _Walk:
         self.proof = Proof()
         self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
         self.rebinds_cells = any(instr.op == ops.MAKE_CELL for instr in (*original.instrs, *recompiled.instrs))
+        if fixed:
+            self.note(STABLE_NOTE)
         if self.b.namespace_temps:
             self.note(NAMESPACE_NOTE)
 
@@ -165,7 +173,7 @@ class _Walk:
         self._pair_fresh(pair)
         temps = self._kept_temps(pair, b.pc)
         key = (a.pc, b.pc, self._flag_key(temps, b.pc))
-        frozen = freeze(pair, self.values, a.stack, b.stack, temps, (a.exc, b.exc))
+        frozen = freeze(pair, self.values, temps, (a.exc, b.exc))
         stored = self._store(key, frozen)
         if stored is None:
             return None
@@ -260,8 +268,8 @@ class _Walk:
                 other = loc.get(name, -1)
                 if other < 0 or (other != value and not self._same(pair, other, value)):
                     raise self._mismatch(pair, f"the local {name} is changed only by the recompiled code")
-        loc.update(a.dirty)
-        pair.known.update(a.dirty.values())
+        for name, value in a.dirty.items():
+            pair.bind(name, value)
         a.dirty = {}
         b.dirty = {}
 
@@ -413,8 +421,7 @@ class _Walk:
             side.stack.extend(event.extra)
             side.pc += 1
         if op == ops.LOAD_FAST:
-            pair.loc[key[1]] = results[0]
-            pair.known.add(results[0])
+            pair.bind(key[1], results[0])
         elif op == ops.DELETE_FAST:
             pair.loc[key[1]] = values.unbound
         elif op == ops.MAKE_CELL:
@@ -435,20 +442,19 @@ class _Walk:
         depth_b = handler_b.depth if handler_b else 0
         temps = self._caught_temps(pair, target_b)
         place = (-2 - target_a, -2 - target_b)
-        settled = not (pair.fresh or pair.alias or pair.facts)
+        held = {*a.stack[:depth_a], *b.stack[:depth_b], a.cur, b.cur, *temps.values()}
+        loc = pair.named(held)
         if exc < 0:
-            if settled:
-                held = {*a.stack[:depth_a], *b.stack[:depth_b], a.cur, b.cur, *temps.values()}
-                if held.isdisjoint(pair.known):
-                    now = (a.stack[:depth_a], b.stack[:depth_b], a.cur, b.cur, dict(temps))
-                    if self.last_at_handler.get(place) == now:
-                        return  # pushed before, nothing has changed
-                    self.last_at_handler[place] = now
+            if not (pair.fresh or pair.alias or pair.facts):
+                now = (a.stack[:depth_a], b.stack[:depth_b], a.cur, b.cur, dict(temps), loc)
+                if self.last_at_handler.get(place) == now:
+                    return  # pushed before, nothing has changed
+                self.last_at_handler[place] = now
             exc = self.values.typed("exception")
-        new = pair.copy()
+        new = pair.view()
         del new.a.stack[depth_a:]
         del new.b.stack[depth_b:]
-        new.temps = dict(temps)
+        new.temps = temps
         self._pair_fresh(new)
         exc_a = exc_b = -1
         if handler_a:
@@ -460,7 +466,7 @@ class _Walk:
         else:
             exc_b = exc
         key = (*place, self._flag_key(temps, target_b))
-        if self._store(key, freeze(new, self.values, new.a.stack, new.b.stack, temps, (exc_a, exc_b))) is not None:
+        if self._store(key, freeze(new, self.values, temps, (exc_a, exc_b), loc)) is not None:
             self.pending[key] = None
 
 

@@ -57,8 +57,8 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
                 if value is None:
                     if name not in always and not bound_now(program, pc, side, other, name):
                         break
-                    value = loc[name] = values.new()
-                    pair.known.add(value)
+                    value = values.new()
+                    pair.bind(name, value)
             known = desc[value]
             if known is not None and (known[0] == "maybe" or known[0] == "mark"):
                 if known[0] == "mark" or not bound_now(program, pc, side, other, name):
@@ -287,8 +287,8 @@ def _load_fast_clear(pair: Pair, side: Side, values: Values, name: str) -> None:
         value = pair.loc.get(name)
     if value is None:
         sure = side.program.surely_bound(side.pc, name)
-        value = pair.loc[name] = values.new(None if sure else ("maybe",))
-        pair.known.add(value)
+        value = values.new(None if sure else ("maybe",))
+        pair.bind(name, value)
     side.stack.append(value)
     side.dirty[name] = values.unbound
 
@@ -402,8 +402,8 @@ def _delete_fast(pair: Pair, side: Side, other: Side, values: Values, name: str)
         if not bound_now(side.program, side.pc, side, other, name):
             return False
         if value is None:
-            pair.loc[name] = value = values.new()
-            pair.known.add(value)
+            value = values.new()
+            pair.bind(name, value)
     elif value == values.unbound:
         return False
     side.dirty[name] = values.unbound

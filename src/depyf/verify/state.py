@@ -10,7 +10,7 @@ whether a stored state describes a new one too; ``meet`` is the strongest state 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from depyf.verify.program import Program
@@ -18,6 +18,9 @@ from depyf.verify.values import Desc, Values
 
 Fresh = dict[int, tuple[tuple[object, ...], tuple[int, ...]]]
 """value -> (kind, elements): a list, dict, set or function that only its own side has seen."""
+
+
+MAX_NAMES = 16
 
 
 class Side:
@@ -48,15 +51,15 @@ class Side:
 class Pair:
     """Both sides while they run in lock step."""
 
-    __slots__ = ("a", "alias", "b", "epoch", "facts", "fresh", "known", "loc", "temps")
+    __slots__ = ("a", "alias", "b", "epoch", "facts", "fresh", "loc", "names", "temps")
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
         self.b = b
         self.temps: dict[str, int] = {}
         self.loc: dict[str, int] = {}
-        self.known: set[int] = set()
-        """Every value that was in ``loc`` at some time."""
+        self.names: dict[int, tuple[str, ...]] = {}
+        """A value -> locals that were given it; some may hold another one by now, and the list may be cut short."""
         self.fresh: Fresh = {}
         self.alias: dict[int, int] = {}
         """A fresh object of one side that was matched with one of the other -> their common value."""
@@ -64,11 +67,30 @@ class Pair:
         """A boolean -> the constant it was decided to be on this path."""
         self.epoch = 0
 
+    def bind(self, name: str, value: int) -> None:
+        """Both sides agree that the local ``name`` holds ``value`` now."""
+        self.loc[name] = value
+        names = self.names.get(value, ())
+        if len(names) < MAX_NAMES:
+            self.names[value] = (*names, name)
+
+    def named(self, held: Iterable[int]) -> dict[str, int]:
+        """Locals that hold one of ``held``, found without looking at all of them."""
+        names, loc = self.names, self.loc
+        return {name: value for value in held if value in names for name in names[value] if loc.get(name) == value}
+
+    def view(self) -> Pair:
+        """A copy whose stacks and objects may change, sharing what is only read."""
+        new = Pair(self.a.copy(), self.b.copy())
+        new.temps, new.loc, new.names, new.facts = self.temps, self.loc, self.names, self.facts
+        new.fresh, new.alias, new.epoch = self.fresh.copy(), self.alias.copy(), self.epoch
+        return new
+
     def copy(self) -> Pair:
         new = Pair(self.a.copy(), self.b.copy())
         new.temps = self.temps.copy()
         new.loc = self.loc.copy()
-        new.known = self.known.copy()
+        new.names = self.names.copy()
         new.fresh = self.fresh.copy()
         new.alias = self.alias.copy()
         new.facts = self.facts.copy()
@@ -90,12 +112,18 @@ class Frozen(NamedTuple):
 
 
 def freeze(
-    pair: Pair, values: Values, stack_a: list[int], stack_b: list[int], temps: dict[str, int], excs: tuple[int, int]
+    pair: Pair, values: Values, temps: dict[str, int], excs: tuple[int, int], loc: dict[str, int] | None = None
 ) -> Frozen:
-    """The state of ``pair`` with the given stacks and temporaries; unresolved aliases and facts are applied."""
+    """The state of ``pair`` with the given temporaries; what the path has learned (aliases, facts) is applied.
+
+    ``loc`` narrows down the locals that may share a value with another place.
+    """
+    stack_a, stack_b = pair.a.stack, pair.b.stack
     names = tuple(sorted(temps)) if temps else ()
     places = (*stack_a, *stack_b, pair.a.cur, pair.b.cur, *[temps[name] for name in names])
-    loc = pair.loc
+    searched = loc is None
+    if loc is None:
+        loc = pair.loc
     if pair.alias or pair.facts:
         memo: dict[int, int] = {}
         places = tuple([resolve(pair, values, place, memo) for place in places])
@@ -109,7 +137,7 @@ def freeze(
     else:
         held = set(places)
         kept = {}
-        if not held.isdisjoint(pair.known):
+        if not searched or not held.isdisjoint(pair.names):
             kept = {name: value for name, value in loc.items() if value in held}
         fresh = pair.fresh
     if fresh:
@@ -175,8 +203,8 @@ def thaw(frozen: Frozen, a: Program, b: Program, pc_a: int, pc_b: int) -> Pair:
     side_a.exc, side_b.exc = frozen.exc_a, frozen.exc_b
     pair = Pair(side_a, side_b)
     pair.temps = dict(zip(frozen.temps, places[at + 2 :]))
-    pair.loc = dict(frozen.loc)
-    pair.known = set(frozen.loc.values())
+    for name, value in frozen.loc.items():
+        pair.bind(name, value)
     pair.fresh = dict(frozen.fresh)
     return pair
 

@@ -28,24 +28,34 @@ def verify(
     lifetimes: bool = True,
     renames: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
+    stable: Mapping[str, Any] | None = None,
     lowered: Lowered | None = None,
 ) -> tuple[Verdict, ...]:
     """Prove that ``recompiled`` means the same as ``original``.
 
     Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
     not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
-    identifiers); ``bindings`` maps global names of the recompiled code to the constants they stand for.  With
+    identifiers); ``bindings`` maps global names of the recompiled code to the constants they stand for.  ``stable`` maps global
+    names that are never rebound to stand-ins for their values; loading one has no effect then.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
     ``lowered`` saves lowering ``original`` again.
     """
-    checker = _Checker(temp_prefix, lifetimes, dict(renames or {}), dict(bindings or {}))
+    checker = _Checker(temp_prefix, lifetimes, dict(renames or {}), dict(bindings or {}), dict(stable or {}))
     if lowered is not None:
         checker.lowered[id(original)] = lowered
     return tuple(checker.report(original, recompiled, None))
 
 
 class _Checker:
-    def __init__(self, prefix: str, lifetimes: bool, renames: dict[str, str], bindings: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        lifetimes: bool,
+        renames: dict[str, str],
+        bindings: dict[str, Any],
+        stable: dict[str, Any],
+    ) -> None:
+        self.stable = stable
         self.prefix = prefix
         self.lifetimes = lifetimes
         self.renames = renames
@@ -127,6 +137,7 @@ class _Checker:
                 nested_proven=nested_proven,
                 renames={**self.renames, **parameter_renames(original, recompiled)},
                 bindings=self.bindings,
+                stable=self.stable,
                 lifetimes=lifetimes,
             )
 
