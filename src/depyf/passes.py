@@ -26,6 +26,7 @@ from depyf.lift.values import SPILL_BASE
 from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
 from depyf.structure.labels import Lowering
+from depyf.structure.matches import find_matches
 from depyf.structure.regions import Regions, find_regions
 from depyf.structure.total import Structurer
 from depyf.tree.expr import Const, Invoke, Name
@@ -73,6 +74,12 @@ def _regions(state: State) -> object:
     return state.regions
 
 
+def _matches(state: State) -> object:
+    assert state.program is not None
+    find_matches(state.program, idioms=state.choices.idioms)
+    return state.program
+
+
 def _containers(state: State) -> object:
     assert state.program is not None and state.regions is not None
     state.containers = Containers(state.program, state.regions)
@@ -87,10 +94,7 @@ def _graph(state: State) -> object:
 
 def _lift(state: State) -> object:
     assert state.graph is not None
-    choices = state.choices
-    lifter = Lifter(
-        state.graph, state.nested, fold=choices.idioms, spill_all=not choices.idioms, wide_folds=choices.wide_folds
-    )
+    lifter = Lifter(state.graph, state.nested, state.choices)
     state.blocks = lifter.run()
     state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
     skip_empty(state.blocks, state.graph.containers, state.entry)
@@ -112,7 +116,7 @@ def _labels(state: State) -> object:
     assert state.labelled is not None
     lowering = Lowering()
     state.body = lowering.run(state.labelled)
-    state.temporaries = state.temporaries or lowering.flags > 0
+    state.temporaries = state.temporaries or lowering.flags + lowering.temporaries > 0
     return state.body
 
 
@@ -126,6 +130,7 @@ def _bodies(state: State) -> object:
 PIPELINE = (
     Pass("lower", _lower, "everything after it speaks the version-free instruction set"),
     Pass("regions", _regions, "copies of finally bodies must be gone before blocks are merged"),
+    Pass("matches", _matches, "a pattern is one test; its many branches must not become blocks"),
     Pass("containers", _containers, "protected ranges bound every other region"),
     Pass("graph", _graph, "copies made by the optimiser are merged before loops and conditions are looked for"),
     Pass("lift", _lift, "short circuits must be one test before if/else"),
@@ -161,7 +166,8 @@ class Decompilation:
     ``rungs`` says how far down the ladder of choices each code object is; ``failures`` which have no source at all.
     """
 
-    def __init__(self, rungs: dict[Key, int] | None = None) -> None:
+    def __init__(self, rungs: dict[Key, int] | None = None, ladder: tuple[Choices, ...] = LADDER) -> None:
+        self.ladder = ladder
         self.rungs: dict[Key, int] = rungs if rungs is not None else {}
         self.failures: dict[Key, DecompilationError] = {}
 
@@ -169,8 +175,8 @@ class Decompilation:
         """Statements of ``unit``; code without a translation raises in its place, or here if ``strict``."""
         key = key_of(unit)
         failure: DecompilationError | None = None
-        while self.rungs.get(key, 0) < len(LADDER):
-            state = State(unit, LADDER[self.rungs.get(key, 0)], self.body)
+        while self.rungs.get(key, 0) < len(self.ladder):
+            state = State(unit, self.ladder[self.rungs.get(key, 0)], self.body)
             try:
                 for step in PIPELINE:
                     step.run(state)

@@ -17,6 +17,8 @@ END_FINALLY = "END_FINALLY"
 """End of a ``finally`` body whose copies were taken away; ends the path like ``RERAISE``."""
 ASYNC_FOR_ITER = "ASYNC_FOR_ITER"
 """``FOR_ITER`` over an asynchronous iterator; jumps to target when it is exhausted."""
+MATCH_CASE = "MATCH_CASE"
+"""The whole pattern of one ``case`` (arg ``Case``); falls through when it matched, jumps when it did not."""
 
 ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
 NONE = -1

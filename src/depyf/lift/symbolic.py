@@ -16,9 +16,10 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.ops import Instr
+from depyf.choices import Choices
 from depyf.errors import DecompilationError
-from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, WITH_EXIT, Program
-from depyf.lift import calls, displays, names
+from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT, Program
+from depyf.lift import calls, displays, fresh, names
 from depyf.lift.block import Lifted
 from depyf.lift.values import (
     EXC,
@@ -64,7 +65,7 @@ from depyf.tree.nodes import (
     Stmt,
 )
 
-_ATOMIC = (Const, Marker, Temp, CellOf, Item)
+_ATOMIC = (Const, Marker, Temp, CellOf, Item, fresh.Fresh)
 _NEGATED = {"<": ">=", "==": "!="}
 def flatten(value: Expr) -> tuple[tuple[Expr, ...], Expr]:
     """Targets already stored to, and the value proper, of a value that walruses and chains are wrapped around."""
@@ -84,10 +85,13 @@ class Symbolic:
     ``nested`` decompiles a nested code object into the body of a ``Func``.
     """
 
-    def __init__(self, program: Program, nested: Callable[[CodeUnit], tuple[Stmt, ...]], *, spill_all: bool) -> None:
+    def __init__(self, program: Program, nested: Callable[[CodeUnit], tuple[Stmt, ...]], choices: Choices) -> None:
         self.program = program
         self.nested = nested
-        self.spill_all = spill_all
+        self.spill_all = not choices.idioms
+        self.generated = choices.generated
+        self.stable = choices.stable_globals
+        self.rules = fresh.rules(_HANDLERS) if choices.generated else _HANDLERS
         self.forced: set[int] = set()
         self.spills = SPILL_BASE
         self.at = 0
@@ -107,7 +111,7 @@ class Symbolic:
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
         self.open, self.unpack = block.open, None
         self.skip.clear()
-        handlers = _HANDLERS
+        handlers = self.rules
         instrs = self.program.instrs
         for index in code:
             instr = instrs[index]
@@ -168,6 +172,9 @@ class Symbolic:
             return self.stack.pop()
         elif kind is Bin and id(value) in self.origins:
             self.force(self.origins.pop(id(value)))
+        elif kind is fresh.Fresh:
+            assert isinstance(value, fresh.Fresh)
+            return fresh.escape(self, value)
         return value
 
     def pops(self, count: int) -> list[Expr]:
@@ -176,7 +183,10 @@ class Symbolic:
         return values
 
     def atomic(self, value: Expr) -> bool:
-        return isinstance(value, _ATOMIC) or (isinstance(value, Name) and value.scope == "fast")
+        """Whether a value may stay on the stack while statements run: evaluating it later makes no difference."""
+        if isinstance(value, Name):
+            return value.scope == "fast" or (value.scope == "global" and value.id.startswith(self.stable or "\0"))
+        return isinstance(value, _ATOMIC)
 
     def new_temp(self) -> Temp:
         self.spills += 1
@@ -190,6 +200,8 @@ class Symbolic:
             if self.atomic(value):
                 continue
             if isinstance(value, Shared) and self.atomic(value.expr):
+                continue
+            if self.generated and isinstance(value, Display) and fresh.settle(self, i) is not None:
                 continue
             if isinstance(value, IterOf):
                 marker = Marker("iter", value)
@@ -255,6 +267,10 @@ class Symbolic:
             stack.append(value)
             self.flush_unpack()
             value = stack.pop()
+        if isinstance(value, fresh.Fresh):
+            value = fresh.escape(self, value)
+        if self.generated and isinstance(target, Name) and target.scope == "fast" and self._plain_store(target, value):
+            return
         if isinstance(value, Shared):
             if stack and stack[-1] is value:
                 if isinstance(target, Name) and not isinstance(value.expr, (Chain, Marker)):
@@ -277,10 +293,25 @@ class Symbolic:
         self.protect_name(target)
         names.finish_store(self, target, value, line)
 
+    def _plain_store(self, target: Name, value: Expr) -> bool:
+        """Generated code keeps a value it stores: store it, and go on with the variable."""
+        if not self.stack or self.stack[-1] is not value or not isinstance(value, (Shared, Const, Name, Temp)):
+            return False
+        inner = value.expr if isinstance(value, Shared) else value
+        if isinstance(inner, (Chain, Marker)) or sum(other is value for other in self.stack) > 1:
+            return False
+        self.stack.pop()
+        self.protect_name(target)
+        self.emit(Assign((target,), inner, self.instr.line))
+        self.stack.append(target)
+        return True
+
     def protect_name(self, target: Expr) -> None:
         """Keep a pending read of a local ahead of the store to it."""
         if not isinstance(target, Name) or target.scope != "fast":
             return
+        if self.generated:
+            fresh.protect(self, target.id)
         for i, pending in enumerate(self.stack):
             if isinstance(pending, Name) and pending.id == target.id and pending.scope == "fast":
                 temp = self.new_temp()
@@ -722,6 +753,25 @@ def _branch(s: Symbolic, test: str) -> None:
         block.falls = 0
 
 
+def _match_case(s: Symbolic, case: Any) -> None:
+    """The subject is a marker on the stack from the first case of a ``match`` to the body that is taken."""
+    if case.first:
+        marker = Marker("subject", s.pop())
+        s.emit(ExprStmt(Marker("match_start", marker), s.instr.line))
+        s.push(marker)
+    subject = s.raw()
+    if not isinstance(subject, Marker) or subject.kind != "subject":
+        raise DecompilationError("case without its subject", s.program.unit.qualname, s.instr.offset)
+    if not case.last:
+        s.push(subject)
+    test = Marker("case", (subject, case))
+    if s.program.jump[s.at] == NONE:
+        s.emit(ExprStmt(test, s.instr.line))
+        return
+    s.block.cond = test
+    s.block.falls = 0
+
+
 def _special(kind: str) -> Rule:
     def rule(s: Symbolic, arg: Any) -> None:
         s.push(Marker(kind, arg))
@@ -768,6 +818,7 @@ _HANDLERS: dict[str, Rule] = {
     ops.RAISE: _raise,
     ops.RERAISE: _reraise,
     END_FINALLY: _end_finally,
+    MATCH_CASE: _match_case,
     WITH_EXIT: _with_exit,
     ops.PUSH_EXC_INFO: _push_exc_info,
     ops.POP_EXCEPT: _pop_except,

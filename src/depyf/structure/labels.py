@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from depyf.idioms.match import Raising, has_cases, irrefutable, is_wildcard
 from depyf.lift.conditions import negate
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
 from depyf.tree.expr import Const, Marker, Temp, Un
@@ -26,6 +27,7 @@ from depyf.tree.nodes import (
     For,
     If,
     Loop,
+    Match,
     Pass,
     Raise,
     Return,
@@ -60,6 +62,9 @@ def ends(body: Body) -> bool:
         return isinstance(last.test, Const) and not _breaks(last.body)
     if isinstance(last, With):
         return False
+    if isinstance(last, Match):
+        final = last.cases[-1]
+        return final.guard is None and irrefutable(final.pattern) and all(ends(case.body) for case in last.cases)
     if isinstance(last, Try):
         if any(isinstance(c.type, Marker) for c in last.handlers):
             return False  # a context manager may suppress an exception
@@ -96,9 +101,15 @@ class Lowering:
 
     def __init__(self) -> None:
         self.flags = 0
+        self.temporaries = 0
 
     def run(self, body: list[Stmt]) -> Body:
-        stmts = simplify(tuple(body), NOWHERE)
+        stmts = tuple(body)
+        if has_cases(stmts):
+            raising = Raising()
+            stmts = raising.run(stmts)
+            self.temporaries = raising.temporaries
+        stmts = simplify(stmts, NOWHERE)
         stmts = loop_heads(stmts)
         stmts = self.lower(stmts, NOWHERE, NOWHERE, None)
         return reraises(stmts)
@@ -316,6 +327,12 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
             done.append(changed)
             _absorb_tail(done, fall, loop)
             continue
+        if isinstance(stmt, Match):
+            changed_match = _simplify_match(stmt, own, loop)
+            if ends((changed_match,)):
+                done.clear()
+            done.append(changed_match)
+            continue
         if isinstance(stmt, Try):
             done.append(except_clauses(_simplify_try(stmt, own, loop)))
             continue
@@ -331,6 +348,15 @@ def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
         first = stmt.body[0]
         body = (first,) if isinstance(first, Exit) and first.label == loop else (Pass(first.line),)
     return replace(stmt, body=body, orelse=orelse)
+
+
+def _simplify_match(stmt: Match, own: Labels, loop: int | None) -> Match:
+    """A default that only goes on says nothing."""
+    cases = [replace(case, body=simplify(case.body, own, loop)) for case in stmt.cases]
+    final = cases[-1]
+    if len(cases) > 1 and not final.body and final.guard is None and is_wildcard(final.pattern):
+        cases.pop()
+    return replace(stmt, cases=tuple(cases))
 
 
 def _exits_anywhere(body: Body) -> bool:

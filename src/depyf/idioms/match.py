@@ -1,0 +1,266 @@
+"""``match`` statements out of the tests of their cases.
+
+Input and output: the labelled dialect as ``structure/total.py`` writes it, where every path ends in an exit.  A case is
+an ``If`` on a ``case`` marker; its other arm, or what follows the block around it, tests the next case:
+
+    block L: { if case 1: { if guard: { A } else: exit L }  exit L }  if case 2: { B }  C
+        ->  match subject: { case 1 if guard: A   case 2: B   case _: C }
+
+A case that does not go on like that becomes a ``match`` of its own, on a variable that holds the subject.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from depyf.lift.conditions import negate
+from depyf.tree.expr import Expr, Marker, Temp
+from depyf.tree.nodes import Assign, Block, Body, Exit, ExprStmt, If, Match, MatchAs, MatchCase, Pattern, Stmt
+from depyf.tree.rewrite import bodies, walk, with_bodies
+
+SUBJECTS = 4_000_000
+_WILDCARD = MatchAs(None, None)
+
+
+def has_cases(stmts: Body) -> bool:
+    """Whether there is any case to raise."""
+    return any(_case_of(stmt) is not None for stmt in walk(stmts))
+
+
+class Raising:
+    """Raises the cases of one function; ``temporaries`` counts the variables that hold a subject."""
+
+    def __init__(self) -> None:
+        self.temporaries = 0
+        self._variables: dict[int, tuple[Marker, Temp]] = {}
+        self._lines: dict[int, int | None] = {}
+
+    def run(self, stmts: Body) -> Body:
+        """``stmts`` with every case in a ``Match``."""
+        return self._name_subjects(self._place_subjects(self._raise(stmts)))
+
+    def _raise(self, stmts: Body) -> Body:
+        result: list[Stmt] = []
+        for i, stmt in enumerate(stmts):
+            found = _case_of(stmt)
+            if found is not None:
+                self._lines[id(found.detail[1].pattern)] = found.detail[1].line
+                rest = stmts[i + 1 :]
+                if isinstance(stmt, If):
+                    made = self._refutable(found, stmt, self._raise(stmt.body), self._raise(stmt.orelse))
+                    result.extend(made)
+                    result.extend(self._raise(rest))
+                else:
+                    result.extend(self._irrefutable(found, stmt, self._raise(rest)))
+                return tuple(result)
+            if bodies(stmt):
+                if isinstance(stmt, Block):
+                    inner = self._raise(stmt.body)
+                    after = self._raise(stmts[i + 1 :])
+                    guarded = self._guarded(replace(stmt, body=inner), after)
+                    return (*result, *guarded) if guarded is not None else (*result, replace(stmt, body=inner), *after)
+                stmt = with_bodies(stmt, self._raise)
+            result.append(stmt)
+        return tuple(result)
+
+    def _refutable(self, found: Marker, stmt: If, yes: Body, no: Body) -> Body:
+        """A case whose failure goes to ``no``."""
+        subject, case = found.detail
+        following = _leading_match(no, subject)
+        head = MatchCase(case.pattern, None, yes)
+        if following is not None:
+            return _replace_leading(no, replace(following, cases=(head, *following.cases), line=stmt.line))
+        if len(no) == 1 and isinstance(no[0], Exit):
+            return (Match(subject, (head,), stmt.line), *no)
+        return (Match(subject, (head, MatchCase(_WILDCARD, None, no)), stmt.line),)
+
+    def _irrefutable(self, found: Marker, stmt: Stmt, rest: Body) -> Body:
+        """A case that always matches: ``rest`` is its guard and body, or its body."""
+        subject, case = found.detail
+        guard = rest[0] if rest else None
+        wrapped: list[Block] = []
+        inner = rest
+        while len(inner) >= 1 and isinstance(inner[0], Block):
+            wrapped.append(inner[0])
+            inner = inner[0].body
+        guard = inner[0] if inner else None
+        if isinstance(guard, If) and len(inner) == 1 and (not case.last or guard.line == case.line):
+            yes, no, test = guard.body, guard.orelse, guard.test
+            if not case.last and _leading_match(no, subject) is None and _leading_match(yes, subject) is not None:
+                yes, no, test = no, yes, negate(test)
+            following = _leading_match(no, subject)
+            head = MatchCase(case.pattern, test, yes)
+            made: Body | None = None
+            if following is not None:
+                made = _replace_leading(no, replace(following, cases=(head, *following.cases), line=stmt.line))
+            elif case.last and len(no) == 1 and isinstance(no[0], Exit):
+                made = (Match(subject, (head,), stmt.line), *no)
+            if made is not None:
+                return made if not wrapped else _rewrap(rest, made)
+        return (Match(subject, (MatchCase(case.pattern, None, rest),), stmt.line),)
+
+    def _guarded(self, block: Block, after: Body) -> Body | None:
+        """A block whose end is the next case: the guards of the cases inside it exit to it."""
+        match = _leading_match_any(block.body)
+        if match is None:
+            return None
+        prefix, found, tail = match
+        if len(tail) != 1 or not isinstance(tail[0], Exit) or tail[0].label != block.label:
+            return None
+        *others, final = found.cases
+        if any(_exits(case.body, block.label) for case in others) or any(_exits((stmt,), block.label) for stmt in prefix):
+            return None
+        following = _leading_match(after, found.subject)
+        changed = _guard(final, block.label, None if following is not None else self._lines.get(id(final.pattern)))
+        if changed is None:
+            return None
+        cases = (*others, changed)
+        if following is not None:
+            return (*prefix, *_replace_leading(after, replace(found, cases=cases + following.cases)))
+        if len(after) == 1 and isinstance(after[0], Exit):
+            return (*prefix, replace(found, cases=cases), *after)
+        return (*prefix, replace(found, cases=(*cases, MatchCase(_WILDCARD, None, after))))
+
+    def _place_subjects(self, stmts: Body) -> Body:
+        """The subject is evaluated right before its ``match``: put it there."""
+        result: list[Stmt] = []
+        for stmt in stmts:
+            if bodies(stmt):
+                stmt = with_bodies(stmt, self._place_subjects)
+            if result:
+                start = _start_of(result[-1])
+                if start is not None:
+                    filled = _fill(stmt, start)
+                    if filled is not None:
+                        result[-1] = filled
+                        continue
+            result.append(stmt)
+        return tuple(result)
+
+    def _name_subjects(self, stmts: Body) -> Body:
+        """What could not be put into a ``match`` gets a variable."""
+        result: list[Stmt] = []
+        for stmt in stmts:
+            if bodies(stmt):
+                stmt = with_bodies(stmt, self._name_subjects)
+            start = _start_of(stmt)
+            if start is not None:
+                stmt = Assign((self._variable(start),), start.detail, stmt.line)
+            elif isinstance(stmt, Match) and _is_subject(stmt.subject):
+                assert isinstance(stmt.subject, Marker)
+                stmt = replace(stmt, subject=self._variable(stmt.subject))
+            result.append(stmt)
+        return tuple(result)
+
+    def _variable(self, marker: Marker) -> Temp:
+        known = self._variables.get(id(marker))
+        if known is None:
+            self.temporaries += 1
+            known = self._variables[id(marker)] = (marker, Temp(SUBJECTS + self.temporaries))
+        return known[1]
+
+
+def _case_of(stmt: Stmt) -> Marker | None:
+    test: Expr | None = stmt.test if isinstance(stmt, If) else stmt.value if isinstance(stmt, ExprStmt) else None
+    return test if isinstance(test, Marker) and test.kind == "case" else None
+
+
+def _start_of(stmt: Stmt) -> Marker | None:
+    if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "match_start":
+        marker = stmt.value.detail
+        assert isinstance(marker, Marker)
+        return marker
+    return None
+
+
+def _is_subject(value: Expr) -> bool:
+    return isinstance(value, Marker) and value.kind == "subject"
+
+
+def _leading_match(stmts: Body, subject: Expr) -> Match | None:
+    """The ``match`` on ``subject`` that ``stmts`` begin with, perhaps inside blocks."""
+    while stmts:
+        first = stmts[0]
+        if isinstance(first, Match):
+            return first if first.subject is subject else None
+        if not isinstance(first, Block):
+            return None
+        stmts = first.body
+    return None
+
+
+def _replace_leading(stmts: Body, match: Match) -> Body:
+    first = stmts[0]
+    if isinstance(first, Block):
+        return (replace(first, body=_replace_leading(first.body, match)), *stmts[1:])
+    return (match, *stmts[1:])
+
+
+def _rewrap(stmts: Body, inner: Body) -> Body:
+    """``inner`` in place of what the blocks that ``stmts`` begin with hold."""
+    first = stmts[0]
+    if isinstance(first, Block):
+        return (replace(first, body=_rewrap(first.body, inner)), *stmts[1:])
+    return inner
+
+
+def _leading_match_any(stmts: Body) -> tuple[Body, Match, Body] | None:
+    """The first ``match`` of a list, on a subject that is still a marker, what is before it and what after."""
+    for i, stmt in enumerate(stmts):
+        if isinstance(stmt, Match) and _is_subject(stmt.subject):
+            return stmts[:i], stmt, stmts[i + 1 :]
+    return None
+
+
+def _exits(body: Body, label: int) -> int:
+    return sum(isinstance(stmt, Exit) and stmt.label == label for stmt in walk(body))
+
+
+def _guard(case: MatchCase, label: int, line: int | None) -> MatchCase | None:
+    """A case whose body exits to ``label`` in one place, the other side of its guard (on ``line``, if that is known)."""
+    if _exits(case.body, label) != 1 or case.guard is not None:
+        return None
+    inner = case.body
+    while len(inner) >= 1 and isinstance(inner[0], Block):
+        inner = inner[0].body
+    test = inner[0] if len(inner) == 1 else None
+    if not isinstance(test, If) or isinstance(test.test, Marker) or line is not None and test.line != line:
+        return None
+    if _only_exit(test.orelse, label):
+        return MatchCase(case.pattern, test.test, _rewrap(case.body, test.body))
+    if _only_exit(test.body, label):
+        return MatchCase(case.pattern, negate(test.test), _rewrap(case.body, test.orelse))
+    return None
+
+
+def _only_exit(body: Body, label: int) -> bool:
+    return len(body) == 1 and isinstance(body[0], Exit) and body[0].label == label
+
+
+def irrefutable(pattern: Pattern) -> bool:
+    """Whether a pattern matches anything."""
+    return isinstance(pattern, MatchAs) and (pattern.pattern is None or irrefutable(pattern.pattern))
+
+
+def is_wildcard(pattern: Pattern) -> bool:
+    """Whether a pattern is ``_``."""
+    return isinstance(pattern, MatchAs) and pattern.pattern is None and pattern.name is None
+
+
+def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
+    if isinstance(stmt, Block) and stmt.body:
+        inner = _fill(stmt.body[0], marker)
+        return None if inner is None else replace(stmt, body=(inner, *stmt.body[1:]))
+    if isinstance(stmt, Match) and stmt.subject is marker and not _again(stmt, marker):
+        value = marker.detail
+        assert isinstance(value, Expr)
+        return replace(stmt, subject=value)
+    return None
+
+
+def _again(stmt: Match, marker: Marker) -> bool:
+    """Whether the subject is matched once more inside."""
+    return any(isinstance(other, Match) and other is not stmt and other.subject is marker for other in walk((stmt,)))
+
+
+__all__ = ["Raising", "has_cases", "irrefutable", "is_wildcard"]

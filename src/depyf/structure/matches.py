@@ -1,0 +1,165 @@
+"""Recognising whole ``match`` statements, before basic blocks are formed.
+
+Input: a ``Program`` whose exception regions are known.  Output: the same program, in which the code of every case's
+pattern is one ``MATCH_CASE`` operation (with a ``Case``) that falls through when the pattern matched and jumps to the
+next case, the default or the end when it did not.  Guards and bodies stay ordinary code.
+
+    COPY 1; <pattern>; stores; guard; POP; body     ->     MATCH_CASE; guard; POP; body
+
+The subject stays on the stack until the body of the case that is taken, or the last case, drops it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from depyf.bytecode import ops
+from depyf.flow.program import MATCH_CASE, NONE, Program
+from depyf.lift.pattern_tree import pattern_of
+from depyf.lift.patterns import NoPattern, PatternReader, Reading
+from depyf.tree.nodes import Pattern
+
+_STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
+_ONLY_MATCH = frozenset({ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS, ops.MATCH_KEYS})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """Argument of ``MATCH_CASE``: ``first`` takes the subject from the stack, ``last`` drops it."""
+
+    pattern: Pattern
+    first: bool
+    last: bool
+    line: int | None
+
+
+def find_matches(program: Program, *, idioms: bool = True) -> int:
+    """Rewrite every ``match`` statement (edits ``program``) and return how many there were.
+
+    Without ``idioms``, those that ordinary comparisons can express are left alone.
+    """
+    if not any(instr.op in _STARTS for instr in program.instrs):
+        return 0
+    finder = _Finder(program)
+    taken: set[int] = set()
+    count = 0
+    for at, instr in enumerate(program.instrs):
+        if instr.op not in _STARTS or at in taken:
+            continue
+        start = finder.class_start(at) if instr.op == ops.MATCH_CLASS else at
+        cases = finder.statement(start)
+        if cases is None or not idioms and not finder.only_match(cases):
+            continue
+        count += 1
+        for position, reading, case in cases:
+            taken.update(reading.code)
+            program.replace(position, MATCH_CASE, case)
+            program.next[position] = reading.success
+            program.jump[position] = reading.fail
+    return count
+
+
+Found = list[tuple[int, Reading, Case]]
+
+
+class _Finder:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.reader = PatternReader(program)
+
+    def only_match(self, cases: Found) -> bool:
+        """Whether the cases use operations that nothing but a pattern compiles to."""
+        instrs = self.program.instrs
+        return any(instrs[i].op in _ONLY_MATCH for _, reading, _ in cases for i in reading.code)
+
+    def class_start(self, at: int) -> int:
+        """Where the operands of a ``MATCH_CLASS`` begin."""
+        instrs = self.program.instrs
+        at -= 2
+        while at > 0 and instrs[at].op == ops.LOAD_ATTR:
+            at -= 1
+        return at
+
+    def statement(self, start: int) -> Found | None:
+        """All cases of the ``match`` statement whose first case begins at ``start``."""
+        cases: Found = []
+        at = start
+        seen: set[int] = set()
+        while at not in seen and at != NONE:
+            seen.add(at)
+            reading = self._read(at, last=True)
+            last = reading is not None and (bool(cases) or reading.tests)
+            if not last:
+                if self.program.instrs[at].op != ops.COPY:
+                    return None
+                reading = self._read(at, last=False)
+            if reading is None:
+                return None
+            try:
+                pattern = pattern_of(reading.facts)
+            except NoPattern:
+                return None
+            cases.append((at, reading, Case(pattern, not cases, last, self.program.line[at])))
+            if last:
+                return cases
+            following = self._next_case(reading)
+            if following is None:
+                return None
+            at = following
+        return None
+
+    def _read(self, at: int, *, last: bool) -> Reading | None:
+        try:
+            return self.reader.read(at, last=last)
+        except NoPattern:
+            return None
+
+    def _next_case(self, reading: Reading) -> int | None:
+        """Where control goes, the subject still on the stack, when a case that is not the last one fails.
+
+        On the way to the body the subject must be dropped; a guard may come before that.
+        """
+        instrs, program = self.program.instrs, self.program
+        failures: list[int] = [reading.fail] if reading.fail != NONE else []
+        seen: dict[int, int] = {}
+        work = [(reading.success, 0)]
+        dropped = False
+        while work:
+            at, depth = work.pop()
+            at = program.follow(at)
+            if at == NONE or at in failures:
+                continue
+            if at in seen:
+                if seen[at] != depth:
+                    return None
+                continue
+            seen[at] = depth
+            instr = instrs[at]
+            if depth == 0 and instr.op == ops.POP:
+                dropped = True
+                continue
+            if instr.op in (ops.RETURN, ops.END_ASYNC_FOR):
+                return None
+            if depth == 0 and reading.fail == NONE and self._begins_case(at) and at != reading.success:
+                failures.append(at)
+                continue
+            pops, pushes = ops.stack_effect(instr.op, instr.arg)
+            if depth < pops and instr.op not in (ops.RAISE, ops.RERAISE):
+                return None
+            after = depth - pops + pushes
+            if instr.op == ops.FOR_ITER:
+                work.append((program.next[at], after))
+                work.append((program.jump[at], depth - instr.arg))
+                continue
+            work.extend((position, after) for position in program.successors(at))
+        if not dropped or len(failures) != 1:
+            return None
+        return failures[0]
+
+    def _begins_case(self, at: int) -> bool:
+        if self.program.instrs[at].op == ops.COPY:
+            return self._read(at, last=False) is not None or self._read(at, last=True) is not None
+        return self._read(at, last=True) is not None
+
+
+__all__ = ["Case", "find_matches"]
