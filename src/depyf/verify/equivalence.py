@@ -342,6 +342,10 @@ class _Walk:
             raise self._mismatch(pair, "they handle different exceptions at that point")
         if timed:
             self._same_lifetimes(pair)
+        if pair.temps and self.lifetimes and reads_locals(event_a, self.values):
+            shown = f"what reads the local namespace would see the temporary {min(pair.temps)}"
+            found = self._mismatch(pair, shown)
+            raise LifetimeMismatch(found.reason, found.pc)
         return event_a, event_b
 
     def _holds_the_same(self, pair: Pair) -> bool:
@@ -412,7 +416,7 @@ class _Walk:
             for side, event in ((a, event_a), (b, event_b)):
                 if event.pops > 2:  # before 3.11 the slots below the exception hold the one handled before
                     side.cur = side.stack[-5]
-        kind = RESULT_TYPES.get(op)
+        kind = FRAME_READER if op in NAME_LOADS and key[1] in READ_LOCALS else RESULT_TYPES.get(op)
         results = [values.new() if kind is None else values.typed(kind) for _ in range(event_a.results)]
         for side, event in ((a, event_a), (b, event_b)):
             if event.pops:
@@ -477,6 +481,16 @@ STRUCTURED = frozenset({"tuple", "slice", "str", "splat", "is", "not", "type of"
     "bound update",
 }
 PRINTABLE = frozenset({int, str, bytes, bool, float, complex, type(None), tuple, frozenset, CodeUnit})
+
+
+FRAME_READER = "frame reader"
+NAME_LOADS = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME})
+READ_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
+
+
+def reads_locals(event: Event, values: Values) -> bool:
+    """A call of a builtin that shows the caller's local variables."""
+    return event.key[0] in (ops.CALL, ops.CALL_EX) and values.desc[event.operands[0]] == ("type", FRAME_READER)
 
 
 def _entry(pc: int) -> int:

@@ -512,9 +512,54 @@ def _plain_slice(index: slice) -> bool:
 
 def _store_subscr(pair: Pair, side: Side, other: Side, values: Values, arg: None) -> bool:
     value, container, key = side.stack[-3:]
-    if not _add_pair(pair, values, container, key, value):
+    if not _add_pair(pair, values, container, key, value) and not _replace_items(pair, values, container, key, value):
         return False
     del side.stack[-3:]
+    return True
+
+
+def _list_index(pair: Pair, values: Values, container: int, key: int) -> tuple[tuple[int, ...], int | slice] | None:
+    """Items of a fresh list and a constant index or slice of it that cannot fail."""
+    inside = pair.fresh.get(container)
+    known = values.desc[key]
+    if inside is None or inside[0] != LIST or _splats(values, inside[1]) or known is None or known[0] != "const":
+        return None
+    index = known[1]
+    if type(index) is int and -len(inside[1]) <= index < len(inside[1]):
+        return inside[1], index
+    if type(index) is slice and _plain_slice(index) and index.step is None:
+        return inside[1], index
+    return None
+
+
+def _replace_items(pair: Pair, values: Values, container: int, key: int, value: int) -> bool:
+    """``fresh_list[index] = value`` and ``fresh_list[a:b] = known items``."""
+    found = _list_index(pair, values, container, key)
+    if found is None:
+        return False
+    items, index = list(found[0]), found[1]
+    if isinstance(index, slice):
+        source = elements(pair, values, value)
+        if source is None or _splats(values, source):
+            return False
+        items[index] = source
+    else:
+        items[index] = value
+    if len(items) > MAX_TRACKED:
+        return False
+    pair.fresh[container] = (LIST, tuple(items))
+    return True
+
+
+def _delete_subscr(pair: Pair, side: Side, other: Side, values: Values, arg: None) -> bool:
+    """``del fresh_list[index]``."""
+    found = _list_index(pair, values, side.stack[-2], side.stack[-1])
+    if found is None:
+        return False
+    items = list(found[0])
+    del items[found[1]]
+    pair.fresh[side.stack[-2]] = (LIST, tuple(items))
+    del side.stack[-2:]
     return True
 
 
@@ -711,6 +756,7 @@ FOLDS: dict[str, Callable[..., bool]] = {
     ops.CALL: _call,
     ops.SUBSCR: _subscr,
     ops.STORE_SUBSCR: _store_subscr,
+    ops.DELETE_SUBSCR: _delete_subscr,
     ops.BINARY: _operator("BINARY", 2),
     ops.COMPARE: _operator("COMPARE", 2),
     ops.UNARY: _unary,

@@ -185,6 +185,14 @@ def test_a_value_must_not_die_early() -> None:
     assert verdict.proven
 
 
+def test_temporaries_must_not_show_in_the_local_namespace() -> None:
+    verdict = only(
+        "def f(a):\n  return a.g(locals())",
+        "def f(a):\n  __temp_1 = a.g\n  return __temp_1(locals())",
+    )
+    assert verdict.status is Status.UNVERIFIED and "would see the temporary __temp_1" in verdict.reason
+
+
 def test_the_iterator_assumption_is_recorded() -> None:
     outer = unit("def f(xs): return (x for x in xs)").consts[0]
     (original,) = [item for item in outer.consts if isinstance(item, CodeUnit)]
