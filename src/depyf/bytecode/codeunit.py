@@ -45,6 +45,11 @@ class CodeUnit:
         return self.version >= (3, 11)
 
     @property
+    def branches_backward(self) -> bool:
+        """Whether a conditional jump may go backward (not from 3.12 on: it goes forward over a jump back)."""
+        return self.version < (3, 12)
+
+    @property
     def handlers_last(self) -> bool:
         """Whether the compiler that wrote this moves exception handlers behind all other code (3.12+)."""
         return self.version >= (3, 12)

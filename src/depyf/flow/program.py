@@ -21,6 +21,7 @@ MATCH_CASE = "MATCH_CASE"
 """The whole pattern of one ``case`` (arg ``Case``); falls through when it matched, jumps when it did not."""
 
 ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
+_OPPOSITE = {"true": "false", "false": "true", "none": "not none", "not none": "none"}
 NONE = -1
 
 
@@ -38,6 +39,19 @@ class Program:
         ]
         self.handler: list[int] = [instr.handler for instr in self.instrs]
         self.line: list[int | None] = [instr.line for instr in self.instrs]
+        if not self.unit.branches_backward:
+            self._join_backward()
+
+    def _join_backward(self) -> None:
+        """A branch back is written as a branch over a jump back: see it as one instruction again."""
+        instrs = self.instrs
+        targets = {index for index in self.jump if index != NONE}
+        for i, instr in enumerate(instrs[:-2]):
+            back = instrs[i + 1]
+            if instr.op == ops.BRANCH and back.op == ops.JUMP and self.jump[i] == i + 2 and i + 1 not in targets:
+                if self.jump[i + 1] <= i and back.line == instr.line:
+                    instrs[i] = instr._replace(arg=_OPPOSITE[instr.arg])
+                    self.next[i], self.jump[i] = i + 2, self.jump[i + 1]
 
     def follow(self, index: int) -> int:
         """The first instruction at or after ``index`` that is not an unconditional jump (or a jump to itself)."""
