@@ -25,7 +25,8 @@ from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Ev
 from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
 from depyf.verify.program import Program
-from depyf.verify.silent import CIRCLE, LifetimeMismatch, Mismatch, advance, enter_handler
+from depyf.verify.quiet import enter_handler
+from depyf.verify.silent import CIRCLE, LifetimeMismatch, Mismatch, advance
 from depyf.verify.state import Frozen, Pair, Side, covers, freeze, meet, reachable, resolve, restrict, thaw
 from depyf.verify.values import Values
 

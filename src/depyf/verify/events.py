@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from depyf.bytecode import ops
 from depyf.verify import kinds
-from depyf.verify.silent import (
-    CIRCLE,
+from depyf.verify.known import (
     DICT,
     LIST,
     SET,
@@ -23,6 +22,7 @@ from depyf.verify.silent import (
     elements,
     exception_of,
 )
+from depyf.verify.silent import CIRCLE
 from depyf.verify.state import Pair, Side
 from depyf.verify.values import Values
 

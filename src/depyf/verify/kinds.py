@@ -31,7 +31,17 @@ RARE_OPS = frozenset(
     | {ops.MATCH_MAPPING, ops.MATCH_SEQUENCE}
 )
 FOLD_OPS = frozenset(
-    {ops.DELETE_FAST, ops.DELETE_SUBSCR, ops.LOAD_ATTR, ops.LOAD_METHOD, ops.CALL, ops.SUBSCR, ops.STORE_SUBSCR, ops.BINARY, ops.UNARY}
+    {
+        ops.DELETE_FAST,
+        ops.DELETE_SUBSCR,
+        ops.LOAD_ATTR,
+        ops.LOAD_METHOD,
+        ops.CALL,
+        ops.SUBSCR,
+        ops.STORE_SUBSCR,
+        ops.BINARY,
+        ops.UNARY,
+    }
     | {ops.COMPARE, ops.LIST_APPEND, ops.LIST_EXTEND, ops.LIST_TO_TUPLE, ops.UNPACK_SEQUENCE, ops.BUILD_MAP, ops.RAISE}
     | {
         ops.BUILD_CONST_KEY_MAP,

@@ -1,0 +1,141 @@
+"""What a running pair knows about a value: its truth, its elements, the container it is."""
+
+from __future__ import annotations
+
+from depyf.verify.program import Program
+from depyf.verify.state import Pair, Side
+from depyf.verify.values import Values
+
+
+def bound_now(program: Program, pc: int, side: Side, other: Side, name: str) -> bool:
+    """Whether a user local without known value is surely bound, by the data flow of either side."""
+    if program.surely_bound(pc, name):
+        return True
+    return name not in side.dirty and name not in other.dirty and other.program.surely_bound(other.pc, name)
+
+
+def plain_bool(values: Values, value: int) -> tuple[int, bool]:
+    """A boolean without its leading ``not``, and whether there was one."""
+    known = values.desc[value]
+    if known is not None and known[0] == "op" and known[1] == "not":
+        return known[2][0], True
+    return value, False
+
+
+def truth_of(pair: Pair, values: Values, value: int) -> bool | None:
+    inside = pair.fresh.get(value)
+    if inside is not None:
+        if inside[0][0] == "function":
+            return True
+        return None if splats(values, inside[1]) else bool(inside[1])
+    return values.truth(value)
+
+
+def splats(values: Values, items: tuple[int, ...]) -> bool:
+    return any((known := values.desc[item]) is not None and known[0:2] == ("op", "splat") for item in items)
+
+
+def is_none(pair: Pair, values: Values, value: int) -> bool | None:
+    if value == values.none:
+        return True
+    if value in pair.fresh or values.never_none(value):
+        return False
+    return None
+
+
+def identity(values: Values, left: int, right: int) -> int:
+    """``left is right`` as a value."""
+    if left == right and not _plain_const(values, left):
+        return values.true
+    if left > right:
+        left, right = right, left
+    return values.op("is", (left, right))
+
+
+def _plain_const(values: Values, value: int) -> bool:
+    """A constant whose identity is not settled by its value."""
+    known = values.desc[value]
+    return known is not None and (
+        (known[0] == "const" and known[1] is not None and type(known[1]) not in (bool, type(Ellipsis)))
+        or (known[0] == "op" and known[1] not in ("cell", "common", "locals"))
+    )
+
+
+def elements(pair: Pair, values: Values, value: int) -> tuple[int, ...] | None:
+    """The elements of a known tuple or of a list nobody else has seen."""
+    inside = pair.fresh.get(value)
+    if inside is not None:
+        return inside[1] if inside[0] == LIST else None
+    known = values.desc[value]
+    if known is None:
+        return None
+    if known[0] == "op" and known[1] == "tuple":
+        items: tuple[int, ...] = known[2]
+        return items
+    if known[0] == "const" and type(known[1]) is tuple:
+        return tuple([values.const(item) for item in known[1]])
+    return None
+
+
+LIST = ("list",)
+DICT = ("dict",)
+SET = ("set",)
+MAX_TRACKED = 256
+"""Growing a container past this many elements is an event: following it further would cost quadratic time."""
+
+
+def new_fresh(pair: Pair, values: Values, kind: tuple[object, ...], items: tuple[int, ...]) -> int:
+    value = values.new()
+    pair.fresh[value] = (kind, items)
+    return value
+
+
+def exception_of(values: Values, value: int) -> int:
+    """The exception behind the top slot: before 3.11 that slot is its type."""
+    known = values.desc[value]
+    if known is not None and known[0:2] == ("op", "type of"):
+        found: int = known[2][0]
+        return found
+    return value
+
+
+def take(stack: list[int], count: int) -> tuple[int, ...]:
+    """Pop ``count`` slots, bottom to top."""
+    at = len(stack) - count
+    items = tuple(stack[at:])
+    del stack[at:]
+    return items
+
+
+def container_kind(pair: Pair, values: Values, value: int) -> str | None:
+    """``"list"``, ``"dict"`` or ``"set"`` for an object of exactly that type."""
+    inside = pair.fresh.get(value)
+    if inside is not None:
+        return str(inside[0][0])
+    known = values.desc[pair.alias.get(value, value)]
+    if known is not None and known[0] == "type" and known[1] in ("list", "dict", "set"):
+        return str(known[1])
+    return None
+
+
+def bound_method(values: Values, value: int) -> tuple[str, int] | None:
+    known = values.desc[value]
+    if known is None or known[0] != "op" or not known[1].startswith("bound "):
+        return None
+    return known[1][len("bound ") :], known[2][0]
+
+
+def plain_key(values: Values, key: int) -> bool:
+    """A constant that hashes and compares without running code."""
+    known = values.desc[key]
+    return known is not None and known[0] == "const" and type(known[1]) in PLAIN_KEYS
+
+
+PLAIN_KEYS = frozenset({str, int, bytes, bool, type(None), float})
+
+
+def const_key_pairs(pair: Pair, values: Values, stack: list[int], count: int) -> tuple[int, ...]:
+    """The operands of ``BUILD_CONST_KEY_MAP`` in the order of ``BUILD_MAP``."""
+    keys = elements(pair, values, stack[-1]) or ()
+    found = stack[len(stack) - 1 - count : -1]
+    return tuple([item for both in zip(keys, found) for item in both])
