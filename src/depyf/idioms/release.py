@@ -8,6 +8,7 @@ where the function leaves, the frame releases everything anyway.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from depyf.idioms.hoist import Hoister
@@ -40,7 +41,44 @@ FIRST_NEW_KEY = 1 << 40
 
 def release_temporaries(body: Body) -> Body:
     """``body`` with a ``del`` behind the last use of every temporary."""
-    return _Releaser().block(body, frozenset())[0]
+    return _only_bound(_Releaser().block(body, frozenset())[0], set())[0]
+
+
+def _only_bound(body: Body, bound: set[int]) -> tuple[Body, set[int] | None]:
+    """``body`` without the ``del`` of a temporary that some path has not bound.
+
+    ``bound`` are those bound on entry; the result says which are bound behind the block, None if it always leaves.
+    """
+    out: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Delete) and all(isinstance(target, Temp) for target in stmt.targets):
+            kept = tuple(target for target in stmt.targets if isinstance(target, Temp) and target.key in bound)
+            bound = bound - {target.key for target in kept}
+            if kept:
+                out.append(Delete(kept, stmt.line))
+            continue
+        after: set[int] | None = bound
+        if isinstance(stmt, If):
+            yes, after_yes = _only_bound(stmt.body, set(bound))
+            no, after_no = _only_bound(stmt.orelse, set(bound))
+            stmt = If(stmt.test, yes or (Pass(stmt.line),), no, stmt.line)
+            after = after_no if after_yes is None else after_yes if after_no is None else after_yes & after_no
+        elif bodies(stmt):
+            entry = frozenset(bound)
+            stmt = with_bodies(stmt, partial(_inner_bound, entry))
+        elif isinstance(stmt, _LEAVES):
+            after = None
+        elif isinstance(stmt, Assign):
+            after = bound | {target.key for target in stmt.targets if isinstance(target, Temp)}
+        out.append(stmt)
+        if after is None:
+            return tuple(out), None
+        bound = after
+    return tuple(out), bound
+
+
+def _inner_bound(bound: Live, body: Body) -> Body:
+    return _only_bound(body, set(bound))[0]
 
 
 class _Releaser:
