@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from depyf.idioms.hoist import Hoister
-from depyf.tree.expr import Const, Func, Temp
+from depyf.tree.expr import Const, Func, Name, Temp
 from depyf.tree.exprs import children
 from depyf.tree.nodes import (
     Assign,
@@ -23,6 +23,7 @@ from depyf.tree.nodes import (
     For,
     If,
     Match,
+    Pass,
     Raise,
     Return,
     Stmt,
@@ -79,6 +80,13 @@ def _only_bound(body: Body, bound: set[int]) -> tuple[Body, set[int] | None]:
 
 def _inner_bound(bound: Live, body: Body) -> Body:
     return _only_bound(body, set(bound))[0]
+
+
+def _leaves_at_once(stmt: Stmt) -> bool:
+    """Whether a statement ends the function without running anything on the way."""
+    if isinstance(stmt, Return):
+        return stmt.value is None or isinstance(stmt.value, (Const, Name, Temp))
+    return isinstance(stmt, Raise) and (stmt.exc is None or isinstance(stmt.exc, (Name, Temp)))
 
 
 class _Releaser:
@@ -138,7 +146,7 @@ class _Releaser:
         return If(stmt.test, body, orelse, stmt.line), live, frozenset()
 
     def _start(self, body: Body, dead: Live) -> Body:
-        if not dead or (body and isinstance(body[0], _LEAVES) and not isinstance(body[0], (Break, Continue))):
+        if not dead or (body and _leaves_at_once(body[0])):
             return body
         return (Delete(tuple(self.temps[key] for key in sorted(dead))), *body)
 
