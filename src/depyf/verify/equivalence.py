@@ -94,6 +94,7 @@ class _Walk:
         self.pending: dict[Key, None] = {}
         self.work: list[Pair] = []
         self.last_at_handler: dict[tuple[int, int], Any] = {}
+        self.comparing: set[tuple[int, int]] = set()
         self.proof = Proof()
         self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
         self.rebinds_cells = any(instr.op == ops.MAKE_CELL for instr in (*original.instrs, *recompiled.instrs))

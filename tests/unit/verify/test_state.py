@@ -1,0 +1,60 @@
+"""The lattice of stored states: ``covers`` is an order, ``meet`` a lower bound, and both are exact on small cases."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depyf.verify.state import Fresh, Frozen, covers, meet
+from depyf.verify.values import Values
+
+VALUES = Values()
+PLAIN = [VALUES.new() for _ in range(4)]
+KNOWN = [VALUES.const(1), VALUES.const(True), VALUES.const(None), VALUES.typed("bool"), VALUES.typed("list")]
+BUILT = [
+    VALUES.op("tuple", (PLAIN[0], PLAIN[1])),
+    VALUES.op("tuple", (PLAIN[1], PLAIN[1])),
+    VALUES.op("tuple", (PLAIN[2], KNOWN[0])),
+    VALUES.op("is", (PLAIN[0], PLAIN[3])),
+    VALUES.negated(KNOWN[3]),
+]
+FRESH: Fresh = dict.fromkeys((VALUES.new(), VALUES.new()), (("list",), (PLAIN[0],)))
+CHOICES = [*PLAIN, *KNOWN, *BUILT, *FRESH]
+
+
+def frozen(places: list[int], local: int) -> Frozen:
+    loc = {"x": local} if local in places else {}
+    fresh = {value: FRESH[value] for value in places if value in FRESH}
+    return Frozen(2, 2, (*places[:4], VALUES.outer_exc, VALUES.outer_exc, *places[4:]), ("t",), loc, fresh, -1, -1)
+
+
+STATES = st.builds(frozen, st.lists(st.sampled_from(CHOICES), min_size=5, max_size=5), st.sampled_from(CHOICES))
+
+
+@given(STATES)
+def test_a_state_covers_itself(state: Frozen) -> None:
+    assert covers(state, state, VALUES)
+
+
+@given(STATES, STATES)
+def test_the_meet_describes_both(old: Frozen, new: Frozen) -> None:
+    both = meet(old, new, VALUES)
+    assert covers(both, old, VALUES)
+    assert covers(both, new, VALUES)
+
+
+@given(STATES, STATES)
+def test_the_meet_of_a_covered_state_loses_nothing(old: Frozen, new: Frozen) -> None:
+    if covers(old, new, VALUES):
+        both = meet(old, new, VALUES)
+        assert covers(old, both, VALUES) and covers(both, old, VALUES)
+
+
+@given(STATES, STATES)
+def test_equal_places_stay_equal_only_where_they_were_in_both(old: Frozen, new: Frozen) -> None:
+    both = meet(old, new, VALUES)
+    for i, j in itertools.combinations(range(len(both.values)), 2):
+        if both.values[i] == both.values[j]:
+            assert old.values[i] == old.values[j] and new.values[i] == new.values[j]
