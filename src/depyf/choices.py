@@ -9,15 +9,33 @@ from dataclasses import dataclass
 class Choices:
     """How one code object is decompiled; the defaults are what compilers write.
 
-    ``idioms`` off is the safe fallback: no copies are undone, nothing is folded, everything shared is spilled.
+    ``idioms`` off is the safe fallback: no copies are undone, nothing is folded, everything shared is spilled; with
+    ``loops`` off an iterator is moreover a value like any other, and each ``FOR_ITER`` a step of it.
     ``wide_folds`` off keeps tests on different source lines apart (``if a:`` / ``if b:`` rather than ``a and b``).
-    ``finally_`` off shows a ``finally`` as ``except: ...; raise`` with its copies.
+    ``finally_`` off shows a ``finally`` as ``except: ...; raise`` with its copies.  ``generated`` evaluates containers
+    that never leave the function while lifting, and writes assignments rather than walruses.
     """
 
     idioms: bool = True
+    loops: bool = True
     wide_folds: bool = True
     finally_: bool = True
+    generated: bool = False
+    stable_globals: tuple[str, ...] = ()
 
 
-LADDER = (Choices(), Choices(wide_folds=False), Choices(finally_=False), Choices(idioms=False, finally_=False))
+LADDER = (
+    Choices(),
+    Choices(wide_folds=False),
+    Choices(finally_=False),
+    Choices(idioms=False, finally_=False),
+    Choices(idioms=False, finally_=False, loops=False),
+)
 """Tried in this order until the proof holds."""
+
+
+def ladder(generated: bool, stable_globals: tuple[str, ...]) -> tuple[Choices, ...]:
+    """The choices to try for one decompilation."""
+    if not generated:
+        return LADDER
+    return (Choices(generated=True, stable_globals=stable_globals), *LADDER)

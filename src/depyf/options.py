@@ -11,7 +11,9 @@ class Options:
 
     ``idioms`` off gives the plain translation of the control-flow graph ("ugly" mode: nothing folded, no copy
     undone).  ``verify`` off skips the proof, every verdict is then UNVERIFIED.  ``python`` is an interpreter to
-    recompile with, for code of another version than the running one.
+    recompile with, for code of another version than the running one.  ``generated`` says that a program wrote the code:
+    containers that never leave the function are folded away, and global names that begin with one of
+    ``stable_globals`` are taken to be installed by that program and never rebound.
     """
 
     indent: int = 4
@@ -19,3 +21,5 @@ class Options:
     idioms: bool = True
     verify: bool = True
     python: str | None = None
+    generated: bool = False
+    stable_globals: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
+from depyf.bytecode.nops import nop_lines
 from depyf.choices import LADDER, Choices
 from depyf.errors import BytecodeError, DecompilationError
 from depyf.flow.graph import Graph
@@ -114,7 +115,7 @@ def _structure(state: State) -> object:
 
 def _labels(state: State) -> object:
     assert state.labelled is not None
-    lowering = Lowering()
+    lowering = Lowering(lambda: nop_lines(state.unit))
     state.body = lowering.run(state.labelled)
     state.temporaries = state.temporaries or lowering.flags + lowering.temporaries > 0
     return state.body
@@ -123,7 +124,9 @@ def _labels(state: State) -> object:
 def _bodies(state: State) -> object:
     state.body = finish_body(state.unit, state.body)
     if state.temporaries:
-        state.body = number_temporaries(release_temporaries(state.body))
+        # plain lifting has put the deletions where the original drops its values
+        released = release_temporaries(state.body) if state.choices.idioms else state.body
+        state.body = number_temporaries(released)
     return state.body
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
-from depyf.choices import LADDER
+from depyf.choices import ladder
 from depyf.emit import Emitted, emit_function, emit_module
 from depyf.emit import Options as EmitOptions
 from depyf.errors import DecompilationError, DepyfError
@@ -82,6 +82,13 @@ def decompile_unit(
         return _Attempts(unit, name, options, strict).run()
 
 
+@dataclass(frozen=True, slots=True)
+class _Stable:
+    """Stands for the value of a global that is never rebound."""
+
+    name: str
+
+
 class _Attempts:
     """Decompilations of one unit, each with the choices that the proof of the one before asks for."""
 
@@ -92,17 +99,20 @@ class _Attempts:
         self.emitting = EmitOptions(options.indent, options.temp_prefix, cells="name" if unit.live else "closure")
         self.strict = strict
         self.is_module = not unit.flags & CO_OPTIMIZED and unit.name == "<module>"
+        self.ladder = ladder(options.generated, options.stable_globals)
         self.rungs: dict[Key, int] = {}
         self.reasons: dict[str, str] = {}
+        names = {name for inner in units(unit) for name in inner.names if name.startswith(options.stable_globals)}
+        self.stable = {name: _Stable(name) for name in sorted(names)} if options.stable_globals else {}
         self.keys: dict[str, list[Key]] = {}
         for inner in units(unit):
             self.keys.setdefault(inner.qualname, []).append(key_of(inner))
             if not options.idioms:
-                self.rungs[key_of(inner)] = len(LADDER) - 1
+                self.rungs[key_of(inner)] = len(self.ladder) - 1
 
     def run(self) -> Decompiled:
         for attempt in range(MAX_ATTEMPTS):
-            work = Decompilation(self.rungs)
+            work = Decompilation(self.rungs, self.ladder)
             try:
                 body = work.body(self.unit, strict=self.strict or not self.is_module)
                 if self.strict and work.failures:
@@ -165,6 +175,7 @@ class _Attempts:
             self.options.temp_prefix,
             renames={} if bound else emitted.renames,
             bindings={} if bound else emitted.consts,
+            stable=self.stable,
         )
         failed = {key[0] for key in work.failures}
         return tuple(
@@ -187,7 +198,7 @@ class _Attempts:
         self.reasons.setdefault(qualname, reason)
         moved = False
         for key in self.keys.get(qualname, [key_of(self.unit)]):
-            if self.rungs.get(key, 0) < len(LADDER):
+            if self.rungs.get(key, 0) < len(self.ladder):
                 self.rungs[key] = self.rungs.get(key, 0) + 1
                 moved = True
         return moved

@@ -40,7 +40,7 @@ def lower(unit: CodeUnit) -> Lowered:
     if not raw.opcodes:
         raise BytecodeError(f"{unit.qualname}: no instructions")
     out, start = _apply_rules(unit, raw, spec)
-    draft = _resolve(unit, raw, out, start)
+    draft = _resolve(unit, raw, out, start, spec)
     depths = assign_handlers(draft) if spec.block_stack else check_depths(draft)
     if ops.LOAD_FAST_CLEAR in draft.ops:
         mark_restores(draft)
@@ -69,7 +69,7 @@ def _apply_rules(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> tuple[list[Out]
     return out, start
 
 
-def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int]) -> Draft:
+def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int], spec: VersionSpec) -> Draft:
     """Raw targets to output indices, handlers attached."""
     draft = Draft(unit, raw)
     if not out:
@@ -94,6 +94,10 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int]) -> Draf
             draft.handlers.append(handler._replace(target=entry))
         of = protection.of
         draft.handler = [of[i] for i in draft.source]
+        if spec.tests_apart:
+            for k, (op, i) in enumerate(zip(draft.ops, draft.source, strict=True)):
+                if op == ops.BRANCH and i and draft.ops[k - 1] not in ops.TERMINATORS:
+                    draft.handler[k] = of[i - 1]
     else:
         draft.handler = [-1] * last
     return draft

@@ -21,6 +21,7 @@ from depyf.dynamo.reading import readable_function
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.dynamo.resume import resume_globals
 from depyf.errors import DepyfError
+from depyf.options import Options
 from depyf.report.layout import disassembly_file, transformed_file
 from depyf.report.transformed import Page, transformed_page
 from depyf.report.writer import DumpWriter
@@ -131,11 +132,19 @@ def current_compile_id() -> str:
     return str(found) if found is not None else "unknown"
 
 
+GENERATED = Options(
+    generated=True,
+    stable_globals=("__compiled_fn_", "__resume_at_", "__import_", "__nested_resume_at_"),
+    temp_prefix="value_",
+)
+"""Dynamo names these globals itself, with a counter or an id in the name, and never rebinds them."""
+
+
 def _decompile(made: types.CodeType, name: str) -> tuple[Decompiled | None, str]:
     from depyf.pipeline import decompile_code
 
     try:
-        found = decompile_code(made, name=name)
+        found = decompile_code(made, name=name, options=GENERATED)
     except DepyfError as error:
         return None, str(error)
     if found.code is None or not found.proven:

@@ -266,17 +266,19 @@ class Graph:
                 continue
             line = program.line[node.code[0]]
             if line is not None and program.unit.flags & CO_OPTIMIZED:
-                if not all(self._ends_on(self.nodes[p], node, line) for p in preds[node.id]):
+                if not all(self._ends_on(self.nodes[p], node, line, preds) for p in preds[node.id]):
                     continue
             found.setdefault(node.container, []).append(node.id)
         for first, *others in found.values():
             self.implicit.add(first)
             self._rename(dict.fromkeys(others, first))
 
-    def _ends_on(self, before: Node, node: Node, line: int) -> bool:
+    def _ends_on(self, before: Node, node: Node, line: int, preds: dict[int, list[int]]) -> bool:
         code = before.code
         instrs = self.program.instrs
         last = next((i for i in reversed(code) if instrs[i].op not in _LEAVING), None)
+        if last is None and code and len(before.succs) == 1 and preds[before.id]:
+            return all(self._ends_on(self.nodes[p], before, line, preds) for p in preds[before.id])
         if last is None or self.program.line[last] != line:
             return False
         if len(before.succs) == 1 or self.program.next[code[-1]] != node.id:

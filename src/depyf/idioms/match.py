@@ -11,11 +11,12 @@ A case that does not go on like that becomes a ``match`` of its own, on a variab
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from depyf.lift.conditions import negate
-from depyf.tree.expr import Expr, Marker, Temp
-from depyf.tree.nodes import Assign, Block, Body, Exit, ExprStmt, If, Match, MatchAs, MatchCase, Pattern, Stmt
+from depyf.tree.expr import Const, Expr, Marker, Temp
+from depyf.tree.nodes import Assign, Block, Body, Exit, ExprStmt, If, Match, MatchAs, MatchCase, Pattern, Return, Stmt
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 SUBJECTS = 4_000_000
@@ -28,10 +29,14 @@ def has_cases(stmts: Body) -> bool:
 
 
 class Raising:
-    """Raises the cases of one function; ``temporaries`` counts the variables that hold a subject."""
+    """Raises the cases of one function; ``temporaries`` counts the variables that hold a subject.
 
-    def __init__(self) -> None:
+    ``nop_lines`` gives the lines that have nothing but a line: ``case _:`` is one.
+    """
+
+    def __init__(self, nop_lines: Callable[[], frozenset[int]]) -> None:
         self.temporaries = 0
+        self._nop_lines = nop_lines
         self._variables: dict[int, tuple[Marker, Temp]] = {}
         self._lines: dict[int, int | None] = {}
 
@@ -70,9 +75,26 @@ class Raising:
         head = MatchCase(case.pattern, None, yes)
         if following is not None:
             return _replace_leading(no, replace(following, cases=(head, *following.cases), line=stmt.line))
-        if len(no) == 1 and isinstance(no[0], Exit):
-            return (Match(subject, (head,), stmt.line), *no)
-        return (Match(subject, (head, MatchCase(_WILDCARD, None, no)), stmt.line),)
+        return self._with_default((head,), Match(subject, (head,), stmt.line), no)
+
+    def _with_default(self, cases: tuple[MatchCase, ...], match: Match, rest: Body) -> Body:
+        """What the last case fails to: ``case _``, or code after the statement."""
+        if len(rest) == 1 and isinstance(rest[0], Exit) or not self._is_default(cases, rest):
+            return (replace(match, cases=cases), *rest)
+        return (replace(match, cases=(*cases, MatchCase(_WILDCARD, None, rest))),)
+
+    def _is_default(self, cases: tuple[MatchCase, ...], rest: Body) -> bool:
+        """Where no case goes on after the statement, only lines tell its default from the code after it."""
+        pattern = self._lines.get(id(cases[-1].pattern))
+        if len(rest) == 1 and isinstance(rest[0], Return) and (rest[0].line is None or rest[0].line == pattern):
+            return False
+        if any(isinstance(stmt, Exit) for case in cases for stmt in walk(case.body)):
+            return True
+        start = first_line(rest)
+        lines = [stmt.line for stmt in walk(cases[-1].body) if stmt.line is not None]
+        if start is None or pattern is None or not lines or pattern in lines:
+            return True
+        return any(max(lines) < line <= start for line in self._nop_lines())
 
     def _irrefutable(self, found: Marker, stmt: Stmt, rest: Body) -> Body:
         """A case that always matches: ``rest`` is its guard and body, or its body."""
@@ -117,9 +139,7 @@ class Raising:
         cases = (*others, changed)
         if following is not None:
             return (*prefix, *_replace_leading(after, replace(found, cases=cases + following.cases)))
-        if len(after) == 1 and isinstance(after[0], Exit):
-            return (*prefix, replace(found, cases=cases), *after)
-        return (*prefix, replace(found, cases=(*cases, MatchCase(_WILDCARD, None, after))))
+        return (*prefix, *self._with_default(cases, found, after))
 
     def _place_subjects(self, stmts: Body) -> Body:
         """The subject is evaluated right before its ``match``: put it there."""
@@ -216,10 +236,17 @@ def _exits(body: Body, label: int) -> int:
     return sum(isinstance(stmt, Exit) and stmt.label == label for stmt in walk(body))
 
 
+def first_line(body: Body) -> int | None:
+    """The first line that a list of statements has."""
+    return next((stmt.line for stmt in walk(body) if stmt.line is not None), None)
+
+
 def _guard(case: MatchCase, label: int, line: int | None) -> MatchCase | None:
     """A case whose body exits to ``label`` in one place, the other side of its guard (on ``line``, if that is known)."""
     if _exits(case.body, label) != 1 or case.guard is not None:
         return None
+    if line is None and _only_exit(case.body, label):
+        return MatchCase(case.pattern, Const(False), ())
     inner = case.body
     while len(inner) >= 1 and isinstance(inner[0], Block):
         inner = inner[0].body

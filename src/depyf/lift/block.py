@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from depyf.lift.values import Shared
-from depyf.tree.expr import Expr
+from depyf.tree.expr import Expr, Temp
 from depyf.tree.nodes import Stmt
 
 
@@ -15,7 +15,9 @@ class Lifted:
 
     ``falls`` is the index in ``succs`` of the side that came first in the bytecode; ``keep`` is set while the branch
     operand also stays on the stack (``a or b``).  ``low`` is the lowest stack position touched, ``used`` whether a
-    value found on entry was used other than by dropping it.
+    value found on entry was used other than by dropping it.  Of a block lifted plainly, ``steps`` is how many slots the
+    iterator has that it ends with a step of, ``cond_temps`` are the temporaries its test uses up, and ``drops`` what to
+    delete on the way to each successor.
     """
 
     id: int
@@ -37,3 +39,6 @@ class Lifted:
     drops_iterator: bool = False
     """The first thing it does is drop a loop's iterator: what follows is behind that loop."""
     open: dict[int, Shared] = field(default_factory=dict)
+    steps: int = 0
+    cond_temps: frozenset[int] = frozenset()
+    drops: list[tuple[Temp, ...]] = field(default_factory=list)

@@ -25,7 +25,7 @@ def _is_null(value: Expr) -> bool:
     return isinstance(value, Marker) and value.kind == "null"
 
 
-def _callee(s: Symbolic, slots: int) -> tuple[Expr, tuple[Expr, ...]]:
+def callee(s: Symbolic, slots: int) -> tuple[Expr, tuple[Expr, ...]]:
     """The callable and what is passed before the other arguments."""
     upper = s.pop()
     if slots == 1:
@@ -40,7 +40,7 @@ def _callee(s: Symbolic, slots: int) -> tuple[Expr, tuple[Expr, ...]]:
 
 def _call(s: Symbolic, shape: CallShape) -> None:
     values = s.pops(shape.count + len(shape.keywords))
-    func, first = _callee(s, shape.slots)
+    func, first = callee(s, shape.slots)
     args = (*first, *values[: shape.count])
     keywords = tuple(zip(shape.keywords, values[shape.count :], strict=True))
     s.push(make_call(s, func, args, keywords))
@@ -73,7 +73,7 @@ def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
     slots, has_kwargs = shape
     mapping = s.pop() if has_kwargs else None
     packed = s.pop()
-    func, first = _callee(s, slots)
+    func, first = callee(s, slots)
     keywords: Keywords = ()
     if isinstance(mapping, DictOf):
         if all(key is None or _keyword(key) for key, _ in mapping.items):

@@ -15,13 +15,16 @@ from collections.abc import Callable
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.choices import Choices
 from depyf.errors import DecompilationError
 from depyf.flow.graph import Graph, Node
 from depyf.flow.program import ASYNC_FOR_ITER, WITH_EXIT
+from depyf.lift import fresh
 from depyf.lift.block import Lifted
 from depyf.lift.calls import COMPREHENSIONS
 from depyf.lift.comprehensions import fold_comprehension
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
+from depyf.lift.plain import PlainSymbolic
 from depyf.lift.symbolic import Symbolic
 from depyf.lift.values import HANDLER_SLOTS, SPILL_BASE, Chain, IterOf, LinkedLeft, Shared, is_slot
 from depyf.tree.expr import Bin, Cmp, DictOf, Display, Expr, Marker, Name, Temp
@@ -39,16 +42,16 @@ class Lifter:
         self,
         graph: Graph,
         nested: Callable[[CodeUnit], tuple[Stmt, ...]],
-        *,
-        fold: bool = True,
-        spill_all: bool = False,
-        wide_folds: bool = True,
+        choices: Choices,
     ) -> None:
         self.graph = graph
         self.unit = graph.program.unit
-        self.symbolic = Symbolic(graph.program, nested, spill_all=spill_all)
-        self.fold = fold
-        self.wide_folds = wide_folds
+        self.plain = None if choices.idioms else PlainSymbolic(graph.program, nested, graph.containers, choices)
+        self.symbolic = self.plain or Symbolic(graph.program, nested, choices)
+        self._protected: dict[int, int] = {}
+        self.generated = choices.generated
+        self.fold = choices.idioms
+        self.wide_folds = choices.wide_folds
         self.blocks: dict[int, Lifted] = {}
         self.preds: dict[int, list[int]] = {}
         self.merged: dict[int, int] = {}
@@ -75,6 +78,7 @@ class Lifter:
         self.symbolic.origins.clear()
         self.blocks = {}
         self.linked_from: dict[int, int] = {}
+        self._protected = {}
         self.merged = {}
         self.dead = set()
         self.preds = {node: list(preds) for node, preds in graph.predecessors().items()}
@@ -149,6 +153,7 @@ class Lifter:
             block.low = len(entry)
             block.last = node.id
             self.blocks[node.id] = block
+            self._note_protected(block)
             self._execute(block, node.code)
             block.last = max(block.last, node.end)
         block = self.blocks[self.merged.get(node.id, node.id)]
@@ -158,6 +163,17 @@ class Lifter:
                 if parent is None or not fold_test(self, parent, block):
                     break
                 block = parent
+
+    def _note_protected(self, block: Lifted) -> None:
+        """Remember the first block of every region: its entry tells what the handler finds on the stack."""
+        tree = self.graph.containers.tree
+        container = tree[block.container]
+        while container.kind != "root":
+            if container.kind == "try":
+                if container.region in self._protected:
+                    return
+                self._protected[container.region] = block.id
+            container = tree[container.parent]
 
     def _split_return(self, node: Node) -> bool:
         """Undo the merging of ``return`` copies whose values did not fold into one expression."""
@@ -198,6 +214,9 @@ class Lifter:
         self.symbolic.run(block, code)
         block.lines.sort()
         if block.succs:
+            if self.generated:
+                for i in range(len(block.stack)):
+                    fresh.settle(self.symbolic, i)
             self._mark_iterators(block)
 
     def _mark_iterators(self, block: Lifted) -> None:
@@ -234,6 +253,11 @@ class Lifter:
             raise DecompilationError("block without predecessor", self.unit.qualname)
         before = known[0]
         stack = list(before.stack)
+        if before.steps:
+            if before.succs[1] == node.id:
+                del stack[len(stack) - before.steps :]
+            else:
+                stack.append(Temp(len(stack)))
         test = before.cond
         if isinstance(test, Marker) and test.kind == "for":
             slots = 1 + sum(isinstance(value, Marker) and value.kind == "null" for value in stack[-1:])
@@ -245,12 +269,20 @@ class Lifter:
             linked = self._chain_link(before, node.id)
             if linked is not None:
                 return linked
+        if self.generated and len(self.preds[node.id]) == 1:
+            made: dict[int, fresh.Fresh] = {}
+            return [
+                fresh.copy_fresh(value, made) if self.symbolic.atomic(value) and not is_slot(value) else Temp(i)
+                for i, value in enumerate(stack)
+            ]
         single = len(known) == 1
         return [self._carried(value, i, single) for i, value in enumerate(stack)]
 
     def _carried(self, value: Expr, position: int, single: bool) -> Expr:
         if isinstance(value, Marker):
             return value
+        if self.plain is not None:
+            return Temp(position)
         if isinstance(value, Name) and value.scope == "fast" and value.id not in self._stored:
             if single or value.id.startswith("."):
                 return value
@@ -284,23 +316,24 @@ class Lifter:
     def _handler_entry(self, region: int) -> list[Expr]:
         containers = self.graph.containers
         record = containers.regions.table[region]
-        for block in self.blocks.values():
-            container = containers.tree[block.container]
-            while container.kind != "root":
-                if container.kind == "try" and container.region == region:
-                    base = [self._carried(value, i, False) for i, value in enumerate(block.entry[: record.depth])]
-                    if len(base) < record.depth:
-                        raise DecompilationError("handler expects a deeper stack", self.unit.qualname)
-                    if record.kind == "with":
-                        while base and not (isinstance(base[-1], Marker) and base[-1].kind == "exit"):
-                            base.pop()
-                        return base[:-1]
-                    return base + [HANDLER_SLOTS[name] for name in record.pushes]
-                container = containers.tree[container.parent]
+        block = self.blocks.get(self.merged.get(self._protected.get(region, OUTSIDE), self._protected.get(region, OUTSIDE)))
+        if block is not None:
+            base = [self._carried(value, i, False) for i, value in enumerate(block.entry[: record.depth])]
+            if len(base) < record.depth:
+                raise DecompilationError("handler expects a deeper stack", self.unit.qualname)
+            if record.kind == "with":
+                while base and not (isinstance(base[-1], Marker) and base[-1].kind == "exit"):
+                    base.pop()
+                return base[:-1]
+            return base + [HANDLER_SLOTS[name] for name in record.pushes]
         raise DecompilationError("handler of no block", self.unit.qualname)
 
     def _materialise(self, block: Lifted) -> None:
         """Give what is left on the stack at the end of a block to the temporaries of the positions."""
+        if self.plain is not None:
+            self.plain.finish(block, [self.blocks[s].entry if s in self.blocks else None for s in block.succs])
+            self.named_slots = True
+            return
         force = self.symbolic.force
         for shared in block.open.values():
             if shared.origin not in self.symbolic.forced:
@@ -328,6 +361,10 @@ class Lifter:
                 force(value.origin)
             if isinstance(value, Bin) and id(value) in self.symbolic.origins:
                 force(self.symbolic.origins.pop(id(value)))
+            if isinstance(value, fresh.Fresh):
+                self.symbolic.stack, self.symbolic.stmts = block.stack, block.stmts
+                block.stack[i] = Temp(i)
+                value = fresh.escape(self.symbolic, value)
             targets.append(Temp(i))
             values.append(value)
         if not targets:

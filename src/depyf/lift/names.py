@@ -194,7 +194,7 @@ def _store(scope: str) -> Callable[[Symbolic, Any], None]:
         value = s.raw()
         if is_slot(value):
             s.block.used = True
-        if scope == "fast" and s.static_run(target, value):
+        if scope == "fast" and not s.spill_all and s.static_run(target, value):
             return
         s.store(target, value)
 

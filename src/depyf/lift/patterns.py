@@ -79,7 +79,8 @@ class Reading:
     @property
     def tests(self) -> bool:
         """Whether there is anything that an ordinary comparison would not do."""
-        return any(fact.kind not in ("name", "value", "is") for fact in self.facts)
+        kinds = {fact.kind for fact in self.facts}
+        return bool(kinds - {"name", "value", "is"}) or "name" in kinds and len(kinds) > 1
 
 
 class PatternReader:

@@ -430,7 +430,7 @@ def _touch(s: Symbolic, n: int) -> None:
 
 def _swap(s: Symbolic, n: int) -> None:
     _touch(s, n)
-    if names.tuple_swap(s, n):
+    if not s.spill_all and names.tuple_swap(s, n):
         return
     stack = s.stack
     if s.spill_all:
@@ -440,7 +440,7 @@ def _swap(s: Symbolic, n: int) -> None:
 
 def _rot(s: Symbolic, n: int) -> None:
     _touch(s, n)
-    if names.tuple_rotation(s, n):
+    if not s.spill_all and names.tuple_rotation(s, n):
         return
     stack = s.stack
     if s.spill_all:

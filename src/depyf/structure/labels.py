@@ -99,14 +99,15 @@ def exit_labels(body: Body) -> set[int]:
 class Lowering:
     """Lowers one function; ``flags`` counts the flag variables it needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, nop_lines: Callable[[], frozenset[int]] = frozenset) -> None:
+        self.nop_lines = nop_lines
         self.flags = 0
         self.temporaries = 0
 
     def run(self, body: list[Stmt]) -> Body:
         stmts = tuple(body)
         if has_cases(stmts):
-            raising = Raising()
+            raising = Raising(self.nop_lines)
             stmts = raising.run(stmts)
             self.temporaries = raising.temporaries
         stmts = simplify(stmts, NOWHERE)
@@ -156,6 +157,8 @@ class Lowering:
             inner = self.lower(stmt.body, frozenset({stmt.label}), fall, stmt.label)
             inner = self._resolve(inner, stmt.label)
             return (While(Const(True), inner, (), stmt.line or first_line(inner)),)
+        if isinstance(stmt, For) and isinstance(stmt.body[0], Break):
+            return (stmt,)  # one step of an iterator
         if isinstance(stmt, (While, For)):
             label = stmt.orelse[0].label if stmt.orelse and isinstance(stmt.orelse[0], Exit) else None
             assert label is not None

@@ -14,12 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from depyf.bytecode import ops
-from depyf.flow.program import MATCH_CASE, NONE, Program
+from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT, Program
 from depyf.lift.pattern_tree import pattern_of
 from depyf.lift.patterns import NoPattern, PatternReader, Reading
 from depyf.tree.nodes import Pattern
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
+_STRUCTURE = frozenset({WITH_EXIT, END_FINALLY, MATCH_CASE})
 _ONLY_MATCH = frozenset({ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS, ops.MATCH_KEYS})
 
 
@@ -143,6 +144,11 @@ class _Finder:
             if depth == 0 and reading.fail == NONE and self._begins_case(at) and at != reading.success:
                 failures.append(at)
                 continue
+            if instr.op in _STRUCTURE:
+                return None
+            if instr.op == ASYNC_FOR_ITER:
+                work += [(program.next[at], depth + 1), (program.jump[at], depth - 1)]
+                continue
             pops, pushes = ops.stack_effect(instr.op, instr.arg)
             if depth < pops and instr.op not in (ops.RAISE, ops.RERAISE):
                 return None
@@ -152,7 +158,7 @@ class _Finder:
                 work.append((program.jump[at], depth - instr.arg))
                 continue
             work.extend((position, after) for position in program.successors(at))
-        if not dropped or len(failures) != 1:
+        if not (dropped or program.follow(reading.success) == reading.fail) or len(failures) != 1:
             return None
         return failures[0]
 

@@ -22,7 +22,6 @@ from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, NONE, WITH_EXIT, Pro
 
 _SHUFFLES = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.COPY, ops.POP_EXCEPT})
 _CLEANUP = _SHUFFLES | {ops.PUSH_EXC_INFO, ops.JUMP, ops.RESTORE_FAST, ops.LOAD_CONST}
-_BOOLS = frozenset({ops.COMPARE, ops.CONTAINS, ops.IS, ops.UNARY, ops.EXC_MATCH})
 _NAME_STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
 _NAME_DELETES = frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, ops.DELETE_DEREF})
 
@@ -148,16 +147,9 @@ def _parents(regions: Regions) -> None:
 
 
 def _fill_gaps(regions: Regions) -> None:
-    """A jump within a protected range needs no protection itself: it belongs to the range if all around it does.
-
-    Neither does a branch on what is known to be a bool (3.13+); it stands by the operation that made the bool.
-    """
+    """A jump within a protected range needs no protection itself: it belongs to the range if all around it does."""
     program = regions.program
     handler = program.handler
-    for i, instr in enumerate(program.instrs):
-        if instr.op == ops.BRANCH and handler[i] != handler[i - 1] and program.next[i - 1] == i:
-            if program.instrs[i - 1].op in _BOOLS and handler[i] in (NONE, *regions.chain(handler[i - 1])):
-                handler[i] = handler[i - 1]
     jumps = [
         i
         for i, instr in enumerate(program.instrs)

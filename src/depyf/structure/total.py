@@ -22,7 +22,7 @@ from depyf.lift.block import Lifted
 from depyf.lift.conditions import negate
 from depyf.structure.containers import ROOT, Containers
 from depyf.tree.expr import Cmp, Const, Marker, Temp
-from depyf.tree.nodes import Assign, Block, Body, ExceptClause, Exit, ExprStmt, If, Loop, Return, Stmt, Try
+from depyf.tree.nodes import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Return, Stmt, Try
 from depyf.tree.rewrite import map_statements
 
 TRY = 1 << 40
@@ -471,6 +471,8 @@ class Structurer:
             if block.cond is None:
                 return stmts + (follow(block, 0) if block.succs else [])
             yes, no = follow(block, 0), follow(block, 1)
+            if block.drops:
+                yes, no = _dropping(block, 0) + yes, _dropping(block, 1) + no
             if block.falls == 1 and not isinstance(block.cond, Marker):
                 stmts.append(If(negate(block.cond), tuple(no), tuple(yes), block.line))
             else:
@@ -544,6 +546,10 @@ class Structurer:
             body = (Block(head, body),)
             orelse = tuple(self._acyclic(part, head))
         return [Try(body, (ExceptClause(None, None, caught, self.blocks[target].line),), orelse, line=line)]
+
+
+def _dropping(block: Lifted, side: int) -> list[Stmt]:
+    return [Delete(block.drops[side], block.line)] if block.drops[side] else []
 
 
 def _first_line(block: Lifted) -> int | None:

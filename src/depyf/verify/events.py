@@ -7,6 +7,7 @@ displays the compiler folds into constants are brought to one form here.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -114,6 +115,8 @@ def _call(pair: Pair, side: Side, values: Values, arg: ops.CallShape) -> Event:
     pops = slots + count + len(keywords)
     callee = _callee(values, stack, len(stack) - pops, slots)
     arguments = (*callee[1:], *stack[len(stack) - pops + slots :])
+    if len(arguments) == 1 and not keywords and values.desc[callee[0]] == ("const", builtins.iter):
+        return Event((ops.GET_ITER,), arguments, pops, 1)
     method = bound_method(values, callee[0])
     if method is not None and len(arguments) == 1 and not keywords:
         kind = container_kind(pair, values, method[1])

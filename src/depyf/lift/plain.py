@@ -1,0 +1,339 @@
+"""Symbolic execution that guesses nothing: the last resort, for code that no compiler wrote.
+
+Input and output: as in ``symbolic``.  Every value that crosses a statement has a temporary, and the temporary is
+deleted where the original drops the value, so that no object lives longer than it did.  Slots that a handler expects
+below its exception are kept in their temporaries at every moment.  With ``steps`` an iterator is a value like any
+other, and ``FOR_ITER`` is one step of it; a loop can then be entered anywhere:
+
+    __temp_0 = iter(x)
+    ...
+    more = True
+    for __temp_1 in __temp_0:
+        break
+    else:
+        more = False
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.choices import Choices
+from depyf.errors import DecompilationError
+from depyf.flow.program import Program
+from depyf.lift import names
+from depyf.lift.block import Lifted
+from depyf.lift.symbolic import _HANDLERS, Symbolic
+from depyf.lift.values import IterOf, Shared, is_slot
+from depyf.structure.containers import Containers
+from depyf.tree.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, SliceOf, Star, Temp
+from depyf.tree.exprs import children
+from depyf.tree.nodes import Assign, Break, Delete, For, Stmt
+
+_LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
+_HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
+"""Markers that stand for an operation on a value which is still to come."""
+_LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
+_NO_TEMPS: frozenset[int] = frozenset()
+
+
+class PlainSymbolic(Symbolic):
+    """``Symbolic`` with forced temporaries and their deletions."""
+
+    def __init__(
+        self,
+        program: Program,
+        nested: Callable[[CodeUnit], tuple[Stmt, ...]],
+        containers: Containers,
+        choices: Choices,
+    ) -> None:
+        super().__init__(program, nested, choices)
+        self.containers = containers
+        self.steps = not choices.loops
+        self.consumed: list[Expr] = []
+        self.copying = False
+        self.low = 0
+        self.temps: dict[int, Temp] = {}
+        self._inside: dict[int, tuple[Expr, frozenset[int]]] = {}
+        unit = program.unit
+        unbound = {i.arg for i in program.instrs if i.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}
+        self.bound = frozenset(unit.varnames[: _argument_count(unit)]) - unbound
+        self.forced.update(
+            index
+            for index, instr in enumerate(program.instrs)
+            if instr.op == ops.BINARY and instr.arg[-1] == "=" or instr.op in (ops.UNPACK_SEQUENCE, ops.UNPACK_EX)
+        )
+
+    # What the rules of ``Symbolic`` call.
+
+    def raw(self) -> Expr:
+        value = super().raw()
+        self.consumed.append(value)
+        if len(self.stack) < self.low:
+            self.low = len(self.stack)
+        return value
+
+    def force(self, origin: int) -> None:
+        raise DecompilationError("a value is shared", self.program.unit.qualname, self.instr.offset)
+
+    def atomic(self, value: Expr) -> bool:
+        if isinstance(value, Name):
+            return value.scope == "fast" and value.id in self.bound
+        if isinstance(value, Func) or names.class_call(value) is not None:
+            return not self.copying  # printed where the statement that binds it stands
+        return super().atomic(value)
+
+    def new_temp(self) -> Temp:
+        temp = super().new_temp()
+        self.temps[temp.key] = temp
+        return temp
+
+    def store(self, target: Expr, value: Expr) -> None:
+        self.protect_name(target)
+        names.finish_store(self, target, value, self.instr.line)
+
+    # Execution.
+
+    def run(self, block: Lifted, code: list[int]) -> None:
+        self.block, self.stack, self.stmts = block, block.stack, block.stmts
+        self.open, self.unpack = block.open, None
+        floor = self._floor(block.container)
+        instrs = self.program.instrs
+        for index in code:
+            instr = instrs[index]
+            self.at, self.instr = index, instr
+            if instr.line is not None:
+                if block.line is None:
+                    block.line = instr.line
+                block.lines.append(instr.line)
+            self.consumed.clear()
+            self.low = len(self.stack)
+            if self.steps and instr.op == ops.GET_ITER:
+                self._get_iter(instr.arg or 1)
+            elif self.steps and instr.op == ops.FOR_ITER:
+                self._for_iter(instr.arg or 1)
+            elif instr.op == ops.COPY:
+                self._copy(instr.arg)
+            else:
+                rule = _HANDLERS.get(instr.op)
+                if rule is None:
+                    raise DecompilationError(f"no rule for {instr.op}", self.program.unit.qualname, instr.offset)
+                rule(self, instr.arg)
+            block.last = index
+            self._settle(floor)
+
+    def _floor(self, container: int) -> int:
+        """How many slots the handler around a container finds on the stack."""
+        tree = self.containers.tree
+        while container > 0 and tree[container].kind != "try":
+            container = tree[container].parent
+        return self.containers.regions.table[tree[container].region].depth if container > 0 else 0
+
+    def _copy(self, n: int) -> None:
+        if n > len(self.stack):
+            raise DecompilationError("stack underflow", self.program.unit.qualname, self.instr.offset)
+        self.copying = True
+        if not self.atomic(self.stack[-n]):
+            self.spill()
+        self.copying = False
+        self.stack.append(self.stack[-n])
+
+    def _get_iter(self, slots: int) -> None:
+        self.push(Invoke(Const(builtins.iter), (self.pop(),)))
+        for _ in range(slots - 1):
+            self.push(Marker("null"))
+
+    def _for_iter(self, slots: int) -> None:
+        stack, line = self.stack, self.instr.line
+        self.spill()
+        item = Temp(len(stack))
+        self._vacate(item.key)
+        iterator = stack[-slots]
+        if isinstance(iterator, (Marker, IterOf)):
+            raise DecompilationError("iteration over no value", self.program.unit.qualname, self.instr.offset)
+        more = self.new_temp()
+        self.stmts.append(Assign((more,), Const(True), line))
+        exhausted = Assign((more,), Const(False), line)
+        self.stmts.append(For(item, iterator, (Break(line),), (exhausted,), False, line))
+        self.block.cond = more
+        self.block.steps = slots
+
+    def _vacate(self, position: int) -> None:
+        """Make the temporary of a position free: what it holds moves on to a new one."""
+        if any(position in self.inside(value) for value in self.stack):
+            old, new = Temp(position), self.new_temp()
+            self.stmts.append(Assign((new,), old, self.instr.line))
+            self.stack[:] = [new if isinstance(v, Temp) and v.key == position else v for v in self.stack]
+            if any(position in self.inside(value) for value in self.stack):
+                raise DecompilationError("a slot is part of a value", self.program.unit.qualname, self.instr.offset)
+
+    def _settle(self, floor: int) -> None:
+        """After each instruction: run what used up a temporary, drop what is gone, keep what a handler expects."""
+        consumed = _NO_TEMPS
+        for value in self.consumed:
+            consumed |= self.inside(value)
+        op = self.instr.op
+        if op in _LEAVING:
+            return
+        if consumed:
+            if any(self._must_run(value) for value in self.stack[self.low :]):
+                self.spill()
+            held = self.held()
+            dead = consumed - held
+            if op == ops.BRANCH:
+                self.block.cond_temps = dead
+                self.spill()
+            elif dead:
+                self.drop(dead)
+        elif op == ops.BRANCH:
+            self.spill()
+        if self.block.low < floor:
+            self.fix(floor)
+
+    def _must_run(self, value: Expr) -> bool:
+        if isinstance(value, _LAZY) and not (isinstance(value, Display) and value.kind == "set"):
+            return False
+        if names.class_call(value) is not None:
+            return False
+        return bool(self.inside(value))
+
+    def held(self) -> frozenset[int]:
+        """Temporaries on the stack."""
+        found: set[int] = set()
+        for value in self.stack:
+            found |= self.inside(value)
+        return frozenset(found)
+
+    def drop(self, dead: frozenset[int]) -> None:
+        self.stmts.append(Delete(tuple(self.temps[key] for key in sorted(dead)), self.instr.line))
+
+    def inside(self, value: Expr) -> frozenset[int]:
+        """The temporaries in a value."""
+        if isinstance(value, Temp):
+            self.temps.setdefault(value.key, value)
+            return frozenset((value.key,))
+        if isinstance(value, (Const, Name)):
+            return _NO_TEMPS
+        known = self._inside.get(id(value))
+        if known is not None:
+            return known[1]
+        found: set[int] = set()
+        if isinstance(value, Shared):
+            found |= self.inside(value.expr)
+        elif isinstance(value, Marker):
+            if value.kind in _HOLDING:
+                for part in children(value):
+                    found |= self.inside(part)
+        elif isinstance(value, Func):
+            for part in (*value.defaults, *(v for _, v in value.kwdefaults), *(v for _, v in value.annotations)):
+                found |= self.inside(part)
+        else:
+            for part in children(value):
+                if isinstance(part, Expr):
+                    found |= self.inside(part)
+        self._inside[id(value)] = (value, frozenset(found))
+        return self._inside[id(value)][1]
+
+    def fix(self, count: int) -> None:
+        """Bring the values of the lowest ``count`` slots to the temporaries of their positions."""
+        stack = self.stack
+        targets: list[Expr] = []
+        values: list[Expr] = []
+        for position in range(min(count, len(stack))):
+            value = stack[position]
+            if isinstance(value, Marker) or isinstance(value, Temp) and value.key == position:
+                continue
+            targets.append(Temp(position))
+            values.append(value)
+        if not targets:
+            return
+        self.spill()
+        wanted = {target.key for target in targets if isinstance(target, Temp)}
+        values = [stack[target.key] for target in targets if isinstance(target, Temp)]
+        for position in range(count, len(stack)):
+            value = stack[position]
+            if not isinstance(value, Marker) and self.inside(value) & wanted:
+                temp = self.new_temp()
+                self.stmts.append(Assign((temp,), value, self.instr.line))
+                stack[position] = temp
+        old = frozenset[int]().union(*[self.inside(value) for value in values])
+        self.move(targets, values, self.instr.line)
+        for target in targets:
+            assert isinstance(target, Temp)
+            self.temps[target.key] = target
+            stack[target.key] = target
+        dead = old - self.held()
+        if dead:
+            self.drop(dead)
+
+    def move(self, targets: list[Expr], values: list[Expr], line: int | None) -> None:
+        """Assign all at once where one value is in the way of another."""
+        if len(targets) > 1 and any(is_slot(part) for value in values for part in _temps(value)):
+            self.stmts.append(Assign((Display("tuple", tuple(targets)),), Display("tuple", tuple(values)), line))
+            return
+        for target, value in zip(targets, values, strict=True):
+            self.stmts.append(Assign((target,), value, line))
+
+    def finish(self, block: Lifted, entries: list[list[Expr] | None]) -> None:
+        """Leave the values on the stack of a finished block to the temporaries of their positions.
+
+        ``entries`` are the stacks its successors expect; what one of them does not is dropped on the way there.
+        """
+        self.block, self.stack, self.stmts = block, block.stack, block.stmts
+        stack = self.stack
+        wanted = [
+            frozenset(i for i, value in enumerate(entry or ()) if is_slot(value)) for entry in entries
+        ]
+        kept: frozenset[int] = frozenset().union(*wanted) if wanted else _NO_TEMPS
+        tested = block.cond_temps
+        targets: list[Expr] = []
+        values: list[Expr] = []
+        for position, value in enumerate(stack):
+            if position not in kept or isinstance(value, Marker):
+                continue
+            if isinstance(value, Temp) and value.key == position:
+                continue
+            targets.append(Temp(position))
+            values.append(value)
+        line = block.line
+        cond = block.cond
+        if cond is not None and not isinstance(cond, Marker) and not block.steps:
+            inside = self.inside(cond)
+            if any(isinstance(target, Temp) and target.key in inside for target in targets):
+                saved = self.new_temp()
+                block.stmts.append(Assign((saved,), cond, line))
+                block.cond = saved
+                if tested:
+                    self.drop(tested)
+                tested = frozenset((saved.key,))
+        held = self.held()
+        if targets:
+            self.move(targets, values, line)
+        for position in kept:
+            self.temps.setdefault(position, Temp(position))
+        dead = held - kept - tested
+        if isinstance(block.cond, Temp) and not block.steps:
+            tested |= dead & {block.cond.key}
+            dead -= tested
+        if dead:
+            self.drop(dead)
+        present = frozenset(i for i in kept if i < len(stack) + bool(block.steps))
+        for side, entry in enumerate(wanted):
+            gone = (tested | present) - entry
+            if block.steps and side == 1:
+                gone -= {len(stack)}
+            block.drops.append(tuple(self.temps[key] for key in sorted(gone)))
+
+
+def _temps(value: Expr) -> list[Temp]:
+    if isinstance(value, Temp):
+        return [value]
+    return [temp for part in children(value) if isinstance(part, Expr) for temp in _temps(part)]
+
+
+def _argument_count(unit: CodeUnit) -> int:
+    return unit.argcount + unit.kwonlyargcount + bool(unit.flags & 4) + bool(unit.flags & 8)
