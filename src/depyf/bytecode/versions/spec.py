@@ -47,6 +47,7 @@ class VersionSpec:
     ``jumps`` holds None for no jump, 0 for an absolute one, 1 for forward and -1 for backward.
     ``prepare`` rewrites the raw instructions before the rules see them.
     ``block_stack`` says that exception handlers come from SETUP_* instructions rather than from a table.
+    ``tests_apart`` says that a branch itself never raises: the instruction before it made the bool.
     """
 
     version: tuple[int, int]
@@ -57,6 +58,7 @@ class VersionSpec:
     extended_arg: int
     jump_scale: int
     block_stack: bool
+    tests_apart: bool
     pseudo: Mapping[str, int]
     prepare: Prepare | None = None
 
@@ -164,6 +166,7 @@ def build_spec(
         pseudo={name: 256 + k for k, name in enumerate(pseudo)},
         prepare=prepare,
         block_stack=table.VERSION < (3, 11),
+        tests_apart=table.VERSION >= (3, 13),
     )
 
 
