@@ -6,6 +6,7 @@ import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.choices import ladder
@@ -100,6 +101,7 @@ class _Attempts:
         self.strict = strict
         self.is_module = not unit.flags & CO_OPTIMIZED and unit.name == "<module>"
         self.ladder = ladder(options.generated, options.stable_globals)
+        self.giving_up = False
         self.rungs: dict[Key, int] = {}
         self.reasons: dict[str, str] = {}
         names = {name for inner in units(unit) for name in inner.names if name.startswith(options.stable_globals)}
@@ -111,7 +113,9 @@ class _Attempts:
                 self.rungs[key_of(inner)] = len(self.ladder) - 1
 
     def run(self) -> Decompiled:
-        for attempt in range(MAX_ATTEMPTS):
+        for attempt in count(1):
+            # from here on a culprit goes straight to its last resort, so that it does not sink the code around it
+            self.giving_up = attempt >= MAX_ATTEMPTS
             work = Decompilation(self.rungs, self.ladder)
             try:
                 body = work.body(self.unit, strict=self.strict or not self.is_module)
@@ -138,12 +142,12 @@ class _Attempts:
                 continue
             verdicts = self._verdicts(work, emitted, made[0])
             culprits = [v for v in verdicts if not v.proven and v.status is not Status.FAILED and not _inherited(v)]
-            if not culprits or attempt == MAX_ATTEMPTS - 1 or not self._bump_all(culprits):
+            if not culprits or not self._bump_all(culprits):
                 wrong = next((v for v in verdicts if v.status is Status.WRONG), None)
                 if wrong is not None:
                     raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
                 return Decompiled(emitted.text, verdicts, emitted.linemap, made[1])
-        raise DecompilationError("; ".join(self.reasons.values()) or "no attempt compiles", self.unit.qualname)
+        raise AssertionError("unreachable: every attempt returns, raises or uses up a choice")
 
     def _emit(self, body: Body) -> Emitted:
         if self.is_module:
@@ -199,7 +203,7 @@ class _Attempts:
         moved = False
         for key in self.keys.get(qualname, [key_of(self.unit)]):
             if self.rungs.get(key, 0) < len(self.ladder):
-                self.rungs[key] = self.rungs.get(key, 0) + 1
+                self.rungs[key] = len(self.ladder) if self.giving_up else self.rungs.get(key, 0) + 1
                 moved = True
         return moved
 

@@ -24,6 +24,7 @@ _LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.S)
 _MANAGER = re.compile(r"^\w*(?:Manager|Guard\w*): source=(?P<source>.*?), accessed_by=")
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
+_IN_NAME = re.compile(r"(?<=\w)_\d{12,}(?=_c\d|\b)")
 _IDENTITY = re.compile(r"(?<![\w.])\d{9,}(?![\w.])")
 
 
@@ -62,7 +63,7 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
 
 def _record(kind: str, text: str, source: str, resolve: Callable[[str], str]) -> GuardRecord:
     guard, place, why = split_comment(text, resolve)
-    return GuardRecord(kind, without_addresses(guard), readable(kind, guard), source, place, why)
+    return GuardRecord(kind, without_addresses(guard), readable(kind, guard), without_addresses(source), place, why)
 
 
 def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:
@@ -81,7 +82,7 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
 
 def without_addresses(text: str) -> str:
     """``text`` with object addresses and ids replaced: they differ in every run."""
-    return _IDENTITY.sub("ID", _ADDRESS.sub("0xADDR", text))
+    return _IDENTITY.sub("ID", _IN_NAME.sub("", _ADDRESS.sub("0xADDR", text)))
 
 
 def readable(kind: str, text: str) -> str:
@@ -89,7 +90,7 @@ def readable(kind: str, text: str) -> str:
     for rule in _RULES:
         expression = rule(kind, text)
         if expression is not None and _is_expression(expression):
-            return expression
+            return without_addresses(expression)
     return f"torch_checks({without_addresses(text)!r})"
 
 
@@ -167,7 +168,7 @@ def _containment(kind: str, text: str) -> str | None:
 def _plain(kind: str, text: str) -> str | None:
     """Already Python: comparisons of values and of sizes."""
     cleaned = without_addresses(text)
-    return cleaned if cleaned == text and "___" not in text else None
+    return cleaned if "ID" not in cleaned and "0xADDR" not in cleaned and not re.search(r"\b___\w+\(", text) else None
 
 
 _RULES: tuple[Callable[[str, str], str | None], ...] = (

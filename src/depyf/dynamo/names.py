@@ -12,7 +12,8 @@ from depyf.dynamo.records import CompileKey
 
 COMPILED_FN = re.compile(r"^__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
 RESUME_FN = re.compile(r"^__resume_at_\d+_\d+(?:_.*)?$")
-_UUID = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}")
+_CHANGING = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}|_\d{12,}(?=_|$)")
+"""Parts of invented names that differ in every run: uuids and object ids."""
 
 
 def file_safe(name: str) -> str:
@@ -35,8 +36,8 @@ def readable_globals(key: CompileKey, names: tuple[str, ...]) -> dict[str, str]:
     for position, name in enumerate(graphs):
         renamed[name] = graph_name(key) + (f"_{position}" if position else "")
     for name in names:
-        if name not in renamed and _UUID.search(name):
-            renamed[name] = _UUID.sub("", name)
+        if name not in renamed and _CHANGING.search(name):
+            renamed[name] = _CHANGING.sub("", name)
     taken: set[str] = set(names) - set(renamed)
     for name, new in list(renamed.items()):
         while new in taken:

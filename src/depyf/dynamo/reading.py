@@ -21,13 +21,11 @@ import keyword
 import re
 from dataclasses import dataclass, field
 
-from depyf.dynamo.reading_names import inline_once, name_values
+from depyf.dynamo.reading_names import TEMPORARY, WEAK, inline_once, name_values
 
 _BOOKKEEPING = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
 _COMMENT = re.compile(r"  # (\S+:\d+)$")
 _MAX_STATEMENTS = 4000
-_WEAK = "~"
-"""Marks a hint that any real name replaces."""
 
 
 class Unknown(Exception):
@@ -231,7 +229,7 @@ class _Reader:
             case ast.Name(id=name) if name in self.local:
                 if isinstance(value, ast.Name) and value.id.startswith("%"):
                     known = self.hints.get(value.id, "")
-                    if not known or known.startswith((_WEAK, "__temp_", "tmp_")) and not name.startswith("__temp_"):
+                    if not known or (TEMPORARY.match(known) and not TEMPORARY.match(name)):
                         self.hints[value.id] = name
                 state.names[name] = value
             case ast.Name():
@@ -450,7 +448,7 @@ class _Reader:
         self.count += 1
         name = f"%{self.count}"
         if hint and not keyword.iskeyword(hint):
-            self.hints[name] = _WEAK + hint
+            self.hints[name] = WEAK + hint
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("__compiled_fn_"):
             self.graphs.add(name)
         self.emit(ast.Assign([ast.Name(name, ast.Store())], node, lineno=0), state)

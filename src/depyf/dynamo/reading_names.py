@@ -7,9 +7,13 @@ left, and the order of effects is unchanged.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 
+WEAK = "~"
+"""Marks a hint that any real name replaces."""
+TEMPORARY = re.compile(r"^(?:~|(?:__temp_|tmp_|value_)\d+$)")
 _WIDTH = 100
 _SHORT = 40
 
@@ -132,8 +136,8 @@ def name_values(body: list[ast.stmt], hints: dict[str, str], taken: set[str]) ->
             if not isinstance(node, ast.Name) or not node.id.startswith("%"):
                 continue
             if node.id not in names:
-                hint = hints.get(node.id, "").lstrip("~")
-                base = hint if hint and not hint.startswith(("__temp_", "tmp_")) else "value"
+                hint = hints.get(node.id, "").lstrip(WEAK)
+                base = hint if hint and not TEMPORARY.match(hint) else "value"
                 name, number = base, 0
                 while name in used:
                     number += 1

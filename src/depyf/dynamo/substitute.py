@@ -31,6 +31,47 @@ def refuse(code: types.CodeType, made: types.CodeType, candidate: types.CodeType
     return ""
 
 
+def refuse_constants(made: types.CodeType, candidate: types.CodeType) -> str:
+    """Why the constants of ``candidate`` are not those of ``made``; "" where they are.
+
+    Every constant that is no literal must be the very object that Dynamo put there.
+    """
+    known = {id(item) for const in made.co_consts for item in _parts(const)}
+    for const in candidate.co_consts:
+        for item in _parts(const):
+            if not isinstance(item, (*_LITERALS, types.CodeType)) and id(item) not in known:
+                return f"a constant of type {type(item).__name__} is not the object that Dynamo put there"
+    return ""
+
+
+_LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
+
+
+def _parts(const: Any) -> list[Any]:
+    """``const`` and, where the compiler may have folded it, what is in it."""
+    if type(const) in (tuple, frozenset):
+        return [item for part in const for item in _parts(part)]
+    return [const]
+
+
+def with_original_codes(made: types.CodeType, candidate: types.CodeType) -> types.CodeType:
+    """``candidate`` with the nested code objects that Dynamo uses, in place of their proven recompilations.
+
+    torch knows a function by its code object (compiled entries, skip marks, resume functions), and users look for
+    their functions in their own files.
+    """
+    consts = list(candidate.co_consts)
+    for name in {const.co_name for const in made.co_consts if isinstance(const, types.CodeType)}:
+        originals = [const for const in made.co_consts if isinstance(const, types.CodeType) and const.co_name == name]
+        places = [i for i, const in enumerate(consts) if isinstance(const, types.CodeType) and const.co_name == name]
+        if len(originals) != len(places):
+            continue
+        for original, place in zip(originals, places):
+            if consts[place].co_freevars == original.co_freevars and consts[place].co_flags == original.co_flags:
+                consts[place] = original
+    return candidate.replace(co_consts=tuple(consts))
+
+
 def parameter_count(code: types.CodeType) -> int:
     return code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 0x4) + bool(code.co_flags & 0x8)
 

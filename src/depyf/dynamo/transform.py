@@ -69,8 +69,8 @@ class TransformHook:
             return None, reason or "it could not be decompiled"
         path = self._writer.path(transformed_file(work.key, work.function))
         recompiled = work.found.compile_at(str(path), work.page("").first_line)
-        candidate = substitute.like(work.made, recompiled)
-        reason = substitute.refuse(code, work.made, candidate)
+        candidate = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
+        reason = substitute.refuse(code, work.made, candidate) or substitute.refuse_constants(work.made, candidate)
         return (None, reason) if reason else (candidate, "")
 
 
