@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
@@ -30,7 +30,7 @@ from depyf.structure.labels import Lowering
 from depyf.structure.matches import find_matches
 from depyf.structure.regions import Regions, find_regions
 from depyf.structure.total import Structurer
-from depyf.tree.expr import Const, Invoke, Name
+from depyf.tree.expr import Const, Invoke, Name, Temp
 from depyf.tree.nodes import Body, Raise, Stmt
 
 Nested = Callable[[CodeUnit], Body]
@@ -50,6 +50,7 @@ class State:
     graph: Graph | None = None
     blocks: dict[int, Lifted] | None = None
     entry: int = 0
+    resets: dict[int, tuple[Temp, ...]] = field(default_factory=dict)
     temporaries: bool = False
     labelled: list[Stmt] | None = None
     body: Body = ()
@@ -97,6 +98,7 @@ def _lift(state: State) -> object:
     assert state.graph is not None
     lifter = Lifter(state.graph, state.nested, state.choices)
     state.blocks = lifter.run()
+    state.resets = lifter.plain.resets() if lifter.plain else {}
     state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
     skip_empty(state.blocks, state.graph.containers, state.entry)
     state.temporaries = lifter.symbolic.spills > SPILL_BASE or lifter.named_slots
@@ -108,6 +110,7 @@ def _structure(state: State) -> object:
     structurer = Structurer(
         state.blocks, state.containers, state.entry, state.unit.qualname, handlers_last=state.unit.handlers_last
     )
+    structurer.resets = state.resets
     state.labelled = structurer.run()
     state.temporaries = state.temporaries or structurer.dispatches > 0
     return state.labelled

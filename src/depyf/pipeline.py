@@ -166,7 +166,8 @@ class _Attempts:
         from depyf.bytecode.patch import bind
 
         try:
-            code = bind(code, consts=emitted.consts, cells=emitted.cells, renames=emitted.renames, template=unit.live)
+            consts = {name: _live(value) for name, value in emitted.consts.items()}
+            code = bind(code, consts=consts, cells=emitted.cells, renames=emitted.renames, template=unit.live)
         except DepyfError as error:
             raise RecompileError(str(error)) from None
         return CodeUnit.from_code(code), code
@@ -210,6 +211,15 @@ class _Attempts:
     def _reason(self, work: Decompilation, qualname: str) -> str:
         known = self.reasons.get(qualname)
         return known or next(str(error.reason) for key, error in work.failures.items() if key[0] == qualname)
+
+
+def _live(value: object) -> object:
+    """A constant as the running interpreter holds it."""
+    if isinstance(value, CodeUnit):
+        if value.live is None:
+            raise DepyfError(f"the code object {value.name} is not of this interpreter")
+        return value.live
+    return value
 
 
 def _inherited(verdict: Verdict) -> bool:

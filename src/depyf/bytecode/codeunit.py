@@ -63,7 +63,7 @@ class CodeUnit:
     @property
     def docstring(self) -> str | None:
         """The docstring of a function; class and module bodies store theirs with instructions."""
-        if self.version >= (3, 13) and not self.flags & CO_HAS_DOCSTRING:
+        if self.version >= (3, 14) and not self.flags & CO_HAS_DOCSTRING:
             return None
         first = self.consts[0] if self.consts else None
         return first if isinstance(first, str) else None
@@ -114,4 +114,4 @@ CO_COROUTINE = 0x80
 CO_ITERABLE_COROUTINE = 0x100
 CO_ASYNC_GENERATOR = 0x200
 CO_FUTURE_ANNOTATIONS = 0x1000000
-CO_HAS_DOCSTRING = 0x4000000  # 3.13+
+CO_HAS_DOCSTRING = 0x4000000  # 3.14+

@@ -40,5 +40,6 @@ class Lifted:
     """The first thing it does is drop a loop's iterator: what follows is behind that loop."""
     open: dict[int, Shared] = field(default_factory=dict)
     steps: int = 0
+    spills: int = 0
     cond_temps: frozenset[int] = frozenset()
     drops: list[tuple[Temp, ...]] = field(default_factory=list)

@@ -28,7 +28,7 @@ from depyf.flow.program import Program
 from depyf.lift import names
 from depyf.lift.block import Lifted
 from depyf.lift.symbolic import _HANDLERS, Symbolic
-from depyf.lift.values import IterOf, Shared, is_slot
+from depyf.lift.values import SPILL_BASE, IterOf, Shared, is_slot
 from depyf.structure.containers import Containers
 from depyf.tree.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, SliceOf, Star, Temp
 from depyf.tree.exprs import children
@@ -57,6 +57,7 @@ class PlainSymbolic(Symbolic):
         self.consumed: list[Expr] = []
         self.copying = False
         self.low = 0
+        self.risk: dict[int, set[int]] = {}
         self.temps: dict[int, Temp] = {}
         self._inside: dict[int, tuple[Expr, frozenset[int]]] = {}
         unit = program.unit
@@ -102,6 +103,7 @@ class PlainSymbolic(Symbolic):
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
         self.open, self.unpack = block.open, None
         floor = self._floor(block.container)
+        self.spills = SPILL_BASE
         instrs = self.program.instrs
         for index in code:
             instr = instrs[index]
@@ -112,6 +114,8 @@ class PlainSymbolic(Symbolic):
                 block.lines.append(instr.line)
             self.consumed.clear()
             self.low = len(self.stack)
+            if self.stack:
+                self._note_risk(block.container)
             if self.steps and instr.op == ops.GET_ITER:
                 self._get_iter(instr.arg or 1)
             elif self.steps and instr.op == ops.FOR_ITER:
@@ -125,6 +129,29 @@ class PlainSymbolic(Symbolic):
                 rule(self, instr.arg)
             block.last = index
             self._settle(floor)
+            if self.stack:
+                self._note_risk(block.container)
+        block.spills = self.spills
+
+    def _note_risk(self, container: int) -> None:
+        """An exception may leave these temporaries bound."""
+        held = self.held()
+        if held:
+            self.risk.setdefault(container, set()).update(held)
+
+    def resets(self) -> dict[int, tuple[Temp, ...]]:
+        """What the handler of each ``try`` must forget: temporaries of slots that are gone when it is entered."""
+        tree = self.containers.tree
+        for container in reversed(tree):
+            risk = self.risk.get(container.id)
+            if risk and container.parent >= 0:
+                self.risk.setdefault(container.parent, set()).update(risk)
+        found: dict[int, tuple[Temp, ...]] = {}
+        for container in tree:
+            if container.kind == "try" and container.id in self.risk:
+                depth = self.containers.regions.table[container.region].depth
+                found[container.id] = tuple(self.temps[key] for key in sorted(self.risk[container.id]) if key >= depth)
+        return found
 
     def _floor(self, container: int) -> int:
         """How many slots the handler around a container finds on the stack."""
@@ -284,6 +311,7 @@ class PlainSymbolic(Symbolic):
         ``entries`` are the stacks its successors expect; what one of them does not is dropped on the way there.
         """
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
+        self.spills = block.spills
         stack = self.stack
         wanted = [
             frozenset(i for i, value in enumerate(entry or ()) if is_slot(value)) for entry in entries

@@ -33,6 +33,7 @@ from depyf.lift.values import (
     Unpack,
     is_slot,
 )
+from depyf.structure.except_star import STAR
 from depyf.tree.expr import (
     Attr,
     AwaitOf,
@@ -700,16 +701,8 @@ def _pop_except(s: Symbolic, count: int) -> None:
         s.raw()
 
 
-def _exc_match(s: Symbolic, _: Any) -> None:
-    s.push(Marker("exc_match", s.pop()))
-
-
-def _eg_match(s: Symbolic, _: Any) -> None:
-    kind = s.pop()
-    s.raw()
-    marker = Marker("eg_match", kind)
-    s.push(Marker("eg_rest"))
-    s.push(marker)
+def _exc_match(s: Symbolic, kind: Any) -> None:
+    s.push(Marker("exc_match" if kind != STAR else "eg_match", s.pop()))
 
 
 def _before_with(s: Symbolic, slots: Any, is_async: bool = False) -> None:
@@ -779,12 +772,6 @@ def _special(kind: str) -> Rule:
     return rule
 
 
-def _prep_reraise_star(s: Symbolic, _: Any) -> None:
-    s.raw()
-    s.raw()
-    s.push(Marker("eg_result"))
-
-
 _HANDLERS: dict[str, Rule] = {
     ops.NULL: _special("null"),
     ops.POP: _pop,
@@ -823,8 +810,6 @@ _HANDLERS: dict[str, Rule] = {
     ops.PUSH_EXC_INFO: _push_exc_info,
     ops.POP_EXCEPT: _pop_except,
     ops.EXC_MATCH: _exc_match,
-    ops.EG_MATCH: _eg_match,
-    ops.PREP_RERAISE_STAR: _prep_reraise_star,
     ops.BEFORE_WITH: _before_with,
     ops.BEFORE_ASYNC_WITH: _before_async_with,
     ops.BRANCH: _branch,

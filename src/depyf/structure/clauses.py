@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from depyf.lift.conditions import negate
 from depyf.lift.values import IterOf
-from depyf.tree.expr import Expr, Marker, Name, Un
+from depyf.tree.expr import Const, Expr, Marker, Name, Temp, Un
 from depyf.tree.nodes import (
     Assign,
     Block,
@@ -42,8 +42,9 @@ def except_clauses(stmt: Try) -> Try:
     if len(stmt.handlers) != 1 or stmt.handlers[0].type is not None:
         return stmt
     clauses: list[ExceptClause] = []
-    body = stmt.handlers[0].body
+    resets, body = _resets(stmt.handlers[0].body)
     line = stmt.handlers[0].line
+    star = False
     while body:
         test = body[0]
         matched: Body
@@ -54,8 +55,9 @@ def except_clauses(stmt: Try) -> Try:
         if inverted:
             assert isinstance(kind, Un)
             kind = kind.operand
-        if not (isinstance(kind, Marker) and kind.kind == "exc_match"):
+        if not (isinstance(kind, Marker) and kind.kind in ("exc_match", "eg_match")):
             break
+        star = kind.kind == "eg_match"
         matched, other = (test.orelse, test.body) if inverted else (test.body, test.orelse)
         if body[1:]:
             rest = body[1:]
@@ -77,7 +79,20 @@ def except_clauses(stmt: Try) -> Try:
             clauses.append(ExceptClause(None, None, (), line))
     elif not clauses:
         clauses.append(ExceptClause(None, None, body, line))
-    return replace(stmt, handlers=tuple(clauses))
+    if resets:
+        clauses = [replace(c, body=c.body if c.body and marker_of(c.body[0], "reraise") else resets + c.body) for c in clauses]
+    return replace(stmt, handlers=tuple(clauses), star=star)
+
+
+def _resets(body: Body) -> tuple[Body, Body]:
+    """Temporaries that a handler forgets first, and the rest of it."""
+    count = 0
+    while count < len(body):
+        stmt = body[count]
+        if not (isinstance(stmt, Assign) and isinstance(stmt.targets[0], Temp) and isinstance(stmt.value, Const)):
+            break
+        count += 1
+    return body[:count], body[count:]
 
 
 def _leaves(body: Body) -> bool:

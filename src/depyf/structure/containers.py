@@ -71,6 +71,11 @@ class Containers:
             if index in of or index == NONE:
                 continue
             handler = program.handler[index]
+            if bodies and program.instrs[index].op in ops.SILENT:
+                # it never raises: what protects the handler it is part of will do
+                around = regions.table[bodies[-1]].parent
+                if around not in regions.chain(handler):
+                    handler = around
             key = (handler, bodies)
             container = paths.get(key)
             if container is None:

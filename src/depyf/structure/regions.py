@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, NONE, WITH_EXIT, Program
+from depyf.structure.except_star import plain_handlers
 
 _SHUFFLES = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.COPY, ops.POP_EXCEPT})
 _CLEANUP = _SHUFFLES | {ops.PUSH_EXC_INFO, ops.JUMP, ops.RESTORE_FAST, ops.LOAD_CONST}
@@ -75,6 +76,7 @@ class Regions:
 
 def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     """Classify the handlers of ``program`` and take the compiler's copies out of its graph (edits it)."""
+    plain_handlers(program)
     regions = Regions(program)
     if not regions.table:
         return regions
@@ -235,7 +237,7 @@ def _strip_exit_call(program: Program, position: int, slots: int) -> None:
     while start != NONE and program.instrs[start].op in (ops.SWAP, ops.ROT):
         start = program.follow(program.next[start])
     position, nones = start, 0
-    while position != NONE and program.instrs[position].op == ops.LOAD_CONST and program.instrs[position].arg is None:
+    while position != NONE and _is_none(program.instrs[position], nones):
         position, nones = program.follow(program.next[position]), nones + 1
         if nones == 3:
             break
@@ -248,6 +250,13 @@ def _strip_exit_call(program: Program, position: int, slots: int) -> None:
         return
     program.replace(start, WITH_EXIT, slots)
     program.next[start] = program.next[position]
+
+
+def _is_none(instr: ops.Instr, before: int) -> bool:
+    """Whether ``instr`` pushes None: the constant, or (3.9, 3.10) a copy of the one pushed before."""
+    if instr.op == ops.COPY:
+        return before > 0 and instr.arg == 1
+    return instr.op == ops.LOAD_CONST and instr.arg is None
 
 
 def _exits(regions: Regions, region: Region) -> list[tuple[int, int]]:

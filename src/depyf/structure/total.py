@@ -64,6 +64,7 @@ class Structurer:
         self.name = name
         self.handlers_last = handlers_last
         self.dispatches = 0
+        self.resets: dict[int, tuple[Temp, ...]] = {}
         self.members: dict[int, list[int]] = {}
         self.tries: dict[int, list[int]] = {}
         self.redirect: dict[int, tuple[int, int, int]] = {}
@@ -536,7 +537,8 @@ class Structurer:
         target = self.containers.handler_entries[region]
         if handler == NONE or target not in self.blocks:
             return list(body)
-        caught = tuple(self._container(handler, [self._label(handler, target)]))
+        reset = tuple([Assign((temp,), Const(None)) for temp in self.resets.get(container, ())])
+        caught = (*reset, *self._container(handler, [self._label(handler, target)]))
         if record.kind == "finally":
             label = FINALLY_END + container
             return [Try(body, (), (), (Block(label, _end_at(caught, label)),), line=line)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from depyf.verify.state import NAMES_ONLY, Pair, resolve
 from depyf.verify.values import Values
 
-HOLDS_NOTHING = frozenset({"bool", "str"})
+HOLDS_NOTHING = frozenset({"bool", "int", "str"})
 
 
 def held_apart(pair: Pair, values: Values) -> str:

@@ -281,6 +281,11 @@ def _bool(values: Values, value: int) -> bool:
     return values.is_bool(value) or value in (values.true, values.false)
 
 
+def _int(desc: Desc) -> bool:
+    """Whether a value is a plain number, as dispatch variables hold."""
+    return desc[0] == "const" and type(desc[1]) is int or desc == ("type", "int")
+
+
 def _same_shape(p: Desc, q: Desc) -> bool:
     return p[1] == q[1] and p[1] not in NAMES_ONLY and len(p[2]) == len(q[2])
 
@@ -323,6 +328,8 @@ def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
                 result = values.typed(desc[1])
             elif _bool(values, o) and _bool(values, n):
                 result = values.typed("bool")
+            elif _int(desc) and _int(desc_n):
+                result = values.typed("int")
             elif {desc[0], desc_n[0]} & {"mark", "maybe"}:
                 result = values.new(("maybe",))
         if result < 0:
