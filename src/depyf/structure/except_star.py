@@ -1,0 +1,172 @@
+"""``except*`` made to look like ``except``.
+
+Input: a fresh ``Program``.  Output: the same program, in which the handler of every ``try``/``except*`` is an ordinary
+chain of tests that names its kind (``EXC_MATCH "star"``): the list of exceptions to raise again, and the way from the
+end of one clause to the test of the next, are gone.
+
+    PUSH_EXC_INFO; list                    PUSH_EXC_INFO
+    T1; EG_MATCH; not none -> A            T1; EXC_MATCH "star"; true -> A
+    T2; EG_MATCH; not none -> B      ->    T2; EXC_MATCH "star"; true -> B
+    rest into list; raise the list         RERAISE
+    A: body; go to T2                      A: body; POP_EXCEPT; go on
+    exception in A: into list; to T2       exception in A: RERAISE
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.flow.program import NONE, Program
+
+STAR = "star"
+_EXTRA_SLOTS = 3
+"""The body of a clause runs with the group, the list and the rest on the stack; in ``except`` nothing of that is there."""
+
+
+def plain_handlers(program: Program) -> None:
+    """Rewrite every ``except*`` handler (edits ``program``)."""
+    instrs = program.instrs
+    if not any(instr.op == ops.EG_MATCH for instr in instrs):
+        return
+    for at, instr in enumerate(list(instrs)):
+        if instr.op == ops.PUSH_EXC_INFO:
+            start = _after_list(program, program.next[at])
+            if start != NONE:
+                _Star(program, at, start).rewrite()
+
+
+def _after_list(program: Program, at: int) -> int:
+    """Where the first test begins, if the group is copied and a list made at ``at``."""
+    operations: list[tuple[str, object]] = []
+    for _ in range(3):
+        if at == NONE:
+            return NONE
+        operations.append((program.instrs[at].op, program.instrs[at].arg))
+        at = program.next[at]
+        if operations == [(ops.BUILD_LIST, 0), (ops.COPY, 2)]:
+            return at
+    return at if operations == [(ops.COPY, 1), (ops.BUILD_LIST, 0), (ops.SWAP, 2)] else NONE
+
+
+class _Star:
+    def __init__(self, program: Program, push: int, start: int) -> None:
+        self.program = program
+        self.push = push
+        self.start = start
+        self.tests: list[tuple[int, int, int, int]] = []
+
+    def rewrite(self) -> None:
+        """Rewrite one handler, or leave it alone if it is not what a compiler writes."""
+        program = self.program
+        at = self.start
+        final = NONE
+        while True:
+            match = self._match_of(at)
+            test = program.next[program.next[match]] if match != NONE else NONE
+            if test == NONE or program.instrs[test].op != ops.BRANCH:
+                return
+            taken, after = program.jump[test], program.next[test]
+            body, other = (after, taken) if program.instrs[test].arg == "none" else (taken, after)
+            other = program.follow(other)
+            if other == NONE or program.instrs[other].op != ops.POP:
+                return
+            following = program.follow(program.next[other])
+            if following == NONE:
+                return
+            self.tests.append((match, test, body, following))
+            if self._collects_rest(following):
+                final = other
+                break
+            at = following
+        done = self._done(following)
+        if done == NONE:
+            return
+        for match, test, body, following in self.tests:
+            self._clause(body, following, done)
+            program.replace(match, ops.EXC_MATCH, STAR)
+            program.next[match] = test
+            program.replace(test, ops.BRANCH, "false")
+            program.next[test] = body
+            program.jump[test] = following
+        program.jump[self.tests[-1][1]] = final
+        program.replace(final, ops.RERAISE, 0)
+        program.next[final] = program.jump[final] = NONE
+        program.next[self.push] = self.start
+
+    def _match_of(self, at: int) -> int:
+        """The ``EG_MATCH`` that the type expression at ``at`` leads to."""
+        program = self.program
+        seen: set[int] = set()
+        work = [at]
+        while work:
+            at = work.pop()
+            if at in seen or at == NONE:
+                continue
+            seen.add(at)
+            if program.instrs[at].op == ops.EG_MATCH:
+                return at
+            work.extend(program.successors(at))
+        return NONE
+
+    def _collects_rest(self, at: int) -> bool:
+        program = self.program
+        instr = program.instrs[at]
+        if instr.op != ops.LIST_APPEND or instr.arg != 1:
+            return False
+        after = program.follow(program.next[at])
+        return after != NONE and program.instrs[after].op == ops.PREP_RERAISE_STAR
+
+    def _done(self, at: int) -> int:
+        """The ``POP_EXCEPT`` on the way on when nothing is left to raise."""
+        program = self.program
+        prepare = program.follow(program.next[at])
+        test = program.next[program.next[prepare]]
+        if test == NONE or program.instrs[test].op != ops.BRANCH:
+            return NONE
+        nothing = program.next[test] if program.instrs[test].arg == "not none" else program.jump[test]
+        nothing = program.follow(nothing)
+        if program.instrs[nothing].op != ops.POP:
+            return NONE
+        done = program.follow(program.next[nothing])
+        return done if done != NONE and program.instrs[done].op == ops.POP_EXCEPT else NONE
+
+    def _clause(self, body: int, following: int, done: int) -> None:
+        """Let the body of one clause end the handler, and raise what it raises."""
+        program = self.program
+        outer = program.handler[self.push]
+        last = self._collects_rest(following)
+
+        def leaves(at: int) -> bool:
+            at = program.follow(at)
+            return at == following or (last and at != NONE and self._collects_rest(at))
+
+        seen: set[int] = set()
+        entered: set[int] = set()
+        work = [body]
+        while work:
+            at = work.pop()
+            if at in seen or at == NONE:
+                continue
+            seen.add(at)
+            instr = program.instrs[at]
+            if instr.op == ops.LIST_APPEND and instr.arg == 3:
+                drop = program.next[at]
+                if program.instrs[drop].op == ops.POP and leaves(program.next[drop]):
+                    program.replace(at, ops.RERAISE, 1)
+                    program.next[at] = program.jump[at] = NONE
+                    continue
+            for after in program.successors(at):
+                if leaves(after):
+                    if program.next[at] == after:
+                        program.next[at] = done
+                    if program.jump[at] == after:
+                        program.jump[at] = done
+                else:
+                    work.append(after)
+            handler = program.handler[at]
+            if handler not in (NONE, outer) and handler not in entered:
+                entered.add(handler)
+                record = program.handlers[handler]
+                handlers = list(program.handlers)
+                handlers[handler] = record._replace(depth=record.depth - _EXTRA_SLOTS)
+                program.handlers = tuple(handlers)
+                work.append(record.target)
