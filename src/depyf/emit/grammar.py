@@ -11,7 +11,6 @@ from functools import cache
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED, CodeUnit
 
-CO_HAS_DOCSTRING = 0x4000000
 CO_FUTURE_BARRY_AS_FLUFL = 0x400000
 
 FUTURES = ((CO_FUTURE_ANNOTATIONS, "annotations"), (CO_FUTURE_BARRY_AS_FLUFL, "barry_as_FLUFL"))
@@ -50,14 +49,9 @@ def grammar_of(version: tuple[int, int]) -> Grammar:
 
 def docstring_of(unit: CodeUnit) -> str | None:
     """The docstring of a function's code object; modules and classes assign theirs in a statement."""
-    if not unit.consts or not unit.flags & CO_OPTIMIZED or unit.name.startswith("<"):
+    if not unit.flags & CO_OPTIMIZED or unit.name.startswith("<"):
         return None
-    first = unit.consts[0]
-    if type(first) is not str:
-        return None
-    if grammar_of(unit.version).clean_docstrings and not unit.flags & CO_HAS_DOCSTRING:
-        return None
-    return first
+    return unit.docstring
 
 
 def future_features(flags: int) -> tuple[str, ...]:
