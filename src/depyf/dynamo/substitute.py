@@ -7,6 +7,7 @@ variables in the same order, at least as many locals, same kind of function.  An
 
 from __future__ import annotations
 
+import builtins
 import types
 from typing import Any
 
@@ -34,12 +35,15 @@ def refuse(code: types.CodeType, made: types.CodeType, candidate: types.CodeType
 def refuse_constants(made: types.CodeType, candidate: types.CodeType) -> str:
     """Why the constants of ``candidate`` are not those of ``made``; "" where they are.
 
-    Every constant that is no literal must be the very object that Dynamo put there.
+    Every constant that is no literal must be the very object that Dynamo put there, or a builtin: where no statement
+    of Python is exact enough, the text calls one (``iter``), bound so that no global of the user can be in its place.
     """
     known = {id(item) for const in made.co_consts for item in _parts(const)}
     for const in candidate.co_consts:
         for item in _parts(const):
-            if not isinstance(item, (*_LITERALS, types.CodeType)) and id(item) not in known:
+            if isinstance(item, (*_LITERALS, types.CodeType)) or id(item) in known:
+                continue
+            if item is not getattr(builtins, getattr(item, "__name__", ""), None):
                 return f"a constant of type {type(item).__name__} is not the object that Dynamo put there"
     return ""
 
