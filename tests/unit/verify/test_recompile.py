@@ -56,6 +56,9 @@ def test_every_version_compiles_and_is_verified(version: tuple[int, int]) -> Non
     assert verify(left.unit, recompile(SOURCE, version, ("A", "f")).unit)[0].status is Status.IDENTICAL
     wrong = recompile(REWRITTEN.replace("b(1)", "b(2)"), version, ("A", "f"))
     assert verify(left.unit, wrong.unit)[0].status is Status.WRONG
+    docs = [recompile(f"def f():\n    '{text}'", version, ("f",)).unit for text in "ab"]
+    assert [unit.docstring for unit in docs] == ["a", "b"]
+    assert verify(*docs)[0].reason == "the docstring differs"
 
 
 @pytest.mark.parametrize(
