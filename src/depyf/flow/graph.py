@@ -220,10 +220,19 @@ class Graph:
                     continue
                 if not all(instrs[i].op in _QUIET for i in node.code) or not self._only_returns(node, preds):
                     continue
-                if self._after_handler(node, outer):
+                if self._after_handler(node, outer) or self._in_star(outer):
                     continue
                 node.container = outer
                 changed = True
+
+    def _in_star(self, container: int) -> bool:
+        """Whether a container is inside a clause of ``except*``, where nothing can return."""
+        tree = self.containers.tree
+        while tree[container].kind != "root":
+            if tree[container].kind == "handler" and self.containers.regions.table[tree[container].region].star:
+                return True
+            container = tree[container].parent
+        return False
 
     def _only_returns(self, node: Node, preds: dict[int, list[int]]) -> bool:
         instrs = self.program.instrs

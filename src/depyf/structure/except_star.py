@@ -22,16 +22,18 @@ _EXTRA_SLOTS = 3
 """The body of a clause runs with the group, the list and the rest on the stack; in ``except`` nothing of that is there."""
 
 
-def plain_handlers(program: Program) -> None:
-    """Rewrite every ``except*`` handler (edits ``program``)."""
+def plain_handlers(program: Program) -> set[int]:
+    """Rewrite every ``except*`` handler (edits ``program``) and return where they begin."""
     instrs = program.instrs
+    found: set[int] = set()
     if not any(instr.op == ops.EG_MATCH for instr in instrs):
-        return
+        return found
     for at, instr in enumerate(list(instrs)):
         if instr.op == ops.PUSH_EXC_INFO:
             start = _after_list(program, program.next[at])
-            if start != NONE:
-                _Star(program, at, start).rewrite()
+            if start != NONE and _Star(program, at, start).rewrite():
+                found.add(at)
+    return found
 
 
 def _after_list(program: Program, at: int) -> int:
@@ -54,8 +56,8 @@ class _Star:
         self.start = start
         self.tests: list[tuple[int, int, int, int]] = []
 
-    def rewrite(self) -> None:
-        """Rewrite one handler, or leave it alone if it is not what a compiler writes."""
+    def rewrite(self) -> bool:
+        """Rewrite one handler; False, and nothing done, if it is not what a compiler writes."""
         program = self.program
         at = self.start
         final = NONE
@@ -63,23 +65,23 @@ class _Star:
             match = self._match_of(at)
             test = program.next[program.next[match]] if match != NONE else NONE
             if test == NONE or program.instrs[test].op != ops.BRANCH:
-                return
+                return False
             taken, after = program.jump[test], program.next[test]
             body, other = (after, taken) if program.instrs[test].arg == "none" else (taken, after)
             other = program.follow(other)
             if other == NONE or program.instrs[other].op != ops.POP:
-                return
+                return False
             following = program.follow(program.next[other])
             if following == NONE:
-                return
+                return False
             self.tests.append((match, test, body, following))
-            if self._collects_rest(following):
+            if self._collects_rest(following) != NONE:
                 final = other
                 break
             at = following
         done = self._done(following)
         if done == NONE:
-            return
+            return False
         for match, test, body, following in self.tests:
             self._clause(body, following, done)
             program.replace(match, ops.EXC_MATCH, STAR)
@@ -91,6 +93,7 @@ class _Star:
         program.replace(final, ops.RERAISE, 0)
         program.next[final] = program.jump[final] = NONE
         program.next[self.push] = self.start
+        return True
 
     def _match_of(self, at: int) -> int:
         """The ``EG_MATCH`` that the type expression at ``at`` leads to."""
@@ -107,13 +110,14 @@ class _Star:
             work.extend(program.successors(at))
         return NONE
 
-    def _collects_rest(self, at: int) -> bool:
+    def _collects_rest(self, at: int) -> int:
+        """The ``PREP_RERAISE_STAR`` after the rest is put into the list at ``at``, -1 if that is something else."""
         program = self.program
         instr = program.instrs[at]
         if instr.op != ops.LIST_APPEND or instr.arg != 1:
-            return False
+            return NONE
         after = program.follow(program.next[at])
-        return after != NONE and program.instrs[after].op == ops.PREP_RERAISE_STAR
+        return after if after != NONE and program.instrs[after].op == ops.PREP_RERAISE_STAR else NONE
 
     def _done(self, at: int) -> int:
         """The ``POP_EXCEPT`` on the way on when nothing is left to raise."""
@@ -137,7 +141,7 @@ class _Star:
 
         def leaves(at: int) -> bool:
             at = program.follow(at)
-            return at == following or (last and at != NONE and self._collects_rest(at))
+            return at == following or (last != NONE and at != NONE and self._collects_rest(at) == last)
 
         seen: set[int] = set()
         entered: set[int] = set()

@@ -31,7 +31,8 @@ _NAME_DELETES = frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, 
 class Region:
     """One handler: ``kind`` is "except", "finally" or "with"; ``parent`` the enclosing region or -1.
 
-    ``resume`` is, for "with", where control continues when the manager suppressed the exception.
+    ``resume`` is, for "with", where control continues when the manager suppressed the exception; ``star`` marks
+    ``except*``, which nothing may leave but by its end.
     """
 
     index: int
@@ -41,6 +42,7 @@ class Region:
     kind: str = "except"
     parent: int = NONE
     resume: int = NONE
+    star: bool = False
 
 
 class Regions:
@@ -76,8 +78,10 @@ class Regions:
 
 def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     """Classify the handlers of ``program`` and take the compiler's copies out of its graph (edits it)."""
-    plain_handlers(program)
+    stars = plain_handlers(program)
     regions = Regions(program)
+    for region in regions.table.values():
+        region.star = region.target in stars
     if not regions.table:
         return regions
     _drop_cleanups(regions)
