@@ -108,7 +108,11 @@ def _lift(state: State) -> object:
 def _structure(state: State) -> object:
     assert state.blocks is not None and state.containers is not None
     structurer = Structurer(
-        state.blocks, state.containers, state.entry, state.unit.qualname, handlers_last=state.unit.handlers_last
+        state.blocks,
+        state.containers,
+        state.entry,
+        state.unit.qualname,
+        handlers_last=state.unit.handlers_last or not state.choices.idioms,
     )
     structurer.resets = state.resets
     state.labelled = structurer.run()

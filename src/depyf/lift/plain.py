@@ -313,9 +313,7 @@ class PlainSymbolic(Symbolic):
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
         self.spills = block.spills
         stack = self.stack
-        wanted = [
-            frozenset(i for i, value in enumerate(entry or ()) if is_slot(value)) for entry in entries
-        ]
+        wanted = [frozenset(i for i, value in enumerate(entry or ()) if is_slot(value)) for entry in entries]
         kept: frozenset[int] = frozenset().union(*wanted) if wanted else _NO_TEMPS
         tested = block.cond_temps
         targets: list[Expr] = []
@@ -343,6 +341,10 @@ class PlainSymbolic(Symbolic):
             self.move(targets, values, line)
         for position in kept:
             self.temps.setdefault(position, Temp(position))
+        if block.cond is not None and kept:
+            self.risk.setdefault(block.container, set()).update(kept)
+        if not entries:
+            return
         dead = held - kept - tested
         if isinstance(block.cond, Temp) and not block.steps:
             tested |= dead & {block.cond.key}

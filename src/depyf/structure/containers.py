@@ -74,7 +74,7 @@ class Containers:
             if bodies and program.instrs[index].op in ops.SILENT:
                 # it never raises: what protects the handler it is part of will do
                 around = regions.table[bodies[-1]].parent
-                if around not in regions.chain(handler):
+                if around != NONE and around not in regions.chain(handler):
                     handler = around
             key = (handler, bodies)
             container = paths.get(key)

@@ -271,7 +271,10 @@ def _guard(body: Body, label: int, flag: Temp, in_loop: bool) -> Body:
                 result.append(If(flag, (Break(),)))
                 continue
         else:
-            result.append(with_bodies(stmt, lambda inner: _guard(inner, label, flag, in_loop)))
+            guarded = with_bodies(stmt, lambda inner: _guard(inner, label, flag, in_loop))
+            if isinstance(guarded, Try) and guarded.orelse and not in_loop and _exits_to(stmt.body, label):
+                guarded = replace(guarded, orelse=(If(Un("not", flag), guarded.orelse),))
+            result.append(guarded)
             if in_loop:
                 continue
         if rest:

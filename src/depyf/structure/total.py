@@ -284,7 +284,9 @@ class Structurer:
                 continue
             start = self._handler_start(key - TRY)
             item = items[key]
-            heads = [s for s in item.succs if s in items and s != entry and preds[s] == {key} and items[s].start < start]
+            heads = [
+                s for s in item.succs if s in items and s != entry and preds[s] == {key} and items[s].start < start
+            ]
             if start == NONE or len(heads) != 1 or items[heads[0]].start < item.start:
                 continue
             if any(label in items and label != heads[0] for label in self._body_exits(key - TRY)):
@@ -363,8 +365,10 @@ class Structurer:
         if not self._is_for(loop.header) and follow != NONE:
             block = self.blocks.get(loop.header)
             low = min((b[0] for b in bounds if b is not None), default=None)
-            if block is None or block.stmts or (
-                follow_line is not None and low is not None and high is not None and low < follow_line <= high
+            if (
+                block is None
+                or block.stmts
+                or (follow_line is not None and low is not None and high is not None and low < follow_line <= high)
             ):
                 follow = NONE
         if follow_line is not None and high is not None and follow_line <= high:
@@ -452,7 +456,13 @@ class Structurer:
             known = self.redirect.get(label)
             if known is not None and known[0] != source:
                 return [Assign((Temp(known[1]),), Const(known[2])), *goto(known[0], source)]
-            if label != entry and label in items and label not in following and label in number and idom[label] == source:
+            if (
+                label != entry
+                and label in items
+                and label not in following
+                and label in number
+                and idom[label] == source
+            ):
                 return sequence(label)
             return [Exit(label)]
 
@@ -563,6 +573,7 @@ def _first_line(block: Lifted) -> int | None:
 
 def _end_at(stmts: tuple[Stmt, ...], label: int) -> tuple[Stmt, ...]:
     """The end of a ``finally`` body is an exit to the end of the block around it."""
+
     def end(stmt: Stmt) -> Stmt:
         if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "end_finally":
             return Exit(label, stmt.line)

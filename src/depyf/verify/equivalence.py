@@ -211,13 +211,13 @@ class _Walk:
         live = self.b.live_temps(pc)
         return {name: value for name, value in temps.items() if name in live}
 
-    def _caught_temps(self, pair: Pair, target: int) -> dict[str, int]:
-        """The temporaries a handler may still read; stack slots of the original are gone there."""
+    def _caught_temps(self, pair: Pair, target: int, below: list[int]) -> dict[str, int]:
+        """The temporaries a handler may still read, and those of slots ``below`` that the original keeps as well."""
         temps = pair.temps
         if not temps:
             return temps
         live = self.b.live_temps(target)
-        kept = {name: value for name, value in temps.items() if name in live}
+        kept = {name: value for name, value in temps.items() if name in live or value in below}
         if self.lifetimes and target >= 0 and len(kept) != len(temps):
             self.note(CAUGHT_NOTE)
         return kept
@@ -446,7 +446,7 @@ class _Walk:
         target_b = handler_b.target if handler_b else -1
         depth_a = handler_a.depth if handler_a else 0
         depth_b = handler_b.depth if handler_b else 0
-        temps = self._caught_temps(pair, target_b)
+        temps = self._caught_temps(pair, target_b, a.stack[:depth_a])
         place = (-2 - target_a, -2 - target_b)
         held = {*a.stack[:depth_a], *b.stack[:depth_b], a.cur, b.cur, *temps.values()}
         loc = pair.named(held)

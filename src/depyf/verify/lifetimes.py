@@ -49,7 +49,7 @@ def _leaves(pair: Pair, values: Values, places: Iterable[int]) -> set[int]:
             work.extend(inside[1])
             continue
         known = desc[value]
-        if known is None or known[0] == "maybe":
+        if known is None or known == ("maybe",):
             found.add(value)
         elif known[0] == "op":
             if known[1] not in NAMES_ONLY:

@@ -16,7 +16,7 @@ from depyf.verify.known import (
     truth_of,
 )
 from depyf.verify.quiet import RARE
-from depyf.verify.state import Pair, Side, resolve
+from depyf.verify.state import VACANT, Pair, Side, resolve
 from depyf.verify.values import Values
 
 CIRCLE = -2
@@ -94,14 +94,14 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
             stack.append(values.tuple_of(items))
         elif kind == kinds.LOAD_TEMP:
             value = pair.temps.get(arg_of[pc])
-            if value is None or value == values.unbound or desc[value] == ("maybe",):
+            if value is None or value == values.unbound or desc[value] in (("maybe",), VACANT):
                 raise Mismatch(f"{program.describe(pc)}: the temporary {arg_of[pc]} may be unbound", other.pc)
             stack.append(value)
         elif kind == kinds.STORE_TEMP:
             pair.temps[arg_of[pc]] = stack.pop()
         elif kind == kinds.DELETE_TEMP:
             value = pair.temps.pop(arg_of[pc], None)
-            if value is None or value == values.unbound or desc[value] == ("maybe",):
+            if value is None or value == values.unbound or desc[value] in (("maybe",), VACANT):
                 raise Mismatch(f"{program.describe(pc)}: the temporary {arg_of[pc]} may be unbound", other.pc)
         elif kind <= kinds.BRANCH_NOT_NONE:
             taken = _decide(pair, side, values, kind, stack[-1])

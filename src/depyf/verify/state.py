@@ -239,6 +239,9 @@ def covers(old: Frozen, new: Frozen, values: Values) -> bool:
     return True
 
 
+VACANT = ("maybe", "nothing")
+
+
 def _maps(o: int, n: int, old_fresh: Fresh, new_fresh: Fresh, values: Values, image: dict[int, int]) -> bool:
     """Extend ``image`` (old value -> new value) by ``o -> n`` if the description of ``o`` fits ``n``."""
     found = image.get(o)
@@ -261,7 +264,7 @@ def _maps(o: int, n: int, old_fresh: Fresh, new_fresh: Fresh, values: Values, im
         # Unknown object: anything that surely is an object fits.
         return desc_n is None or desc_n[0] not in ("mark", "maybe")
     if desc_n is None:
-        return bool(desc[0] == "maybe")
+        return bool(desc == ("maybe",))
     if desc[0] == "type":
         if desc_n[0] == "const":
             return bool(type(desc_n[1]).__name__ == desc[1])
@@ -272,6 +275,8 @@ def _maps(o: int, n: int, old_fresh: Fresh, new_fresh: Fresh, values: Values, im
         return _same_shape(desc, desc_n) and all(
             _maps(p, q, old_fresh, new_fresh, values, image) for p, q in zip(desc[2], desc_n[2])
         )
+    if desc == VACANT:
+        return _vacant(values, n)
     if desc[0] == "maybe":
         return desc_n[0] != "mark" or n == values.unbound
     return False
@@ -284,6 +289,16 @@ def _bool(values: Values, value: int) -> bool:
 def _int(desc: Desc) -> bool:
     """Whether a value is a plain number, as dispatch variables hold."""
     return desc[0] == "const" and type(desc[1]) is int or desc == ("type", "int")
+
+
+def _vacant(values: Values, value: int) -> bool:
+    """Whether a variable with this value holds no object that anybody could miss: unbound, or None or a number."""
+    desc = values.desc[value]
+    if desc is None:
+        return False
+    if desc[0] == "const":
+        return desc[1] is None or type(desc[1]) in (int, bool)
+    return value == values.unbound or desc == VACANT or desc in (("type", "int"), ("type", "bool"))
 
 
 def _same_shape(p: Desc, q: Desc) -> bool:
@@ -331,7 +346,7 @@ def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
             elif _int(desc) and _int(desc_n):
                 result = values.typed("int")
             elif {desc[0], desc_n[0]} & {"mark", "maybe"}:
-                result = values.new(("maybe",))
+                result = values.new(VACANT if _vacant(values, o) and _vacant(values, n) else ("maybe",))
         if result < 0:
             absent = any(known is not None and known[0] in ("mark", "maybe") for known in (desc, desc_n))
             result = values.new(("maybe",) if absent else None)

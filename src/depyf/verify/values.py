@@ -9,6 +9,7 @@ value beyond its identity is its description, ``Values.desc[value]``:
 ``("type", name)``           an unknown object of a known exact type, or known to be an iterator
 ``("mark", name)``           not an object: NULL, an unbound variable, an interpreter's bookkeeping slot
 ``("maybe",)``               an unknown object or nothing at all: a variable that may be unbound
+``("maybe", "nothing")``    the same, but no object that could be missed: None or a number at most
 """
 
 from __future__ import annotations
