@@ -42,6 +42,20 @@ class Program:
         if not self.unit.branches_backward:
             self._join_backward()
 
+        self._drop_inlined()
+
+    def _drop_inlined(self) -> None:
+        """``any(x for ...)`` is compiled to a loop, and to the call where the name is not the builtin (3.14+): see the call.
+
+            LOAD any; COPY 1; LOAD_COMMON any; IS; BRANCH false S; POP; loop..;  S: NULL; ..; CALL      ->  LOAD any; S: ..
+        """
+        instrs = self.instrs
+        for i in range(2, len(instrs) - 3):
+            if instrs[i].op == ops.LOAD_COMMON and instrs[i + 1].op == ops.IS and instrs[i + 2].op == ops.BRANCH:
+                copied = instrs[i - 1].op == ops.COPY and instrs[i - 1].arg == 1
+                if copied and instrs[i + 2].arg == "false" and instrs[i + 3].op == ops.POP:
+                    self.next[i - 2] = self.jump[i + 2]
+
     def _join_backward(self) -> None:
         """A branch back is written as a branch over a jump back: see it as one instruction again."""
         instrs = self.instrs

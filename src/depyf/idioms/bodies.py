@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.lift.conditions import negate
+from depyf.idioms.annotations import place_annotations
 from depyf.tree.expr import Attr, BoolOf, CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, Sub, Un, Walrus
 from depyf.tree.nodes import (
     AnnAssign,
@@ -31,6 +32,8 @@ _CLASS_PROLOGUE = {"__module__", "__qualname__", "__firstlineno__"}
 def finish_body(unit: CodeUnit, body: Body) -> Body:
     """Implicit returns, asserts, annotations, class prologue and empty bodies."""
     is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
+    if not unit.flags & CO_OPTIMIZED:
+        body = place_annotations(body)
     body = _statements(body, unit)
     if is_class:
         body = _class_body(body)
@@ -165,6 +168,8 @@ def _class_body(body: Body) -> Body:
             if name == "__classcell__" and isinstance(value, CellOf):
                 continue
             if name in ("__static_attributes__", "__classdictcell__"):
+                continue
+            if name == "__classdict__" and isinstance(value, Marker) and value.kind == "locals":
                 continue
         if isinstance(stmt, Assign) and any(
             isinstance(t, Name) and t.id == "__classcell__" for t in stmt.targets

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.ops import CallShape
 from depyf.errors import DecompilationError
 from depyf.lift.displays import spread
 from depyf.lift.values import IterOf
 from depyf.tree.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name, Star
 from depyf.tree.nodes import ExprStmt, Return
+from depyf.tree.exprs import names_of_block
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
@@ -132,6 +133,8 @@ def with_attribute(s: Symbolic, func: Func, name: str, value: Expr) -> Func:
         annotations = _named(s, value)
     elif name == "annotate":
         annotations = annotate_items(value)
+        if not s.program.unit.flags & CO_OPTIMIZED:
+            annotations = names_of_block(annotations)
     return Func(func.unit, func.body, defaults, kwdefaults, annotations, func.type_params)
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.lift.values import is_slot
-from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Fmt, FStr, Invoke, Marker, SliceOf, Star, Temp
+from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Fmt, FStr, Invoke, Marker, Name, SliceOf, Star, Temp
 from depyf.tree.nodes import ExprStmt
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
 
+REACHED = "__conditional_annotations__"
+"""The set of annotations reached so far (3.14+)."""
 Items = tuple[tuple[Expr | None, Expr], ...]
 
 
@@ -53,6 +55,10 @@ def _below(s: Symbolic, depth: int) -> Expr:
 
 def _collect(s: Symbolic, kind: str, key: Expr | None, value: Expr, container: Expr) -> None:
     """One item added to the result of a comprehension whose container was made in another block."""
+    if isinstance(container, Name) and container.id == REACHED and kind == "set" and isinstance(value, Const):
+        s.stack[-1] = Marker("null")
+        s.emit(ExprStmt(Marker("annotated", value.value), s.instr.line))
+        return
     if not (is_slot(container) or (isinstance(container, Marker) and container.kind == "acc")):
         raise DecompilationError(f"{kind} add to a value on the stack", s.program.unit.qualname, s.instr.offset)
     s.emit(ExprStmt(Marker("collect", (kind, key, value)), s.instr.line))

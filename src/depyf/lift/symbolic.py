@@ -42,6 +42,7 @@ from depyf.tree.expr import (
     Cmp,
     Comp,
     Const,
+    DictOf,
     Display,
     Expr,
     FStr,
@@ -523,6 +524,12 @@ def _store_attr(s: Symbolic, name: str) -> None:
 
 
 def _store_subscr(s: Symbolic, _: Any) -> None:
+    if s.program.unit.name == "__annotate__" and len(s.stack) > 3:
+        shared, value, obj, name = s.stack[-4:]
+        if shared is obj and isinstance(shared, Shared) and isinstance(shared.expr, DictOf) and isinstance(name, Const):
+            del s.stack[-4:]
+            s.push(DictOf((*shared.expr.items, (name, value))))
+            return
     key = _aug_close(s)
     obj = _aug_close(s)
     s.store(Sub(obj, key), s.raw())

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from depyf.tree.expr import Expr
+from depyf.tree.expr import Expr, Func, Name
 from depyf.tree.nodes import Body, ExceptClause, MatchCase, Pattern, Stmt
 
 _NODES = (Expr, Stmt, ExceptClause, MatchCase, Pattern)
@@ -64,3 +64,15 @@ def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
     if updates:
         node = dataclasses.replace(node, **updates)  # type: ignore[type-var]
     return change(node) if isinstance(node, Expr) else node
+
+
+def names_of_block(node: Any) -> Any:
+    """``node`` moved from a function to the module or class body around it: what it read as globals are names there."""
+    kept = {id(inner) for part in walk_all(tuple(_inside((node,)))) if isinstance(part, Func) for inner in walk_all(part.body)}
+
+    def change(value: Expr) -> Expr:
+        if isinstance(value, Name) and value.scope == "global" and id(value) not in kept:
+            return Name(value.id, "name")
+        return value
+
+    return map_expressions(node, change)

@@ -1,0 +1,213 @@
+"""Deferred annotations (3.14+): the function that computes them becomes annotations again, where they were written.
+
+Input: the statements of a module or class body, in which ``__annotate__`` (a class: ``__annotate_func__``) is a function
+and a mark stands where an annotation in a conditional place was reached.  Output: annotated assignments instead.  A
+function of another shape is the user's own and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import lower
+from depyf.tree.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
+from depyf.tree.exprs import names_of_block
+from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, FuncDef, If, Raise, Return, Stmt
+from depyf.tree.rewrite import bodies, with_bodies
+
+REACHED = "__conditional_annotations__"
+_STORED = ("__annotate__", "__annotate_func__")
+
+
+class _Note(NamedTuple):
+    name: str
+    value: Expr
+    mark: int | None
+    line: int | None
+
+
+def place_annotations(body: Body) -> Body:
+    """``body`` with annotated assignments for what its annotate function computes."""
+    for index, stmt in enumerate(body):
+        func = _annotate_function(stmt)
+        if func is not None:
+            notes = _notes(func)
+            if notes is not None:
+                notes = [note._replace(value=names_of_block(note.value)) for note in notes]
+                rest = body[:index] + body[index + 1 :]
+                return _place(_marked(rest, {note.mark: note for note in notes if note.mark is not None}), notes)
+    return body
+
+
+def _annotate_function(stmt: Stmt) -> Func | None:
+    value: Expr | None = None
+    if isinstance(stmt, FuncDef) and not stmt.decorators:
+        value = stmt.func
+    elif isinstance(stmt, Assign) and len(stmt.targets) == 1:
+        target = stmt.targets[0]
+        if isinstance(target, Name) and target.id in _STORED:
+            value = stmt.value
+    if isinstance(value, Func) and value.unit.name == "__annotate__" and value.unit.params == ("format",):
+        return value
+    return None
+
+
+def _notes(func: Func) -> list[_Note] | None:
+    """What the function computes, in order; None if it is not the compiler's."""
+    body = func.body
+    if len(body) < 2 or not _refuses_formats(body[0]) or not isinstance(body[-1], Return):
+        return None
+    lines = _lines(func.unit)
+    result = body[-1].value
+    found: list[_Note] = []
+    rest = body[1:-1]
+    if isinstance(result, DictOf) and not rest:
+        return found if _read(result, lines, found) else None
+    if not isinstance(result, Temp) or not rest:
+        return None
+    first = rest[0]
+    if not (isinstance(first, Assign) and _is_temp(first.targets[0], result) and isinstance(first.value, DictOf)):
+        return None
+    if len(first.targets) != 1 or not _read(first.value, lines, found):
+        return None
+    for stmt in rest[1:]:
+        mark = None
+        if isinstance(stmt, If) and len(stmt.body) == 1 and not stmt.orelse:
+            mark = _mark(stmt.test)
+            if mark is None:
+                return None
+            stmt = stmt.body[0]
+        if not (isinstance(stmt, Assign) and len(stmt.targets) == 1):
+            return None
+        target = stmt.targets[0]
+        if not (isinstance(target, Sub) and _is_temp(target.value, result) and isinstance(target.key, Const)):
+            return None
+        found.append(_Note(target.key.value, stmt.value, mark, lines.get(target.key.value)))
+    return found
+
+
+def _is_temp(value: Expr, temp: Temp) -> bool:
+    return isinstance(value, Temp) and value.key == temp.key
+
+
+def _read(display: DictOf, lines: dict[str, int | None], found: list[_Note]) -> bool:
+    for key, value in display.items:
+        if not isinstance(key, Const) or not isinstance(key.value, str):
+            return False
+        found.append(_Note(key.value, value, None, lines.get(key.value)))
+    return True
+
+
+def _refuses_formats(stmt: Stmt) -> bool:
+    """``if format > 2: raise NotImplementedError``, the error loaded as only the compiler does."""
+    if not isinstance(stmt, If) or len(stmt.body) != 1 or not isinstance(stmt.body[0], Raise):
+        return False
+    exc = stmt.body[0].exc
+    return isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "NotImplementedError"
+
+
+def _mark(test: Expr) -> int | None:
+    if isinstance(test, Cmp) and test.ops == ("in",) and isinstance(test.left, Const):
+        container = test.rights[0]
+        if isinstance(container, Name) and container.id == REACHED and isinstance(test.left.value, int):
+            return test.left.value
+    return None
+
+
+def _lines(unit: CodeUnit) -> dict[str, int | None]:
+    """The source line of each annotation that is stored one by one."""
+    instrs = lower(unit).instrs
+    return {
+        instrs[i + 1].arg: instr.line
+        for i, instr in enumerate(instrs[:-2])
+        if instr.op == ops.COPY and instrs[i + 1].op == ops.LOAD_CONST and instrs[i + 2].op == ops.STORE_SUBSCR
+    }
+
+
+def _marked(body: Body, notes: dict[int | None, _Note]) -> Body:
+    """Marks become annotated assignments, together with the assignment before them."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner: _marked(inner, notes))
+        if _is_reset(stmt):
+            continue
+        note = notes.get(_reached(stmt))
+        if note is None:
+            result.append(stmt)
+            continue
+        before = result[-1] if result else None
+        if before is not None and _assigns(before, note, None):
+            assert isinstance(before, Assign)
+            result[-1] = AnnAssign(before.targets[0], note.value, before.value, before.line)
+        else:
+            result.append(AnnAssign(Name(note.name, "name"), note.value, None, stmt.line))
+    return tuple(result)
+
+
+def _reached(stmt: Stmt) -> int | None:
+    if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "annotated":
+        index: int = stmt.value.detail
+        return index
+    return None
+
+
+def _is_reset(stmt: Stmt) -> bool:
+    if not isinstance(stmt, Assign) or len(stmt.targets) != 1 or not isinstance(stmt.targets[0], Name):
+        return False
+    return stmt.targets[0].id == REACHED and isinstance(stmt.value, Display) and not stmt.value.elts
+
+
+def _assigns(stmt: Stmt, note: _Note, line: int | None) -> bool:
+    if not isinstance(stmt, Assign) or len(stmt.targets) != 1 or not isinstance(stmt.targets[0], Name):
+        return False
+    return stmt.targets[0].id == note.name and (line is None or stmt.line is None or line == stmt.line)
+
+
+def _place(body: Body, notes: list[_Note]) -> Body:
+    """Put what is annotated unconditionally where its line says, in the order of the function."""
+    stmts = list(body)
+    at = 0
+    while at < len(stmts) and _is_prologue(stmts[at]):
+        at += 1
+    for note in notes:
+        if note.mark is not None:
+            where = next((i for i, stmt in enumerate(stmts) if any(s is note.value for s in _annotations(stmt))), at - 1)
+            at = max(at, where + 1)
+            continue
+        found = next((i for i in range(at, len(stmts)) if _assigns(stmts[i], note, note.line)), -1)
+        if found >= 0:
+            stmt = stmts[found]
+            assert isinstance(stmt, Assign)
+            stmts[found] = AnnAssign(stmt.targets[0], note.value, stmt.value, stmt.line)
+            at = found + 1
+            continue
+        while at < len(stmts) and note.line is not None and _before(stmts[at], note.line):
+            at += 1
+        stmts.insert(at, AnnAssign(Name(note.name, "name"), note.value, None, note.line))
+        at += 1
+    return tuple(stmts)
+
+
+def _is_prologue(stmt: Stmt) -> bool:
+    if not isinstance(stmt, Assign) or not isinstance(stmt.targets[0], Name):
+        return False
+    return stmt.targets[0].id in ("__module__", "__qualname__", "__firstlineno__", "__doc__", "__classdict__")
+
+
+def _before(stmt: Stmt, line: int) -> bool:
+    own = getattr(stmt, "line", None)
+    if own is not None and own < line and isinstance(stmt, Assign) and isinstance(stmt.targets[0], Name):
+        return stmt.targets[0].id not in ("__static_attributes__", "__classdictcell__", "__classcell__")
+    return own is not None and own < line
+
+
+def _annotations(stmt: Stmt) -> Iterator[Expr]:
+    if isinstance(stmt, AnnAssign):
+        yield stmt.annotation
+    for body in bodies(stmt):
+        for inner in body:
+            yield from _annotations(inner)
