@@ -27,4 +27,3 @@ def nested_return(rows, a):
                 return row
             row = step(row)
         use(row)
-    return None

@@ -5,7 +5,7 @@ def capture(a):
             return x
         case {"k": v}:
             return v
-        case (1 | 2) as n:
+        case 1 | 2 as n:
             return n
         case other:
             return other
@@ -17,6 +17,5 @@ def guard(a, b):
             return "greater"
         case [x, y] if x == y:
             return "pair"
-        case _ if b:
-            return "b"
-    return None
+    if b:
+        return "b"

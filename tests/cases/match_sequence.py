@@ -13,7 +13,6 @@ def sequence(a):
             return 9
         case [[a, b], [c, *_, d]]:
             return a, b, c, d
-    return None
 
 
 def two_subjects(a, b):
