@@ -478,12 +478,27 @@ def _pop(s: Symbolic, _: Any) -> None:
         return
     if isinstance(value, Item):
         s.stack.append(value)
+        target = _overwritten(s, value)
+        if target is not None:
+            s.stack.pop()
+            s.store(target, value)
+            return
         s.flush_unpack()
         s.stack.pop()
         return
     if isinstance(value, Bin) and id(value) in s.origins:
         s.force(s.origins.pop(id(value)))
     s.emit(ExprStmt(value, s.instr.line))
+
+
+def _overwritten(s: Symbolic, value: Item) -> Name | None:
+    """The variable whose first store 3.12+ turned into a drop: ``_, _ = pair`` stores to ``_`` once."""
+    if s.unpack is not value.unpack or len(value.unpack.targets) != value.index:
+        return None
+    instrs, index = s.program.instrs, s.program.next[s.at]
+    while index >= 0 and instrs[index].op == ops.POP:
+        index = s.program.next[index]
+    return Name(instrs[index].arg, "fast") if index >= 0 and instrs[index].op == ops.STORE_FAST else None
 
 
 def _load_const(s: Symbolic, value: Any) -> None:
