@@ -28,6 +28,7 @@ _OPERAND_OPS = frozenset(
     | {ops.LOAD_FROM_DICT_OR_DEREF, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_LOCALS}
 )
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
+_CLASS_END = frozenset({"__static_attributes__", "__classdictcell__", "__classcell__"})
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 _QUIET = ops.SILENT | {WITH_EXIT}
 
@@ -122,6 +123,7 @@ class Graph:
                     leaders.discard(after)
         if self.merging:
             leaders.update(self._test_starts(leaders))
+            leaders.update(self._class_ends())
         for leader in leaders:
             if leader not in of:
                 continue
@@ -135,6 +137,23 @@ class Graph:
                 code.append(last)
             succs = list(after)
             self.nodes[leader] = Node(leader, [i for i in code if instrs[i].op != ops.JUMP], of[leader], succs, last)
+
+    def _class_ends(self) -> list[int]:
+        """Where a class body is done and the compiler's own stores begin; it may copy them behind every branch."""
+        program = self.program
+        if program.unit.flags & CO_OPTIMIZED or program.unit.name == "<module>":
+            return []
+        return [
+            i
+            for i in self.containers.of
+            if program.instrs[i].op in (ops.LOAD_CONST, ops.LOAD_CLOSURE) and self._is_class_end(program.next[i])
+        ]
+
+    def _is_class_end(self, index: int) -> bool:
+        instr = self.program.instrs[index]
+        if instr.op == ops.COPY:
+            instr = self.program.instrs[self.program.next[index]]
+        return instr.op == ops.STORE_NAME and instr.arg in _CLASS_END
 
     def _test_starts(self, leaders: set[int]) -> list[int]:
         """Where the operands of a test begin, for tests that stand more than once: an inverted loop copies its test."""
@@ -331,13 +350,14 @@ class Graph:
         lined = False
         if not program.unit.flags & CO_OPTIMIZED and self._returns_none(node):
             return "return", node.container
+        unlined = node.code and self._is_class_end(program.next[node.code[0]])
         for i in node.code:
             instr = program.instrs[i]
             arg = instr.arg
             if instr.op == ops.LOAD_CONST:
                 arg = id(arg) if isinstance(arg, CodeUnit) else (type(arg).__name__, repr(arg))
             lined = lined or instr.line is not None
-            content.append((instr.op, arg, instr.line))
+            content.append((instr.op, arg, None if unlined else instr.line))
         if not content:
             return None
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:

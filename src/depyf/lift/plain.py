@@ -38,6 +38,8 @@ _LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
 _HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
 """Markers that stand for an operation on a value which is still to come."""
 _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
+MORE = 5_000_000
+"""The variable that says whether the last step of an iterator gave an item."""
 _NO_TEMPS: frozenset[int] = frozenset()
 
 
@@ -182,7 +184,7 @@ class PlainSymbolic(Symbolic):
         iterator = stack[-slots]
         if isinstance(iterator, (Marker, IterOf)):
             raise DecompilationError("iteration over no value", self.program.unit.qualname, self.instr.offset)
-        more = self.new_temp()
+        more = Temp(MORE)
         self.stmts.append(Assign((more,), Const(True), line))
         exhausted = Assign((more,), Const(False), line)
         self.stmts.append(For(item, iterator, (Break(line),), (exhausted,), False, line))
@@ -346,8 +348,8 @@ class PlainSymbolic(Symbolic):
         if not entries:
             return
         dead = held - kept - tested
-        if isinstance(block.cond, Temp) and not block.steps:
-            tested |= dead & {block.cond.key}
+        if block.cond is not None and not isinstance(block.cond, Marker) and not block.steps:
+            tested |= dead & self.inside(block.cond)
             dead -= tested
         if dead:
             self.drop(dead)

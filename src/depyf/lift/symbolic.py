@@ -49,6 +49,7 @@ from depyf.tree.expr import (
     Func,
     Marker,
     Name,
+    SliceOf,
     Sub,
     Temp,
     Un,
@@ -188,6 +189,8 @@ class Symbolic:
         """Whether a value may stay on the stack while statements run: evaluating it later makes no difference."""
         if isinstance(value, Name):
             return value.scope == "fast" or (value.scope == "global" and value.id.startswith(self.stable or "\0"))
+        if isinstance(value, SliceOf):
+            return all(part is None or isinstance(part, Const) for part in (value.lower, value.upper, value.step))
         return isinstance(value, _ATOMIC)
 
     def new_temp(self) -> Temp:

@@ -88,7 +88,13 @@ def _pop_except(pair: Pair, side: Side, values: Values, count: int) -> None:
 
 
 def _reraise(pair: Pair, side: Side, values: Values, arg: int) -> int:
-    return throw(side, values, exception_of(values, side.stack[-1]))
+    target = throw(side, values, exception_of(values, side.stack[-1]))
+    if side is pair.b and target >= 0 and pair.temps:
+        # as for an exception of an operation: what is not read any more counts as unwound with the stack
+        live = side.program.live_temps(target)
+        kept = set(pair.a.stack)
+        pair.temps = {name: value for name, value in pair.temps.items() if name in live or value in kept}
+    return target
 
 
 def throw(side: Side, values: Values, exc: int) -> int:
