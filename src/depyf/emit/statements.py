@@ -162,7 +162,7 @@ def import_(p: Printer, node: Import) -> str:
             items.append(_dotted(p, name))
         else:
             items.append(f"{_dotted(p, name)} as {p.bind(asname)}")
-    return "import " + ", ".join(items)
+    return ("lazy " if node.lazy else "") + "import " + ", ".join(items)
 
 
 @head(ImportFrom)
@@ -176,7 +176,7 @@ def import_from(p: Printer, node: ImportFrom) -> str:
         else:
             items.append(f"{p.spelled(name)} as {p.bind(asname)}")
     listed = f"({p.listed(items)})" if p.wide and items != ["*"] else ", ".join(items)
-    return f"from {'.' * node.level}{_dotted(p, node.module)} import {listed}"
+    return f"{'lazy ' if node.lazy else ''}from {'.' * node.level}{_dotted(p, node.module)} import {listed}"
 
 
 def _dotted(p: Printer, module: str) -> str:

@@ -26,7 +26,8 @@ def finish_store(s: Symbolic, target: Expr, value: Expr, line: int | None) -> No
             name, fromlist, _ = value.detail
             if fromlist is None:
                 first = name.split(".")[0]
-                s.emit(Import(((name, None if same_name(first, target.id) else target.id),), line))
+                shown = None if same_name(first, target.id) else target.id
+                s.emit(Import(((name, shown),), line, id(value) in s.lazy))
                 return
         elif value.kind == "import_from":
             parent, name = value.detail
@@ -34,7 +35,7 @@ def finish_store(s: Symbolic, target: Expr, value: Expr, line: int | None) -> No
             while root.kind == "import_from":
                 root = root.detail[0]
             if root.detail[1] is None:
-                s.emit(Import(((root.detail[0], target.id),), line))
+                s.emit(Import(((root.detail[0], target.id),), line, id(root) in s.lazy))
             else:
                 root.detail[2].append((path, None if same_name(path, target.id) else target.id))
             return
@@ -154,7 +155,7 @@ def finish_import(s: Symbolic, value: Marker) -> None:
     """The module of ``from m import a, b`` is dropped: the statement is complete."""
     name, fromlist, stored = value.detail
     if fromlist is not None and stored:
-        s.emit(ImportFrom(name, tuple(stored), s.levels[id(value)], s.instr.line))
+        s.emit(ImportFrom(name, tuple(stored), s.levels[id(value)], s.instr.line, id(value) in s.lazy))
 
 
 def _import_name(s: Symbolic, name: str) -> None:
@@ -168,6 +169,8 @@ def _import_name(s: Symbolic, name: str) -> None:
         marker = Marker("import", (name, None, []))
         s.levels[id(marker)] = 0
         s.keep_alive.append(marker)
+    if s.instr.op == ops.IMPORT_NAME_LAZY:
+        s.lazy.add(id(marker))
     s.push(marker)
 
 
@@ -214,6 +217,11 @@ def _load_from_dict(s: Symbolic, name: str) -> None:
     s.push(Name(name, "name"))
 
 
+def _load_from_dict_or_cell(s: Symbolic, name: str) -> None:
+    s.raw()
+    s.push(Name(name, "cell"))
+
+
 def _load_closure(s: Symbolic, name: str) -> None:
     s.push(CellOf(name))
 
@@ -248,7 +256,7 @@ RULES: dict[str, Callable[[Symbolic, Any], None]] = {
     ops.DELETE_DEREF: _delete("cell"),
     ops.DELETE_GLOBAL: _delete("global"),
     ops.DELETE_NAME: _delete("name"),
-    ops.LOAD_FROM_DICT_OR_DEREF: _load_from_dict,
+    ops.LOAD_FROM_DICT_OR_DEREF: _load_from_dict_or_cell,
     ops.LOAD_FROM_DICT_OR_GLOBALS: _load_from_dict,
     ops.LOAD_CLOSURE: _load_closure,
     ops.LOAD_FAST_CLEAR: _load_fast_clear,
@@ -256,6 +264,7 @@ RULES: dict[str, Callable[[Symbolic, Any], None]] = {
     ops.MAKE_CELL: _nothing,
     ops.SETUP_ANNOTATIONS: _setup_annotations,
     ops.IMPORT_NAME: _import_name,
+    ops.IMPORT_NAME_LAZY: _import_name,
     ops.IMPORT_FROM: _import_from,
     ops.IMPORT_STAR: _import_star,
 }

@@ -107,6 +107,7 @@ class Symbolic:
         self.unpack: Unpack | None = None
         self.skip: set[int] = set()
         self.levels: dict[int, int] = {}
+        self.lazy: set[int] = set()
         self.keep_alive: list[Marker] = []
 
     def run(self, block: Lifted, code: list[int]) -> None:

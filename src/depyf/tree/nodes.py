@@ -84,10 +84,11 @@ class Assert(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Import(Stmt):
-    """``import name as asname, ...``."""
+    """``import name as asname, ...``; ``lazy import`` (3.15+) if ``lazy``."""
 
     names: tuple[tuple[str, str | None], ...]
     line: int | None = None
+    lazy: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +99,7 @@ class ImportFrom(Stmt):
     names: tuple[tuple[str, str | None], ...]
     level: int
     line: int | None = None
+    lazy: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
