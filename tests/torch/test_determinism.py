@@ -30,7 +30,7 @@ with depyf.prepare_debug(directory, log_bytecode=True):
             "aot_eager",
             ("toy_recompiled", "cells_across_break", "bound_method", "with_and_try", "break_in_loop", "gpt2"),
         ),
-        ("inductor", ("toy_grad",)),
+        pytest.param("inductor", ("toy_grad",), marks=pytest.mark.slow),
     ],
 )
 def test_two_processes(backend, names, tmp_path):

@@ -49,6 +49,11 @@ def test_tree():
     [
         ("ID_MATCH", "___check_obj_id(G['torch'].abs, 1403)", "same_object(G['torch'].abs, 'object')"),
         ("EQUALS_MATCH", "L['n'] == 1", "L['n'] == 1"),
+        (
+            "TYPE_MATCH",
+            "___check_type_id(G['_139698235632160_c22'].T, 94), type=<class 'm.T'>",
+            "type_is(G['_c22'].T, 'm.T')",
+        ),
         ("NEW_KIND", "something <odd> at 0x7f12345678", "torch_checks('something <odd> at 0xADDR')"),
         ("GLOBAL_STATE", '___check_global_state() against {"grad_mode":true}', "check_global_state(grad_mode=True)"),
     ],

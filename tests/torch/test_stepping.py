@@ -30,8 +30,11 @@ sys.exit(0)
 """
 
 FILES = {
-    "eager": {"Captured_Graph.0": "torch.abs(", "transformed": ""},
-    "aot_eager": {"Forward_graph.0": "aten.abs.default(", "Backward_graph.0": "aten.neg.default("},
+    "eager": {"Captured_Graph.0": "= torch.abs(", "transformed": ""},
+    "aot_eager": {
+        "Forward_graph.0": "= torch.ops.aten.abs.default(",
+        "Backward_graph.0": "= torch.ops.aten.neg.default(",
+    },
     "inductor": {"kernel_0": "args.clear()", "kernel_1": "args.clear()", "transformed": ""},
 }
 

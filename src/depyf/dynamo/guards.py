@@ -24,7 +24,7 @@ _LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.S)
 _MANAGER = re.compile(r"^\w*(?:Manager|Guard\w*): source=(?P<source>.*?), accessed_by=")
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
-_IN_NAME = re.compile(r"(?<=\w)_\d{12,}(?=_c\d|\b)")
+_IN_NAME = re.compile(r"_\d{12,}(?=_c\d)|(?<=\w)_\d{12,}\b")
 _IDENTITY = re.compile(r"(?<![\w.])\d{9,}(?![\w.])")
 
 
