@@ -3,22 +3,16 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 BIN := .venv/bin
 STAMP := .venv/.installed
 TORCH ?= torch==2.13.0
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 N ?= 20000
 
 .PHONY: env test lint types unit corpus selftest mutate fuzz bench demo clean
 
 env: $(STAMP)
 
-# torch first: everything else then resolves against it.  From PyTorch's CPU index where that answers (a tenth of the
-# size), else from whatever index pip is set up with.
-ANSWERS = import urllib.request; urllib.request.urlopen("$(TORCH_INDEX)/torch/", timeout=5)
+# torch first: everything else then resolves against it
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -c "import torch" 2>/dev/null \
-	  || if $(BIN)/python -c '$(ANSWERS)' 2>/dev/null; \
-	     then $(BIN)/pip install --quiet "$(TORCH)" --index-url $(TORCH_INDEX); \
-	     else $(BIN)/pip install --quiet "$(TORCH)"; fi
+	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install --quiet "$(TORCH)"
 	$(BIN)/pip install --quiet -e ".[cli,test,tools,models]"
 	touch $@
 

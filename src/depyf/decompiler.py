@@ -33,7 +33,7 @@ def code_of(target: types.CodeType | Callable[..., Any]) -> types.CodeType:
         else:
             if isinstance(found, type) or not callable(found):
                 break
-            call = getattr(type(found), "__call__", None)
+            call = getattr(type(found), "__call__", None)  # noqa: B004
             if call is None or isinstance(call, (types.WrapperDescriptorType, types.MethodWrapperType)):
                 break
             found = call
@@ -76,9 +76,7 @@ class Decompiler:
     def __init__(self, code: types.CodeType | Callable[..., Any]) -> None:
         self.code = code_of(code)
 
-    def decompile(
-        self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: str | None = None
-    ) -> str:
+    def decompile(self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: str | None = None) -> str:
         """Source text, with ``indentation`` spaces a level and temporaries called ``temp_prefix`` and a number."""
         return _flagged(self._run(indentation, temp_prefix, overwite_fn_name))
 

@@ -114,7 +114,7 @@ def _structure(state: State) -> object:
         state.unit.qualname,
         handlers_last=state.unit.handlers_last or not state.choices.idioms,
     )
-    structurer.resets = state.resets
+    structurer.resets, structurer.plain = state.resets, not state.choices.idioms
     state.labelled = structurer.run()
     state.temporaries = state.temporaries or structurer.dispatches > 0
     return state.labelled

@@ -28,7 +28,7 @@ def get_code_owner(fn: Any) -> Any:
                 break
         else:
             forward = getattr(fn, "forward", None)
-            call = getattr(type(fn), "__call__", None)
+            call = getattr(type(fn), "__call__", None)  # noqa: B004
             if callable(forward):
                 fn = forward
             elif isinstance(call, types.FunctionType):

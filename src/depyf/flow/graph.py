@@ -24,7 +24,14 @@ _OPERAND_OPS = frozenset(
     | {ops.BUILD_SET, ops.BUILD_STRING, ops.FORMAT, ops.CONVERT, ops.LIST_EXTEND, ops.LIST_APPEND, ops.LIST_TO_TUPLE}
     | {ops.DICT_MERGE, ops.DICT_UPDATE, ops.SET_UPDATE, ops.MAKE_FUNCTION, ops.SET_FUNCTION_ATTRIBUTE, ops.GET_ITER}
     | {ops.LOAD_CLOSURE, ops.YIELD, ops.DELEGATE, ops.GET_AWAITABLE, ops.GET_YIELD_FROM_ITER, ops.LOAD_SUPER_ATTR}
-    | {ops.LOAD_SUPER_METHOD, ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL, ops.BUILD_CONST_KEY_MAP}
+    | {
+        ops.LOAD_SUPER_METHOD,
+        ops.STORE_FAST,
+        ops.STORE_DEREF,
+        ops.STORE_NAME,
+        ops.STORE_GLOBAL,
+        ops.BUILD_CONST_KEY_MAP,
+    }
     | {ops.LOAD_FROM_DICT_OR_DEREF, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_LOCALS}
 )
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
@@ -102,7 +109,11 @@ class Graph:
         handlers = sorted(region.target for region in self.containers.regions.table.values())
         for i in of:
             after = program.successors(i)
-            if handlers and instrs[i].op == ops.JUMP and bisect_left(handlers, i) < bisect_left(handlers, program.jump[i]):
+            if (
+                handlers
+                and instrs[i].op == ops.JUMP
+                and bisect_left(handlers, i) < bisect_left(handlers, program.jump[i])
+            ):
                 self.barriers.add(program.jump[i])
                 leaders.add(program.jump[i])
             for j in after:
@@ -269,7 +280,11 @@ class Graph:
         """Whether the source lines say that ``node`` comes after the handler of the ``try`` it would move into."""
         container = self.containers.tree[outer]
         line = next((self.program.line[i] for i in node.code if self.program.line[i] is not None), None)
-        if container.kind != "try" or line is None or not any(self.program.instrs[i].op == ops.LOAD_CONST for i in node.code):
+        if (
+            container.kind != "try"
+            or line is None
+            or not any(self.program.instrs[i].op == ops.LOAD_CONST for i in node.code)
+        ):
             return False
         region = self.containers.regions.table[container.region]
         if region.kind == "with":

@@ -47,7 +47,7 @@ class Program:
     def _drop_inlined(self) -> None:
         """``any(x for ...)`` is compiled to a loop, and to the call where the name is not the builtin (3.14+): see the call.
 
-            LOAD any; COPY 1; LOAD_COMMON any; IS; BRANCH false S; POP; loop..;  S: NULL; ..; CALL      ->  LOAD any; S: ..
+        LOAD any; COPY 1; LOAD_COMMON any; IS; BRANCH false S; POP; loop..;  S: NULL; ..; CALL      ->  LOAD any; S: ..
         """
         instrs = self.instrs
         for i in range(2, len(instrs) - 3):

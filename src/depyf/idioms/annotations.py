@@ -175,7 +175,9 @@ def _place(body: Body, notes: list[_Note]) -> Body:
         at += 1
     for note in notes:
         if note.mark is not None:
-            where = next((i for i, stmt in enumerate(stmts) if any(s is note.value for s in _annotations(stmt))), at - 1)
+            where = next(
+                (i for i, stmt in enumerate(stmts) if any(s is note.value for s in _annotations(stmt))), at - 1
+            )
             at = max(at, where + 1)
             continue
         found = next((i for i in range(at, len(stmts)) if _assigns(stmts[i], note, note.line)), -1)

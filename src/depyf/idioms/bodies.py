@@ -6,16 +6,15 @@ Input and output: the Python dialect.
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
-from depyf.lift.conditions import negate
 from depyf.idioms.annotations import place_annotations
-from depyf.tree.expr import Attr, BoolOf, CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, Sub, Un, Walrus
+from depyf.lift.conditions import negate
+from depyf.tree.expr import BoolOf, CellOf, Const, Expr, Invoke, Marker, Name, Sub, Un, Walrus
 from depyf.tree.nodes import (
     AnnAssign,
     Assert,
     Assign,
     Body,
     ExprStmt,
-    FuncDef,
     If,
     Pass,
     Raise,
@@ -146,7 +145,11 @@ def _annotation(stmt: Assign, before: list[Stmt]) -> Stmt | None:
     target = stmt.targets[0]
     if len(stmt.targets) != 1 or not isinstance(target, Sub) or not isinstance(target.value, Name):
         return None
-    if target.value.id != "__annotations__" or not isinstance(target.key, Const) or not isinstance(target.key.value, str):
+    if (
+        target.value.id != "__annotations__"
+        or not isinstance(target.key, Const)
+        or not isinstance(target.key.value, str)
+    ):
         return None
     name = target.key.value
     if before and isinstance(before[-1], Assign):
@@ -158,29 +161,23 @@ def _annotation(stmt: Assign, before: list[Stmt]) -> Stmt | None:
 
 
 def _class_body(body: Body) -> Body:
+    prologue = set(_CLASS_PROLOGUE)
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], Name):
             name, value = stmt.targets[0].id, stmt.value
-            if name in _CLASS_PROLOGUE and (isinstance(value, (Const, Name))):
-                if name != "__module__" or isinstance(value, Name) and value.id == "__name__":
-                    continue
+            if not result and name in prologue and isinstance(value, (Const, Name)):
+                prologue.discard(name)
+                continue
             if name == "__classcell__" and isinstance(value, CellOf):
                 continue
             if name in ("__static_attributes__", "__classdictcell__"):
                 continue
             if name == "__classdict__" and isinstance(value, Marker) and value.kind == "locals":
                 continue
-        if isinstance(stmt, Assign) and any(
-            isinstance(t, Name) and t.id == "__classcell__" for t in stmt.targets
-        ):
+        if isinstance(stmt, Assign) and any(isinstance(t, Name) and t.id == "__classcell__" for t in stmt.targets):
             continue
-        if isinstance(stmt, Return) and (
-            isinstance(stmt.value, (CellOf, Walrus)) or _is_none(stmt.value)
-        ):
+        if isinstance(stmt, Return) and (isinstance(stmt.value, (CellOf, Walrus)) or _is_none(stmt.value)):
             continue
         result.append(stmt)
     return tuple(result)
-
-
-__all__ = ["Attr", "Display", "FuncDef", "Func", "finish_body"]

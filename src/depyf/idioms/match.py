@@ -39,10 +39,15 @@ class Raising:
         self._nop_lines = nop_lines
         self._variables: dict[int, tuple[Marker, Temp]] = {}
         self._lines: dict[int, int | None] = {}
+        self._uses: dict[int, int] = {}
 
     def run(self, stmts: Body) -> Body:
         """``stmts`` with every case in a ``Match``."""
-        return self._name_subjects(self._place_subjects(self._raise(stmts)))
+        raised = self._raise(stmts)
+        for stmt in walk(raised):
+            if isinstance(stmt, Match):
+                self._uses[id(stmt.subject)] = self._uses.get(id(stmt.subject), 0) + 1
+        return self._name_subjects(self._place_subjects(raised))
 
     def _raise(self, stmts: Body) -> Body:
         result: list[Stmt] = []
@@ -130,7 +135,9 @@ class Raising:
         if len(tail) != 1 or not isinstance(tail[0], Exit) or tail[0].label != block.label:
             return None
         *others, final = found.cases
-        if any(_exits(case.body, block.label) for case in others) or any(_exits((stmt,), block.label) for stmt in prefix):
+        if any(_exits(case.body, block.label) for case in others) or any(
+            _exits((stmt,), block.label) for stmt in prefix
+        ):
             return None
         following = _leading_match(after, found.subject)
         changed = _guard(final, block.label, None if following is not None else self._lines.get(id(final.pattern)))
@@ -149,7 +156,7 @@ class Raising:
                 stmt = with_bodies(stmt, self._place_subjects)
             if result:
                 start = _start_of(result[-1])
-                if start is not None:
+                if start is not None and self._uses.get(id(start)) == 1:
                     filled = _fill(stmt, start)
                     if filled is not None:
                         result[-1] = filled
@@ -278,16 +285,11 @@ def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
     if isinstance(stmt, Block) and stmt.body:
         inner = _fill(stmt.body[0], marker)
         return None if inner is None else replace(stmt, body=(inner, *stmt.body[1:]))
-    if isinstance(stmt, Match) and stmt.subject is marker and not _again(stmt, marker):
+    if isinstance(stmt, Match) and stmt.subject is marker:
         value = marker.detail
         assert isinstance(value, Expr)
         return replace(stmt, subject=value)
     return None
-
-
-def _again(stmt: Match, marker: Marker) -> bool:
-    """Whether the subject is matched once more inside."""
-    return any(isinstance(other, Match) and other is not stmt and other.subject is marker for other in walk((stmt,)))
 
 
 __all__ = ["Raising", "has_cases", "irrefutable", "is_wildcard"]

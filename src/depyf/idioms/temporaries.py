@@ -16,7 +16,9 @@ def number_temporaries(body: Body) -> Body:
         if isinstance(node, Temp):
             names.setdefault(node.key, Temp(len(names)))
         elif isinstance(node, Func):
-            stack.extend(reversed([*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)]))
+            stack.extend(
+                reversed([*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)])
+            )
         else:
             stack.extend(reversed(list(children(node))))
     if not names or all(key == temp.key for key, temp in names.items()):

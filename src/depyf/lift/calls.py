@@ -12,8 +12,8 @@ from depyf.errors import DecompilationError
 from depyf.lift.displays import spread
 from depyf.lift.values import IterOf
 from depyf.tree.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name, Star
-from depyf.tree.nodes import ExprStmt, Return
 from depyf.tree.exprs import names_of_block
+from depyf.tree.nodes import ExprStmt, Return
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
@@ -143,9 +143,7 @@ def annotate_items(value: Expr) -> tuple[tuple[str, Expr], ...]:
     if isinstance(value, Func):
         for stmt in reversed(value.body):
             if isinstance(stmt, Return) and isinstance(stmt.value, DictOf):
-                return tuple(
-                    (key.value, item) for key, item in stmt.value.items if isinstance(key, Const)
-                )
+                return tuple((key.value, item) for key, item in stmt.value.items if isinstance(key, Const))
     return ()
 
 

@@ -64,7 +64,12 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     assert child.cond is not None
     if parent.keep is not None and child.keep is not None and child.id == parent.succs[parent.falls]:
         return _fold_kept(lifter, parent, child)
-    if parent.keep is not None or child.id in child.succs or parent.id in child.succs and child.succs[0] == child.succs[1]:
+    if (
+        parent.keep is not None
+        or child.id in child.succs
+        or parent.id in child.succs
+        and child.succs[0] == child.succs[1]
+    ):
         return False
     if child.id != parent.succs[parent.falls]:
         return _fold_conditional_test(lifter, parent, child)

@@ -80,7 +80,9 @@ def _replaced(value: Expr, old: Fresh, new: Expr) -> Expr:
 def protect(s: Symbolic, name: str) -> None:
     """A local is about to change: fresh containers that hold its value need it in a temporary."""
     held = [part for value in s.stack for part in inside(value)]
-    if not any(isinstance(item, Name) and item.id == name and item.scope == "fast" for part in held for item in part.items):
+    if not any(
+        isinstance(item, Name) and item.id == name and item.scope == "fast" for part in held for item in part.items
+    ):
         return
     temp = s.new_temp()
     s.stmts.append(Assign((temp,), Name(name, "fast"), s.instr.line))

@@ -60,7 +60,9 @@ class Lifter:
         self.unlinked: set[int] = set()
         """Blocks whose kept operand turned out to be no link of a chained comparison."""
         self._stored = {
-            instr.arg for instr in graph.program.instrs if instr.op in (ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)
+            instr.arg
+            for instr in graph.program.instrs
+            if instr.op in (ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)
         }
 
     def run(self) -> dict[int, Lifted]:
@@ -316,7 +318,9 @@ class Lifter:
     def _handler_entry(self, region: int) -> list[Expr]:
         containers = self.graph.containers
         record = containers.regions.table[region]
-        block = self.blocks.get(self.merged.get(self._protected.get(region, OUTSIDE), self._protected.get(region, OUTSIDE)))
+        block = self.blocks.get(
+            self.merged.get(self._protected.get(region, OUTSIDE), self._protected.get(region, OUTSIDE))
+        )
         if block is not None:
             base = [self._carried(value, i, False) for i, value in enumerate(block.entry[: record.depth])]
             if len(base) < record.depth:

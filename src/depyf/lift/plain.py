@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit

@@ -22,13 +22,12 @@ from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WI
 from depyf.lift import calls, displays, fresh, names
 from depyf.lift.block import Lifted
 from depyf.lift.values import (
-    EXC,
     EXC_OLD,
+    SPILL_BASE,
     Chain,
     Item,
     IterOf,
     LinkedLeft,
-    SPILL_BASE,
     Shared,
     Unpack,
     is_slot,
@@ -62,7 +61,6 @@ from depyf.tree.nodes import (
     AugAssign,
     Delete,
     ExprStmt,
-    ImportFrom,
     Raise,
     Return,
     Stmt,
@@ -70,6 +68,8 @@ from depyf.tree.nodes import (
 
 _ATOMIC = (Const, Marker, Temp, CellOf, Item, fresh.Fresh)
 _NEGATED = {"<": ">=", "==": "!="}
+
+
 def flatten(value: Expr) -> tuple[tuple[Expr, ...], Expr]:
     """Targets already stored to, and the value proper, of a value that walruses and chains are wrapped around."""
     targets: tuple[Expr, ...] = ()
@@ -141,7 +141,9 @@ class Symbolic:
 
     def force(self, origin: int) -> None:
         if origin in self.forced:
-            raise DecompilationError("a shared value could not be spilled", self.program.unit.qualname, self.instr.offset)
+            raise DecompilationError(
+                "a shared value could not be spilled", self.program.unit.qualname, self.instr.offset
+            )
         self.forced.add(origin)
 
     def raw(self) -> Expr:
@@ -328,9 +330,24 @@ class Symbolic:
     def _augmented(self, target: Expr, value: Bin) -> bool:
         left = value.left
         same = (
-            (isinstance(target, Name) and isinstance(left, Name) and target.id == left.id and target.scope == left.scope)
-            or (isinstance(target, Attr) and isinstance(left, Attr) and target.value is left.value and target.name == left.name)
-            or (isinstance(target, Sub) and isinstance(left, Sub) and target.value is left.value and _same_key(target, left))
+            (
+                isinstance(target, Name)
+                and isinstance(left, Name)
+                and target.id == left.id
+                and target.scope == left.scope
+            )
+            or (
+                isinstance(target, Attr)
+                and isinstance(left, Attr)
+                and target.value is left.value
+                and target.name == left.name
+            )
+            or (
+                isinstance(target, Sub)
+                and isinstance(left, Sub)
+                and target.value is left.value
+                and _same_key(target, left)
+            )
         )
         if not same:
             if id(value) in self.origins:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from depyf.tree.expr import Display, Expr, Marker, Star, Temp
 
-
 SPILL_BASE = 1_000_000
 """Temporaries of spills inside a block are numbered from here; those below stand for stack positions."""
 

@@ -80,7 +80,9 @@ def except_clauses(stmt: Try) -> Try:
     elif not clauses:
         clauses.append(ExceptClause(None, None, body, line))
     if resets:
-        clauses = [replace(c, body=c.body if c.body and marker_of(c.body[0], "reraise") else resets + c.body) for c in clauses]
+        clauses = [
+            replace(c, body=c.body if c.body and marker_of(c.body[0], "reraise") else resets + c.body) for c in clauses
+        ]
     return replace(stmt, handlers=tuple(clauses), star=star)
 
 
@@ -238,4 +240,3 @@ def _entered(body: Body) -> tuple[Expr | None, Body]:
             if isinstance(value, Marker) and value.kind == "entered":
                 return first.targets[0], body[1:]
     return None, body
-

@@ -157,7 +157,7 @@ class Lowering:
             inner = self.lower(stmt.body, frozenset({stmt.label}), fall, stmt.label)
             inner = self._resolve(inner, stmt.label)
             return (While(Const(True), inner, (), stmt.line or first_line(inner)),)
-        if isinstance(stmt, For) and isinstance(stmt.body[0], Break):
+        if isinstance(stmt, For) and stmt.body and isinstance(stmt.body[0], Break):
             return (stmt,)  # one step of an iterator
         if isinstance(stmt, (While, For)):
             label = stmt.orelse[0].label if stmt.orelse and isinstance(stmt.orelse[0], Exit) else None
@@ -235,7 +235,10 @@ class Lowering:
                 ExceptClause(c.type, c.name, self.lower(c.body, fall, breaks, loop), c.line) for c in core.handlers
             )
             orelse = self.lower(rest, fall, breaks, loop)
-            return (*self.lower(prefix, NOWHERE, breaks, loop), replace(core, body=body, handlers=handlers, orelse=orelse))
+            return (
+                *self.lower(prefix, NOWHERE, breaks, loop),
+                replace(core, body=body, handlers=handlers, orelse=orelse),
+            )
         return None
 
     def _resolve(self, body: Body, label: int) -> Body:

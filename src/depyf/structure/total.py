@@ -30,6 +30,7 @@ DISPATCH = 1 << 41
 FINALLY_END = 1 << 42
 VARIABLES = 3_000_000
 ENTRY_VARIABLES = 4_000_000
+MANY_EXITS = 3
 _STARTS = ("iter_start", "with_start")
 
 
@@ -64,6 +65,9 @@ class Structurer:
         self.name = name
         self.handlers_last = handlers_last
         self.dispatches = 0
+        self.plain = False
+        self.joins: dict[int, dict[int, tuple[int, int, int]]] = {}
+        self.scopes: list[tuple[dict[int, tuple[int, int, int]], dict[int, _Item]]] = []
         self.resets: dict[int, tuple[Temp, ...]] = {}
         self.members: dict[int, list[int]] = {}
         self.tries: dict[int, list[int]] = {}
@@ -249,10 +253,14 @@ class Structurer:
         reachable = set(reverse_postorder(entry, succs)) if found else set()
         # inner and later loops first, so that a loop can be kept inside an earlier one as a whole
         for scc in found:
+            if any(key not in items for key in scc):
+                continue  # part of a loop that was collapsed before: its turn comes when that one is built
             fresh = self._is_for(scc[0]) and scc[0] not in looping
             loop = _Loop(set(scc), scc[0] if fresh else self._scc_entries(scc, items, entry)[0])
             self._keep_inside(loop, items, reachable, entry)
             self._collapse(loop, items)
+        if self.plain:
+            self._join_exits(items)
         self._take_else(items, entry)
         return self._acyclic(items, entry)
 
@@ -341,8 +349,42 @@ class Structurer:
         self.dispatches += 1
         key = DISPATCH + self.dispatches
         self.choices[key] = variable, heads
-        items[key] = _Item(list(heads), None, None, min(items[head].start for head in heads), 0)
+        starts = [items[head].start for head in heads if head in items]
+        items[key] = _Item(list(heads), None, None, min(starts, default=0), 0)
         return key
+
+    def _join_exits(self, items: dict[int, _Item]) -> None:
+        """A compound item that goes on at many places leaves to one dispatch instead: flags would nest."""
+        for key in sorted(items):
+            item = items[key]
+            if not item.loop and not TRY <= key < DISPATCH:
+                continue
+            labels = sorted({self._canonical(label) for label in item.succs if label != key})
+            if len(labels) < MANY_EXITS:
+                continue
+            variable = VARIABLES + self.dispatches + 1
+            join = self._new_dispatch(variable, labels, items)
+            items[join].start = item.last
+            self.joins[key] = {label: (join, variable, choice) for choice, label in enumerate(labels)}
+            item.succs = [join, *([key] if key in item.succs else [])]
+
+    def _canonical(self, label: int) -> int:
+        known = self.redirect.get(label)
+        while known is not None and known[0] != label:
+            label = known[0]
+            known = self.redirect.get(label)
+        return label
+
+    def _leave(self, label: int, items: dict[int, _Item]) -> list[Stmt]:
+        """Go to a label that is not the next thing to do."""
+        if label not in items:
+            for joined, around in reversed(self.scopes):
+                if label in joined:
+                    join, variable, choice = joined[label]
+                    return [Assign((Temp(variable),), Const(choice)), Exit(join)]
+                if label in around:
+                    break
+        return [Exit(label)]
 
     def _keep_inside(self, loop: _Loop, items: dict[int, _Item], reachable: set[int], entry: int) -> None:
         """Add to a loop the code that leaves it but was written inside it, as far as lines and layout tell.
@@ -464,19 +506,20 @@ class Structurer:
                 and idom[label] == source
             ):
                 return sequence(label)
-            return [Exit(label)]
+            return self._leave(label, items)
 
         def follow(block: Lifted, side: int) -> list[Stmt]:
             after = block.succs[side]
             return self._select(block.container, after) + goto(self._label(block.container, after), block.id)
 
         def emit(key: int) -> list[Stmt]:
-            if items[key].loop:
-                return [self._loop(key, self.loops[key])]
+            if items[key].loop or TRY <= key < DISPATCH:
+                self.scopes.append((self.joins.get(key, {}), items))
+                inner = [self._loop(key, self.loops[key])] if items[key].loop else self._emit_try(key - TRY)
+                self.scopes.pop()
+                return inner
             if key >= DISPATCH:
                 return self._emit_dispatch(key, goto)
-            if key >= TRY:
-                return self._emit_try(key - TRY)
             block = self.blocks[key]
             stmts = list(block.stmts)
             if block.cond is None:
@@ -508,8 +551,8 @@ class Structurer:
         known = self.redirect.get(label)
         if known is not None and known[0] != source:
             key, variable, choice = known
-            return [Assign((Temp(variable),), Const(choice)), Exit(key)]
-        return [Exit(label)]
+            return [Assign((Temp(variable),), Const(choice)), *self._leave(key, {})]
+        return self._leave(label, {})
 
     def _loop(self, header: int, body: dict[int, _Item]) -> Stmt:
         items = {key: replace(item, succs=[s for s in item.succs if s != header]) for key, item in body.items()}
@@ -524,10 +567,12 @@ class Structurer:
     def _emit_dispatch(self, key: int, goto: object) -> list[Stmt]:
         assert callable(goto)
         variable, heads = self.choices[key]
-        stmts: list[Stmt] = list(goto(heads[-1], key))
+        # a choice that was made is forgotten, so that the proof need not tell old choices apart
+        done: list[Stmt] = [Delete((Temp(variable),))] if self.plain else []
+        stmts: list[Stmt] = done + goto(heads[-1], key)
         for choice in range(len(heads) - 2, -1, -1):
             test = Cmp(Temp(variable), ("==",), (Const(choice),))
-            stmts = [If(test, tuple(goto(heads[choice], key)), tuple(stmts))]
+            stmts = [If(test, (*done, *goto(heads[choice], key)), tuple(stmts))]
         return stmts
 
     def _emit_try(self, container: int) -> list[Stmt]:

@@ -68,7 +68,12 @@ def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
 
 def names_of_block(node: Any) -> Any:
     """``node`` moved from a function to the module or class body around it: what it read as globals are names there."""
-    kept = {id(inner) for part in walk_all(tuple(_inside((node,)))) if isinstance(part, Func) for inner in walk_all(part.body)}
+    kept = {
+        id(inner)
+        for part in walk_all(tuple(_inside((node,))))
+        if isinstance(part, Func)
+        for inner in walk_all(part.body)
+    }
 
     def change(value: Expr) -> Expr:
         if isinstance(value, Name) and value.scope == "global" and id(value) not in kept:

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 from depyf.bytecode import ops
 from depyf.verify.known import (
+    DICT,
     LIST,
+    SET,
     exception_of,
     identity,
     is_none,
@@ -132,9 +134,15 @@ def _make_function(pair: Pair, side: Side, values: Values, extras: tuple[str, ..
     side.stack.append(new_fresh(pair, values, ("function", *extras), (items[-1], *items[:-1])))
 
 
-def _match_type(tag: str) -> Callable[[Pair, Side, Values, None], None]:
+def _match_type(tag: str, kind: tuple[str, ...]) -> Callable[[Pair, Side, Values, None], None]:
+    """``kind`` is the fresh container that passes the test; the others do not."""
+
     def step(pair: Pair, side: Side, values: Values, arg: None) -> None:
-        side.stack.append(values.op(tag, (side.stack[-1],)))
+        inside = pair.fresh.get(side.stack[-1])
+        if inside is not None and inside[0] in (LIST, DICT, SET):
+            side.stack.append(values.true if inside[0] == kind else values.false)
+        else:
+            side.stack.append(values.op(tag, (side.stack[-1],)))
 
     return step
 
@@ -153,6 +161,6 @@ RARE: dict[str, Callable[..., int | None]] = {
     ops.POP_EXCEPT: _pop_except,
     ops.RERAISE: _reraise,
     ops.MAKE_FUNCTION: _make_function,
-    ops.MATCH_MAPPING: _match_type("mapping?"),
-    ops.MATCH_SEQUENCE: _match_type("sequence?"),
+    ops.MATCH_MAPPING: _match_type("mapping?", DICT),
+    ops.MATCH_SEQUENCE: _match_type("sequence?", LIST),
 }

@@ -222,10 +222,15 @@ def restrict(frozen: Frozen, names: frozenset[str]) -> Frozen:
 
 def covers(old: Frozen, new: Frozen, values: Values) -> bool:
     """Whether every run that ``new`` describes is described by ``old``."""
+    found = new.values
     if old.temps != new.temps:
-        return False
+        if not set(new.temps) < set(old.temps):
+            return False
+        at = new.depth_a + new.depth_b + 2
+        bound = dict(zip(new.temps, found[at:]))
+        found = (*found[:at], *[bound.get(name, values.unbound) for name in old.temps])
     image: dict[int, int] = {}
-    for o, n in zip(old.values, new.values):
+    for o, n in zip(old.values, found):
         if image.get(o) != n and not _maps(o, n, old.fresh, new.fresh, values, image):
             return False
     if (old.exc_a >= 0 and not _maps(old.exc_a, new.exc_a, old.fresh, new.fresh, values, image)) or (

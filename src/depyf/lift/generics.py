@@ -1,0 +1,155 @@
+"""Type parameters (PEP 695, 3.12+): the hidden function that makes them becomes the brackets of a definition again.
+
+    T = TypeVar("T"); f = function(...); f.__type_params__ = (T,); return f       # <generic parameters of f>
+                                                                      ->  def f[T](...)
+
+Input: the call of the hidden function, whose body is lifted already.  Output: the function, class or alias it returns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from depyf.errors import DecompilationError
+from depyf.tree.expr import Const, DictOf, Display, Expr, Func, Invoke, Marker, Name, Star, TypeParam, Walrus
+from depyf.tree.nodes import Assign, If, Return
+
+if TYPE_CHECKING:
+    from depyf.lift.symbolic import Symbolic
+
+HIDDEN = "<generic parameters of "
+PARAMS = ".type_params"
+BASE = ".generic_base"
+_KINDS = {"TYPEVAR": "TypeVar", "TYPEVARTUPLE": "TypeVarTuple", "PARAMSPEC": "ParamSpec"}
+
+
+def intrinsic(s: Symbolic, shape: tuple[str, int]) -> None:
+    """The rule of the calls into the interpreter, most of which serve type parameters."""
+    name, count = shape
+    values = s.pops(count)
+    s.push(_typed(s, name, values) or Marker("intrinsic", (name, tuple(values))))
+
+
+def _typed(s: Symbolic, name: str, values: list[Expr]) -> Expr | None:
+    first = values[0]
+    if name in _KINDS and isinstance(first, Const):
+        return TypeParam(_KINDS[name], first.value)
+    if name in ("TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS") and isinstance(first, Const):
+        bound = lazy_value(values[1])
+        return None if bound is None else TypeParam("TypeVar", first.value, bound)
+    if name == "SET_TYPEPARAM_DEFAULT" and isinstance(first, TypeParam):
+        default = lazy_value(values[1])
+        if default is not None and first.kind == "TypeVarTuple" and _is_spread(values[1]):
+            default = Star(default)
+        return None if default is None else TypeParam(first.kind, first.name, first.bound, default)
+    if name == "SET_FUNCTION_TYPE_PARAMS" and isinstance(first, Func):
+        params = _params(values[1])
+        if params is None:
+            return None
+        return Func(first.unit, first.body, first.defaults, first.kwdefaults, first.annotations, params)
+    if name == "SUBSCRIPT_GENERIC":
+        return Marker("generic_base")
+    if name == "TYPEALIAS" and isinstance(first, Display) and len(first.elts) == 3:
+        params = () if isinstance(first.elts[1], Const) else _params(first.elts[1])
+        value = lazy_value(first.elts[2])
+        return None if params is None or value is None else Marker("type_alias", (params, value))
+    return None
+
+
+def lazy_value(value: Expr) -> Expr | None:
+    """What a function without arguments returns: a bound, a default or an alias, which are evaluated on demand."""
+    if not isinstance(value, Func) or not value.body:
+        return None
+    *before, last = value.body
+    # from 3.14 on it first refuses formats other than the value
+    if not isinstance(last, Return) or any(not isinstance(stmt, If) for stmt in before) or len(before) > 1:
+        return None
+    return last.value if last.value is not None else Const(None)
+
+
+def _is_spread(value: Expr) -> bool:
+    return isinstance(value, Func) and any(isinstance(part, Star) for part in _returned(value))
+
+
+def _returned(func: Func) -> tuple[Expr, ...]:
+    value = lazy_value(func)
+    return () if value is None else (value,)
+
+
+def _params(value: Expr) -> tuple[TypeParam, ...] | None:
+    """The type parameters in the tuple that was made of them, each stored to its name on the way."""
+    if not isinstance(value, Display):
+        return None
+    found: list[TypeParam] = []
+    for item in value.elts:
+        inner = item.value if isinstance(item, Walrus) else item
+        if not isinstance(inner, TypeParam):
+            return None
+        found.append(inner)
+    return tuple(found)
+
+
+def expand(s: Symbolic, func: Func, args: tuple[Expr, ...]) -> Expr | None:
+    """The definition that the hidden function returns, with the defaults passed to it."""
+    if not func.body or not isinstance(func.body[-1], Return):
+        return None
+    value = func.body[-1].value
+    if isinstance(value, Func) and len(func.body) == 1:
+        return _with_defaults(value, args)
+    if isinstance(value, Marker) and value.kind == "type_alias" and not args and len(func.body) == 1:
+        return value
+    if isinstance(value, Invoke) and not args:
+        return _class(func, value)
+    return None
+
+
+def _with_defaults(func: Func, args: tuple[Expr, ...]) -> Func | None:
+    from depyf.lift.calls import named, sequence
+
+    passed = list(args)
+    defaults, kwdefaults = func.defaults, func.kwdefaults
+    if _is_passed(defaults, ".defaults"):
+        if not passed:
+            return None
+        defaults = sequence(passed.pop(0)) or ()
+    if kwdefaults and kwdefaults[0][0] == ".kwdefaults":
+        if not passed:
+            return None
+        kwdefaults = named(passed.pop(0)) or ()
+    if passed:
+        return None
+    return Func(func.unit, func.body, defaults, kwdefaults, func.annotations, func.type_params)
+
+
+def passed_in(name: str, value: Expr) -> bool:
+    """Whether ``value`` is the hidden function's own parameter for the defaults of the function it makes."""
+    return isinstance(value, Name) and value.id == name
+
+
+def _is_passed(defaults: tuple[Expr, ...], name: str) -> bool:
+    return len(defaults) == 1 and passed_in(name, defaults[0])
+
+
+def _class(func: Func, call: Invoke) -> Expr | None:
+    if not (isinstance(call.func, Marker) and call.func.kind == "build_class"):
+        return None
+    params: tuple[TypeParam, ...] | None = None
+    for stmt in func.body[:-1]:
+        if not isinstance(stmt, Assign) or len(stmt.targets) != 1 or not isinstance(stmt.targets[0], Name):
+            return None
+        if stmt.targets[0].id == PARAMS:
+            params = _params(stmt.value)
+        elif stmt.targets[0].id != BASE:
+            return None
+    if params is None:
+        return None
+    bases = tuple(base for base in call.args if not (isinstance(base, Name) and base.id == BASE))
+    return Marker("generic_class", (params, Invoke(call.func, bases, call.keywords)))
+
+
+def check(s: Symbolic, value: Any) -> None:
+    """Refuse a hidden function that no definition was recognised in: it cannot be written down."""
+    raise DecompilationError(f"type parameters of another shape: {value}", s.program.unit.qualname, s.instr.offset)
+
+
+__all__ = ["DictOf", "check", "expand", "intrinsic", "lazy_value", "passed_in"]
