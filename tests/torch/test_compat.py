@@ -36,9 +36,10 @@ def test_install_logs_source(caplog):
             torch.compile(f, backend="eager")(torch.ones(2))
         depyf.uninstall()
         depyf.uninstall()
-        found = [record for record in caplog.records if "decompiled code of f " in record.getMessage()]
+        found = {id(record): record.getMessage() for record in caplog.records}
+        found = {key: text for key, text in found.items() if "decompiled code of f " in text}
         assert len(found) == 1
-        assert "def f(x, n):" in found[0].getMessage()
+        assert "def f(x, n):" in next(iter(found.values()))
     finally:
         depyf.uninstall()
         torch._logging.set_logs()
@@ -122,8 +123,8 @@ def test_get_code_owner():
 def test_utils(tmp_path):
     assert get_function_signature(f.__code__) == "def f(x, n):\n"
     assert get_function_signature((lambda *a, b, **c: 0).__code__, "g") == "def g(*a, b, **c):\n"
-    assert decompile_ensure(f).startswith("def f(x, n):")
-    assert decompile_ensure(f, overwite_fn_name="g").startswith("def g(x, n):")
+    assert "def f(x, n):" in decompile_ensure(f)
+    assert "def g(x, n):" in decompile_ensure(f, overwite_fn_name="g")
 
     def outer():
         def inner():
