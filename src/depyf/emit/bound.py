@@ -35,8 +35,8 @@ class BoundConstants:
         found = self._names.get(key)
         if found is None:
             base = self.prefix + readable(value)
-            if isinstance(value, types.BuiltinFunctionType) and getattr(builtins, value.__name__, None) is value:
-                base = value.__name__  # means the same where the text stands alone
+            if isinstance(value, types.BuiltinFunctionType) and getattr(builtins, str(value.__name__), None) is value:
+                base = str(value.__name__)  # means the same where the text stands alone
             found = self.fresh(base + "__" if in_class else base)
             if in_class and not found.endswith("__"):
                 found = self.fresh(found + "__")

@@ -127,11 +127,11 @@ class Graph:
                 leaders.add(program.next[i])
         for i in of:
             # a returned constant belongs to its return: the copies of one statement are then alike
-            after = program.next[i]
-            if instrs[i].op == ops.LOAD_CONST and after in leaders and instrs[after].op == ops.RETURN:
+            ret = program.next[i]
+            if instrs[i].op == ops.LOAD_CONST and ret in leaders and instrs[ret].op == ops.RETURN:
                 leaders.add(i)
-                if incoming[after] == 1 and of[after] == of[i]:
-                    leaders.discard(after)
+                if incoming[ret] == 1 and of[ret] == of[i]:
+                    leaders.discard(ret)
         if self.merging:
             leaders.update(self._test_starts(leaders))
             leaders.update(self._class_ends())

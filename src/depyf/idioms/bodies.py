@@ -122,7 +122,7 @@ def _assertion(stmt: If) -> Stmt | None:
     exc = raised[0].exc
     message: Expr | None = None
     if isinstance(exc, Invoke) and len(exc.args) == 1 and not exc.keywords:
-        exc, message = exc.func, exc.args[0]
+        message, exc = exc.args[0], exc.func
     if isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "AssertionError":
         return Assert(test, message, stmt.line)
     return None

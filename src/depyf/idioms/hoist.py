@@ -126,7 +126,8 @@ def _with_operands(stmt: Stmt, change: Any) -> Stmt:
         return dataclasses.replace(stmt, test=change(stmt.test))
     if isinstance(stmt, Delete):
         return Delete(tuple(_inside(target, change) for target in stmt.targets), stmt.line)
-    return _inside(stmt, change)
+    changed: Stmt = _inside(stmt, change)
+    return changed
 
 
 def _inside(node: Any, change: Any) -> Any:

@@ -9,6 +9,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.ops import CallShape
 from depyf.errors import DecompilationError
+from depyf.lift import generics
 from depyf.lift.displays import spread
 from depyf.lift.values import IterOf
 from depyf.tree.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name, Star
@@ -55,6 +56,10 @@ def make_call(s: Symbolic, func: Expr, args: tuple[Expr, ...], keywords: Keyword
             head = comp.generators[0]
             first = Generator(head.target, source, head.ifs, head.is_async)
             return Comp(comp.kind, comp.elt, comp.key, (first, *comp.generators[1:]))
+    if isinstance(func, Func) and func.unit.name.startswith(generics.HIDDEN) and not keywords:
+        definition = generics.expand(s, func, args)
+        if definition is not None:
+            return definition
     return Invoke(func, args, keywords)
 
 
@@ -126,11 +131,11 @@ def with_attribute(s: Symbolic, func: Func, name: str, value: Expr) -> Func:
     """``func`` with its defaults, keyword defaults or annotations set; closures need nothing."""
     defaults, kwdefaults, annotations = func.defaults, func.kwdefaults, func.annotations
     if name == "defaults":
-        defaults = _sequence(s, value)
+        defaults = (value,) if generics.passed_in(".defaults", value) else sequence(s, value)
     elif name == "kwdefaults":
-        kwdefaults = _named(s, value)
+        kwdefaults = ((".kwdefaults", value),) if generics.passed_in(".kwdefaults", value) else named(s, value)
     elif name == "annotations":
-        annotations = _named(s, value)
+        annotations = named(s, value)
     elif name == "annotate":
         annotations = annotate_items(value)
         if not s.program.unit.flags & CO_OPTIMIZED:
@@ -147,7 +152,8 @@ def annotate_items(value: Expr) -> tuple[tuple[str, Expr], ...]:
     return ()
 
 
-def _sequence(s: Symbolic, value: Expr) -> tuple[Expr, ...]:
+def sequence(s: Symbolic, value: Expr) -> tuple[Expr, ...]:
+    """The elements of a tuple that is written out."""
     if isinstance(value, Const) and isinstance(value.value, tuple):
         return tuple(Const(item) for item in value.value)
     if isinstance(value, Display):
@@ -155,21 +161,17 @@ def _sequence(s: Symbolic, value: Expr) -> tuple[Expr, ...]:
     raise DecompilationError("defaults are not a tuple display", s.program.unit.qualname, s.instr.offset)
 
 
-def _named(s: Symbolic, value: Expr) -> tuple[tuple[str, Expr], ...]:
+def named(s: Symbolic, value: Expr) -> tuple[tuple[str, Expr], ...]:
+    """The pairs of a dict, or of a tuple of names and values in turn."""
     if isinstance(value, DictOf):
         pairs = [(key.value, item) for key, item in value.items if isinstance(key, Const)]
         if len(pairs) == len(value.items):
             return tuple(pairs)
-    flat = _sequence(s, value) if isinstance(value, (Const, Display)) else ()
+    flat = sequence(s, value) if isinstance(value, (Const, Display)) else ()
     keys = flat[::2]
     if len(flat) % 2 or not all(isinstance(key, Const) for key in keys):
         raise DecompilationError("annotations are not a display", s.program.unit.qualname, s.instr.offset)
     return tuple((key.value, item) for key, item in zip(keys, flat[1::2], strict=True) if isinstance(key, Const))
-
-
-def _intrinsic(s: Symbolic, shape: tuple[str, int]) -> None:
-    name, count = shape
-    s.push(Marker("intrinsic", (name, tuple(s.pops(count)))))
 
 
 def _super_attr(s: Symbolic, shape: tuple[str, bool]) -> None:
@@ -188,7 +190,7 @@ RULES: dict[str, Callable[[Symbolic, Any], None]] = {
     ops.CALL_EX: _call_ex,
     ops.MAKE_FUNCTION: _make_function,
     ops.SET_FUNCTION_ATTRIBUTE: _set_function_attribute,
-    ops.INTRINSIC: _intrinsic,
+    ops.INTRINSIC: generics.intrinsic,
     ops.LOAD_SUPER_ATTR: _super_attr,
     ops.LOAD_SUPER_METHOD: _super_method,
 }

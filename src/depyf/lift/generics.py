@@ -8,10 +8,9 @@ Input: the call of the hidden function, whose body is lifted already.  Output: t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from depyf.errors import DecompilationError
-from depyf.tree.expr import Const, DictOf, Display, Expr, Func, Invoke, Marker, Name, Star, TypeParam, Walrus
+from depyf.tree.expr import Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam, Walrus
 from depyf.tree.nodes import Assign, If, Return
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ def _typed(s: Symbolic, name: str, values: list[Expr]) -> Expr | None:
         return None if bound is None else TypeParam("TypeVar", first.value, bound)
     if name == "SET_TYPEPARAM_DEFAULT" and isinstance(first, TypeParam):
         default = lazy_value(values[1])
-        if default is not None and first.kind == "TypeVarTuple" and _is_spread(values[1]):
-            default = Star(default)
         return None if default is None else TypeParam(first.kind, first.name, first.bound, default)
     if name == "SET_FUNCTION_TYPE_PARAMS" and isinstance(first, Func):
         params = _params(values[1])
@@ -67,15 +64,6 @@ def lazy_value(value: Expr) -> Expr | None:
     return last.value if last.value is not None else Const(None)
 
 
-def _is_spread(value: Expr) -> bool:
-    return isinstance(value, Func) and any(isinstance(part, Star) for part in _returned(value))
-
-
-def _returned(func: Func) -> tuple[Expr, ...]:
-    value = lazy_value(func)
-    return () if value is None else (value,)
-
-
 def _params(value: Expr) -> tuple[TypeParam, ...] | None:
     """The type parameters in the tuple that was made of them, each stored to its name on the way."""
     if not isinstance(value, Display):
@@ -95,7 +83,7 @@ def expand(s: Symbolic, func: Func, args: tuple[Expr, ...]) -> Expr | None:
         return None
     value = func.body[-1].value
     if isinstance(value, Func) and len(func.body) == 1:
-        return _with_defaults(value, args)
+        return _with_defaults(s, value, args)
     if isinstance(value, Marker) and value.kind == "type_alias" and not args and len(func.body) == 1:
         return value
     if isinstance(value, Invoke) and not args:
@@ -103,7 +91,7 @@ def expand(s: Symbolic, func: Func, args: tuple[Expr, ...]) -> Expr | None:
     return None
 
 
-def _with_defaults(func: Func, args: tuple[Expr, ...]) -> Func | None:
+def _with_defaults(s: Symbolic, func: Func, args: tuple[Expr, ...]) -> Func | None:
     from depyf.lift.calls import named, sequence
 
     passed = list(args)
@@ -111,11 +99,11 @@ def _with_defaults(func: Func, args: tuple[Expr, ...]) -> Func | None:
     if _is_passed(defaults, ".defaults"):
         if not passed:
             return None
-        defaults = sequence(passed.pop(0)) or ()
+        defaults = sequence(s, passed.pop(0))
     if kwdefaults and kwdefaults[0][0] == ".kwdefaults":
         if not passed:
             return None
-        kwdefaults = named(passed.pop(0)) or ()
+        kwdefaults = named(s, passed.pop(0))
     if passed:
         return None
     return Func(func.unit, func.body, defaults, kwdefaults, func.annotations, func.type_params)
@@ -145,11 +133,3 @@ def _class(func: Func, call: Invoke) -> Expr | None:
         return None
     bases = tuple(base for base in call.args if not (isinstance(base, Name) and base.id == BASE))
     return Marker("generic_class", (params, Invoke(call.func, bases, call.keywords)))
-
-
-def check(s: Symbolic, value: Any) -> None:
-    """Refuse a hidden function that no definition was recognised in: it cannot be written down."""
-    raise DecompilationError(f"type parameters of another shape: {value}", s.program.unit.qualname, s.instr.offset)
-
-
-__all__ = ["DictOf", "check", "expand", "intrinsic", "lazy_value", "passed_in"]

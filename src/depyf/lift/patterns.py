@@ -51,7 +51,7 @@ class Bundle(NamedTuple):
 
     kind: str
     part: int
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count is not used
 
 
 Value = int | Bundle | Expr

@@ -133,8 +133,7 @@ class Symbolic:
                 raise DecompilationError(f"no rule for {instr.op}", self.program.unit.qualname, instr.offset)
             handler(self, instr.arg)
             block.last = index
-        if self.unpack is not None:
-            self.flush_unpack()
+        self.flush_unpack()
 
     def push(self, value: Expr) -> None:
         self.stack.append(value)

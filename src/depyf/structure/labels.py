@@ -223,8 +223,8 @@ class Lowering:
             if any(isinstance(clause.type, Marker) for clause in core.handlers):
                 return None
             caught = [exit_labels(clause.body) for clause in core.handlers]
-            skipping = any(labels_ & (fall - labels - breaks - {loop}) for labels_ in caught)
-            if not skipping or exit_labels(core.body) & (fall - labels):
+            skips = any(labels_ & (fall - labels - breaks - {loop}) for labels_ in caught)
+            if not skips or exit_labels(core.body) & (fall - labels):
                 return None
             if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
                 return None
@@ -275,7 +275,7 @@ def _guard(body: Body, label: int, flag: Temp, in_loop: bool) -> Body:
                 continue
         else:
             guarded = with_bodies(stmt, lambda inner: _guard(inner, label, flag, in_loop))
-            if isinstance(guarded, Try) and guarded.orelse and not in_loop and _exits_to(stmt.body, label):
+            if isinstance(guarded, Try) and guarded.orelse and not in_loop and _exits_to(bodies(stmt)[0], label):
                 guarded = replace(guarded, orelse=(If(Un("not", flag), guarded.orelse),))
             result.append(guarded)
             if in_loop:

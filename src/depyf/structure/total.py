@@ -82,9 +82,9 @@ class Structurer:
             while container != ROOT:
                 used.add(container)
                 container = containers.tree[container].parent
-        for container in containers.tree:
-            if container.kind == "try" and container.id in used:
-                self.tries.setdefault(container.parent, []).append(container.id)
+        for found in containers.tree:
+            if found.kind == "try" and found.id in used:
+                self.tries.setdefault(found.parent, []).append(found.id)
         self._edge_list: list[tuple[int, int]] | None = None
         self.entries: dict[int, set[int]] = {}
         self._heads: dict[int, list[int]] = {}
