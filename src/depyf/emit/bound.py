@@ -35,8 +35,9 @@ class BoundConstants:
         found = self._names.get(key)
         if found is None:
             base = self.prefix + readable(value)
-            if isinstance(value, types.BuiltinFunctionType) and getattr(builtins, str(value.__name__), None) is value:
-                base = str(value.__name__)  # means the same where the text stands alone
+            own: str = getattr(value, "__name__", "")
+            if isinstance(value, types.BuiltinFunctionType) and getattr(builtins, own, None) is value:
+                base = own  # means the same where the text stands alone
             found = self.fresh(base + "__" if in_class else base)
             if in_class and not found.endswith("__"):
                 found = self.fresh(found + "__")
