@@ -173,6 +173,8 @@ def _class_body(body: Body) -> Body:
                 continue
             if name in ("__static_attributes__", "__classdictcell__"):
                 continue
+            if name == "__type_params__" and isinstance(value, Name) and value.id == ".type_params":
+                continue
             if name == "__classdict__" and isinstance(value, Marker) and value.kind == "locals":
                 continue
         if isinstance(stmt, Assign) and any(isinstance(t, Name) and t.id == "__classcell__" for t in stmt.targets):

@@ -54,7 +54,8 @@ def make_call(s: Symbolic, func: Expr, args: tuple[Expr, ...], keywords: Keyword
         if comp is not None:
             source = args[0].value if isinstance(args[0], IterOf) else args[0]
             head = comp.generators[0]
-            first = Generator(head.target, source, head.ifs, head.is_async)
+            is_async = head.is_async or (isinstance(args[0], IterOf) and args[0].is_async)
+            first = Generator(head.target, source, head.ifs, is_async)
             return Comp(comp.kind, comp.elt, comp.key, (first, *comp.generators[1:]))
     if isinstance(func, Func) and func.unit.name.startswith(generics.HIDDEN) and not keywords:
         definition = generics.expand(s, func, args)

@@ -125,10 +125,9 @@ def _class(func: Func, call: Invoke) -> Expr | None:
     for stmt in func.body[:-1]:
         if not isinstance(stmt, Assign) or len(stmt.targets) != 1 or not isinstance(stmt.targets[0], Name):
             return None
-        if stmt.targets[0].id == PARAMS:
-            params = _params(stmt.value)
-        elif stmt.targets[0].id != BASE:
+        if stmt.targets[0].id != PARAMS:
             return None
+        params = _params(stmt.value)
     if params is None:
         return None
     bases = tuple(base for base in call.args if not (isinstance(base, Name) and base.id == BASE))

@@ -39,6 +39,8 @@ def finish_store(s: Symbolic, target: Expr, value: Expr, line: int | None) -> No
             else:
                 root.detail[2].append((path, None if same_name(path, target.id) else target.id))
             return
+    if isinstance(value, Marker) and value.kind == "generic_base":
+        return  # the definition implies it
     if isinstance(target, Name):
         definition = _definition(target, value, line)
         if definition is not None:
