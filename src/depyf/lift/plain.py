@@ -342,7 +342,7 @@ class PlainSymbolic(Symbolic):
             self.move(targets, values, line)
         for position in kept:
             self.temps.setdefault(position, Temp(position))
-        if block.cond is not None and kept:
+        if kept:
             self.risk.setdefault(block.container, set()).update(kept)
         if not entries:
             return
