@@ -53,6 +53,24 @@ def test_debug_first():
     assert "DepyfError: depyf.debug() needs a dump" in done.stderr
 
 
+def test_quitting_at_the_pause_restores(tmp_path, monkeypatch):
+    compiled = torch.compile(lambda x: x * 2, backend="eager")
+    with prepare_debug(tmp_path):
+        compiled(torch.ones(2))
+
+    (match,) = contexts._Current.last.live_graphs()
+    forward = type(match.module).forward
+
+    def quit_debugger():
+        assert forward.__code__.co_filename.endswith("Captured_Graph.0.py")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "breakpointhook", quit_debugger)
+    with pytest.raises(KeyboardInterrupt), debug():
+        pytest.fail("entered")
+    assert forward.__code__.co_filename.startswith("<eval_with_key>")
+
+
 def test_exit_without_enter(tmp_path):
     assert prepare_debug(tmp_path).__exit__(None, None, None) is False
 

@@ -110,9 +110,12 @@ class Debug:
                 "`with depyf.prepare_debug(directory):`"
             )
         require_torch()
-        stepping = redirect(session)
-        self._stepping = stepping
-        pause(str(session.writer.directory), stepping.steppable)
+        self._stepping = stepping = redirect(session)
+        try:
+            pause(str(session.writer.directory), stepping.steppable)
+        except BaseException:  # the user quits the debugger here: without a block there is no exit
+            self.__exit__(None, None, None)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
