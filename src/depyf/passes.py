@@ -186,7 +186,10 @@ class Decompilation:
         key = key_of(unit)
         failure: DecompilationError | None = None
         while self.rungs.get(key, 0) < len(self.ladder):
-            state = State(unit, self.ladder[self.rungs.get(key, 0)], self.body)
+            choices = self.ladder[self.rungs.get(key, 0)]
+            if not choices.idioms and unit.name.startswith("<") and unit.name != "<module>":
+                choices = Choices()  # a lambda or comprehension is an expression or nothing
+            state = State(unit, choices, self.body)
             try:
                 for step in PIPELINE:
                     step.run(state)
@@ -199,6 +202,10 @@ class Decompilation:
             except RecursionError:
                 failure = DecompilationError("nested too deeply", unit.qualname)
                 break
+            except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+                # a bug of ours in one function must not cost the others
+                text = f"internal error, please report it: {type(error).__name__}: {error}"
+                failure = failure or DecompilationError(text, unit.qualname)
             self.rungs[key] = self.rungs.get(key, 0) + 1
         failure = failure or DecompilationError("no choice is proven", unit.qualname)
         if strict:

@@ -104,6 +104,8 @@ class _Attempts:
         self.giving_up = False
         self.rungs: dict[Key, int] = {}
         self.reasons: dict[str, str] = {}
+        self.undecided: dict[Key, int] = {}
+        self.settled: set[Key] = set()
         names = {name for inner in units(unit) for name in inner.names if name.startswith(options.stable_globals)}
         self.stable = {name: _Stable(name) for name in sorted(names)} if options.stable_globals else {}
         self.keys: dict[str, list[Key]] = {}
@@ -195,6 +197,9 @@ class _Attempts:
     def _bump_all(self, culprits: list[Verdict]) -> bool:
         moved = False
         for verdict in culprits:
+            if verdict.status is Status.UNVERIFIED:
+                for key in self.keys.get(verdict.qualname, ()):
+                    self.undecided.setdefault(key, self.rungs.get(key, 0))
             moved = self._bump(verdict.qualname, verdict.reason) or moved
         return moved
 

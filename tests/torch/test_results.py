@@ -103,3 +103,45 @@ def test_old_dump_is_replaced(tmp_path):
     with prepare_debug(tmp_path):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", "mine.txt"]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_objects_live_as_long_as_without(backend, tmp_path):
+    """At a graph break and after the call, as many tensors are alive as without depyf."""
+    import gc
+
+    alive = []
+
+    def count():
+        gc.collect()
+        alive.append(sum(type(item) is torch.Tensor for item in gc.get_objects()))
+
+    def f(x, extra):
+        y = x.sin()
+        z = [y * 2, extra + 1]
+        w = z[1].sum()
+        count()
+        if y.sum() > 0:
+            z = None
+        count()
+        return w
+
+    def run():
+        fn = torch.compile(f, backend=backend)
+        base = []
+        for sign in (1.0, -1.0):
+            alive.clear()
+            fn(torch.full((4,), sign), torch.zeros(4))
+            count()
+            base.append(list(alive))
+        return base
+
+    run()  # compiling allocates
+    want = run()
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path):
+        run()
+        got = run()
+    check_substituted(check_dump(tmp_path))
+    differences = [[b - a for a, b in zip(x, y)] for x, y in zip(want, got)]
+    assert len({value for row in differences for value in row}) == 1, (want, got)

@@ -16,7 +16,7 @@ from depyf.bytecode.lower import lower
 from depyf.tree.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
 from depyf.tree.exprs import names_of_block
 from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, FuncDef, If, Raise, Return, Stmt
-from depyf.tree.rewrite import bodies, with_bodies
+from depyf.tree.rewrite import bodies, walk, with_bodies
 
 REACHED = "__conditional_annotations__"
 _STORED = ("__annotate__", "__annotate_func__")
@@ -39,6 +39,9 @@ def place_annotations(body: Body) -> Body:
                 notes = [note._replace(value=names_of_block(note.value)) for note in notes]
                 rest = body[:index] + body[index + 1 :]
                 return _place(_marked(rest, {note.mark: note for note in notes if note.mark is not None}), notes)
+    if any(_is_reset(stmt) for stmt in body[:3]):
+        # under ``from __future__ import annotations`` the set is made but not used
+        return tuple(stmt for stmt in body if not _is_reset(stmt))
     return body
 
 
@@ -201,7 +204,11 @@ def _is_prologue(stmt: Stmt) -> bool:
 
 
 def _before(stmt: Stmt, line: int) -> bool:
-    own = getattr(stmt, "line", None)
+    if bodies(stmt):
+        # a compound statement may carry the line of what came before its test
+        lines = [inner.line for inner in walk((stmt,)) if inner is not stmt and inner.line is not None]
+        return bool(lines) and max(lines) < line
+    own = stmt.line
     if own is not None and own < line and isinstance(stmt, Assign) and isinstance(stmt.targets[0], Name):
         return stmt.targets[0].id not in ("__static_attributes__", "__classdictcell__", "__classcell__")
     return own is not None and own < line

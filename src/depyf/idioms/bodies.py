@@ -23,7 +23,7 @@ from depyf.tree.nodes import (
     Try,
     With,
 )
-from depyf.tree.rewrite import bodies, with_bodies
+from depyf.tree.rewrite import bodies, walk, with_bodies
 
 _CLASS_PROLOGUE = {"__module__", "__qualname__", "__firstlineno__"}
 
@@ -59,9 +59,29 @@ def _drop_final_return(body: Body, unit: CodeUnit) -> Body:
             last.line,
         )
         return (*body[:-1], changed)
-    if isinstance(last, (Try, With)) and not unit.flags & CO_OPTIMIZED:
-        return (*body[:-1], with_bodies(last, lambda inner: _drop_final_return(inner, unit)))
+    if isinstance(last, (Try, With)):
+        optimized = unit.flags & CO_OPTIMIZED
+        behind = {stmt.line for stmt in walk(last.final)} if isinstance(last, Try) else set()
+
+        def drop(inner: Body) -> Body:
+            if optimized and not _falls_off(inner, behind):
+                return inner
+            return _drop_final_return(inner, unit) or inner
+
+        return (*body[:-1], with_bodies(last, drop))
     return body
+
+
+def _falls_off(body: Body, behind: set[int | None]) -> bool:
+    """Whether the ``return`` at the end of ``body`` has no line of its own: nobody wrote it.
+
+    ``behind`` are the lines of the ``finally`` body that runs before it.
+    """
+    if len(body) < 2 or not isinstance(body[-1], Return) or not _is_none(body[-1].value):
+        return False
+    lines = [stmt.line for stmt in walk(body[-2:-1]) if stmt.line is not None]
+    line = body[-1].line
+    return line is None or line in behind or bool(lines and line <= max(lines))
 
 
 def _statements(body: Body, unit: CodeUnit) -> Body:

@@ -99,7 +99,8 @@ class Raising:
         lines = [stmt.line for stmt in walk(cases[-1].body) if stmt.line is not None]
         if start is None or pattern is None or not lines or pattern in lines:
             return True
-        return any(max(lines) < line <= start for line in self._nop_lines())
+        before = max((line for line in lines if line < start), default=pattern)
+        return any(before < line <= start for line in self._nop_lines())
 
     def _irrefutable(self, found: Marker, stmt: Stmt, rest: Body) -> Body:
         """A case that always matches: ``rest`` is its guard and body, or its body."""
@@ -120,8 +121,8 @@ class Raising:
             made: Body | None = None
             if following is not None:
                 made = _replace_leading(no, replace(following, cases=(head, *following.cases), line=stmt.line))
-            elif case.last and len(no) == 1 and isinstance(no[0], Exit):
-                made = (Match(subject, (head,), stmt.line), *no)
+            elif case.last:
+                made = self._with_default((head,), Match(subject, (head,), stmt.line), no)
             if made is not None:
                 return made if not wrapped else _rewrap(rest, made)
         return (Match(subject, (MatchCase(case.pattern, None, rest),), stmt.line),)

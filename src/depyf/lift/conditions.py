@@ -73,6 +73,8 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         return False
     if child.id != parent.succs[parent.falls]:
         return _fold_conditional_test(lifter, parent, child)
+    if parent.line != child.line and lifter.is_loop_head(parent.id):
+        return False  # ``while a:`` and a test inside, which happen to leave for the same place
     if not lifter.wide_folds and parent.line is not None and child.line is not None and parent.line != child.line:
         return False
     left, right = parent.cond, child.cond

@@ -121,6 +121,10 @@ class Lifter:
         for new in succs:
             self.preds[new].append(block.id)
 
+    def is_loop_head(self, name: int) -> bool:
+        """Whether an edge leads back to a block."""
+        return any(p != OUTSIDE and p >= name for p in self.preds[name])
+
     def only_pred(self, name: int) -> Lifted | None:
         """The one predecessor of a block, if it has exactly one edge into it and that one is lifted."""
         preds = self.preds[name]

@@ -18,6 +18,7 @@ from depyf.bytecode import ops
 from depyf.flow.program import NONE, Program
 
 STAR = "star"
+_RETURN_NONE = frozenset({ops.POP_EXCEPT, ops.LOAD_CONST, ops.RETURN})
 _EXTRA_SLOTS = 3
 """The body of a clause runs with the group, the list and the rest on the stack; in ``except`` nothing of that is there."""
 
@@ -131,7 +132,14 @@ class _Star:
         if program.instrs[nothing].op != ops.POP:
             return NONE
         done = program.follow(program.next[nothing])
-        return done if done != NONE and program.instrs[done].op == ops.POP_EXCEPT else NONE
+        if done == NONE or program.instrs[done].op != ops.POP_EXCEPT:
+            return NONE
+        # a copied implicit return has the line of what was before it, which is not the end of any clause
+        position, line = done, program.line[nothing]
+        while position != NONE and program.line[position] == line and program.instrs[position].op in _RETURN_NONE:
+            program.line[position] = None
+            position = program.next[position]
+        return done
 
     def _clause(self, body: int, following: int, done: int) -> None:
         """Let the body of one clause end the handler, and raise what it raises."""

@@ -20,6 +20,7 @@ from depyf.lift.patterns import NoPattern, PatternReader, Reading
 from depyf.tree.nodes import Pattern
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
+_VALUE_TESTS = frozenset({(ops.COMPARE, "=="), (ops.IS, "is")})
 _STRUCTURE = frozenset({WITH_EXIT, END_FINALLY, MATCH_CASE})
 _ONLY_MATCH = frozenset({ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS, ops.MATCH_KEYS})
 
@@ -39,16 +40,18 @@ def find_matches(program: Program, *, idioms: bool = True) -> int:
 
     Without ``idioms``, those that ordinary comparisons can express are left alone.
     """
-    if not any(instr.op in _STARTS for instr in program.instrs):
-        return 0
     finder = _Finder(program)
     taken: set[int] = set()
     count = 0
     for at, instr in enumerate(program.instrs):
-        if instr.op not in _STARTS or at in taken:
+        if at in taken:
             continue
-        start = finder.class_start(at) if instr.op == ops.MATCH_CLASS else at
-        cases = finder.statement(start)
+        if instr.op in _STARTS:
+            cases = finder.statement(finder.class_start(at) if instr.op == ops.MATCH_CLASS else at)
+        elif idioms and instr.op == ops.BRANCH and (start := finder.value_start(at)) != NONE:
+            cases = finder.statement(start, value=True)
+        else:
+            continue
         if cases is None or not idioms and not finder.only_match(cases):
             continue
         count += 1
@@ -81,15 +84,41 @@ class _Finder:
             at -= 1
         return at
 
-    def statement(self, start: int) -> Found | None:
-        """All cases of the ``match`` statement whose first case begins at ``start``."""
+    def value_start(self, at: int) -> int:
+        """Where the operand of the test at ``at`` begins, if it stands on a later line than the value it is compared to.
+
+        The only difference between ``match a: case 1: ...`` and ``if a == 1: ...`` is in the lines: a comparison has
+        that of its left operand, a pattern its own.
+        """
+        instrs, line, program = self.program.instrs, self.program.line, self.program
+        start = at
+        if instrs[at].arg in ("true", "false"):
+            compare = at - 1
+            if compare < 2 or (instrs[compare].op, instrs[compare].arg) not in _VALUE_TESTS:
+                return NONE
+            start = compare - 1
+            while start > 0 and instrs[start].op == ops.LOAD_ATTR:
+                start -= 1
+        before = line[start - 1] if start else None
+        if before is None or any(line[i] is None or line[i] != line[at] for i in range(start, at)):
+            return NONE
+        own = line[at]
+        if own is None or before >= own or any(program.next[i] != i + 1 for i in range(start - 1, at)):
+            return NONE
+        return start
+
+    def statement(self, start: int, *, value: bool = False) -> Found | None:
+        """All cases of the ``match`` statement whose first case begins at ``start``.
+
+        ``value`` says that an ordinary comparison is known to be a pattern.
+        """
         cases: Found = []
         at = start
         seen: set[int] = set()
         while at not in seen and at != NONE:
             seen.add(at)
             reading = self._read(at, last=True)
-            last = reading is not None and (bool(cases) or reading.tests)
+            last = reading is not None and (bool(cases) or value or reading.tests)
             if not last:
                 if self.program.instrs[at].op != ops.COPY:
                     return None
