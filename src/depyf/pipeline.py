@@ -208,9 +208,15 @@ class _Attempts:
         self.reasons.setdefault(qualname, reason)
         moved = False
         for key in self.keys.get(qualname, [key_of(self.unit)]):
+            if key in self.settled:
+                continue
             if self.rungs.get(key, 0) < len(self.ladder):
                 self.rungs[key] = len(self.ladder) if self.giving_up else self.rungs.get(key, 0) + 1
                 moved = True
+            if self.rungs[key] == len(self.ladder) and key in self.undecided:
+                # nothing is proven, but here no difference was found either
+                self.rungs[key] = self.undecided[key]
+                self.settled.add(key)
         return moved
 
     def _reason(self, work: Decompilation, qualname: str) -> str:
