@@ -217,6 +217,7 @@ class _Attempts:
                 # nothing is proven, but here no difference was found either
                 self.rungs[key] = self.undecided[key]
                 self.settled.add(key)
+                moved = True
         return moved
 
     def _reason(self, work: Decompilation, qualname: str) -> str:

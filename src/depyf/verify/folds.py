@@ -19,6 +19,7 @@ from depyf.verify.known import (
     const_key_pairs,
     container_kind,
     elements,
+    is_exception,
     new_fresh,
     plain_key,
     splats,
@@ -345,8 +346,7 @@ def _raise(pair: Pair, side: Side, other: Side, values: Values, count: int) -> b
     """A bare ``raise`` in a handler raises the handled exception again."""
     if count or side.cur == values.outer_exc:
         return False
-    known = values.desc[side.cur]
-    if known is None or known != ("type", "exception"):
+    if not is_exception(values, side.cur):
         return False
     side.pc = throw(side, values, side.cur)
     return True

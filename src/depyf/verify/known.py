@@ -99,6 +99,17 @@ def exception_of(values: Values, value: int) -> int:
     return value
 
 
+def raised(values: Values, value: int) -> int:
+    """``value`` where it is known to be an exception, because ``RERAISE`` takes nothing else."""
+    return value if is_exception(values, value) or value == values.outer_exc else values.op("raised", (value,))
+
+
+def is_exception(values: Values, value: int) -> bool:
+    """Whether a value is surely an exception."""
+    known = values.desc[value]
+    return known is not None and (known == ("type", "exception") or known[0:2] == ("op", "raised"))
+
+
 def take(stack: list[int], count: int) -> tuple[int, ...]:
     """Pop ``count`` slots, bottom to top."""
     at = len(stack) - count

@@ -14,6 +14,7 @@ from depyf.verify.known import (
     SET,
     exception_of,
     identity,
+    raised,
     is_none,
     new_fresh,
     take,
@@ -90,7 +91,7 @@ def _pop_except(pair: Pair, side: Side, values: Values, count: int) -> None:
 
 
 def _reraise(pair: Pair, side: Side, values: Values, arg: int) -> int:
-    target = throw(side, values, exception_of(values, side.stack[-1]))
+    target = throw(side, values, raised(values, exception_of(values, side.stack[-1])))
     if side is pair.b and target >= 0 and pair.temps:
         # as for an exception of an operation: what is not read any more counts as unwound with the stack
         live = side.program.live_temps(target)
