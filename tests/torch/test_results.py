@@ -56,6 +56,11 @@ def test_stages(tmp_path):
     for stage in ("Captured_Graph", "Joint_graph", "Forward_graph", "Backward_graph"):
         assert files_of(manifest, stage=stage, compile_id="0/0") == [f"__compiled_fn_0_0.{stage}.0.py"]
     assert len(files_of(manifest, stage="AFTER_POST_GRAD", compile_id="0/0")) == 2
+    came_from = {item["file"]: item["from"] for item in manifest["files"]}
+    assert came_from["__compiled_fn_0_0.kernel_1.py"] == ["__compiled_fn_0_0.AFTER_POST_GRAD.1.py"]
+    assert came_from["__compiled_fn_0_0.AFTER_POST_GRAD.1.py"] == ["__compiled_fn_0_0.Backward_graph.0.py"]
+    assert came_from["__compiled_fn_0_0.Backward_graph.0.py"] == ["__compiled_fn_0_0.Joint_graph.0.py"]
+    assert came_from["__compiled_fn_0_0.Captured_Graph.0.py"][0].endswith("torch_programs.py:26")
     assert files_of(manifest, stage="kernel", compile_id="0/0") == [
         "__compiled_fn_0_0.kernel_0.py",
         "__compiled_fn_0_0.kernel_1.py",

@@ -29,7 +29,13 @@ def manifest_page(
     for function in run.functions:
         for entry in function.entries:
             entries += [item for item in _transformed(function, entry) if item["file"] in files]
-    entries += [_graph(graph, run.graphs, files, steppable) for graph in run.graphs if graph_file(graph) in files]
+    places = {function.function: _place(function) for function in run.functions}
+    for graph in run.graphs:
+        if graph_file(graph) in files:
+            item = _graph(graph, run.graphs, files, steppable)
+            if not item["from"] and graph.key.function in places:
+                item["from"] = [places[graph.key.function]]  # the first stage comes from the user's function
+            entries.append(item)
     page = {
         "format": FORMAT,
         "torch": run.torch_version,
