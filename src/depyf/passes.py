@@ -31,7 +31,7 @@ from depyf.structure.matches import find_matches
 from depyf.structure.regions import Regions, find_regions
 from depyf.structure.total import Structurer
 from depyf.tree.expr import Const, Invoke, Name, Temp
-from depyf.tree.nodes import Body, Raise, Stmt
+from depyf.tree.nodes import Body, Raise, Return, Stmt
 
 Nested = Callable[[CodeUnit], Body]
 RECURSION_LIMIT = 20_000
@@ -211,7 +211,16 @@ class Decompilation:
         if strict:
             raise failure
         self.failures[key] = failure
-        return (Raise(Invoke(Name("NotImplementedError", "global"), (Const(f"depyf: {failure}"),)), None),)
+        return _in_place_of(unit, failure)
+
+
+def _in_place_of(unit: CodeUnit, failure: DecompilationError) -> Body:
+    """Statements that raise where code without a translation would have run."""
+    error = Invoke(Name("NotImplementedError", "global"), (Const(f"depyf: {failure}"),))
+    if unit.name == "<lambda>":
+        nothing = Comp("generator", Name("_", "fast"), None, (Generator(Name("_", "fast"), Const(()), ()),))
+        return (Return(Invoke(Attr(nothing, "throw"), (error,))),)
+    return (Raise(error, None),)
 
 
 def body_of(unit: CodeUnit) -> Body:

@@ -36,6 +36,7 @@ _OPERAND_OPS = frozenset(
 )
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _CLASS_END = frozenset({"__static_attributes__", "__classdictcell__", "__classcell__"})
+_EXITS = frozenset({ops.RETURN, ops.RAISE})
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 _QUIET = ops.SILENT | {WITH_EXIT}
 
@@ -135,6 +136,7 @@ class Graph:
         if self.merging:
             leaders.update(self._test_starts(leaders))
             leaders.update(self._class_ends())
+            leaders.update(self._tails(leaders))
         for leader in leaders:
             if leader not in of:
                 continue
@@ -148,6 +150,66 @@ class Graph:
                 code.append(last)
             succs = list(after)
             self.nodes[leader] = Node(leader, [i for i in code if instrs[i].op != ops.JUMP], of[leader], succs, last)
+
+    def _tails(self, leaders: set[int]) -> list[int]:
+        """Where the copies of one statement's end begin: ``return f(a if c else b)`` calls and returns in both arms.
+
+        Each arm puts one value on the stack before the copy.
+        """
+        program, of = self.program, self.containers.of
+        instrs = program.instrs
+        places: dict[Any, list[int]] = {}
+        for i in of:
+            if instrs[i].op in _EXITS and instrs[i].line is not None:
+                places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
+        starts: list[int] = []
+        for found in places.values():
+            if len(found) < 2:
+                continue
+            tails: dict[Any, list[tuple[int, int]]] = {}
+            for i in found:
+                key: tuple[Any, ...] = ()
+                for at in self._arm(i, leaders):
+                    key = (*key, self._content(at))
+                    tails.setdefault(key, []).append((i, at))
+            best: dict[int, int] = {}
+            for same in tails.values():
+                if len(same) > 1:
+                    best.update(same)
+            for i, at in best.items():
+                if at != i and at not in leaders and self._height(i, at, leaders) == 1:
+                    starts.append(at)
+        return starts
+
+    def _arm(self, end: int, leaders: set[int]) -> list[int]:
+        """Instructions from ``end`` back to the start of its block, at most a few."""
+        found, at = [end], end
+        while len(found) < 10 and (at not in leaders or at == end) and self.program.next[at - 1] == at:
+            if self.containers.of.get(at - 1) != self.containers.of[end]:
+                break
+            at -= 1
+            found.append(at)
+        return found
+
+    def _height(self, end: int, at: int, leaders: set[int]) -> int:
+        """How many values the block has put on the stack when it reaches ``at``; -1 if that is unknown."""
+        start = at
+        while start not in leaders:
+            if self.program.next[start - 1] != start:
+                return -1
+            start -= 1
+        height = 0
+        for i in range(start, at):
+            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
+            height += pushes - pops
+        return height
+
+    def _content(self, index: int) -> Any:
+        instr = self.program.instrs[index]
+        arg = instr.arg
+        if instr.op == ops.LOAD_CONST:
+            arg = id(arg) if isinstance(arg, CodeUnit) else (type(arg).__name__, repr(arg))
+        return instr.op, arg, instr.line
 
     def _class_ends(self) -> list[int]:
         """Where a class body is done and the compiler's own stores begin; it may copy them behind every branch."""

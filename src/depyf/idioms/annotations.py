@@ -178,9 +178,14 @@ def _place(body: Body, notes: list[_Note]) -> Body:
         at += 1
     for note in notes:
         if note.mark is not None:
-            where = next(
-                (i for i, stmt in enumerate(stmts) if any(s is note.value for s in _annotations(stmt))), at - 1
-            )
+            where = next((i for i, stmt in enumerate(stmts) if any(s is note.value for s in _annotations(stmt))), -1)
+            if where < 0:
+                # written in code that was dropped as dead
+                while at < len(stmts) and note.line is not None and _before(stmts[at], note.line):
+                    at += 1
+                bare = AnnAssign(Name(note.name, "name"), note.value, None, note.line)
+                stmts.insert(at, If(Const(False), (bare,), (), note.line))
+                where = at
             at = max(at, where + 1)
             continue
         found = next((i for i in range(at, len(stmts)) if _assigns(stmts[i], note, note.line)), -1)

@@ -101,13 +101,12 @@ def exception_of(values: Values, value: int) -> int:
 
 def raised(values: Values, value: int) -> int:
     """``value`` where it is known to be an exception, because ``RERAISE`` takes nothing else."""
-    return value if is_exception(values, value) or value == values.outer_exc else values.op("raised", (value,))
+    return value if is_exception(values, value) or value == values.outer_exc else values.exception(value)
 
 
 def is_exception(values: Values, value: int) -> bool:
     """Whether a value is surely an exception."""
-    known = values.desc[value]
-    return known is not None and (known == ("type", "exception") or known[0:2] == ("op", "raised"))
+    return values.desc[value] == ("type", "exception")
 
 
 def take(stack: list[int], count: int) -> tuple[int, ...]:

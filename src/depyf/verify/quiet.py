@@ -14,9 +14,9 @@ from depyf.verify.known import (
     SET,
     exception_of,
     identity,
-    raised,
     is_none,
     new_fresh,
+    raised,
     take,
 )
 from depyf.verify.state import Pair, Side, resolve

@@ -51,6 +51,7 @@ class Values:
         self.desc: list[Desc | None] = []
         self._interned: dict[tuple[Any, ...], int] = {}
         self._keep: list[Any] = []
+        self._exceptions: dict[int, int] = {}
         self.null = self.new(("mark", "NULL"))
         self.method = self.new(
             ("mark", "method")
@@ -69,6 +70,13 @@ class Values:
 
     def typed(self, name: str) -> int:
         return self.new(("type", name))
+
+    def exception(self, value: int) -> int:
+        """The exception that ``value`` turned out to be."""
+        found = self._exceptions.get(value)
+        if found is None:
+            found = self._exceptions[value] = self.typed("exception")
+        return found
 
     def const(self, value: Any) -> int:
         key = const_key(value)
