@@ -54,6 +54,8 @@ class Regions:
             i: Region(i, handler.target, handler.depth, handler.pushes) for i, handler in enumerate(program.handlers)
         }
         self._chains: dict[int, tuple[int, ...]] = {}
+        self._own: dict[int, list[int]] | None = None
+        self._inner: dict[int, list[int]] = {}
 
     def chain(self, handler: int) -> tuple[int, ...]:
         """``handler`` and the regions around it, innermost first."""
@@ -73,6 +75,45 @@ class Regions:
         return region in self.chain(self.program.handler[index])
 
     def forget_chains(self) -> None:
+        self._chains.clear()
+        self._own = None
+
+    def members(self, region: int) -> list[int]:
+        """The instructions in the protected range of ``region``, nested ranges included, in order."""
+        if self._own is None:
+            self._own, self._inner = {}, {}
+            for i, handler in enumerate(self.program.handler):
+                if handler != NONE:
+                    self._own.setdefault(handler, []).append(i)
+            for inner in self.table.values():
+                self._inner.setdefault(inner.parent, []).append(inner.index)
+        found: list[int] = []
+        work, seen = [region], {region}
+        while work:
+            current = work.pop()
+            found.extend(self._own.get(current, ()))
+            for index in self._inner.get(current, ()):
+                if index not in seen:
+                    seen.add(index)
+                    work.append(index)
+        return sorted(found)
+
+    def dissolve(self, region: Region) -> None:
+        """Leave the range of ``region`` to the region around it."""
+        members, parent = self.members(region.index), region.parent
+        assert self._own is not None
+        handler = self.program.handler
+        for i in members:
+            if handler[i] == region.index:
+                handler[i] = parent
+        self._own.setdefault(parent, []).extend(self._own.pop(region.index, ()))
+        inner = self._inner.pop(region.index, [])
+        for index in inner:
+            self.table[index].parent = parent
+        if region.index in self._inner.get(parent, ()):
+            self._inner[parent].remove(region.index)
+        self._inner.setdefault(parent, []).extend(inner)
+        del self.table[region.index]
         self._chains.clear()
 
 
@@ -267,13 +308,12 @@ def _exits(regions: Regions, region: Region) -> list[tuple[int, int]]:
     """Edges (from, to) that leave the protected range of ``region``."""
     program = regions.program
     found: list[tuple[int, int]] = []
-    members = {index for index in regions.table if region.index in regions.chain(index)}
-    handler = program.handler
-    for i, own in enumerate(handler):
-        if own in members:
-            for after in program.successors(i):
-                if handler[after] not in members:
-                    found.append((i, after))
+    members = regions.members(region.index)
+    inside = set(members)
+    for i in members:
+        for after in program.successors(i):
+            if after not in inside:
+                found.append((i, after))
     return found
 
 
@@ -325,13 +365,7 @@ def _strip_name_cleanup(regions: Regions, region: Region) -> None:
         edits.append((before, edge, copy[1]))
     for source, old, new in edits:
         _redirect(program, source, old, new)
-    parent = region.parent
-    program.handler = [parent if handler == region.index else handler for handler in program.handler]
-    for other in regions.table.values():
-        if other.parent == region.index:
-            other.parent = parent
-    del regions.table[region.index]
-    regions.forget_chains()
+    regions.dissolve(region)
 
 
 def _strip_finally(regions: Regions, region: Region) -> None:
@@ -343,9 +377,7 @@ def _strip_finally(regions: Regions, region: Region) -> None:
     if not ends and not body:
         return
     exits = _exits(regions, region)
-    if not exits or any(
-        program.instrs[i].op == ops.RETURN and regions.inside(i, region.index) for i in range(len(program.instrs))
-    ):
+    if not exits or any(program.instrs[i].op == ops.RETURN for i in regions.members(region.index)):
         return
     continuation: dict[int, int] = {}
     for _, after in exits:

@@ -85,7 +85,11 @@ class Structurer:
         for found in containers.tree:
             if found.kind == "try" and found.id in used:
                 self.tries.setdefault(found.parent, []).append(found.id)
-        self._edge_list: list[tuple[int, int]] | None = None
+        self._position = {name: i for i, name in enumerate(blocks)}
+        self._inner: dict[int, list[int]] = {}
+        self._handlers: dict[tuple[int, int], int] = {}
+        self._resumes: dict[int, list[int]] = {}
+        self._index_containers()
         self.entries: dict[int, set[int]] = {}
         self._heads: dict[int, list[int]] = {}
         self._find_entries()
@@ -149,40 +153,50 @@ class Structurer:
             for parent in protecting.get(region, ()):
                 enter(parent, target)
 
-    def _edges(self) -> list[tuple[int, int]]:
-        """All edges as (container, target block); a suppressed exception leaves its ``with`` from container -1 - id."""
-        if self._edge_list is None:
-            edges = [(block.container, after) for block in self.blocks.values() for after in block.succs]
-            for container in self.containers.tree:
-                if container.kind == "try":
-                    record = self.containers.regions.table[container.region]
-                    if record.kind == "with" and record.resume in self.blocks:
-                        edges.append((-1 - container.id, record.resume))
-                        edges.append((container.parent, record.resume))
-            self._edge_list = edges
-        return self._edge_list
-
     def _body_exits(self, container: int) -> set[int]:
         """Labels that the body of a ``try``, its handlers aside, leaves to."""
         encloses = self.containers.encloses
         return {
             self._label(source, after)
-            for source, after in self._edges()
-            if source >= 0 and encloses(container, source) and not encloses(container, self.blocks[after].container)
+            for source, after in self._edges(container)
+            if not encloses(container, self.blocks[after].container)
         }
 
-    def _subtree(self, container: int) -> Iterable[int]:
-        """Ids of the blocks in a container and in all containers inside it."""
-        for block in self.blocks.values():
-            if self.containers.encloses(container, block.container):
-                yield block.id
+    def _index_containers(self) -> None:
+        for container in self.containers.tree:
+            self._inner.setdefault(container.parent, []).append(container.id)
+            if container.kind == "handler":
+                self._handlers[container.parent, container.region] = container.id
+            elif container.kind == "try":
+                record = self.containers.regions.table[container.region]
+                if record.kind == "with" and record.resume in self.blocks:
+                    self._resumes.setdefault(container.parent, []).append(record.resume)
+
+    def _subtree(self, container: int) -> list[int]:
+        """A container and all containers inside it, in order."""
+        found: list[int] = []
+        work = [container]
+        while work:
+            current = work.pop()
+            found.append(current)
+            work.extend(self._inner.get(current, ()))
+        return sorted(found)
+
+    def _edges(self, container: int) -> list[tuple[int, int]]:
+        """Edges that start in a container or inside it, as (container, target block).
+
+        A suppressed exception leaves its ``with`` from the container around.
+        """
+        names: list[int] = []
+        resumes: list[tuple[int, int]] = []
+        for inner in self._subtree(container):
+            names.extend(self.members.get(inner, ()))
+            resumes.extend((inner, resume) for resume in self._resumes.get(inner, ()))
+        names.sort(key=self._position.__getitem__)
+        return [(self.blocks[n].container, after) for n in names for after in self.blocks[n].succs] + resumes
 
     def _handler_container(self, container: int) -> int:
-        parent, region = self.containers.tree[container].parent, self.containers.tree[container].region
-        for other in self.containers.tree:
-            if other.kind == "handler" and other.region == region and other.parent == parent:
-                return other.id
-        return NONE
+        return self._handlers.get((self.containers.tree[container].parent, self.containers.tree[container].region), NONE)
 
     def _container(self, container: int, entries: list[int]) -> list[Stmt]:
         items: dict[int, _Item] = {}
@@ -207,7 +221,7 @@ class Structurer:
         for side in (inner, handler):
             if side == NONE:
                 continue
-            for name in self._subtree(side):
+            for name in [name for part in self._subtree(side) for name in self.members.get(part, ())]:
                 block = self.blocks[name]
                 lines.extend(block.lines)
                 if side == inner:
@@ -216,21 +230,18 @@ class Structurer:
                     start = min(start, block.id)
                 last = max(last, block.last)
         encloses = self.containers.encloses
-        for source, after in self._edges():
-            target = self.blocks[after].container
-            if source < 0:
-                if source != -1 - inner:
+        for side in (inner, handler):
+            if side == NONE:
+                continue
+            for source, after in self._edges(side):
+                target = self.blocks[after].container
+                if side == inner and encloses(inner, target) or handler != NONE and encloses(handler, target):
                     continue
-                source = container
-            else:
-                from_body = encloses(inner, source)
-                if not from_body and not (handler != NONE and encloses(handler, source)):
-                    continue
-                if from_body and encloses(inner, target) or handler != NONE and encloses(handler, target):
-                    continue
-            label = self._label(source, after)
-            if label not in succs:
-                succs.append(label)
+                succs.append(self._label(source, after))
+        record = self.containers.regions.table[self.containers.tree[inner].region]
+        if record.kind == "with" and record.resume in self.blocks:
+            succs.append(self._label(container, record.resume))
+        succs = list(dict.fromkeys(succs))
         bounds = (min(lines), max(lines)) if lines else None
         return _Item(succs, bounds, first, start, last, True)
 
@@ -238,35 +249,39 @@ class Structurer:
         """Structure one graph whose edges to labels outside ``items`` are exits."""
         while True:
             succs = {key: item.succs for key, item in items.items()}
+            preds = _predecessors(items)
             found = components(items, succs)
-            clashes = [scc for scc in found if len(self._scc_entries(scc, items, entry)) > 1]
-            if not clashes:
+            heads = [_heads(scc, preds, entry) for scc in found]
+            if all(len(head) == 1 for head in heads):
                 break
-            for clash in clashes:
-                entry = self._dispatch(items, clash, entry)
-        looping = {key for scc in found for key in scc}
+            for head in heads:
+                if len(head) > 1:
+                    entry = self._dispatch(items, head, preds, entry)
+        header = {key: head[0] for head, scc in zip(heads, found, strict=True) for key in scc}
         for key in sorted(items):
-            if key not in looping and self._is_for(key) and not items[key].compound:
+            if key not in header and self._is_for(key) and not items[key].compound:
                 # the body of this ``for`` never comes round again
                 body = items[key].succs[0]
-                found.append([key, body] if body in items and self._sole_pred(items, body, key) else [key])
+                found.append([key, body] if preds.get(body, set()) <= {key} and body in items else [key])
         reachable = set(reverse_postorder(entry, succs)) if found else set()
         # inner and later loops first, so that a loop can be kept inside an earlier one as a whole
         for scc in found:
             if any(key not in items for key in scc):
                 continue  # part of a loop that was collapsed before: its turn comes when that one is built
-            fresh = self._is_for(scc[0]) and scc[0] not in looping
-            loop = _Loop(set(scc), scc[0] if fresh else self._scc_entries(scc, items, entry)[0])
-            self._keep_inside(loop, items, reachable, entry)
-            self._collapse(loop, items)
+            loop = _Loop(set(scc), header.get(scc[0], scc[0]))
+            self._keep_inside(loop, items, preds, reachable, entry)
+            self._collapse(loop, items, preds)
         if self.plain:
             self._join_exits(items)
         self._take_else(items, entry)
         return self._acyclic(items, entry)
 
-    def _collapse(self, loop: _Loop, items: dict[int, _Item]) -> None:
+    def _collapse(self, loop: _Loop, items: dict[int, _Item], preds: dict[int, set[int]]) -> None:
         """Make one item of a loop; its label stays that of its header."""
         body = {key: items.pop(key) for key in sorted(loop.body) if key in items}
+        for key, item in body.items():
+            for label in item.succs:
+                preds[label].discard(key)
         self.loops[loop.header] = body
         exits: list[int] = []
         for key in sorted(body, key=lambda key: (body[key].start, key)):
@@ -278,6 +293,8 @@ class Structurer:
         head = body[loop.header]
         last = max(item.last for item in body.values())
         items[loop.header] = _Item(exits, lines, head.first_line, head.start, last, True, True)
+        for label in exits:
+            preds[label].add(loop.header)
 
     def _take_else(self, items: dict[int, _Item], entry: int) -> None:
         """Code laid out between the body of a ``try`` and its handlers is its ``else`` clause."""
@@ -300,17 +317,17 @@ class Structurer:
             if any(label in items and label != heads[0] for label in self._body_exits(key - TRY)):
                 continue
             chosen = set(heads)
-            changed = True
-            while changed:
-                changed = False
-                for other in sorted(items):
-                    if other in chosen or other == entry or not item.start < items[other].start < start:
+            work = list(heads)
+            while work:
+                for other in items[work.pop()].succs:
+                    if other in chosen or other == entry or other not in items:
                         continue
-                    if preds.get(other) and preds[other] <= chosen:
+                    if item.start < items[other].start < start and preds[other] <= chosen:
                         chosen.add(other)
-                        changed = True
+                        work.append(other)
             handler = self._handler_container(key - TRY)
-            if any(self._label(source, after) in chosen for source, after in self._edges() if source == handler):
+            caught = [self.blocks[name] for name in self.members.get(handler, ())]
+            if any(self._label(handler, after) in chosen for block in caught for after in block.succs):
                 continue
             part = {k: items.pop(k) for k in sorted(chosen)}
             self._take_else(part, heads[0])
@@ -323,22 +340,11 @@ class Structurer:
         block = self.blocks.get(key)
         return block is not None and isinstance(block.cond, Marker) and block.cond.kind == "for"
 
-    def _sole_pred(self, items: dict[int, _Item], key: int, pred: int) -> bool:
-        return all(key not in item.succs or other == pred for other, item in items.items())
-
-    def _scc_entries(self, scc: list[int], items: dict[int, _Item], entry: int) -> list[int]:
-        inside = set(scc)
-        heads = {entry} & inside
-        for key, item in items.items():
-            if key not in inside:
-                heads.update(label for label in item.succs if label in inside)
-        return sorted(heads)
-
-    def _dispatch(self, items: dict[int, _Item], scc: list[int], entry: int) -> int:
+    def _dispatch(self, items: dict[int, _Item], heads: list[int], preds: dict[int, set[int]], entry: int) -> int:
         """Give a loop with several entries a single one that selects among them by a variable."""
-        heads = self._scc_entries(scc, items, entry)
         variable = VARIABLES + self.dispatches + 1
-        for item in items.values():
+        for before in sorted(set().union(*[preds.get(head, ()) for head in heads])):
+            item = items[before]
             item.succs = [DISPATCH + self.dispatches + 1 if label in heads else label for label in item.succs]
         key = self._new_dispatch(variable, heads, items)
         for choice, head in enumerate(heads):
@@ -386,15 +392,13 @@ class Structurer:
                     break
         return [Exit(label)]
 
-    def _keep_inside(self, loop: _Loop, items: dict[int, _Item], reachable: set[int], entry: int) -> None:
+    def _keep_inside(
+        self, loop: _Loop, items: dict[int, _Item], preds: dict[int, set[int]], reachable: set[int], entry: int
+    ) -> None:
         """Add to a loop the code that leaves it but was written inside it, as far as lines and layout tell.
 
         Only layout is at stake: the code runs after the last test either way.
         """
-        preds: dict[int, list[int]] = {}
-        for key, item in items.items():
-            for label in item.succs:
-                preds.setdefault(label, []).append(key)
         head = self.blocks.get(loop.header)
         labels = [self._label(head.container, after) for after in head.succs] if head is not None else []
         outside = [label for label in labels if label not in loop.body]
@@ -404,6 +408,7 @@ class Structurer:
         last = max(items[key].last for key in loop.body)
         known = follow in items and follow != entry
         follow_line = items[follow].first_line if known else None
+        behind = follow if known else NONE
         if not self._is_for(loop.header) and follow != NONE:
             block = self.blocks.get(loop.header)
             low = min((b[0] for b in bounds if b is not None), default=None)
@@ -415,25 +420,21 @@ class Structurer:
                 follow = NONE
         if follow_line is not None and high is not None and follow_line <= high:
             follow_line = None
-        after_follow = self._reach(items, follow) if known else set()
-        changed = True
-        while changed:
-            changed = False
-            for key in sorted(items):
-                if key in loop.body or key == follow or key in after_follow or key not in reachable:
+        work = sorted(loop.body)
+        while work:
+            for key in items[work.pop()].succs:
+                if key in loop.body or key == follow or key == behind or key not in reachable or key not in items:
                     continue
-                before = preds.get(key, [])
-                if not before or any(p not in loop.body for p in before):
+                if not preds[key] <= loop.body:
                     continue
-                item = items[key]
-                if self._is_for(loop.header) and self._behind_loop(key, before):
+                if self._is_for(loop.header) and self._behind_loop(key):
                     continue
-                if self._belongs(item, follow, follow_line, high, last):
+                if self._belongs(items[key], follow, follow_line, high, last):
                     loop.body.add(key)
-                    changed = True
+                    work.append(key)
         self._keep_starts(loop, items)
 
-    def _behind_loop(self, key: int, before: list[int]) -> bool:
+    def _behind_loop(self, key: int) -> bool:
         """Whether a block drops the iterator before it does anything but return: a ``break`` led to it."""
         block = self.blocks.get(key)
         if block is None or not block.drops_iterator:
@@ -463,17 +464,6 @@ class Structurer:
         if line is not None and high is not None and line <= high:
             return True
         return item.start < last
-
-    def _reach(self, items: dict[int, _Item], start: int) -> set[int]:
-        seen: set[int] = set()
-        work = [start]
-        while work:
-            key = work.pop()
-            if key in seen or key not in items:
-                continue
-            seen.add(key)
-            work.extend(items[key].succs)
-        return seen
 
     def _acyclic(self, items: dict[int, _Item], entry: int) -> list[Stmt]:
         succs = {key: [label for label in item.succs if label in items] for key, item in items.items()}
@@ -603,6 +593,20 @@ class Structurer:
             body = (Block(head, body),)
             orelse = tuple(self._acyclic(part, head))
         return [Try(body, (ExceptClause(None, None, caught, self.blocks[target].line),), orelse, line=line)]
+
+
+def _predecessors(items: dict[int, _Item]) -> dict[int, set[int]]:
+    preds: dict[int, set[int]] = {}
+    for key, item in items.items():
+        for label in item.succs:
+            preds.setdefault(label, set()).add(key)
+    return preds
+
+
+def _heads(scc: list[int], preds: dict[int, set[int]], entry: int) -> list[int]:
+    """Where a loop is entered from outside."""
+    inside = set(scc)
+    return sorted(key for key in scc if key == entry or not preds.get(key, set()) <= inside)
 
 
 def _dropping(block: Lifted, side: int) -> list[Stmt]:
