@@ -30,7 +30,7 @@ from depyf.structure.labels import Lowering
 from depyf.structure.matches import find_matches
 from depyf.structure.regions import Regions, find_regions
 from depyf.structure.total import Structurer
-from depyf.tree.expr import Attr, Comp, Const, Generator, Invoke, Name
+from depyf.tree.expr import Attr, Comp, Const, Generator, Invoke, Name, Temp
 from depyf.tree.nodes import Body, Raise, Return, Stmt
 
 Nested = Callable[[CodeUnit], Body]

@@ -62,6 +62,37 @@ def f(a, b):
         r = b(1)
     return r
 """,
+    "one_item_at_a_time": """
+def f(a, b):
+    value_9 = [a]
+    total = b
+    value_8 = iter([(a, 1), (b, 2)])
+    while True:
+        value_99 = True
+        for value_100 in value_8:
+            break
+        else:
+            value_99 = False
+        if value_99:
+            value_0, value_1 = value_100
+            del value_100
+            key = value_0
+            del value_0
+            a.put(key, value_1)
+            total = total + key
+        else:
+            del value_8
+            value_2 = b(total)
+            break
+    return value_2, value_9[0]
+""",
+    "plain_loop": """
+def f(a, b):
+    seen = [a]
+    for x, y in [(a, 1), (b, 2)]:
+        seen[0:0] = [x(y)]
+    return seen
+""",
     "dead_branch": """
 def f(a, b):
     if 0:

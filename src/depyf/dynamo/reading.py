@@ -2,7 +2,7 @@
 
 Input: the exact source of one transformed function.  Output: the same function with the containers that Dynamo fills
 and empties again folded away, values used once put where they are used, and its profiling calls and ``del`` left out;
-None where the code has a shape this reader does not know (loops, ``try``), which is then shown as it is.
+None where the code has a shape this reader does not know (``while``, ``try``), which is then shown as it is.
 
     __temp_6 = [[b, x]]                                        graph_out_0 = __compiled_fn_0_0(a, b)
     __temp_7 = __temp_6[-1]; del __temp_6[-1]          ->      return __resume_at_30_2([], [], b, x)
@@ -21,6 +21,7 @@ import keyword
 import re
 from dataclasses import dataclass, field
 
+from depyf.dynamo.reading_loops import carried, leaves_early, simple_loops
 from depyf.dynamo.reading_names import TEMPORARY, WEAK, inline_once, name_values
 
 _BOOKKEEPING = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
@@ -92,6 +93,9 @@ def _print(function: ast.FunctionDef, body: list[ast.stmt], where: dict[int, str
                 if statement.orelse:
                     lines.append(f"{indent}else:")
                     block(statement.orelse, indent + "    ")
+            elif isinstance(statement, ast.For):
+                lines.append(f"{indent}for {ast.unparse(statement.target)} in {ast.unparse(statement.iter)}:{note}")
+                block(statement.body, indent + "    ")
             elif isinstance(statement, ast.With):
                 items = ", ".join(ast.unparse(item) for item in statement.items)
                 lines.append(f"{indent}with {items}:{note}")
@@ -138,7 +142,7 @@ class _Reader:
 
     def run(self) -> list[ast.stmt]:
         state = State({name: ast.Name(name, ast.Load()) for name in self.parameters if name not in self.shared})
-        self.block(self.function.body, state)
+        self.block(simple_loops(self.function.body), state)
         body = inline_once(state.out, self.where, self.graphs)
         name_values(body, self.hints, {*self.parameters, *self.free, *self.shared, *self._globals()})
         return body
@@ -157,9 +161,45 @@ class _Reader:
             self.place = self.comments.get(statement.lineno, self.place)
             if isinstance(statement, ast.If):
                 return self.branch(statement, statements[position + 1 :], state)
-            if self.statement(statement, state):
+            if isinstance(statement, ast.For):
+                self.loop(statement, statements[position + 1 :], state)
+            elif self.statement(statement, state):
                 return True
         return False
+
+    def loop(self, statement: ast.For, rest: list[ast.stmt], state: State) -> None:
+        """A ``for`` without ``break``: what it carries over are variables from here on, not values."""
+        if statement.orelse or leaves_early(statement.body):
+            raise Unknown
+        items = self.expr(self.value(statement.iter, state), state)
+        read = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        after = {n.id for s in rest for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        for name in sorted(read & set(state.names)):
+            self.expr(state.names[name], state)  # a turn may change a container: it is no longer only ours
+        kept = carried(statement, after & self.local, set(state.names)) & self.local
+        for name in sorted(kept & set(state.names)):
+            self.emit(
+                ast.Assign([ast.Name(name, ast.Store())], self.expr(state.names.pop(name), state), lineno=0), state
+            )
+        self.local -= kept
+        self.shared |= kept
+        inner = State(dict(state.names))
+        place = self.place
+        target = self.loop_target(statement.target, inner)
+        self.block(statement.body, inner)
+        self.place = place
+        self.emit(ast.For(target, items, inner.out, [], lineno=0), state)
+
+    def loop_target(self, target: ast.expr, state: State) -> ast.expr:
+        if isinstance(target, ast.Tuple):
+            return ast.Tuple([self.loop_target(part, state) for part in target.elts], ast.Store())
+        if not isinstance(target, ast.Name):
+            raise Unknown
+        if target.id not in self.local:
+            return target
+        name = self.placeholder()
+        self.store(target, ast.Name(name, ast.Load()), state)
+        return ast.Name(name, ast.Store())
 
     def statement(self, statement: ast.stmt, state: State) -> bool:
         match statement:
@@ -245,7 +285,11 @@ class _Reader:
                 new_attr = ast.Attribute(self.expr(self.value(owner, state), state), attr, ast.Store())
                 self.emit(ast.Assign([new_attr], self.expr(value, state), lineno=0), state)
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
-                if not isinstance(value, Fresh) or value.name is not None or len(value.items) != len(elts):
+                if not isinstance(value, Fresh) or value.name is not None:
+                    new_target = self.loop_target(ast.Tuple(elts, ast.Store()), state)
+                    self.emit(ast.Assign([new_target], self.expr(value, state), lineno=0), state)
+                    return
+                if len(value.items) != len(elts):
                     raise Unknown
                 for element, item in zip(elts, list(value.items)):
                     self.store(element, item, state)
@@ -443,10 +487,13 @@ class _Reader:
             return ast.Constant(None)  # what brackets a graph call for the profiler
         return self.bind(ast.Call(function, args, keywords), state)
 
+    def placeholder(self) -> str:
+        self.count += 1
+        return f"%{self.count}"
+
     def bind(self, node: ast.expr, state: State, hint: str = "") -> ast.expr:
         """Evaluate ``node`` here and now; the name that stands for its value."""
-        self.count += 1
-        name = f"%{self.count}"
+        name = self.placeholder()
         if hint and not keyword.iskeyword(hint):
             self.hints[name] = WEAK + hint
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("__compiled_fn_"):

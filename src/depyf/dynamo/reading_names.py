@@ -30,7 +30,7 @@ def _block(body: list[ast.stmt], uses: Counter[str], where: dict[int, str]) -> l
         if isinstance(statement, ast.If):
             statement.body = _block(statement.body, uses, where)
             statement.orelse = _block(statement.orelse, uses, where)
-        elif isinstance(statement, ast.With):
+        elif isinstance(statement, (ast.With, ast.For)):
             statement.body = _block(statement.body, uses, where)
         name = placeholder(statement)
         if name is not None and isinstance(statement, ast.Assign) and not uses[name]:
@@ -77,6 +77,8 @@ def _head(statement: ast.stmt) -> list[tuple[ast.AST, str]]:
             return [(statement, "exc"), (statement, "cause")]
         case ast.If():
             return [(statement, "test")]
+        case ast.For():
+            return [(statement, "iter")]
         case ast.With(items=[item]):
             return [(item, "context_expr")]
         case _:

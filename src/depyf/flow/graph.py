@@ -38,6 +38,7 @@ _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _CLASS_END = frozenset({"__static_attributes__", "__classdictcell__", "__classcell__"})
 _EXITS = frozenset({ops.RETURN, ops.RAISE})
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
+_DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
 _QUIET = ops.SILENT | {WITH_EXIT}
 
 
@@ -416,6 +417,20 @@ class Graph:
                 changed = True
                 self._rename(renamed)
 
+    def _pushes(self, node: Node) -> bool:
+        """Whether a block only computes a value for the next one: two of them may be two arms of one expression."""
+        instrs = self.program.instrs
+        if instrs[node.code[-1]].op in _DECIDES:
+            return False
+        depth = 0
+        for i in node.code:
+            try:
+                pops, pushes = ops.stack_effect(instrs[i].op, instrs[i].arg)
+            except ValueError:
+                return False
+            depth += pushes - pops
+        return depth > 0
+
     def _returns_none(self, node: Node) -> bool:
         """Whether a block is (the end of) the implicit return of a module or class body."""
         instrs = self.program.instrs
@@ -435,7 +450,7 @@ class Graph:
                 arg = id(arg) if isinstance(arg, CodeUnit) else (type(arg).__name__, repr(arg))
             lined = lined or instr.line is not None
             content.append((instr.op, arg, None if unlined else instr.line))
-        if not content:
+        if not content or self._pushes(node):
             return None
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None

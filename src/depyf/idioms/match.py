@@ -43,7 +43,7 @@ class Raising:
 
     def run(self, stmts: Body) -> Body:
         """``stmts`` with every case in a ``Match``."""
-        raised = self._raise(stmts)
+        raised = _hoist(self._raise(stmts))
         for stmt in walk(raised):
             if isinstance(stmt, Match):
                 self._uses[id(stmt.subject)] = self._uses.get(id(stmt.subject), 0) + 1
@@ -242,6 +242,53 @@ def _leading_match_any(stmts: Body) -> tuple[Body, Match, Body] | None:
 
 def _exits(body: Body, label: int) -> int:
     return sum(isinstance(stmt, Exit) and stmt.label == label for stmt in walk(body))
+
+
+def _hoist(stmts: Body) -> Body:
+    """Code that only one case goes on to, but that stands after all cases, follows the ``match``."""
+    result: list[Stmt] = []
+    for stmt in stmts:
+        after: Body = ()
+        if isinstance(stmt, Match) and stmt is stmts[-1] and irrefutable(stmt.cases[-1].pattern):
+            stmt, after = _without_tail(stmt)
+        if bodies(stmt):
+            stmt = with_bodies(stmt, _hoist)
+        result += (stmt, *_hoist(after))
+    return tuple(result)
+
+
+def _without_tail(stmt: Match) -> tuple[Match, Body]:
+    lines = [max((inner.line for inner in walk(case.body) if inner.line is not None), default=0) for case in stmt.cases]
+    found: tuple[int, Body, Body] | None = None
+    for i, case in enumerate(stmt.cases[:-1]):
+        body, tail = _split(case.body, max(lines[i + 1 :]))
+        if tail:
+            if found is not None:
+                return stmt, ()
+            found = i, body, tail
+    if found is None or stmt.cases[-1].guard is not None or not max(lines[found[0] + 1 :]):
+        return stmt, ()
+    at, body, tail = found
+    cases = (*stmt.cases[:at], replace(stmt.cases[at], body=body), *stmt.cases[at + 1 :])
+    return replace(stmt, cases=cases), tail
+
+
+def _split(body: Body, line: int) -> tuple[Body, Body]:
+    """``body`` and the end of it that stands after ``line``."""
+    at = len(body)
+    while at and (first_line(body[at - 1 : at]) or 0) > line:
+        at -= 1
+    if at < len(body):
+        return body[:at], body[at:]
+    last = body[-1] if body else None
+    if not isinstance(last, (If, Match)) or isinstance(last, Match) and not irrefutable(last.cases[-1].pattern):
+        return body, ()
+    parts = [_split(inner, line) for inner in bodies(last)]
+    tails = [tail for _, tail in parts if tail]
+    if len(tails) != 1:
+        return body, ()
+    shortened = iter(parts)
+    return (*body[:-1], with_bodies(last, lambda inner: next(shortened)[0])), tails[0]
 
 
 def first_line(body: Body) -> int | None:
