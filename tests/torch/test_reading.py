@@ -86,6 +86,15 @@ def f(a, b):
             break
     return value_2, value_9[0]
 """,
+    "grown": """
+def f(a, b):
+    value_0 = [a, b]
+    value_1 = value_0[0:2]
+    value_1.extend([a.x, b.y])
+    value_1.append(1)
+    p = value_1[2]
+    return p, value_1[3], value_1[4], value_1[0]
+""",
     "plain_loop": """
 def f(a, b):
     seen = [a]
@@ -189,7 +198,6 @@ def test_reads_like_a_person_wrote_it():
 @pytest.mark.parametrize(
     "body",
     [
-        "for i in a: b(i)",
         "try:\n        a()\n    finally:\n        b()",
         "a += b\n    return a",
         "while a: b()",

@@ -21,7 +21,7 @@ import keyword
 import re
 from dataclasses import dataclass, field
 
-from depyf.dynamo.reading_loops import carried, leaves_early, simple_loops
+from depyf.dynamo.reading_loops import carried, exposed, leaves_early, simple_loops
 from depyf.dynamo.reading_names import TEMPORARY, WEAK, inline_once, name_values
 
 _BOOKKEEPING = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
@@ -173,10 +173,9 @@ class _Reader:
             raise Unknown
         items = self.expr(self.value(statement.iter, state), state)
         read = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        after = {n.id for s in rest for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         for name in sorted(read & set(state.names)):
             self.expr(state.names[name], state)  # a turn may change a container: it is no longer only ours
-        kept = carried(statement, after & self.local, set(state.names)) & self.local
+        kept = carried(statement, exposed(rest), set(state.names)) & self.local
         for name in sorted(kept & set(state.names)):
             self.emit(
                 ast.Assign([ast.Name(name, ast.Store())], self.expr(state.names.pop(name), state), lineno=0), state
@@ -471,6 +470,8 @@ class _Reader:
         return self.bind(new, state, key_text)
 
     def call(self, node: ast.Call, state: State) -> Value:
+        if self.grown(node, state):
+            return ast.Constant(None)
         function = self.expr(self.value(node.func, state), state)
         args: list[ast.expr] = []
         for argument in node.args:
@@ -487,6 +488,24 @@ class _Reader:
             return ast.Constant(None)  # what brackets a graph call for the profiler
         return self.bind(ast.Call(function, args, keywords), state)
 
+    def grown(self, node: ast.Call, state: State) -> bool:
+        """``fresh.append(x)`` or ``fresh.extend([...])``: done here and now."""
+        if not isinstance(node.func, ast.Attribute) or len(node.args) != 1 or node.keywords:
+            return False
+        owner = state.names.get(node.func.value.id) if isinstance(node.func.value, ast.Name) else None
+        if not isinstance(owner, Fresh) or owner.name is not None or owner.kind is not ast.List:
+            return False
+        if node.func.attr not in ("append", "extend") or isinstance(node.args[0], ast.Starred):
+            return False
+        added = self.value(node.args[0], state)
+        if node.func.attr == "append":
+            owner.items.append(added)
+            return True
+        if not isinstance(added, Fresh) or added.name is not None:
+            raise Unknown
+        owner.items += added.items
+        return True
+
     def placeholder(self) -> str:
         self.count += 1
         return f"%{self.count}"
@@ -494,7 +513,7 @@ class _Reader:
     def bind(self, node: ast.expr, state: State, hint: str = "") -> ast.expr:
         """Evaluate ``node`` here and now; the name that stands for its value."""
         name = self.placeholder()
-        if hint and not keyword.iskeyword(hint):
+        if hint and not keyword.iskeyword(hint) and not hint.startswith("__"):
             self.hints[name] = WEAK + hint
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("__compiled_fn_"):
             self.graphs.add(name)
