@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from depyf.emit.printer import BITOR, PRIMARY, Printer
-from depyf.tree.expr import Const
+from depyf.tree.expr import Const, Expr
 from depyf.tree.nodes import MatchAs, MatchClass, MatchMapping, MatchOr, MatchSequence, MatchStar, MatchValue, Pattern
 
 
@@ -16,10 +17,18 @@ def pattern(p: Printer, node: Pattern, closed: bool = False) -> str:
 
 
 def _value(p: Printer, node: MatchValue, closed: bool) -> str:
-    text = p.expr(node.value, BITOR)
-    if isinstance(node.value, Const) and type(node.value.value) is complex and text[0] == "(":
-        return text[1:-1]  # the grammar of patterns takes no parentheses inside a number
-    return text
+    return _number(p, node.value)
+
+
+def _number(p: Printer, value: Expr) -> str:
+    """A literal or a dotted name; the grammar of patterns takes no parentheses inside a number."""
+    if not isinstance(value, Const) or type(value.value) is not complex:
+        return p.expr(value, BITOR)
+    found = value.value
+    if found.imag == 0 and math.copysign(1.0, found.imag) < 0 < math.copysign(1.0, found.real):
+        return f"{found.real} - 0j"  # 3.14 and later, whose complex arithmetic keeps the sign of this zero
+    text = p.expr(value, BITOR)
+    return text[1:-1] if text[0] == "(" else text
 
 
 def _as(p: Printer, node: MatchAs, closed: bool) -> str:
@@ -39,7 +48,7 @@ def _sequence(p: Printer, node: MatchSequence, closed: bool) -> str:
 
 
 def _mapping(p: Printer, node: MatchMapping, closed: bool) -> str:
-    items = [f"{p.expr(key, BITOR)}: {pattern(p, item)}" for key, item in zip(node.keys, node.patterns)]
+    items = [f"{_number(p, key)}: {pattern(p, item)}" for key, item in zip(node.keys, node.patterns)]
     if node.rest is not None:
         items.append("**" + p.bind(node.rest))
     return f"{{{p.listed(items)}}}"
