@@ -377,8 +377,10 @@ def _strip_finally(regions: Regions, region: Region) -> None:
     if not ends and not body:
         return
     exits = _exits(regions, region)
-    if not exits or any(program.instrs[i].op == ops.RETURN for i in regions.members(region.index)):
+    if any(program.instrs[i].op == ops.RETURN for i in regions.members(region.index)):
         return
+    if not exits and (program.instrs[start].op == ops.POP or not ends):
+        return  # a bare ``except:`` drops the exception before anything else
     continuation: dict[int, int] = {}
     for _, after in exits:
         if after not in continuation:
@@ -386,7 +388,7 @@ def _strip_finally(regions: Regions, region: Region) -> None:
             if found is None:
                 return
             continuation[after] = found
-    if not any(new != NONE for new in continuation.values()):
+    if exits and not any(new != NONE for new in continuation.values()):
         return
     for source, after in exits:
         if continuation[after] != NONE:
@@ -479,7 +481,7 @@ def _same_place(program: Program, left: int, right: int) -> bool:
     for _ in range(3):
         if left == right:
             return True
-        if left == NONE or right == NONE or not _same(program.instrs[left], program.instrs[right]):
+        if left == NONE or right == NONE or not _same(program.instrs[left], program.instrs[right], lines=False):
             return False
         if program.instrs[left].op == ops.RETURN:
             return True
@@ -487,10 +489,10 @@ def _same_place(program: Program, left: int, right: int) -> bool:
     return False
 
 
-def _same(a: ops.Instr, b: ops.Instr) -> bool:
+def _same(a: ops.Instr, b: ops.Instr, *, lines: bool = True) -> bool:
     if a.op != b.op:
         return False
-    if a.line != b.line and a.line is not None and b.line is not None:
+    if lines and a.line != b.line and a.line is not None and b.line is not None:
         return False
     if a.op == ops.LOAD_CONST:
         if isinstance(a.arg, CodeUnit) and isinstance(b.arg, CodeUnit):
