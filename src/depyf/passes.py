@@ -31,6 +31,7 @@ from depyf.structure.matches import find_matches
 from depyf.structure.regions import Regions, find_regions
 from depyf.structure.total import Structurer
 from depyf.tree.expr import Attr, Comp, Const, Generator, Invoke, Name, Temp
+from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
 from depyf.tree.nodes import Body, Raise, Return, Stmt
 
 Nested = Callable[[CodeUnit], Body]
@@ -63,6 +64,8 @@ class Pass:
     name: str
     run: Callable[[State], object]
     why: str
+    check: Callable[[Any], None] = lambda artifact: None
+    """What must hold of the artifact; raises InvariantError."""
 
 
 def _lower(state: State) -> object:
@@ -142,11 +145,16 @@ PIPELINE = (
     Pass("regions", _regions, "copies of finally bodies must be gone before blocks are merged"),
     Pass("matches", _matches, "a pattern is one test; its many branches must not become blocks"),
     Pass("containers", _containers, "protected ranges bound every other region"),
-    Pass("graph", _graph, "copies made by the optimiser are merged before loops and conditions are looked for"),
-    Pass("lift", _lift, "short circuits must be one test before if/else"),
-    Pass("structure", _structure, "always succeeds; what follows only improves"),
-    Pass("labels", _labels, "statements are recognised while the exits still say where control goes"),
-    Pass("bodies", _bodies, "implicit returns and asserts show only in the finished statements"),
+    Pass(
+        "graph",
+        _graph,
+        "copies made by the optimiser are merged before loops and conditions are looked for",
+        check_graph,
+    ),
+    Pass("lift", _lift, "short circuits must be one test before if/else", check_lifted),
+    Pass("structure", _structure, "always succeeds; what follows only improves", check_labelled),
+    Pass("labels", _labels, "statements are recognised while the exits still say where control goes", check_python),
+    Pass("bodies", _bodies, "implicit returns and asserts show only in the finished statements", check_printable),
 )
 
 
@@ -230,8 +238,10 @@ def body_of(unit: CodeUnit) -> Body:
 
 
 def trace_passes(unit: CodeUnit, choices: Choices = Choices()) -> Iterator[tuple[str, Any]]:
-    """Run the pipeline on one code unit and yield each pass's name and artifact."""
+    """Run the pipeline on one code unit and yield each pass's name and artifact, its invariant checked."""
     with deep_recursion():
         state = State(unit, choices, Decompilation().body)
         for step in PIPELINE:
-            yield step.name, step.run(state)
+            artifact = step.run(state)
+            step.check(artifact)
+            yield step.name, artifact
