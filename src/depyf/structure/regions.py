@@ -136,9 +136,16 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
         if region.kind == "except" and _is_name_cleanup(program, region):
             _strip_name_cleanup(regions, region)
     if idioms:
-        for region in sorted(regions.table.values(), key=lambda region: -region.target):
-            if region.kind == "except":
-                _strip_finally(regions, region)
+        # a copy is recognised once the copies inside it are gone, wherever the compiler put them
+        pending = sorted(regions.table.values(), key=lambda region: -region.target)
+        while pending:
+            for region in pending:
+                if region.kind == "except":
+                    _strip_finally(regions, region)
+            rest = [region for region in pending if region.kind == "except"]
+            if len(rest) == len(pending):
+                break
+            pending = rest
     return regions
 
 
