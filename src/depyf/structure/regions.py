@@ -154,6 +154,8 @@ def _drop_cleanups(regions: Regions) -> None:
     replaced: dict[int, int] = {}
     for index, region in regions.table.items():
         position, seen = program.follow(region.target), 0
+        if _is_empty_finally(program, position):
+            continue
         while position != NONE and program.instrs[position].op in _CLEANUP and seen < 40:
             position, seen = program.follow(program.next[position]), seen + 1
         if position != NONE and program.instrs[position].op == ops.RERAISE and seen < 40:
@@ -173,6 +175,13 @@ def _drop_cleanups(regions: Regions) -> None:
     program.handler = [resolve(handler) for handler in program.handler]
     for index in replaced:
         del regions.table[index]
+
+
+def _is_empty_finally(program: Program, position: int) -> bool:
+    """Whether the handler at ``position`` is that of ``finally: pass``: the compiler's own clean-up is never so short."""
+    if program.instrs[position].op == ops.PUSH_EXC_INFO:
+        position = program.next[position]
+    return position != NONE and program.instrs[position].op == ops.RERAISE
 
 
 def _parents(regions: Regions) -> None:
@@ -391,7 +400,7 @@ def _strip_finally(regions: Regions, region: Region) -> None:
     continuation: dict[int, int] = {}
     for _, after in exits:
         if after not in continuation:
-            found = _match_copy(program, start, after, ends)
+            found = after if start in ends else _match_copy(program, start, after, ends)
             if found is None:
                 return
             continuation[after] = found
