@@ -184,6 +184,10 @@ class _Attempts:
             bindings={} if bound else emitted.consts,
             stable=self.stable,
         )
+        if emitted.consts and not bound:
+            names = ", ".join(sorted(emitted.consts))
+            reason = f"the text is not complete: no literal gives {names}"
+            found = (replace(found[0], status=Status.UNVERIFIED, reason=reason), *found[1:])
         failed = {key[0] for key in work.failures}
         return tuple(
             replace(v, status=Status.FAILED, reason=self._reason(work, v.qualname)) if v.qualname in failed else v

@@ -9,7 +9,22 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.lift.values import is_slot
-from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Fmt, FStr, Invoke, Marker, Name, SliceOf, Star, Temp
+from depyf.tree.expr import (
+    Attr,
+    Bin,
+    Const,
+    DictOf,
+    Display,
+    Expr,
+    Fmt,
+    FStr,
+    Invoke,
+    Marker,
+    Name,
+    SliceOf,
+    Star,
+    Temp,
+)
 from depyf.tree.nodes import ExprStmt
 
 if TYPE_CHECKING:
@@ -153,7 +168,18 @@ def _build_string(s: Symbolic, count: int) -> None:
             parts.extend(value.parts)
         else:
             parts.append(Fmt(value, "", None))
-    s.push(FStr(tuple(parts)))
+    s.push(_percent(parts) if s.program.unit.folds_percent and _was_percent(parts) else FStr(tuple(parts)))
+
+
+def _was_percent(parts: list[str | Fmt]) -> bool:
+    """Whether a formatted string was written with ``%``: hardly anybody writes ``!s``, which the compiler makes of ``%s``."""
+    fields = [part for part in parts if isinstance(part, Fmt)]
+    return all(field.conversion and field.spec is None for field in fields) and any(f.conversion == "s" for f in fields)
+
+
+def _percent(parts: list[str | Fmt]) -> Expr:
+    text = "".join(f"%{part.conversion}" if isinstance(part, Fmt) else part.replace("%", "%%") for part in parts)
+    return Bin("%", Const(text), Display("tuple", tuple(part.value for part in parts if isinstance(part, Fmt))))
 
 
 def _format(s: Symbolic, shape: tuple[str, bool]) -> None:
