@@ -20,7 +20,6 @@ from depyf.tree.nodes import Assign, Block, Body, Exit, ExprStmt, If, Match, Mat
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 SUBJECTS = 4_000_000
-_WILDCARD = MatchAs(None, None)
 
 
 def has_cases(stmts: Body) -> bool:
@@ -40,10 +39,11 @@ class Raising:
         self._variables: dict[int, tuple[Marker, Temp]] = {}
         self._lines: dict[int, int | None] = {}
         self._uses: dict[int, int] = {}
+        self._defaults: list[Pattern] = []
 
     def run(self, stmts: Body) -> Body:
         """``stmts`` with every case in a ``Match``."""
-        raised = _hoist(self._raise(stmts))
+        raised = _hoist(self._settle_defaults(self._raise(stmts)))
         for stmt in walk(raised):
             if isinstance(stmt, Match):
                 self._uses[id(stmt.subject)] = self._uses.get(id(stmt.subject), 0) + 1
@@ -83,10 +83,26 @@ class Raising:
         return self._with_default((head,), Match(subject, (head,), stmt.line), no)
 
     def _with_default(self, cases: tuple[MatchCase, ...], match: Match, rest: Body) -> Body:
-        """What the last case fails to: ``case _``, or code after the statement."""
-        if len(rest) == 1 and isinstance(rest[0], Exit) or not self._is_default(cases, rest):
+        """What the last case fails to: the end, or ``case _``, which may turn out to be code after the statement."""
+        if len(rest) == 1 and isinstance(rest[0], Exit):
             return (replace(match, cases=cases), *rest)
-        return (replace(match, cases=(*cases, MatchCase(_WILDCARD, None, rest))),)
+        default = MatchAs(None, None)
+        self._defaults.append(default)
+        return (replace(match, cases=(*cases, MatchCase(default, None, rest))),)
+
+    def _settle_defaults(self, stmts: Body) -> Body:
+        result: list[Stmt] = []
+        known = {id(default) for default in self._defaults}
+        for stmt in stmts:
+            if bodies(stmt):
+                stmt = with_bodies(stmt, self._settle_defaults)
+            if isinstance(stmt, Match) and id(stmt.cases[-1].pattern) in known:
+                *cases, default = stmt.cases
+                if not self._is_default(tuple(cases), default.body):
+                    result += (replace(stmt, cases=tuple(cases)), *default.body)
+                    continue
+            result.append(stmt)
+        return tuple(result)
 
     def _is_default(self, cases: tuple[MatchCase, ...], rest: Body) -> bool:
         """Where no case goes on after the statement, only lines tell its default from the code after it."""
@@ -141,7 +157,11 @@ class Raising:
         ):
             return None
         following = _leading_match(after, found.subject)
-        changed = _guard(final, block.label, None if following is not None else self._lines.get(id(final.pattern)))
+        changed = None
+        if following is not None or not (len(after) == 1 and isinstance(after[0], Exit)):
+            changed = _never(final, block.label)
+        if changed is None:
+            changed = _guard(final, block.label, None if following is not None else self._lines.get(id(final.pattern)))
         if changed is None:
             return None
         cases = (*others, changed)
@@ -296,12 +316,15 @@ def first_line(body: Body) -> int | None:
     return next((stmt.line for stmt in walk(body) if stmt.line is not None), None)
 
 
+def _never(case: MatchCase, label: int) -> MatchCase | None:
+    """A case whose guard is constant: it goes on as if it had not matched."""
+    return MatchCase(case.pattern, Const(False), ()) if _only_exit(case.body, label) and case.guard is None else None
+
+
 def _guard(case: MatchCase, label: int, line: int | None) -> MatchCase | None:
     """A case whose body exits to ``label`` in one place, the other side of its guard (on ``line``, if that is known)."""
     if _exits(case.body, label) != 1 or case.guard is not None:
         return None
-    if line is None and _only_exit(case.body, label):
-        return MatchCase(case.pattern, Const(False), ())
     inner = case.body
     while len(inner) >= 1 and isinstance(inner[0], Block):
         inner = inner[0].body

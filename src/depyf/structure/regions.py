@@ -120,6 +120,7 @@ class Regions:
 def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     """Classify the handlers of ``program`` and take the compiler's copies out of its graph (edits it)."""
     stars = plain_handlers(program)
+    _strip_unused_names(program)
     regions = Regions(program)
     for region in regions.table.values():
         region.star = region.target in stars
@@ -354,6 +355,30 @@ def _name_cleanup_end(program: Program, position: int) -> tuple[str, int] | None
     if program.instrs[delete].arg != program.instrs[store].arg:
         return None
     return program.instrs[store].arg, program.next[delete]
+
+
+def _strip_unused_names(program: Program) -> None:
+    """Skip ``e = None; del e`` after ``except E as e`` with a body in which nothing can raise: it has no handler."""
+    for at, instr in enumerate(program.instrs):
+        if instr.op != ops.EXC_MATCH:
+            continue
+        test = program.next[at]
+        if test == NONE or program.instrs[test].op != ops.BRANCH:
+            continue
+        position = program.follow(program.next[test] if program.instrs[test].arg == "false" else program.jump[test])
+        if position != NONE and program.instrs[position].op == ops.POP:
+            position = program.follow(program.next[position])
+        if position == NONE or program.instrs[position].op not in _NAME_STORES:
+            continue
+        name = program.instrs[position].arg
+        position = program.follow(program.next[position])
+        while position != NONE and program.instrs[position].op in (ops.POP, ops.JUMP):
+            position = program.follow(program.next[position])
+        if position == NONE or program.instrs[position].op != ops.POP_EXCEPT:
+            continue
+        found = _name_cleanup_end(program, program.next[position])
+        if found is not None and found[0] == name:
+            program.next[position] = found[1]
 
 
 def _is_name_cleanup(program: Program, region: Region) -> bool:
