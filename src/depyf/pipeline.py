@@ -204,6 +204,12 @@ class _Attempts:
             if verdict.status is Status.UNVERIFIED:
                 for key in self.keys.get(verdict.qualname, ()):
                     self.undecided.setdefault(key, self.rungs.get(key, 0))
+            else:
+                for key in self.keys.get(verdict.qualname, ()):
+                    self.undecided.pop(key, None)
+                    if key in self.settled:
+                        self.settled.discard(key)
+                        self.rungs[key] = len(self.ladder) - 1
             moved = self._bump(verdict.qualname, verdict.reason) or moved
         return moved
 
