@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 from depyf.dynamo.reading_loops import carried, exposed, leaves_early, simple_loops
 from depyf.dynamo.reading_names import TEMPORARY, WEAK, inline_once, name_values
+from depyf.report.wrap import WIDTH, wrap
 
 _BOOKKEEPING = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
 _COMMENT = re.compile(r"  # (\S+:\d+)$")
@@ -76,7 +77,7 @@ def _comments(source: str) -> dict[int, str]:
 
 
 def _print(function: ast.FunctionDef, body: list[ast.stmt], where: dict[int, str], free: list[str]) -> str:
-    lines = [f"def {function.name}({ast.unparse(function.args)}):"]
+    lines = wrap(f"def {function.name}(", ast.unparse(function.args).split(", "), "):")
     if free:
         lines.append(f"    # free variables: {', '.join(free)}")
     last = ""
@@ -101,12 +102,25 @@ def _print(function: ast.FunctionDef, body: list[ast.stmt], where: dict[int, str
                 lines.append(f"{indent}with {items}:{note}")
                 block(statement.body, indent + "    ")
             else:
-                text = ast.unparse(statement).splitlines()
-                lines.append(f"{indent}{text[0]}{note if len(text) == 1 else ''}")
-                lines.extend(indent + line for line in text[1:])
+                text = _statement(statement, indent)
+                text[0] += note if len(text) == 1 or text[0].endswith("(") else ""
+                lines.extend(text)
 
     block(body, "    ")
     return "\n".join(lines) + "\n"
+
+
+def _statement(statement: ast.stmt, indent: str) -> list[str]:
+    """A simple statement; a long call is broken between its arguments."""
+    text = [indent + line for line in ast.unparse(statement).splitlines()]
+    call = getattr(statement, "value", None)
+    if len(text) > 1 or len(text[0]) <= WIDTH or not isinstance(call, ast.Call):
+        return text
+    whole = ast.unparse(call)
+    before = text[0][len(indent) : -len(whole)]
+    items = [ast.unparse(argument) for argument in call.args]
+    items += [ast.unparse(keyword) for keyword in call.keywords]
+    return wrap(f"{before}{ast.unparse(call.func)}(", items, ")", indent)
 
 
 class _Reader:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from depyf.dynamo.names import file_safe, transformed_name
 from depyf.dynamo.records import EntryRecord, FunctionRecord, GuardRecord
 from depyf.report.layout import transformed_file
+from depyf.report.wrap import WIDTH, wrap
 
 _CHECKS = (
     "check_global_state check_no_aliasing check_tensor check_torch_function_mode_stack default_device_is "
@@ -197,44 +198,36 @@ def _heading(guard: GuardRecord) -> str:
     return one_line(f"{guard.place}: {guard.place.text}" if guard.place.text else str(guard.place))
 
 
-def _wrapped(expression: str, width: int = 116) -> list[str]:
+def _wrapped(expression: str) -> list[str]:
     """A long call on several lines, broken between its arguments."""
-    line = f"        {expression}"
-    if len(line) <= width or not expression.endswith(")") or "(" not in expression:
-        return [line]
     prefix = "and " if expression.startswith("and ") else ""
     tree = ast.parse(expression[len(prefix) :].strip(), mode="eval").body
-    if not isinstance(tree, ast.Call):
-        return [line]
+    if len(expression) + 8 <= WIDTH or not isinstance(tree, ast.Call):
+        return [f"        {expression}"]
     arguments = [ast.unparse(argument) for argument in tree.args]
     arguments += [f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in tree.keywords]
-    lines = [f"        {prefix}{ast.unparse(tree.func)}("]
-    for position, argument in enumerate(arguments):
-        text = argument + ("," if position < len(arguments) - 1 else "")
-        if position and len(lines[-1]) + len(text) < width:
-            lines[-1] += " " + text
-        else:
-            lines.append(" " * 12 + text)
-    return [*lines, "        )"]
+    return wrap(f"{prefix}{ast.unparse(tree.func)}(", arguments, ")", " " * 8)
 
 
 def _dispatcher(function: FunctionRecord) -> str:
     code = function.code
-    bound = ", ".join(f"{name!r}: {name}" for name in code.locals)
-    lines = [f"def {caller_name(function)}({code.parameters}):"]
+    forwarded = code.forwarded.split(", ") if code.forwarded else []
+    parameters = code.parameters.split(", ") if code.parameters else []
+    lines = wrap(f"def {caller_name(function)}(", parameters, "):")
     free = f"; L also holds the free variables {', '.join(code.freevars)}" if code.freevars else ""
-    lines.append(f"    L = {{{bound}}}  # torch passes the frame's locals{free}")
+    lines.append(f"    # torch passes the frame's locals{free}")
+    lines += wrap("L = {", [f"{name!r}: {name}" for name in code.locals], "}", " " * 4)
     for entry in function.entries:
         if entry.transformed is None and not entry.guards:
             continue
         name = transformed_name(entry.key, code.name)
         gone = "" if entry.guard_state == "live" else "  # no longer in torch's cache when the dump was written"
         lines.append(f"    if guard_{entry.key.slug}.check(L):{gone}")
-        lines.append(f"        return {name}({code.forwarded})")
+        lines += wrap(f"return {name}(", forwarded, ")", " " * 8)
     lines += [
         "    # No entry fits. torch compiles this call, adds an entry and runs it; once the function has",
         "    # torch._dynamo.config.recompile_limit entries, or where Dynamo skips the frame, the original runs:",
-        f"    return {original_name(function)}({code.forwarded})",
+        *wrap(f"return {original_name(function)}(", forwarded, ")", " " * 4),
     ]
     return "\n".join(lines)
 

@@ -41,7 +41,9 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
 
 def _in_short(reading: str) -> list[str]:
     """The body of the simplified version, as comments."""
-    body = reading.splitlines()[1:]
+    lines = reading.splitlines()
+    head = next((number for number, line in enumerate(lines) if line.endswith("):")), 0)
+    body = lines[head + 1 :]
     if not body or len(body) > _SHORT:
         return []
     return ["#", "# In short (containers, temporaries and bookkeeping left out):", *("#" + line for line in body)]
