@@ -121,7 +121,10 @@ class Raising:
     def _irrefutable(self, found: Marker, stmt: Stmt, rest: Body) -> Body:
         """A case that always matches: ``rest`` is its guard and body, or its body."""
         subject, case = found.detail
-        guard = rest[0] if rest else None
+        following = _leading_match(rest, subject)
+        if following is not None:  # its guard is constant
+            head = MatchCase(case.pattern, Const(False), ())
+            return _replace_leading(rest, replace(following, cases=(head, *following.cases), line=stmt.line))
         wrapped: list[Block] = []
         inner = rest
         while len(inner) >= 1 and isinstance(inner[0], Block):

@@ -58,6 +58,9 @@ class _Builder:
 
     def pattern(self, part: int) -> Pattern:
         """The pattern of one part."""
+        copies = sum(fact.kind == "copy" for fact in self.facts.get(part, ()))
+        if copies > len(self.names.get(part, ())):
+            raise NoPattern  # a part is copied only to be captured later
         found = self._test(part)
         for name in self.names.get(part, ()):
             found = MatchAs(found, name)
@@ -72,7 +75,7 @@ class _Builder:
     def _test(self, part: int) -> Pattern | None:
         kinds = [fact.kind for fact in self.facts.get(part, ()) if fact.kind in _TESTS]
         if not kinds:
-            if self.facts.get(part):
+            if any(fact.kind != "copy" for fact in self.facts.get(part, ())):
                 raise NoPattern
             return None
         if len(kinds) > 1:

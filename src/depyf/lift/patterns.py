@@ -79,7 +79,7 @@ class Reading:
     @property
     def tests(self) -> bool:
         """Whether there is anything that an ordinary comparison would not do."""
-        kinds = {fact.kind for fact in self.facts}
+        kinds = {fact.kind for fact in self.facts} - {"copy"}
         return bool(kinds - {"name", "value", "is"}) or "name" in kinds and len(kinds) > 1
 
 
@@ -223,6 +223,7 @@ class PatternReader:
         except NoPattern:
             del self.facts[facts:], self.code[code:]
             self.parts, frame.fail = parts, fail
+        self.facts.append(Fact(value, "copy", None))
         stack.append(value)
         return self.program.next[at]
 

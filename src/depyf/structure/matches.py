@@ -125,11 +125,7 @@ class _Finder:
                 reading = self._read(at, last=False)
             if reading is None:
                 return None
-            try:
-                pattern = pattern_of(reading.facts)
-            except NoPattern:
-                return None
-            cases.append((at, reading, Case(pattern, not cases, last, self.program.line[at])))
+            cases.append((at, reading, Case(pattern_of(reading.facts), not cases, last, self.program.line[at])))
             if last:
                 return cases
             following = self._next_case(reading)
@@ -140,7 +136,9 @@ class _Finder:
 
     def _read(self, at: int, *, last: bool) -> Reading | None:
         try:
-            return self.reader.read(at, last=last)
+            reading = self.reader.read(at, last=last)
+            pattern_of(reading.facts)
+            return reading
         except NoPattern:
             return None
 
@@ -170,7 +168,7 @@ class _Finder:
                 continue
             if instr.op in (ops.RETURN, ops.END_ASYNC_FOR):
                 return None
-            if depth == 0 and reading.fail == NONE and self._begins_case(at) and at != reading.success:
+            if depth == 0 and reading.fail == NONE and self._begins_case(at):
                 failures.append(at)
                 continue
             if instr.op in _STRUCTURE:
@@ -187,7 +185,7 @@ class _Finder:
                 work.append((program.jump[at], depth - instr.arg))
                 continue
             work.extend((position, after) for position in program.successors(at))
-        if not (dropped or program.follow(reading.success) == reading.fail) or len(failures) != 1:
+        if len(failures) != 1 or not (dropped or program.follow(reading.success) == failures[0]):
             return None
         return failures[0]
 
