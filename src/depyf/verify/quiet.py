@@ -54,6 +54,8 @@ def _is(pair: Pair, side: Side, values: Values, arg: str) -> None:
         left, right = resolve(pair, values, left, memo), resolve(pair, values, right, memo)
     result = -1
     for value, against in ((left, right), (right, left)):
+        if value in pair.fresh and values.is_constant(against):
+            result = values.false  # a container just made is no constant
         if against == values.none:
             none = is_none(pair, values, value)
             if none is not None:

@@ -170,6 +170,11 @@ class Values:
             return bool(known[1] == "bool")
         return known[0] == "op" and known[1] in BOOL_TAGS
 
+    def is_constant(self, value: int) -> bool:
+        """Whether the value is that of a literal."""
+        known = self.desc[value]
+        return known is not None and known[0] == "const"
+
     def truth(self, value: int) -> bool | None:
         """The truth of a value where it is known without running anything."""
         known = self.desc[value]
