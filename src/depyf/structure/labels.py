@@ -43,6 +43,10 @@ FLAGS = 2_000_000
 NOWHERE: Labels = frozenset()
 
 
+_ENDS: dict[int, tuple[Stmt, bool]] = {}
+"""What is known of the statements of the function being lowered; holds them, so that their ids stay theirs."""
+
+
 def ends(body: Body) -> bool:
     """Whether control never reaches the end of ``body``."""
     if not body:
@@ -53,7 +57,10 @@ def ends(body: Body) -> bool:
     if isinstance(last, ExprStmt) and isinstance(last.value, Marker):
         return last.value.kind == "reraise"
     if isinstance(last, If):
-        return ends(last.body) and ends(last.orelse)
+        known = _ENDS.get(id(last))
+        if known is None:
+            known = _ENDS[id(last)] = last, ends(last.body) and ends(last.orelse)
+        return known[1]
     if isinstance(last, Loop):
         return True
     if isinstance(last, Block):
@@ -105,6 +112,7 @@ class Lowering:
         self.temporaries = 0
 
     def run(self, body: list[Stmt]) -> Body:
+        _ENDS.clear()
         stmts = tuple(body)
         if has_cases(stmts):
             raising = Raising(self.nop_lines)

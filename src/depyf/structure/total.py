@@ -11,7 +11,6 @@ several entries gets one entry that dispatches on a variable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from depyf.errors import DecompilationError
@@ -31,6 +30,7 @@ FINALLY_END = 1 << 42
 VARIABLES = 3_000_000
 ENTRY_VARIABLES = 4_000_000
 MANY_EXITS = 3
+SMALL_TAIL = 2
 _STARTS = ("iter_start", "with_start")
 
 
@@ -196,7 +196,9 @@ class Structurer:
         return [(self.blocks[n].container, after) for n in names for after in self.blocks[n].succs] + resumes
 
     def _handler_container(self, container: int) -> int:
-        return self._handlers.get((self.containers.tree[container].parent, self.containers.tree[container].region), NONE)
+        return self._handlers.get(
+            (self.containers.tree[container].parent, self.containers.tree[container].region), NONE
+        )
 
     def _container(self, container: int, entries: list[int]) -> list[Stmt]:
         items: dict[int, _Item] = {}
@@ -429,7 +431,7 @@ class Structurer:
                     continue
                 if self._is_for(loop.header) and self._behind_loop(key):
                     continue
-                if self._belongs(items[key], follow, follow_line, high, last):
+                if self._is_next_case(key) or self._belongs(items[key], follow, follow_line, high, last):
                     loop.body.add(key)
                     work.append(key)
         self._keep_starts(loop, items)
@@ -452,6 +454,12 @@ class Structurer:
                 label = self._label(block.container, block.succs[0])
                 if label in items and label not in loop.body:
                     loop.body.discard(key)
+
+    def _is_next_case(self, key: int) -> bool:
+        """Whether a block goes on with a ``match`` that began before it."""
+        block = self.blocks.get(key)
+        tests = [block.cond, *(stmt.value for stmt in block.stmts[:1] if isinstance(stmt, ExprStmt))] if block else []
+        return any(isinstance(test, Marker) and test.kind == "case" and not test.detail[1].first for test in tests)
 
     def _belongs(self, item: _Item, follow: int, follow_line: int | None, high: int | None, last: int) -> bool:
         line = item.first_line
@@ -477,17 +485,40 @@ class Structurer:
         for key in order:
             for label in succs[key]:
                 incoming[label] = incoming.get(label, 0) + 1
+        # a copy of a few statements that end the function nests nothing; a shared one would hold the rest in a block
+        tails: set[int] = set()
+        if self.plain:
+            inner = {label for item in items.values() if item.compound for label in item.succs}
+            tails = {key for key in order[1:] if incoming[key] > 1 and key not in inner and self._is_tail(key, items)}
         followers: dict[int, list[int]] = {}
+        following: set[int] = set()
+        last = {idom[key]: number[key] for key in order[1:] if incoming[key] > 1}
         for key in order[1:]:
             parent = idom[key]
+            if key in tails:
+                continue
             if incoming[key] > 1 or items[parent].loop or (items[parent].compound and not self._is_for(parent)):
                 followers.setdefault(parent, []).append(key)
-        following = {key for group in followers.values() for key in group}
+                following.add(key)
+            elif self.plain:
+                # what comes after a shared block in any case need not stand in an arm before it
+                above, found, steps = parent, NONE, 0
+                while steps < 100 and not self._is_for(above):
+                    if above in followers:
+                        found = above
+                    if above in following or above == entry or last.get(above, 0) > number[key]:
+                        break  # what the code may go on to stands behind that block
+                    above, steps = idom[above], steps + 1
+                if found != NONE:
+                    followers[found].append(key)
+                    following.add(key)
 
         def goto(label: int, source: int) -> list[Stmt]:
             known = self.redirect.get(label)
             if known is not None and known[0] != source:
                 return [Assign((Temp(known[1]),), Const(known[2])), *goto(known[0], source)]
+            if label in tails:
+                return list(self.blocks[label].stmts)
             if (
                 label != entry
                 and label in items
@@ -536,6 +567,10 @@ class Structurer:
                 result.append(Block(key, tuple(body)))
 
         return sequence(entry)
+
+    def _is_tail(self, key: int, items: dict[int, _Item]) -> bool:
+        block = self.blocks.get(key)
+        return block is not None and not items[key].loop and not block.succs and len(block.stmts) <= SMALL_TAIL
 
     def _exit(self, label: int, source: int) -> list[Stmt]:
         known = self.redirect.get(label)
