@@ -19,40 +19,15 @@ import ast
 import copy
 import keyword
 import re
-from dataclasses import dataclass, field
 
 from depyf.dynamo.reading_loops import carried, exposed, leaves_early, simple_loops
 from depyf.dynamo.reading_names import TEMPORARY, WEAK, inline_once, name_values
 from depyf.dynamo.reading_print import print_function
+from depyf.dynamo.reading_values import Fresh, State, Unknown, Value, constant_index
 
 _BOOKKEEPING = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
 _COMMENT = re.compile(r"  # (\S+:\d+)$")
 _MAX_STATEMENTS = 4000
-
-
-class Unknown(Exception):
-    """The code has a shape that the reader does not follow."""
-
-
-@dataclass
-class Fresh:
-    """A list or tuple made here that nobody else has seen; ``name`` is set once somebody has."""
-
-    kind: type[ast.List] | type[ast.Tuple]
-    items: list[Value]
-    name: ast.expr | None = None
-
-
-Value = ast.expr | Fresh
-"""An expression without effects (a name, a constant, ``graph_out[0]``), or a container."""
-
-
-@dataclass
-class State:
-    """What is known at one point of the execution."""
-
-    names: dict[str, Value]
-    out: list[ast.stmt] = field(default_factory=list)
 
 
 def readable_function(source: str, name: str) -> str | None:
@@ -243,7 +218,7 @@ class _Reader:
             case ast.Subscript(value=container, slice=index):
                 where = self.value(container, state)
                 if isinstance(where, Fresh) and where.name is None and where.kind is ast.List:
-                    self.fill(where, self.key(index, state), value)
+                    self.fill(where, constant_index(index), value)
                     return
                 new = ast.Subscript(self.expr(where, state), self.expr(self.value(index, state), state), ast.Store())
                 self.emit(ast.Assign([new], self.expr(value, state), lineno=0), state)
@@ -279,7 +254,7 @@ class _Reader:
             case ast.Subscript(value=container, slice=index):
                 where = self.value(container, state)
                 if isinstance(where, Fresh) and where.name is None:
-                    key = self.key(index, state)
+                    key = constant_index(index)
                     if key is None:
                         raise Unknown
                     del where.items[key]
@@ -288,24 +263,6 @@ class _Reader:
                 self.emit(ast.Delete([new]), state)
             case _:
                 raise Unknown
-
-    def key(self, index: ast.expr, state: State) -> int | slice | None:
-        """A constant index or slice; None for any other."""
-
-        def number(part: ast.expr | None) -> int | None:
-            if part is None:
-                return None
-            found = ast.literal_eval(part)
-            if found is not None and not isinstance(found, int):
-                raise Unknown
-            return found
-
-        try:
-            if isinstance(index, ast.Slice):
-                return slice(number(index.lower), number(index.upper), number(index.step))
-            return number(index)
-        except ValueError:
-            return None
 
     # ---- expressions
 
@@ -417,7 +374,7 @@ class _Reader:
             return ast.Subscript(container, index, ast.Load())
         where = self.value(container, state)
         if isinstance(where, Fresh) and where.name is None:
-            key = self.key(index, state)
+            key = constant_index(index)
             try:
                 if isinstance(key, int):
                     return where.items[key]
