@@ -56,7 +56,12 @@ def observe(function: Callable[..., Any], seed: int) -> list[object]:
     """The events of one run and how it ended, with the chain of exceptions that were being handled."""
     tracer = Tracer(seed)
     try:
-        tracer.events.append(repr(function(tracer, seed % 3, 1, None, [7, 8])))
+        result = function(tracer, seed % 3, 1, None, [7, 8])
+        if isinstance(result, types.GeneratorType):
+            sent: list[object] = [None, 5, None, 0]
+            for step in range(CALL_LIMIT):
+                tracer.events.append(("yields", repr(result.send(sent[step % 4] if step else None))))
+        tracer.events.append(repr(result) if not isinstance(result, types.GeneratorType) else "goes on")
     except BaseException as error:
         chain: BaseException | None = error
         for _ in range(100):

@@ -11,6 +11,7 @@ calls as the tracer allows before it raises always; and a handler starts with a 
 
 from __future__ import annotations
 
+import inspect
 import random
 import types
 from dataclasses import dataclass, field
@@ -21,6 +22,12 @@ from assembler import Item, Label, Op, Protection
 # ("v", 0) is a value; of context n: ("i", n) its iterator, ("p", n) the exc_info to restore, ("e", n) its exception
 Slot = tuple[str, int]
 VALUE: Slot = ("v", 0)
+LIST: Slot = ("l", 0)
+SET: Slot = ("s", 0)
+DICT: Slot = ("d", 0)
+CONTAINERS = {LIST: "BUILD_LIST", SET: "BUILD_SET", DICT: "BUILD_MAP"}
+WILD = 100_000
+"""Programs from this number on also do what no compiler writes; see ``Program``."""
 LOCALS = ("a", "b", "c")
 
 
@@ -79,10 +86,17 @@ class Block:
 
 
 class Program:
-    """Builds one random code object."""
+    """Builds one random code object.
 
-    def __init__(self, seed: int, blocks: int, handlers: int, loops: int) -> None:
+    A ``wild`` one moreover enters ``for`` loops in the middle and from several places, carries lists, sets and dicts on
+    the stack and adds to them there, shuffles deeper slots, branches on constants, indexes fresh lists, calls with a
+    tuple of arguments, and (on 3.11) may be a generator.
+    """
+
+    def __init__(self, seed: int, blocks: int, handlers: int, loops: int, wild: bool = False) -> None:
         self.random = random.Random(seed)
+        self.wild = wild
+        self.generator = wild and assembler.VERSION == (3, 11) and self.random.random() < 0.3
         self.items: list[Item] = []
         self.calls = 0
         self.depth = 0
@@ -144,7 +158,9 @@ class Program:
             handler = pick.choice([None, *(h for h in self.handlers if h.context is context)])
         stack = handler.saved if handler else context.base
         if not first:
-            stack += (VALUE,) * pick.choice([0, 0, 0, 1, 2])
+            count = pick.choice([0, 0, 0, 1, 2, 3] if self.wild else [0, 0, 0, 1, 2])
+            kinds = [VALUE, VALUE, LIST, SET, DICT] if self.wild else [VALUE]
+            stack += tuple([pick.choice(kinds) for _ in range(count)]) if self.wild else (VALUE,) * count
         block = Block(len(self.blocks), context, stack, handler)
         if first:
             for h in self.handlers:
@@ -212,7 +228,56 @@ class Program:
                 choices += ["consume", "store", "copy" if len(own) < 4 else "store"]
             if own[-2:] == [VALUE, VALUE]:
                 choices += ["add", "swap", "consume"]
+            if self.wild:
+                choices += ["index", "spread", "build"]
+                choices += ["grow"] * any(slot in CONTAINERS for slot in own)
+                choices += ["shuffle", "reach"] * (len(own) > 1) + ["yield"] * self.generator
             match pick.choice(choices):
+                case "index":
+                    self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+                    self.call()
+                    self.emit("BUILD_LIST", 2)
+                    self.load_number(pick.choice([0, 1]))
+                    self.emit("BINARY_SUBSCR")
+                    self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
+                case "spread":
+                    if assembler.VERSION >= (3, 13):
+                        self.emit("LOAD_FAST", self.local("t"))
+                        self.emit("PUSH_NULL")
+                    else:
+                        self.emit("PUSH_NULL")
+                        self.emit("LOAD_FAST", self.local("t"))
+                    for _ in range(2):
+                        self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+                    self.emit("BUILD_TUPLE", 2)
+                    self.emit("CALL_FUNCTION_EX", 0)
+                    self.emit("POP_TOP")
+                case "build":
+                    if len(own) < 4:
+                        slot = pick.choice(list(CONTAINERS))
+                        self.emit(CONTAINERS[slot], 0)
+                        stack.append(slot)
+                case "grow":
+                    at = pick.choice([i for i, slot in enumerate(own) if slot in CONTAINERS])
+                    self.call()
+                    if own[at] == DICT:
+                        self.emit("LOAD_FAST", self.local("b"))
+                    ways = {LIST: ["LIST_APPEND"], SET: ["SET_ADD"], DICT: ["MAP_ADD"]}
+                    self.emit(pick.choice(ways[own[at]]), len(own) - at)
+                case "shuffle":
+                    n = pick.randrange(2, len(own) + 1)
+                    self.emit("SWAP", n)
+                    stack[-1], stack[-n] = stack[-n], stack[-1]
+                case "reach":
+                    if len(own) < 4:
+                        n = pick.randrange(1, len(own) + 1)
+                        self.emit("COPY", n)
+                        stack.append(own[-n])
+                case "yield":
+                    self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+                    self.emit("YIELD_VALUE")
+                    self.emit("RESUME", 1)
+                    self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
                 case "call":
                     self.call(extra=True)
                     self.emit("POP_TOP")
@@ -258,8 +323,11 @@ class Program:
             self.protection = None  # popping never raises, and the handler's own slots may be among the popped
             self.pop(slot)
         self.protection = target.context.cleanup
-        for _ in target.stack[shared:]:
-            self.emit("LOAD_FAST", self.local(self.random.choice(LOCALS)))
+        for slot in target.stack[shared:]:
+            if slot in CONTAINERS:
+                self.emit(CONTAINERS[slot], 0)
+            else:
+                self.emit("LOAD_FAST", self.local(self.random.choice(LOCALS)))
         self.emit("JUMP", target.label)
         self.protection = kept
 
@@ -285,9 +353,11 @@ class Program:
     def branch(self, stack: tuple[Slot, ...], block: Block) -> None:
         pick = self.random
         own = stack[block.floor :]
-        how = pick.choice(["call", "call", "local", "stack"])
+        how = pick.choice(["call", "call", "local", "stack"] + ["constant"] * self.wild)
         if how == "stack" and own and own[-1] == VALUE:
             stack = stack[:-1]
+        elif how == "constant":
+            self.load_number(pick.choice([0, 1]))
         elif how == "local":
             self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
         else:
@@ -298,17 +368,44 @@ class Program:
         self.items.append(other)
         self.go(stack, self.choose(block))
 
+    def enter(self, stack: tuple[Slot, ...], block: Block) -> bool:
+        """Go to some place in a loop of this context, with an iterator of our own."""
+        pick = self.random
+        loops = [c for c in self.contexts if c.head is not None and c.outside is block.context]
+        if not loops:
+            return False
+        inside = pick.choice(loops)
+        shared = 0
+        below = inside.base[:-1]
+        while shared < min(len(stack), len(below)) and stack[shared] == below[shared]:
+            shared += 1
+        self.protection = None
+        for slot in reversed(stack[shared:]):
+            self.pop(slot)
+        self.protection = block.context.cleanup
+        for _ in below[shared:]:
+            self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+        self.emit("LOAD_FAST", self.local("items"))
+        self.emit("GET_ITER")
+        assert inside.head is not None
+        inner = [b for b in self.blocks if b.context is inside]
+        self.go(inside.base, pick.choice([inside.head, *inner]))
+        return True
+
     def loop(self, block: Block) -> None:
         """Enter a loop; its head, where its blocks continue, stands right after."""
+        pick = self.random
         inside = block.enters
         assert inside is not None and inside.head is not None
         self.emit("LOAD_FAST", self.local("items"))
         self.emit("GET_ITER")
+        inner = [b for b in self.blocks if b.context is inside]
+        if self.wild and pick.random() < 0.4:
+            self.go(inside.base, pick.choice(inner))
         self.items.append(inside.head.label)
         self.protection = inside.cleanup
         done = Label()
         self.emit("FOR_ITER", done)
-        inner = [b for b in self.blocks if b.context is inside]
         self.go((*inside.base, VALUE), self.random.choice(inner))
         self.items.append(done)
         if assembler.VERSION >= (3, 12):
@@ -329,6 +426,8 @@ class Program:
     def terminator(self, stack: tuple[Slot, ...], block: Block) -> None:
         pick = self.random
         roll = pick.random()
+        if self.wild and pick.random() < 0.15 and self.enter(stack, block):
+            return
         if roll < 0.5:
             self.branch(stack, block)
         elif roll < 0.82:
@@ -347,7 +446,8 @@ class Program:
         """What a compiler writes at the start of a handler; its clean-up entry restores exc_info and raises again."""
         inside = handler.inside
         self.items.append(handler.protection.target)
-        self.protection = None  # as compilers do: the clean-up entry's stack does not exist yet
+        # as compilers do: the clean-up entry's stack does not exist yet
+        self.protection = inside.cleanup if self.wild and self.random.random() < 0.3 else None
         self.emit("PUSH_EXC_INFO")
         self.protection = inside.cleanup
         mismatch = Label()
@@ -372,6 +472,9 @@ class Program:
         self.emit("RERAISE", 1)
 
     def build(self) -> types.CodeType:
+        if self.generator:
+            self.emit("RETURN_GENERATOR")
+            self.emit("POP_TOP")
         self.emit("RESUME", 0)
         self.emit("JUMP", self.blocks[0].label)
         where = {self.random.randrange(len(self.blocks)): handler for handler in self.handlers}
@@ -391,6 +494,8 @@ class Program:
             self.handler_entry(handler)
         assert _template.__code__.co_names == NAMES
         template = _template.__code__.replace(co_name="f", co_qualname="f", co_filename="random")
+        if self.generator:
+            template = template.replace(co_flags=template.co_flags | inspect.CO_GENERATOR)
         return assembler.assemble(self.items, template, tuple(self.consts), 40)
 
 
@@ -400,4 +505,4 @@ def make(seed: int) -> types.CodeType:
     blocks = pick.choice([2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 25, 30, 40])
     handlers = min(pick.choice([0, 0, 1, 1, 2, 3, 4]), blocks // 2)
     loops = min(pick.choice([0, 0, 1, 1, 2, 3]), blocks // 3)
-    return Program(seed, blocks, handlers, loops).build()
+    return Program(seed, blocks, handlers, loops, seed >= WILD).build()

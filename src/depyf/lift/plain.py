@@ -29,14 +29,15 @@ from depyf.lift.block import Lifted
 from depyf.lift.symbolic import _HANDLERS, Symbolic
 from depyf.lift.values import SPILL_BASE, IterOf, Shared, is_slot
 from depyf.structure.containers import Containers
-from depyf.tree.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, SliceOf, Star, Temp
+from depyf.tree.expr import Attr, CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, SliceOf, Star, Sub, Temp
 from depyf.tree.exprs import children
-from depyf.tree.nodes import Assign, Break, Delete, For, Stmt
+from depyf.tree.nodes import Assign, Break, Delete, ExprStmt, For, Stmt
 
 _LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
 _HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
 """Markers that stand for an operation on a value which is still to come."""
 _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
+_ADDING = {ops.LIST_APPEND: "append", ops.SET_ADD: "add", ops.MAP_ADD: ""}
 MORE = 5_000_000
 """The variable that says whether the last step of an iterator gave an item."""
 _NO_TEMPS: frozenset[int] = frozenset()
@@ -123,6 +124,10 @@ class PlainSymbolic(Symbolic):
                 self._for_iter(instr.arg or 1)
             elif instr.op == ops.COPY:
                 self._copy(instr.arg)
+            elif instr.op in _ADDING:
+                self._add(instr.op, instr.arg)
+            elif instr.op == ops.LIST_TO_TUPLE and isinstance(self.stack[-1], Temp):
+                self.push(Display("tuple", (Star(self.pop()),)))
             else:
                 rule = _HANDLERS.get(instr.op)
                 if rule is None:
@@ -169,6 +174,25 @@ class PlainSymbolic(Symbolic):
             self.spill()
         self.copying = False
         self.stack.append(self.stack[-n])
+
+    def _add(self, op: str, depth: int) -> None:
+        """``list.append`` and the like, on the temporary of a container."""
+        value = self.pop()
+        key = self.pop() if op == ops.MAP_ADD else None
+        if depth > len(self.stack):
+            raise DecompilationError("stack underflow", self.program.unit.qualname, self.instr.offset)
+        if not isinstance(self.stack[-depth], (Temp, Marker)):
+            self.stack.extend([value] if key is None else [key, value])
+            self.spill()
+            value = self.stack.pop()
+            key = self.stack.pop() if key is not None else None
+        container = self.stack[-depth]
+        if not isinstance(container, Temp):
+            raise DecompilationError("a comprehension on the stack", self.program.unit.qualname, self.instr.offset)
+        if key is not None:
+            self.emit(Assign((Sub(container, key),), value, self.instr.line))
+        else:
+            self.emit(ExprStmt(Invoke(Attr(container, _ADDING[op]), (value,)), self.instr.line))
 
     def _get_iter(self, slots: int) -> None:
         self.push(Invoke(Const(builtins.iter), (self.pop(),)))

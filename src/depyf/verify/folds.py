@@ -246,6 +246,9 @@ def _set_add(pair: Pair, side: Side, other: Side, values: Values, depth: int) ->
 
 def _set_update(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
     known = values.desc[side.stack[-1]]
+    if known == ("const", ()) and container_kind(pair, values, side.stack[-1 - depth]) == "set":
+        side.stack.pop()  # an empty set is written {*()}
+        return True
     if known is None or known[0] != "const" or type(known[1]) is not frozenset:
         return False
     if not all(type(item) in PLAIN_KEYS for item in known[1]):

@@ -261,7 +261,7 @@ def _maps(o: int, n: int, old_fresh: Fresh, new_fresh: Fresh, values: Values, im
         return all(_maps(p, q, old_fresh, new_fresh, values, image) for p, q in zip(inside[1], other[1]))
     if n in new_fresh:
         # An object the new state knows to be unseen by others is an ordinary object to the old one.
-        return values.desc[o] is None
+        return values.desc[o] is None or values.desc[o] == ("type", new_fresh[n][0][0])
     desc, desc_n = values.desc[o], values.desc[n]
     if o == n and (desc is None or desc[0] != "op"):
         return True
@@ -334,6 +334,10 @@ def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
         if in_o is not None and in_n is not None and in_o[0] == in_n[0] and len(in_o[1]) == len(in_n[1]):
             result = memo[o, n] = values.new()
             fresh[result] = (in_o[0], tuple([join(p, q) for p, q in zip(in_o[1], in_n[1])]))
+        elif in_o is not None and in_n is not None and in_o[0][0] == in_n[0][0]:
+            result = values.typed(str(in_o[0][0]))
+        elif (in_o is not None and desc_n == ("type", in_o[0][0])) or (in_n is not None and desc == ("type", in_n[0][0])):
+            result = values.typed(str((in_o or in_n or ((),))[0][0]))
         elif o == n and in_o is None and in_n is None and (desc is None or desc[0] != "op"):
             result = o
         elif desc is not None and desc_n is not None:
