@@ -140,10 +140,17 @@ class Raising:
             made: Body | None = None
             if following is not None:
                 made = _replace_leading(no, replace(following, cases=(head, *following.cases), line=stmt.line))
+            elif case.last and is_wildcard(case.pattern):
+                default = MatchCase(MatchAs(None, None), None, no)
+                made = (Match(subject, (head, default), stmt.line),)
             elif case.last:
                 made = self._with_default((head,), Match(subject, (head,), stmt.line), no)
             if made is not None:
                 return made if not wrapped else _rewrap(rest, made)
+        if not case.last or is_wildcard(case.pattern) and not case.first:
+            # its guard is constantly true, and the cases that can never be reached are gone, all but one
+            gone = MatchCase(MatchAs(None, None), None, ())
+            return (Match(subject, (MatchCase(case.pattern, Const(True), rest), gone), stmt.line),)
         return (Match(subject, (MatchCase(case.pattern, None, rest),), stmt.line),)
 
     def _guarded(self, block: Block, after: Body) -> Body | None:

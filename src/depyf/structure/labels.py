@@ -372,7 +372,9 @@ def _simplify_match(stmt: Match, own: Labels, loop: int | None) -> Match:
     cases = [replace(case, body=simplify(case.body, own, loop)) for case in stmt.cases]
     final = cases[-1]
     if len(cases) > 1 and not final.body and final.guard is None and is_wildcard(final.pattern):
-        cases.pop()
+        before = cases[-2]
+        if not isinstance(before.guard, Const) and not (before.guard is not None and is_wildcard(before.pattern)):
+            cases.pop()
     return replace(stmt, cases=tuple(cases))
 
 

@@ -131,6 +131,8 @@ class _Finder:
             following = self._next_case(reading)
             if following is None:
                 return None
+            if following == NONE:
+                return cases
             at = following
         return None
 
@@ -145,7 +147,8 @@ class _Finder:
     def _next_case(self, reading: Reading) -> int | None:
         """Where control goes, the subject still on the stack, when a case that is not the last one fails.
 
-        On the way to the body the subject must be dropped; a guard may come before that.
+        On the way to the body the subject must be dropped; a guard may come before that.  -1 if the case never fails:
+        its guard is constant, and the cases after it are gone.
         """
         instrs, program = self.program.instrs, self.program
         failures: list[int] = [reading.fail] if reading.fail != NONE else []
@@ -185,6 +188,8 @@ class _Finder:
                 work.append((program.jump[at], depth - instr.arg))
                 continue
             work.extend((position, after) for position in program.successors(at))
+        if not failures and dropped and reading.fail == NONE:
+            return NONE
         if len(failures) != 1 or not (dropped or program.follow(reading.success) == failures[0]):
             return None
         return failures[0]

@@ -431,7 +431,9 @@ class Structurer:
                     continue
                 if self._is_for(loop.header) and self._behind_loop(key):
                     continue
-                if self._is_next_case(key) or self._belongs(items[key], follow, follow_line, high, last):
+                if self._in_match(key, loop.header, preds[key]) or self._belongs(
+                    items[key], follow, follow_line, high, last
+                ):
                     loop.body.add(key)
                     work.append(key)
         self._keep_starts(loop, items)
@@ -455,11 +457,15 @@ class Structurer:
                 if label in items and label not in loop.body:
                     loop.body.discard(key)
 
-    def _is_next_case(self, key: int) -> bool:
-        """Whether a block goes on with a ``match`` that began before it."""
-        block = self.blocks.get(key)
-        tests = [block.cond, *(stmt.value for stmt in block.stmts[:1] if isinstance(stmt, ExprStmt))] if block else []
-        return any(isinstance(test, Marker) and test.kind == "case" and not test.detail[1].first for test in tests)
+    def _in_match(self, key: int, header: int, preds: set[int]) -> bool:
+        """Whether a block belongs to a ``match`` inside the loop: what a case goes to, or its subject is on the stack."""
+        block, head = self.blocks.get(key), self.blocks.get(header)
+        if block is None or head is None:
+            return False
+        tests = [self.blocks[p] for p in preds if p in self.blocks]
+        if any(isinstance(t.cond, Marker) and t.cond.kind == "case" and t.succs[0] == key for t in tests):
+            return True
+        return any(isinstance(v, Marker) and v.kind == "subject" and v not in head.entry for v in block.entry)
 
     def _belongs(self, item: _Item, follow: int, follow_line: int | None, high: int | None, last: int) -> bool:
         line = item.first_line
