@@ -184,8 +184,8 @@ class PlainSymbolic(Symbolic):
         if not isinstance(self.stack[-depth], (Temp, Marker)):
             self.stack.extend([value] if key is None else [key, value])
             self.spill()
-            value = self.stack.pop()
-            key = self.stack.pop() if key is not None else None
+            value = self.pop()
+            key = self.pop() if key is not None else None
         container = self.stack[-depth]
         if not isinstance(container, Temp):
             raise DecompilationError("a comprehension on the stack", self.program.unit.qualname, self.instr.offset)
