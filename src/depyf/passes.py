@@ -19,6 +19,7 @@ from depyf.errors import BytecodeError, DecompilationError
 from depyf.flow.graph import Graph
 from depyf.flow.program import Program
 from depyf.idioms.bodies import finish_body
+from depyf.idioms.copies import drop_copies
 from depyf.idioms.release import release_temporaries
 from depyf.idioms.temporaries import number_temporaries
 from depyf.lift.block import Lifted
@@ -135,7 +136,7 @@ def _bodies(state: State) -> object:
     state.body = finish_body(state.unit, state.body)
     if state.temporaries:
         # plain lifting has put the deletions where the original drops its values
-        released = release_temporaries(state.body) if state.choices.idioms else state.body
+        released = release_temporaries(state.body) if state.choices.idioms else drop_copies(state.body)
         state.body = number_temporaries(released)
     return state.body
 
