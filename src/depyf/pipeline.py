@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 import types
 from collections.abc import Iterator
@@ -184,8 +185,9 @@ class _Attempts:
             bindings={} if bound else emitted.consts,
             stable=self.stable,
         )
-        if emitted.consts and not bound:
-            names = ", ".join(sorted(emitted.consts))
+        missing = sorted(name for name, value in emitted.consts.items() if getattr(builtins, name, None) is not value)
+        if missing and not bound:
+            names = ", ".join(missing)
             reason = f"the text is not complete: no literal gives {names}"
             found = (replace(found[0], status=Status.UNVERIFIED, reason=reason), *found[1:])
         failed = {key[0] for key in work.failures}
