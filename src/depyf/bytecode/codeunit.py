@@ -45,6 +45,11 @@ class CodeUnit:
         return self.version >= (3, 11)
 
     @property
+    def has_match(self) -> bool:
+        """Whether the language has ``match`` statements (3.10+)."""
+        return self.version >= (3, 10)
+
+    @property
     def branches_backward(self) -> bool:
         """Whether a conditional jump may go backward (not from 3.12 on: it goes forward over a jump back)."""
         return self.version < (3, 12)

@@ -155,7 +155,7 @@ class Graph:
     def _tails(self, leaders: set[int]) -> list[int]:
         """Where the copies of one statement's end begin: ``return f(a if c else b)`` calls and returns in both arms.
 
-        Each arm puts one value on the stack before the copy.
+        Each arm puts one value on the stack before the copy, or the copy is a whole statement.
         """
         program, of = self.program, self.containers.of
         instrs = program.instrs
@@ -178,7 +178,7 @@ class Graph:
                 if len(same) > 1:
                     best.update(same)
             for i, at in best.items():
-                if at != i and at not in leaders and self._height(i, at, leaders) == 1:
+                if at != i and at not in leaders and (self._complete(at, i) or self._height(i, at, leaders) == 1):
                     starts.append(at)
         return starts
 
@@ -192,6 +192,16 @@ class Graph:
             found.append(at)
         return found
 
+    def _complete(self, start: int, end: int) -> bool:
+        """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before."""
+        height = 0
+        for i in range(start, end + 1):
+            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
+            if pops > height:
+                return False
+            height += pushes - pops
+        return True
+
     def _height(self, end: int, at: int, leaders: set[int]) -> int:
         """How many values the block has put on the stack when it reaches ``at``; -1 if that is unknown."""
         start = at
@@ -201,6 +211,8 @@ class Graph:
             start -= 1
         height = 0
         for i in range(start, at):
+            if i not in self.containers.of:
+                return -1
             pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
             height += pushes - pops
         return height

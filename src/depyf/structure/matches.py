@@ -40,6 +40,8 @@ def find_matches(program: Program, *, idioms: bool = True) -> int:
 
     Without ``idioms``, those that ordinary comparisons can express are left alone.
     """
+    if not program.unit.has_match:
+        return 0
     finder = _Finder(program)
     taken: set[int] = set()
     count = 0
@@ -54,9 +56,14 @@ def find_matches(program: Program, *, idioms: bool = True) -> int:
             continue
         if cases is None or not idioms and not finder.only_match(cases):
             continue
+        if all(fact.kind in ("name", "copy") for _, reading, _ in cases for fact in reading.facts):
+            continue  # ``a = b = value`` is the same code as a capture of which the guard is never true
         count += 1
         for position, reading, case in cases:
             taken.update(reading.code)
+            if not reading.code:
+                program.insert(position, MATCH_CASE, case)
+                continue
             program.replace(position, MATCH_CASE, case)
             program.next[position] = reading.success
             program.jump[position] = reading.fail
@@ -120,9 +127,11 @@ class _Finder:
             reading = self._read(at, last=True)
             last = reading is not None and (bool(cases) or value or reading.tests)
             if not last:
-                if self.program.instrs[at].op != ops.COPY:
-                    return None
-                reading = self._read(at, last=False)
+                is_copy = self.program.instrs[at].op == ops.COPY
+                reading = self._read(at, last=False) if is_copy else None
+                if reading is None and cases:
+                    # 3.12 and later: nothing is left of a wildcard before its guard
+                    reading = Reading([], at, NONE)
             if reading is None:
                 return None
             cases.append((at, reading, Case(pattern_of(reading.facts), not cases, last, self.program.line[at])))

@@ -211,7 +211,10 @@ def _parents(regions: Regions) -> None:
 
 
 def _fill_gaps(regions: Regions) -> None:
-    """A jump within a protected range needs no protection itself: it belongs to the range if all around it does."""
+    """A jump within a protected range needs no protection itself: it belongs to the range if all around it does.
+
+    The jump at the end of the range does not: it is what leaves the ``try``.
+    """
     program = regions.program
     handler = program.handler
     jumps = [
@@ -231,7 +234,8 @@ def _fill_gaps(regions: Regions) -> None:
         changed = False
         for i in jumps:
             wanted = handler[program.jump[i]]
-            if handler[i] != wanted and before[i] and all(wanted in regions.chain(handler[p]) for p in before[i]):
+            around = [handler[p] for p in (*before[i], min(i + 1, len(handler) - 1))]
+            if handler[i] != wanted and before[i] and all(wanted in regions.chain(h) for h in around):
                 handler[i] = wanted
                 changed = True
 
