@@ -84,6 +84,18 @@ class Program:
             return (taken,) if taken != NONE else ()
         return (after, taken) if taken != NONE else (after,)
 
+    def insert(self, before: int, op: str, arg: object = None) -> int:
+        """A new instruction that all edges to ``before`` go through; its index is behind all others."""
+        index = len(self.instrs)
+        self.next = [index if after == before else after for after in self.next]
+        self.jump = [index if after == before else after for after in self.jump]
+        self.instrs.append(self.instrs[before]._replace(op=op, arg=arg, target=NONE))
+        self.next.append(before)
+        self.jump.append(NONE)
+        self.handler.append(self.handler[before])
+        self.line.append(self.line[before])
+        return index
+
     def replace(self, index: int, op: str, arg: object = None) -> None:
         """Give one instruction another operation; its edges stay as they are."""
         old = self.instrs[index]
