@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.bytecode.nops import nop_lines
 from depyf.choices import LADDER, Choices
@@ -119,6 +119,7 @@ def _structure(state: State) -> object:
         handlers_last=state.unit.handlers_last or not state.choices.idioms,
     )
     structurer.resets, structurer.plain = state.resets, not state.choices.idioms
+    structurer.copies_tails = structurer.plain and bool(state.unit.flags & CO_OPTIMIZED)
     state.labelled = structurer.run()
     state.temporaries = state.temporaries or structurer.dispatches > 0
     return state.labelled
@@ -133,10 +134,12 @@ def _labels(state: State) -> object:
 
 
 def _bodies(state: State) -> object:
+    if not state.choices.idioms:
+        state.body = drop_copies(state.body)
     state.body = finish_body(state.unit, state.body)
     if state.temporaries:
         # plain lifting has put the deletions where the original drops its values
-        released = release_temporaries(state.body) if state.choices.idioms else drop_copies(state.body)
+        released = release_temporaries(state.body) if state.choices.idioms else state.body
         state.body = number_temporaries(released)
     return state.body
 

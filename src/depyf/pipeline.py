@@ -113,7 +113,7 @@ class _Attempts:
         for inner in units(unit):
             self.keys.setdefault(inner.qualname, []).append(key_of(inner))
             if not options.idioms:
-                self.rungs[key_of(inner)] = len(self.ladder) - 1
+                self.rungs[key_of(inner)] = next(i for i, choice in enumerate(self.ladder) if not choice.idioms)
 
     def run(self) -> Decompiled:
         for attempt in count(1):

@@ -37,7 +37,7 @@ class BoundConstants:
             base = self.prefix + readable(value)
             own: str = getattr(value, "__name__", "")
             if isinstance(value, types.BuiltinFunctionType) and getattr(builtins, own, None) is value:
-                base = own  # means the same where the text stands alone
+                base, in_class = own, False  # means the same where the text stands alone
             found = self.fresh(base + "__" if in_class else base)
             if in_class and not found.endswith("__"):
                 found = self.fresh(found + "__")

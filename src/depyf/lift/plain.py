@@ -124,6 +124,8 @@ class PlainSymbolic(Symbolic):
                 self._for_iter(instr.arg or 1)
             elif instr.op == ops.COPY:
                 self._copy(instr.arg)
+            elif instr.op in (ops.BEFORE_WITH, ops.BEFORE_ASYNC_WITH):
+                self._enter(instr.op, instr.arg)
             elif instr.op in _ADDING:
                 self._add(instr.op, instr.arg)
             elif instr.op == ops.LIST_TO_TUPLE and isinstance(self.stack[-1], Temp):
@@ -174,6 +176,14 @@ class PlainSymbolic(Symbolic):
             self.spill()
         self.copying = False
         self.stack.append(self.stack[-n])
+
+    def _enter(self, op: str, slots: object) -> None:
+        """A manager in a temporary of its own, written ``Star``, is dropped at the start of the body."""
+        manager = self.stack[-1]
+        if isinstance(manager, Temp) and not any(manager.key in self.inside(value) for value in self.stack[:-1]):
+            self.stack[-1] = Star(manager)
+        _HANDLERS[op](self, slots)
+        self.consumed.clear()
 
     def _add(self, op: str, depth: int) -> None:
         """``list.append`` and the like, on the temporary of a container."""

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from depyf.lift.conditions import negate
 from depyf.lift.values import IterOf
-from depyf.tree.expr import Const, Expr, Marker, Name, Temp, Un
+from depyf.tree.expr import Const, Expr, Marker, Name, Star, Temp, Un
 from depyf.tree.nodes import (
     Assign,
     Block,
     Body,
+    Delete,
     ExceptClause,
     Exit,
     ExprStmt,
@@ -191,6 +192,9 @@ def _enter(stmt: Stmt, marker: Marker, line: int | None) -> Stmt | None:
     if isinstance(stmt, Try) and any(isinstance(c.type, Marker) for c in stmt.handlers):
         manager, is_async = marker.detail
         target, body = _entered(stmt.body)
+        if isinstance(manager, Star):
+            manager = manager.value
+            body = (Delete((manager,), line), *body)
         return With(((manager, target),), body, is_async, line)
     return None
 

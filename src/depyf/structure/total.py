@@ -66,6 +66,7 @@ class Structurer:
         self.handlers_last = handlers_last
         self.dispatches = 0
         self.plain = False
+        self.copies_tails = False
         self.joins: dict[int, dict[int, tuple[int, int, int]]] = {}
         self.scopes: list[tuple[dict[int, tuple[int, int, int]], dict[int, _Item]]] = []
         self.resets: dict[int, tuple[Temp, ...]] = {}
@@ -493,7 +494,7 @@ class Structurer:
                 incoming[label] = incoming.get(label, 0) + 1
         # a copy of a few statements that end the function nests nothing; a shared one would hold the rest in a block
         tails: set[int] = set()
-        if self.plain:
+        if self.copies_tails:
             inner = {label for item in items.values() if item.compound for label in item.succs}
             tails = {key for key in order[1:] if incoming[key] > 1 and key not in inner and self._is_tail(key, items)}
         followers: dict[int, list[int]] = {}
