@@ -11,15 +11,16 @@ The subject stays on the stack until the body of the case that is taken, or the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from depyf.bytecode import ops
 from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT, Program
 from depyf.lift.pattern_tree import pattern_of
 from depyf.lift.patterns import NoPattern, PatternReader, Reading
-from depyf.tree.nodes import Pattern
+from depyf.tree.nodes import MatchAs, Pattern
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
+_GUARD_LENGTH = 100
 _VALUE_TESTS = frozenset({(ops.COMPARE, "=="), (ops.IS, "is")})
 _STRUCTURE = frozenset({WITH_EXIT, END_FINALLY, MATCH_CASE})
 _ONLY_MATCH = frozenset({ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS, ops.MATCH_KEYS})
@@ -59,6 +60,7 @@ def find_matches(program: Program, *, idioms: bool = True) -> int:
         if all(fact.kind in ("name", "copy") for _, reading, _ in cases for fact in reading.facts):
             continue  # ``a = b = value`` is the same code as a capture of which the guard is never true
         count += 1
+        cases = finder.with_wildcard(cases)
         for position, reading, case in cases:
             taken.update(reading.code)
             if not reading.code:
@@ -77,6 +79,10 @@ class _Finder:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.reader = PatternReader(program)
+        self.jumps: dict[int, list[int]] = {}
+        for i, target in enumerate(program.jump):
+            if target != NONE:
+                self.jumps.setdefault(target, []).append(i)
 
     def only_match(self, cases: Found) -> bool:
         """Whether the cases use operations that nothing but a pattern compiles to."""
@@ -90,6 +96,23 @@ class _Finder:
         while at > 0 and instrs[at].op == ops.LOAD_ATTR:
             at -= 1
         return at
+
+    def with_wildcard(self, cases: Found) -> Found:
+        """``case _ if guard`` before the first case, of which nothing but the guard is left since 3.12."""
+        program = self.program
+        start, _, first = cases[0]
+        tests = [i for i in self.jumps.get(start, ()) if program.instrs[i].op == ops.BRANCH]
+        if start == 0 or program.next[start - 1] == start or not tests:
+            return cases
+        guard = NONE
+        for at in range(min(tests), max(min(tests) - _GUARD_LENGTH, 0), -1):
+            if program.instrs[at].op != ops.JUMP and program.next[at - 1] == at and self._next_case(Reading([], at, NONE), start) == start:
+                guard = at
+        if guard == NONE:
+            return cases
+        wildcard = Case(MatchAs(None, None), True, False, program.line[guard])
+        rest = replace(first, first=False)
+        return [(guard, Reading([], guard, NONE), wildcard), (start, cases[0][1], rest), *cases[1:]]
 
     def value_start(self, at: int) -> int:
         """Where the operand of the test at ``at`` begins, if it stands on a later line than the value it is compared to.
@@ -153,21 +176,24 @@ class _Finder:
         except NoPattern:
             return None
 
-    def _next_case(self, reading: Reading) -> int | None:
+    def _next_case(self, reading: Reading, known: int = NONE) -> int | None:
         """Where control goes, the subject still on the stack, when a case that is not the last one fails.
 
         On the way to the body the subject must be dropped; a guard may come before that.  -1 if the case never fails:
         its guard is constant, and the cases after it are gone.
         """
         instrs, program = self.program.instrs, self.program
-        failures: list[int] = [reading.fail] if reading.fail != NONE else []
+        expected = reading.fail if reading.fail != NONE else known
+        failures: list[int] = [expected] if expected != NONE else []
         seen: dict[int, int] = {}
         work = [(reading.success, 0)]
         dropped = False
+        reached = known == NONE
         while work:
             at, depth = work.pop()
             at = program.follow(at)
             if at == NONE or at in failures:
+                reached = reached or at == known
                 continue
             if at in seen:
                 if seen[at] != depth:
@@ -180,7 +206,7 @@ class _Finder:
                 continue
             if instr.op in (ops.RETURN, ops.END_ASYNC_FOR):
                 return None
-            if depth == 0 and reading.fail == NONE and self._begins_case(at):
+            if depth == 0 and expected == NONE and self._begins_case(at):
                 failures.append(at)
                 continue
             if instr.op in _STRUCTURE:
@@ -197,7 +223,9 @@ class _Finder:
                 work.append((program.jump[at], depth - instr.arg))
                 continue
             work.extend((position, after) for position in program.successors(at))
-        if not failures and dropped and reading.fail == NONE:
+        if not reached:
+            return None
+        if not failures and dropped:
             return NONE
         if len(failures) != 1 or not (dropped or program.follow(reading.success) == failures[0]):
             return None
