@@ -68,8 +68,8 @@ class Graph:
         self.entry = 0
         self._build()
         self._thread()
-        if merge:
-            self._merge_implicit_returns()
+        if merge or not program.unit.flags & CO_OPTIMIZED:
+            self._merge_implicit_returns()  # a module or class body cannot say ``return``
         self._absorb_returns()
         if merge:
             self._merge_copies()
