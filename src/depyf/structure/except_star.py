@@ -163,6 +163,9 @@ class _Star:
             if instr.op == ops.LIST_APPEND and instr.arg == 3:
                 drop = program.next[at]
                 if program.instrs[drop].op == ops.POP and leaves(program.next[drop]):
+                    if any(handler.target == at for handler in program.handlers):
+                        program.replace(at, ops.COPY, 1)  # a handler that does nothing but RERAISE is ``finally: pass``
+                        at = drop
                     program.replace(at, ops.RERAISE, 1)
                     program.next[at] = program.jump[at] = NONE
                     continue
