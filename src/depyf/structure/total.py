@@ -426,7 +426,7 @@ class Structurer:
         work = sorted(loop.body)
         while work:
             for key in items[work.pop()].succs:
-                if key in loop.body or key == follow or key == behind or key not in reachable or key not in items:
+                if key in loop.body or key in (follow, behind) or key not in reachable or key not in items:
                     continue
                 if not preds[key] <= loop.body:
                     continue
