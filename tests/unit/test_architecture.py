@@ -15,6 +15,12 @@ FILES = sorted(SOURCE.rglob("*.py"))
 TORCH_ALLOWED = ("dynamo/", "debugger/", "explain/", "optimization.py")  # the last two are the published surface
 INTERPRETERS = ("verify/interpreters.py", "verify/recompile.py")  # which CPython runs is their subject
 LINE_LIMIT = 500
+STILL_LARGER = {  # to be split; these bounds may only go down
+    "lift/rules.py": 510,
+    "structure/regions.py": 560,
+    "structure/total.py": 690,
+    "verify/equivalence.py": 520,
+}
 
 
 def relative(path: Path) -> str:

@@ -46,7 +46,7 @@ def finish_store(s: Symbolic, target: Expr, value: Expr, line: int | None) -> No
         if definition is not None:
             s.emit(definition)
             return
-    from depyf.lift.symbolic import flatten
+    from depyf.lift.values import flatten
 
     targets, value = flatten(value)
     s.emit(Assign((*targets, target), value, line))

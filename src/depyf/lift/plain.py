@@ -26,7 +26,8 @@ from depyf.errors import DecompilationError
 from depyf.flow.program import Program
 from depyf.lift import names
 from depyf.lift.block import Lifted
-from depyf.lift.symbolic import _HANDLERS, Symbolic
+from depyf.lift.rules import RULES as _HANDLERS
+from depyf.lift.symbolic import Symbolic
 from depyf.lift.values import SPILL_BASE, IterOf, Shared, is_slot
 from depyf.structure.containers import Containers
 from depyf.tree.expr import Attr, CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, SliceOf, Star, Sub, Temp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from depyf.tree.expr import Display, Expr, Marker, Star, Temp
+from depyf.tree.expr import Display, Expr, Marker, Star, Temp, Walrus
 
 SPILL_BASE = 1_000_000
 """Temporaries of spills inside a block are numbered from here; those below stand for stack positions."""
@@ -73,6 +73,18 @@ class Item(Expr):
 
     unpack: Unpack
     index: int
+
+
+def flatten(value: Expr) -> tuple[tuple[Expr, ...], Expr]:
+    """Targets already stored to, and the value proper, of a value that walruses and chains are wrapped around."""
+    targets: tuple[Expr, ...] = ()
+    while True:
+        if isinstance(value, Walrus):
+            targets, value = (value.target, *targets), value.value
+        elif isinstance(value, Chain):
+            targets, value = (*value.targets, *targets), value.value
+        else:
+            return targets, value
 
 
 NULL_SLOT = Marker("null")

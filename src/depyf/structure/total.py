@@ -421,7 +421,7 @@ class Structurer:
                 or (follow_line is not None and low is not None and high is not None and low < follow_line <= high)
             ):
                 follow = NONE
-        if follow_line is not None and high is not None and follow_line <= high:
+        if follow_line is not None and high is not None and follow_line <= high or self._falls_off(follow):
             follow_line = None
         work = sorted(loop.body)
         while work:
@@ -438,6 +438,16 @@ class Structurer:
                     loop.body.add(key)
                     work.append(key)
         self._keep_starts(loop, items)
+
+    def _falls_off(self, key: int) -> bool:
+        """Whether a block only returns None: before 3.10 the end of a function has the line of its last statement."""
+        block = self.blocks.get(key)
+        if block is None or block.succs or len(block.stmts) != 1:
+            return False
+        last = block.stmts[0]
+        return isinstance(last, Return) and (
+            last.value is None or isinstance(last.value, Const) and last.value.value is None
+        )
 
     def _behind_loop(self, key: int) -> bool:
         """Whether a block drops the iterator before it does anything but return: a ``break`` led to it."""
