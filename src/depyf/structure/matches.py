@@ -106,7 +106,11 @@ class _Finder:
             return cases
         guard = NONE
         for at in range(min(tests), max(min(tests) - _GUARD_LENGTH, 0), -1):
-            if program.instrs[at].op != ops.JUMP and program.next[at - 1] == at and self._next_case(Reading([], at, NONE), start) == start:
+            if (
+                program.instrs[at].op != ops.JUMP
+                and program.next[at - 1] == at
+                and self._next_case(Reading([], at, NONE), start) == start
+            ):
                 guard = at
         if guard == NONE:
             return cases

@@ -336,7 +336,9 @@ def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
             fresh[result] = (in_o[0], tuple([join(p, q) for p, q in zip(in_o[1], in_n[1])]))
         elif in_o is not None and in_n is not None and in_o[0][0] == in_n[0][0]:
             result = values.typed(str(in_o[0][0]))
-        elif (in_o is not None and desc_n == ("type", in_o[0][0])) or (in_n is not None and desc == ("type", in_n[0][0])):
+        elif (in_o is not None and desc_n == ("type", in_o[0][0])) or (
+            in_n is not None and desc == ("type", in_n[0][0])
+        ):
             result = values.typed(str((in_o or in_n or ((),))[0][0]))
         elif o == n and in_o is None and in_n is None and (desc is None or desc[0] != "op"):
             result = o
