@@ -1,3 +1,4 @@
+# known ugly: 3.12+ a iter_start slot is left in an expression
 class Empty:
     pass
 

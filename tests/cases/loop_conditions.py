@@ -1,3 +1,4 @@
+# known: 3.8+ the text reads differently
 def mixed(a, b, c):
     while a:
         if b:

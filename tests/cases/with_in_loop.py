@@ -1,3 +1,4 @@
+# known: 3.12 the text reads differently
 def break_out(items):
     for item in items:
         with item as x:
