@@ -1,6 +1,6 @@
 """Write ``src/depyf/bytecode/versions/data/opXYZ.py`` from the opcode metadata of real interpreters.
 
-    python tools/gen_opcodes.py PYTHON...        one table per interpreter (``/work/shared/pythons`` prints them)
+    python tools/gen_opcodes.py PYTHON...        one table per interpreter
 
 Input: CPython 3.8-3.15 executables.  Output: one generated, checked-in module per version; running it twice changes
 nothing.  The decompiler itself never imports ``opcode`` or ``dis``: it reads foreign bytecode from these tables.
