@@ -29,7 +29,8 @@ from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
 from depyf.structure.labels import Lowering
 from depyf.structure.matches import find_matches
-from depyf.structure.regions import Regions, find_regions
+from depyf.structure.region_table import Regions
+from depyf.structure.regions import find_regions
 from depyf.structure.total import Structurer
 from depyf.tree.expr import Attr, Comp, Const, Generator, Invoke, Name, Temp
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python

@@ -18,7 +18,7 @@ from depyf.flow.graph import Graph
 from depyf.flow.program import Program
 from depyf.lift.block import Lifted
 from depyf.structure.containers import Containers
-from depyf.structure.regions import Regions
+from depyf.structure.region_table import Regions
 from depyf.tree.expr import Const, Expr, Name
 from depyf.tree.nodes import ExceptClause, Stmt
 

@@ -10,27 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
-from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT
-from depyf.lift import calls, displays, names
+from depyf.lift import calls, control, displays, names
+from depyf.lift.control import link
 from depyf.lift.values import (
-    EXC_OLD,
     Chain,
     Item,
-    IterOf,
-    LinkedLeft,
     Shared,
     Unpack,
     flatten,
     is_slot,
 )
-from depyf.structure.except_star import STAR
 from depyf.tree.expr import (
     Attr,
-    AwaitOf,
     Bin,
     CellOf,
-    Cmp,
-    Comp,
     Const,
     DictOf,
     Expr,
@@ -41,16 +34,12 @@ from depyf.tree.expr import (
     Temp,
     Un,
     Walrus,
-    YieldFrom,
-    YieldOf,
 )
 from depyf.tree.nodes import (
     Assign,
     AugAssign,
     Delete,
     ExprStmt,
-    Raise,
-    Return,
 )
 
 if TYPE_CHECKING:
@@ -253,16 +242,7 @@ def _compare(s: Symbolic, op: str) -> None:
     else:
         s.stack.append(right)
         value = s.pop()
-    s.push(_link(s.pop(), op, value))
-
-
-def _link(left: Expr, op: str, right: Expr) -> Cmp:
-    """``left op right``, or the next link of the chained comparison that ``left`` stands for."""
-    if isinstance(left, LinkedLeft):
-        chain = left.comparison
-        assert isinstance(chain, Cmp)
-        return Cmp(chain.left, (*chain.ops, op), (*chain.rights, right))
-    return Cmp(left, (op,), (right,))
+    s.push(link(s.pop(), op, value))
 
 
 def _unpack(s: Symbolic, shape: Any) -> None:
@@ -294,157 +274,6 @@ def _unpack(s: Symbolic, shape: Any) -> None:
     s.begin_unpack(value, count, star, parent)
 
 
-def _get_iter(s: Symbolic, slots: Any) -> None:
-    s.push(IterOf(s.pop(), False))
-    for _ in range((slots or 1) - 1):
-        s.push(Marker("null"))
-
-
-def _get_aiter(s: Symbolic, _: Any) -> None:
-    s.push(IterOf(s.pop(), True))
-
-
-def _for_iter(s: Symbolic, slots: Any) -> None:
-    """The loop test; the item is pushed on the way into the body only (the caller drops the iterator on the other)."""
-    s.block.cond = Marker("for", s.stack[-(slots or 1)])
-
-
-def _get_awaitable(s: Symbolic, _: Any) -> None:
-    value = s.pop()
-    if isinstance(value, Comp) and value.kind != "generator":
-        s.push(Marker("awaited", value))
-    else:
-        s.push(Marker("awaitable", value))
-
-
-def _delegate(s: Symbolic, _: Any) -> None:
-    value = s.pop()
-    if isinstance(value, Marker) and value.kind == "awaited":
-        s.push(value.detail)
-    elif isinstance(value, Marker) and value.kind == "awaitable":
-        inner = value.detail
-        s.push(inner if isinstance(inner, Marker) and inner.kind == "entered" else AwaitOf(inner))
-    elif isinstance(value, Marker) and value.kind == "yield_from":
-        s.push(YieldFrom(value.detail))
-    else:
-        s.push(YieldFrom(value))
-
-
-def _yield_from_iter(s: Symbolic, _: Any) -> None:
-    s.push(Marker("yield_from", s.pop()))
-
-
-def _yield(s: Symbolic, _: Any) -> None:
-    s.push(YieldOf(s.pop()))
-
-
-def _return(s: Symbolic, _: Any) -> None:
-    value = s.raw()
-    if isinstance(value, Shared):
-        s.force(value.origin)
-    s.stack.append(value)
-    value = s.pop()
-    targets, inner = flatten(value)
-    if targets:
-        value = value if isinstance(value, Walrus) else inner
-    s.emit(Return(value, s.instr.line))
-
-
-def _raise(s: Symbolic, count: int) -> None:
-    values = s.pops(count)
-    exc = values[0] if values else None
-    cause = values[1] if count > 1 else None
-    s.emit(Raise(exc, cause, s.instr.line))
-
-
-def _reraise(s: Symbolic, _: Any) -> None:
-    s.stmts.append(ExprStmt(Marker("reraise"), s.instr.line))
-
-
-def _end_finally(s: Symbolic, _: Any) -> None:
-    s.stmts.append(ExprStmt(Marker("end_finally"), s.instr.line))
-
-
-def _with_exit(s: Symbolic, slots: int) -> None:
-    for _ in range(slots):
-        s.raw()
-
-
-def _push_exc_info(s: Symbolic, _: Any) -> None:
-    exc = s.raw()
-    s.push(EXC_OLD)
-    s.push(exc)
-
-
-def _pop_except(s: Symbolic, count: int) -> None:
-    for _ in range(count):
-        s.raw()
-
-
-def _exc_match(s: Symbolic, kind: Any) -> None:
-    s.push(Marker("exc_match" if kind != STAR else "eg_match", s.pop()))
-
-
-def _before_with(s: Symbolic, slots: Any, is_async: bool = False) -> None:
-    manager = s.pop()
-    marker = Marker("exit", (manager, is_async))
-    s.emit(ExprStmt(Marker("with_start", marker), s.instr.line))
-    s.push(marker)
-    for _ in range((slots or 1) - 1):
-        s.push(Marker("null"))
-    s.push(Marker("entered", marker))
-
-
-def _before_async_with(s: Symbolic, slots: Any) -> None:
-    _before_with(s, slots, True)
-
-
-def _branch(s: Symbolic, test: str) -> None:
-    """Leaves ``succs`` as [fall-through, target]; the driver orders them by truth afterwards."""
-    value = s.raw()
-    block = s.block
-    block.keep = None
-    kept = bool(s.stack) and s.stack[-1] is value and test in ("true", "false")
-    cond: Expr
-    if kept and isinstance(value, Shared):
-        block.keep = value
-        cond = value.expr
-    elif kept and isinstance(value, (Name, Const, Temp)):
-        block.keep = Shared(value, s.at)
-        cond = value
-    else:
-        s.stack.append(value)
-        cond = s.pop()
-    if test in ("none", "not none"):
-        cond = _link(cond, "is", Const(None))
-        test = "true" if test == "none" else "false"
-    block.cond = cond
-    if test == "true":
-        block.succs.reverse()
-        block.falls = 1
-    else:
-        block.falls = 0
-
-
-def _match_case(s: Symbolic, case: Any) -> None:
-    """The subject is a marker on the stack from the first case of a ``match`` to the body that is taken."""
-    if case.first:
-        marker = Marker("subject", s.pop())
-        s.emit(ExprStmt(Marker("match_start", marker), s.instr.line))
-        s.push(marker)
-    subject = s.raw()
-    if not isinstance(subject, Marker) or subject.kind != "subject":
-        raise DecompilationError("case without its subject", s.program.unit.qualname, s.instr.offset)
-    if not case.last:
-        s.push(subject)
-    test = Marker("case", (subject, case))
-    if s.program.jump[s.at] == NONE:
-        s.emit(ExprStmt(test, s.instr.line))
-        return
-    s.block.cond = test
-    s.block.falls = 0
-
-
 def _special(kind: str) -> Rule:
     def rule(s: Symbolic, arg: Any) -> None:
         s.push(Marker(kind, arg))
@@ -473,29 +302,10 @@ RULES: dict[str, Rule] = {
     ops.CONTAINS: _compare,
     ops.UNPACK_SEQUENCE: _unpack,
     ops.UNPACK_EX: _unpack,
-    ops.GET_ITER: _get_iter,
-    ops.GET_AITER: _get_aiter,
-    ops.FOR_ITER: _for_iter,
-    ASYNC_FOR_ITER: _for_iter,
-    ops.GET_AWAITABLE: _get_awaitable,
-    ops.DELEGATE: _delegate,
-    ops.GET_YIELD_FROM_ITER: _yield_from_iter,
-    ops.YIELD: _yield,
-    ops.RETURN: _return,
-    ops.RAISE: _raise,
-    ops.RERAISE: _reraise,
-    END_FINALLY: _end_finally,
-    MATCH_CASE: _match_case,
-    WITH_EXIT: _with_exit,
-    ops.PUSH_EXC_INFO: _push_exc_info,
-    ops.POP_EXCEPT: _pop_except,
-    ops.EXC_MATCH: _exc_match,
-    ops.BEFORE_WITH: _before_with,
-    ops.BEFORE_ASYNC_WITH: _before_async_with,
-    ops.BRANCH: _branch,
     ops.LOAD_BUILD_CLASS: _special("build_class"),
     ops.LOAD_COMMON: _special("common"),
     ops.LOAD_LOCALS: _special("locals"),
+    **control.RULES,
     **names.RULES,
     **displays.RULES,
     **calls.RULES,

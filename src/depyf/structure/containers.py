@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from depyf.bytecode import ops
 from depyf.flow.program import NONE, Program
-from depyf.structure.regions import Regions
+from depyf.structure.region_table import Regions
 
 ROOT = 0
 

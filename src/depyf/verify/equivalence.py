@@ -26,8 +26,9 @@ from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
 from depyf.verify.program import Program
 from depyf.verify.quiet import enter_handler
+from depyf.verify.sameness import Sameness
 from depyf.verify.silent import CIRCLE, LifetimeMismatch, Mismatch, advance
-from depyf.verify.state import Frozen, Pair, Side, covers, freeze, meet, reachable, resolve, restrict, thaw
+from depyf.verify.state import Frozen, Pair, Side, covers, freeze, meet, restrict, thaw
 from depyf.verify.values import Values
 
 STEPS_PER_INSTRUCTION = 60
@@ -88,7 +89,6 @@ class _Walk:
         fixed = dict(stable or {})
         self.a = Program(original, self.values, 0, bindings=fixed)
         self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})})
-        self.nested_proven = nested_proven
         self.lifetimes = lifetimes
         self.states: dict[Key, Frozen] = {}
         self.pending: dict[Key, None] = {}
@@ -96,6 +96,7 @@ class _Walk:
         self.last_at_handler: dict[tuple[int, int], Any] = {}
         self.comparing: set[tuple[int, int]] = set()
         self.proof = Proof()
+        self.sameness = Sameness(self.values, nested_proven, self.proof.nested)
         self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
         self.rebinds_cells = any(instr.op == ops.MAKE_CELL for instr in (*original.instrs, *recompiled.instrs))
         if fixed:
@@ -172,7 +173,7 @@ class _Walk:
         """Merge into the stored state of this pair of instructions; None if nothing new was learned."""
         a, b = pair.a, pair.b
         a.joined = b.joined = False
-        self._pair_fresh(pair)
+        self.sameness.pair_fresh(pair)
         temps = self._kept_temps(pair, b.pc)
         key = (a.pc, b.pc, self._flag_key(temps, b.pc))
         frozen = freeze(pair, self.values, temps, (a.exc, b.exc))
@@ -236,18 +237,6 @@ class _Walk:
             ]
         )
 
-    def _pair_fresh(self, pair: Pair) -> None:
-        """Match the objects both sides have built and nobody else has seen, in stack order."""
-        if not pair.fresh:
-            return
-        of_a = reachable(pair.a.stack, pair.fresh, self.values)
-        of_b = reachable([*pair.b.stack, *[pair.temps[n] for n in sorted(pair.temps)]], pair.fresh, self.values)
-        for strict in (True, False):
-            for left in of_a:
-                for right in of_b:
-                    if left in pair.fresh and right in pair.fresh and self._same(pair, left, right, strict):
-                        break
-
     # Comparing.
 
     def _same_locals(self, pair: Pair) -> None:
@@ -260,7 +249,7 @@ class _Walk:
             other = b.dirty.get(name, -1)
             if other < 0:
                 other = loc.get(name, -1)
-            if other < 0 or (other != value and not self._same(pair, value, other)):
+            if other < 0 or (other != value and not self.sameness.same(pair, value, other)):
                 shown = "deleted" if value == self.values.unbound else "stored"
                 if b.dirty.get(name, -1) >= 0:
                     raise self._mismatch(pair, f"the local {name} does not get the same value")
@@ -268,51 +257,12 @@ class _Walk:
         for name, value in b.dirty.items():
             if name not in a.dirty:
                 other = loc.get(name, -1)
-                if other < 0 or (other != value and not self._same(pair, other, value)):
+                if other < 0 or (other != value and not self.sameness.same(pair, other, value)):
                     raise self._mismatch(pair, f"the local {name} is changed only by the recompiled code")
         for name, value in a.dirty.items():
             pair.bind(name, value)
         a.dirty = {}
         b.dirty = {}
-
-    def _same(self, pair: Pair, left: int, right: int, strict: bool = False) -> bool:
-        """Whether a value of the original and one of the recompiled code are the same; matches fresh objects."""
-        if left == right:
-            return True
-        values = self.values
-        if pair.alias or pair.facts:
-            memo: dict[int, int] = {}
-            left, right = resolve(pair, values, left, memo), resolve(pair, values, right, memo)
-            if left == right:
-                return True
-        inside, other = pair.fresh.get(left), pair.fresh.get(right)
-        if inside is not None or other is not None:
-            if inside is None or other is None or inside[0] != other[0] or len(inside[1]) != len(other[1]):
-                return False
-            if not all(self._same(pair, p, q, strict) for p, q in zip(inside[1], other[1])):
-                return False
-            common = values.typed(str(inside[0][0]))
-            pair.alias[left] = pair.alias[right] = common
-            pair.fresh.pop(left, None)
-            pair.fresh.pop(right, None)
-            return True
-        desc, desc_b = values.desc[left], values.desc[right]
-        if desc is None or desc_b is None or desc[0] != desc_b[0]:
-            return False
-        if desc[0] == "const":
-            if type(desc[1]) is CodeUnit and type(desc_b[1]) is CodeUnit:
-                return self._same_code(desc[1], desc_b[1], strict)
-            return False
-        if desc[0] == "op" and desc[1] == desc_b[1] and len(desc[2]) == len(desc_b[2]):
-            return desc[1] in STRUCTURED and all(self._same(pair, p, q, strict) for p, q in zip(desc[2], desc_b[2]))
-        return False
-
-    def _same_code(self, left: CodeUnit, right: CodeUnit, strict: bool) -> bool:
-        if left.name != right.name or (strict and not self.nested_proven(left, right)):
-            return False
-        if not any(left is p and right is q for p, q in self.proof.nested):
-            self.proof.nested.append((left, right))
-        return True
 
     def _match(self, pair: Pair) -> tuple[Event, Event] | None:
         """Compare the events both sides stand before; None if one side was moved on instead."""
@@ -322,7 +272,7 @@ class _Walk:
             if event_b.key[0] == ops.GET_ITER and event_b.results == 1:
                 value = event_b.operands[0]
                 known = self.values.desc[value]
-                fed = event_a.key[0] == ops.FOR_ITER and self._same(pair, event_a.operands[0], value)
+                fed = event_a.key[0] == ops.FOR_ITER and self.sameness.same(pair, event_a.operands[0], value)
                 if fed or known == ("type", "iter"):
                     self.note(ITERATOR_NOTE)
                     b.pc += 1
@@ -333,14 +283,14 @@ class _Walk:
         if len(event_a.operands) != len(event_b.operands):
             raise self._mismatch(pair, f"{len(event_a.operands)} against {len(event_b.operands)} operands")
         for i, (left, right) in enumerate(zip(event_a.operands, event_b.operands)):
-            if left != right and not self._same(pair, left, right):
+            if left != right and not self.sameness.same(pair, left, right):
                 constants = self.values.constants((left, right))
                 if constants and incidental(event_a.key, *constants):
                     continue
-                shown = f"{self._show(pair, left)} against {self._show(pair, right)}"
+                shown = f"{self.sameness.show(pair, left)} against {self.sameness.show(pair, right)}"
                 raise self._mismatch(pair, f"operand {i + 1} of {len(event_a.operands)} differs, {shown}")
         key = event_a.key
-        if a.cur != b.cur and key != RETURN and not self._same(pair, a.cur, b.cur):
+        if a.cur != b.cur and key != RETURN and not self.sameness.same(pair, a.cur, b.cur):
             raise self._mismatch(pair, "they handle different exceptions at that point")
         if timed:
             self._same_lifetimes(pair)
@@ -365,18 +315,6 @@ class _Walk:
         if reason:
             found = self._mismatch(pair, f"lifetimes differ: {reason}")
             raise LifetimeMismatch(found.reason, found.pc)
-
-    def _show(self, pair: Pair, value: int) -> str:
-        known = self.values.desc[value]
-        if known is None:
-            names = sorted(name for name, held in pair.loc.items() if held == value)
-            return f"the value of {names[0]}" if names else "a computed value"
-        if known[0] == "const":
-            text = known[1].name if type(known[1]) is CodeUnit else repr(known[1])
-            return f"the constant {text[:40]}" if type(known[1]) in PRINTABLE else "a constant"
-        if known[0] == "mark":
-            return str(known[1])
-        return f"a {known[1]}" if known[0] in ("op", "type") else "a variable that may be unbound"
 
     def _mismatch(self, pair: Pair, why: str) -> Mismatch:
         a, b = pair.a, pair.b
@@ -461,7 +399,7 @@ class _Walk:
         del new.a.stack[depth_a:]
         del new.b.stack[depth_b:]
         new.temps = temps
-        self._pair_fresh(new)
+        self.sameness.pair_fresh(new)
         exc_a = exc_b = -1
         if handler_a:
             enter_handler(new.a.stack, new.a, self.values, handler_a.pushes, exc)
@@ -474,15 +412,6 @@ class _Walk:
         key = (*place, self._flag_key(temps, target_b))
         if self._store(key, freeze(new, self.values, temps, (exc_a, exc_b), loc)) is not None:
             self.pending[key] = None
-
-
-STRUCTURED = frozenset({"tuple", "slice", "str", "splat", "is", "not", "type of", "tb of"}) | {
-    "bound append",
-    "bound extend",
-    "bound add",
-    "bound update",
-}
-PRINTABLE = frozenset({int, str, bytes, bool, float, complex, type(None), tuple, frozenset, CodeUnit})
 
 
 FRAME_READER = "frame reader"

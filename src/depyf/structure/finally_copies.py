@@ -1,0 +1,144 @@
+"""``finally``: the copy of its body after every exit of the region is skipped, the handler ends in ``END_FINALLY``.
+
+A copy is recognised by walking it and the handler in lock step; that is evidence only, the proof decides.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.flow.program import END_FINALLY, NONE, Program
+from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect
+
+
+def strip_finally(regions: Regions, region: Region) -> None:
+    program = regions.program
+    start = region.target
+    if program.instrs[start].op == ops.PUSH_EXC_INFO:
+        start = program.next[start]
+    body, ends = _finally_body(regions, region, start)
+    if not ends and not body:
+        return
+    exits = exits_of(regions, region)
+    if any(program.instrs[i].op == ops.RETURN for i in regions.members(region.index)):
+        return
+    if not exits and (program.instrs[start].op == ops.POP or not ends):
+        return  # a bare ``except:`` drops the exception before anything else
+    continuation: dict[int, int] = {}
+    for _, after in exits:
+        if after not in continuation:
+            found = after if start in ends else _match_copy(program, start, after, ends)
+            if found is None:
+                return
+            continuation[after] = found
+    if exits and not any(new != NONE for new in continuation.values()):
+        return
+    for source, after in exits:
+        if continuation[after] != NONE:
+            redirect(program, source, after, continuation[after])
+    for end in ends:
+        program.replace(end, END_FINALLY)
+    region.kind = "finally"
+
+
+def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int], set[int]]:
+    """Instructions of the handler, nested handlers included, and those that re-raise what it was entered with."""
+    program = regions.program
+    seen: set[int] = set()
+    ends: set[int] = set()
+    own = program.handler[region.target]
+    work = [(start, 0)]
+    entered: set[int] = set()
+    while work:
+        position, depth = work.pop()
+        if position in seen or position == NONE:
+            continue
+        seen.add(position)
+        instr = program.instrs[position]
+        if depth == 0 and instr.op in (ops.EXC_MATCH, ops.EG_MATCH):
+            return set(), set()
+        if depth == 0 and instr.op == ops.RERAISE:
+            ends.add(position)
+        if instr.op == ops.POP_EXCEPT:
+            depth -= 1
+        work.extend((after, depth) for after in program.successors(position))
+        inner = program.handler[position]
+        if inner not in (own, NONE, region.index) and inner not in entered and inner in regions.table:
+            entered.add(inner)
+            nested = regions.table[inner]
+            if nested.kind == "with":
+                work.append((nested.resume, depth))
+            else:
+                work.append((nested.target, depth + 1))
+    return seen, ends
+
+
+def _match_copy(program: Program, body: int, copy: int, ends: set[int]) -> int | None:
+    """Walk a ``finally`` handler and its presumed copy in lock step.
+
+    Returns where the copy continues, -1 if it never does (the body returns or raises), None if it is no copy.  Only
+    evidence: a wrong answer is caught by the verifier, so stack shuffles may differ.
+    """
+    continuation = NONE
+    seen: set[tuple[int, int]] = set()
+    work = [(body, copy, False)]
+    matched = 0
+    while work:
+        left, right, nested = work.pop()
+        left = program.follow(left)
+        if left in ends and not nested:
+            target = right
+            if continuation == NONE:
+                continuation = target
+            elif not _same_place(program, continuation, target):
+                return None
+            continue
+        right = program.follow(right)
+        if (left, right) in seen:
+            continue
+        seen.add((left, right))
+        if left == NONE or right == NONE:
+            if left != right:
+                return None
+            continue
+        a, b = program.instrs[left], program.instrs[right]
+        if not _same(a, b):
+            if a.op in SHUFFLES:
+                work.append((program.next[left], right, nested))
+                continue
+            if b.op in SHUFFLES:
+                work.append((left, program.next[right], nested))
+                continue
+            return None
+        matched += 1
+        first, second = program.successors(left), program.successors(right)
+        if len(first) != len(second):
+            return None
+        work.extend((x, y, nested) for x, y in zip(first, second, strict=True))
+    return continuation if matched else None
+
+
+def _same_place(program: Program, left: int, right: int) -> bool:
+    """Whether two continuations are one place, or copies of one ``return``."""
+    left, right = program.follow(left), program.follow(right)
+    for _ in range(3):
+        if left == right:
+            return True
+        if left == NONE or right == NONE or not _same(program.instrs[left], program.instrs[right], lines=False):
+            return False
+        if program.instrs[left].op == ops.RETURN:
+            return True
+        left, right = program.follow(program.next[left]), program.follow(program.next[right])
+    return False
+
+
+def _same(a: ops.Instr, b: ops.Instr, *, lines: bool = True) -> bool:
+    if a.op != b.op:
+        return False
+    if lines and a.line != b.line and a.line is not None and b.line is not None:
+        return False
+    if a.op == ops.LOAD_CONST:
+        if isinstance(a.arg, CodeUnit) and isinstance(b.arg, CodeUnit):
+            return a.arg.code == b.arg.code
+        return a.arg is b.arg or (type(a.arg) is type(b.arg) and repr(a.arg) == repr(b.arg))
+    return bool(a.arg == b.arg)

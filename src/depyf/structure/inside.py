@@ -1,0 +1,115 @@
+"""Which code that leaves a loop was written inside it, as far as lines and layout tell.
+
+Only layout is at stake: the code runs after the last test either way.
+"""
+
+from __future__ import annotations
+
+from depyf.flow.program import NONE
+from depyf.lift.block import Lifted
+from depyf.structure.edges import Edges
+from depyf.structure.items import Item, LoopItems, is_for
+from depyf.tree.expr import Const, Marker
+from depyf.tree.nodes import ExprStmt, Return
+
+_STARTS = ("iter_start", "with_start")
+
+
+class Inside:
+    """Adds blocks to the loops of one function."""
+
+    def __init__(self, blocks: dict[int, Lifted], edges: Edges) -> None:
+        self.blocks = blocks
+        self.edges = edges
+
+    def keep(
+        self, loop: LoopItems, items: dict[int, Item], preds: dict[int, set[int]], reachable: set[int], entry: int
+    ) -> None:
+        """Add to a loop the code that leaves it but was written inside it (edits ``loop``)."""
+        head = self.blocks.get(loop.header)
+        labels = [self.edges.label(head.container, after) for after in head.succs] if head is not None else []
+        outside = [label for label in labels if label not in loop.body]
+        follow = outside[0] if len(outside) == 1 and len(labels) == 2 else NONE
+        bounds = [items[key].lines for key in loop.body if items[key].lines is not None]
+        high = max((b[1] for b in bounds if b is not None), default=None)
+        last = max(items[key].last for key in loop.body)
+        known = follow in items and follow != entry
+        follow_line = items[follow].first_line if known else None
+        behind = follow if known else NONE
+        if not is_for(self.blocks, loop.header) and follow != NONE:
+            block = self.blocks.get(loop.header)
+            low = min((b[0] for b in bounds if b is not None), default=None)
+            if (
+                block is None
+                or block.stmts
+                or (follow_line is not None and low is not None and high is not None and low < follow_line <= high)
+            ):
+                follow = NONE
+        if follow_line is not None and high is not None and follow_line <= high or self._falls_off(follow):
+            follow_line = None
+        work = sorted(loop.body)
+        while work:
+            for key in items[work.pop()].succs:
+                if key in loop.body or key in (follow, behind) or key not in reachable or key not in items:
+                    continue
+                if not preds[key] <= loop.body:
+                    continue
+                if is_for(self.blocks, loop.header) and self._behind_loop(key):
+                    continue
+                if self._in_match(key, loop.header, preds[key]) or self._belongs(
+                    items[key], follow, follow_line, high, last
+                ):
+                    loop.body.add(key)
+                    work.append(key)
+        self._keep_starts(loop, items)
+
+    def _falls_off(self, key: int) -> bool:
+        """Whether a block only returns None: before 3.10 the end of a function has the line of its last statement."""
+        block = self.blocks.get(key)
+        if block is None or block.succs or len(block.stmts) != 1:
+            return False
+        last = block.stmts[0]
+        return isinstance(last, Return) and (
+            last.value is None or isinstance(last.value, Const) and last.value.value is None
+        )
+
+    def _behind_loop(self, key: int) -> bool:
+        """Whether a block drops the iterator before it does anything but return: a ``break`` led to it."""
+        block = self.blocks.get(key)
+        if block is None or not block.drops_iterator:
+            return False
+        return not (len(block.stmts) == 1 and isinstance(block.stmts[0], Return))
+
+    def _keep_starts(self, loop: LoopItems, items: dict[int, Item]) -> None:
+        """What starts a loop or a ``with`` stays next to it."""
+        for key in sorted(loop.body):
+            block = self.blocks.get(key)
+            if block is None or key == loop.header or not block.stmts or len(block.succs) != 1:
+                continue
+            last = block.stmts[-1]
+            if isinstance(last, ExprStmt) and isinstance(last.value, Marker) and last.value.kind in _STARTS:
+                label = self.edges.label(block.container, block.succs[0])
+                if label in items and label not in loop.body:
+                    loop.body.discard(key)
+
+    def _in_match(self, key: int, header: int, preds: set[int]) -> bool:
+        """Whether a block belongs to a ``match`` inside the loop: what a case goes to, or its subject is on the stack."""
+        block, head = self.blocks.get(key), self.blocks.get(header)
+        if block is None or head is None:
+            return False
+        tests = [self.blocks[p] for p in preds if p in self.blocks]
+        if any(isinstance(t.cond, Marker) and t.cond.kind == "case" and t.succs[0] == key for t in tests):
+            return True
+        return any(isinstance(v, Marker) and v.kind == "subject" and v not in head.entry for v in block.entry)
+
+    def _belongs(self, item: Item, follow: int, follow_line: int | None, high: int | None, last: int) -> bool:
+        line = item.first_line
+        if follow != NONE:
+            if line is not None and follow_line is not None:
+                return line < follow_line
+            if line is not None and high is not None and line <= high:
+                return True
+            return not item.succs or item.start < last or follow_line is None
+        if line is not None and high is not None and line <= high:
+            return True
+        return item.start < last

@@ -1,0 +1,78 @@
+"""``except E as e``: the compiler's own ``e = None; del e`` at each end of the clause is skipped, and its handler goes."""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.flow.program import NONE, Program
+from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect
+
+_NAME_STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
+_NAME_DELETES = frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, ops.DELETE_DEREF})
+
+
+def _name_cleanup_end(program: Program, position: int) -> tuple[str, int] | None:
+    """Where ``name = None; del name`` at ``position`` ends, with the name."""
+    position = program.follow(position)
+    if position == NONE or program.instrs[position].op != ops.LOAD_CONST or program.instrs[position].arg is not None:
+        return None
+    store = program.follow(program.next[position])
+    if store == NONE or program.instrs[store].op not in _NAME_STORES:
+        return None
+    delete = program.follow(program.next[store])
+    if delete == NONE or program.instrs[delete].op not in _NAME_DELETES:
+        return None
+    if program.instrs[delete].arg != program.instrs[store].arg:
+        return None
+    return program.instrs[store].arg, program.next[delete]
+
+
+def strip_unused_names(program: Program) -> None:
+    """Skip ``e = None; del e`` after ``except E as e`` with a body in which nothing can raise: it has no handler."""
+    for at, instr in enumerate(program.instrs):
+        if instr.op != ops.EXC_MATCH:
+            continue
+        test = program.next[at]
+        if test == NONE or program.instrs[test].op != ops.BRANCH:
+            continue
+        position = program.follow(program.next[test] if program.instrs[test].arg == "false" else program.jump[test])
+        if position != NONE and program.instrs[position].op == ops.POP:
+            position = program.follow(program.next[position])
+        if position == NONE or program.instrs[position].op not in _NAME_STORES:
+            continue
+        name = program.instrs[position].arg
+        position = program.follow(program.next[position])
+        while position != NONE and program.instrs[position].op in (ops.POP, ops.JUMP):
+            position = program.follow(program.next[position])
+        if position == NONE or program.instrs[position].op != ops.POP_EXCEPT:
+            continue
+        found = _name_cleanup_end(program, program.next[position])
+        if found is not None and found[0] == name:
+            program.next[position] = found[1]
+
+
+def is_name_cleanup(program: Program, region: Region) -> bool:
+    found = _name_cleanup_end(program, region.target)
+    if found is None:
+        return False
+    end = program.follow(found[1])
+    return end != NONE and program.instrs[end].op == ops.RERAISE
+
+
+def strip_name_cleanup(regions: Regions, region: Region) -> None:
+    program = regions.program
+    wanted = _name_cleanup_end(program, region.target)
+    assert wanted is not None
+    edits: list[tuple[int, int, int]] = []
+    for source, after in exits_of(regions, region):
+        before, position = source, after
+        edge = after
+        while position != NONE and program.instrs[position].op in SHUFFLES | {ops.JUMP}:
+            before = position
+            position = edge = program.successors(position)[0]
+        copy = _name_cleanup_end(program, position)
+        if copy is None or copy[0] != wanted[0]:
+            return
+        edits.append((before, edge, copy[1]))
+    for source, old, new in edits:
+        redirect(program, source, old, new)
+    regions.dissolve(region)

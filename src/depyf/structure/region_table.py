@@ -1,0 +1,120 @@
+"""The table of a program's exception regions, and how they nest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from depyf.bytecode import ops
+from depyf.flow.program import NONE, Program
+
+SHUFFLES = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.COPY, ops.POP_EXCEPT})
+
+
+@dataclass(slots=True)
+class Region:
+    """One handler: ``kind`` is "except", "finally" or "with"; ``parent`` the enclosing region or -1.
+
+    ``resume`` is, for "with", where control continues when the manager suppressed the exception; ``star`` marks
+    ``except*``, which nothing may leave but by its end.
+    """
+
+    index: int
+    target: int
+    depth: int
+    pushes: tuple[str, ...]
+    kind: str = "except"
+    parent: int = NONE
+    resume: int = NONE
+    star: bool = False
+
+
+class Regions:
+    """All live regions of a program, and the chain of regions around each instruction."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.table: dict[int, Region] = {
+            i: Region(i, handler.target, handler.depth, handler.pushes) for i, handler in enumerate(program.handlers)
+        }
+        self._chains: dict[int, tuple[int, ...]] = {}
+        self._own: dict[int, list[int]] | None = None
+        self._inner: dict[int, list[int]] = {}
+
+    def chain(self, handler: int) -> tuple[int, ...]:
+        """``handler`` and the regions around it, innermost first."""
+        if handler == NONE:
+            return ()
+        known = self._chains.get(handler)
+        if known is None:
+            found: list[int] = []
+            while handler != NONE and handler not in found:
+                found.append(handler)
+                handler = self.table[handler].parent
+            known = self._chains[found[0]] = tuple(found)
+        return known
+
+    def inside(self, index: int, region: int) -> bool:
+        """Whether instruction ``index`` lies in the protected range of ``region``, nested ranges included."""
+        return region in self.chain(self.program.handler[index])
+
+    def forget_chains(self) -> None:
+        self._chains.clear()
+        self._own = None
+
+    def members(self, region: int) -> list[int]:
+        """The instructions in the protected range of ``region``, nested ranges included, in order."""
+        if self._own is None:
+            self._own, self._inner = {}, {}
+            for i, handler in enumerate(self.program.handler):
+                if handler != NONE:
+                    self._own.setdefault(handler, []).append(i)
+            for inner in self.table.values():
+                self._inner.setdefault(inner.parent, []).append(inner.index)
+        found: list[int] = []
+        work, seen = [region], {region}
+        while work:
+            current = work.pop()
+            found.extend(self._own.get(current, ()))
+            for index in self._inner.get(current, ()):
+                if index not in seen:
+                    seen.add(index)
+                    work.append(index)
+        return sorted(found)
+
+    def dissolve(self, region: Region) -> None:
+        """Leave the range of ``region`` to the region around it."""
+        members, parent = self.members(region.index), region.parent
+        assert self._own is not None
+        handler = self.program.handler
+        for i in members:
+            if handler[i] == region.index:
+                handler[i] = parent
+        self._own.setdefault(parent, []).extend(self._own.pop(region.index, ()))
+        inner = self._inner.pop(region.index, [])
+        for index in inner:
+            self.table[index].parent = parent
+        if region.index in self._inner.get(parent, ()):
+            self._inner[parent].remove(region.index)
+        self._inner.setdefault(parent, []).extend(inner)
+        del self.table[region.index]
+        self._chains.clear()
+
+
+def exits_of(regions: Regions, region: Region) -> list[tuple[int, int]]:
+    """Edges (from, to) that leave the protected range of ``region``."""
+    program = regions.program
+    found: list[tuple[int, int]] = []
+    members = regions.members(region.index)
+    inside = set(members)
+    for i in members:
+        for after in program.successors(i):
+            if after not in inside:
+                found.append((i, after))
+    return found
+
+
+def redirect(program: Program, source: int, old: int, new: int) -> None:
+    if program.next[source] == old:
+        program.next[source] = new
+    if program.jump[source] == old:
+        program.jump[source] = new

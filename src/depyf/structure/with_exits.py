@@ -1,0 +1,72 @@
+"""``with``: the call of the manager's exit after every exit of the region becomes one ``WITH_EXIT`` operation."""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.flow.program import NONE, WITH_EXIT, Program
+from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of
+
+
+def is_with(regions: Regions, region: Region) -> bool:
+    program = regions.program
+    position = region.target
+    if program.instrs[position].op == ops.PUSH_EXC_INFO:
+        position = program.next[position]
+    return position != NONE and program.instrs[position].op == ops.WITH_EXCEPT_START
+
+
+def strip_with(regions: Regions, region: Region) -> None:
+    program = regions.program
+    position = region.target
+    pushed = len(region.pushes)
+    if program.instrs[position].op == ops.PUSH_EXC_INFO:
+        position = program.next[position]
+        pushed += 1
+    slots = max(1, program.instrs[position].arg - pushed)
+    while position != NONE and program.instrs[position].op != ops.BRANCH:
+        position = program.follow(program.next[position])
+    if position == NONE:
+        return
+    jumps_when_true = program.instrs[position].arg == "true"
+    resume = program.jump[position] if jumps_when_true else program.next[position]
+    depth = region.depth + pushed
+    while resume != NONE and depth > region.depth - slots:
+        instr = program.instrs[resume]
+        if instr.op == ops.POP:
+            depth -= 1
+        elif instr.op == ops.POP_EXCEPT:
+            depth -= instr.arg
+        elif instr.op not in SHUFFLES and instr.op != ops.JUMP:
+            return
+        resume = program.jump[resume] if instr.op == ops.JUMP else program.next[resume]
+    region.kind = "with"
+    region.resume = resume
+    for exit_at in sorted({after for _, after in exits_of(regions, region)}):
+        _strip_exit_call(program, exit_at, slots)
+
+
+def _strip_exit_call(program: Program, position: int, slots: int) -> None:
+    start = program.follow(position)
+    while start != NONE and program.instrs[start].op in (ops.SWAP, ops.ROT):
+        start = program.follow(program.next[start])
+    position, nones = start, 0
+    while position != NONE and _is_none(program.instrs[position], nones):
+        position, nones = program.follow(program.next[position]), nones + 1
+        if nones == 3:
+            break
+    if nones != 3 or position == NONE or program.instrs[position].op != ops.CALL:
+        return
+    position = program.follow(program.next[position])
+    while position != NONE and program.instrs[position].op in (ops.GET_AWAITABLE, ops.DELEGATE):
+        position = program.follow(program.next[position])
+    if position == NONE or program.instrs[position].op != ops.POP:
+        return
+    program.replace(start, WITH_EXIT, slots)
+    program.next[start] = program.next[position]
+
+
+def _is_none(instr: ops.Instr, before: int) -> bool:
+    """Whether ``instr`` pushes None: the constant, or (3.9, 3.10) a copy of the one pushed before."""
+    if instr.op == ops.COPY:
+        return before > 0 and instr.arg == 1
+    return instr.op == ops.LOAD_CONST and instr.arg is None
