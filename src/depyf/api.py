@@ -11,6 +11,7 @@ def prepare_debug(
 ) -> AbstractContextManager[None]:
     """Dump what ``torch.compile`` does inside the block to ``dump_src_dir``, as Python; results do not change.
 
+    In process N of a distributed run (``torchrun``) it goes to ``rank_N`` below that directory.
     Read ``full_code_for_*.py`` first; ``manifest.json`` says what each file is.  The bytecode that runs for a compiled
     function is its recompiled decompilation where that is proven equivalent, else Dynamo's own, with the reason in the
     file.  ``clean_wild_fx_code`` is accepted for compatibility: depyf writes no stray ``fx_graph_code*`` files.

@@ -10,6 +10,7 @@ import types
 from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
+from depyf.dynamo.ranks import rank_directory
 from depyf.dynamo.session import Session
 from depyf.dynamo.stepping import Stepping
 from depyf.errors import DepyfError
@@ -61,7 +62,7 @@ class PrepareDebug:
                     "before entering another"
                 )
             require_torch()
-            session = _session(DumpWriter.open(self._directory), self._log_bytecode)
+            session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode)
             session.start()
             self._session = _Current.active = session
 
@@ -79,6 +80,11 @@ class PrepareDebug:
                     _Current.active = None
                     _Current.last = session
         return False
+
+
+def _place(directory: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The rank's own folder; something that is no path at all is left to the writer to complain about."""
+    return rank_directory(directory) if isinstance(directory, (str, os.PathLike)) else directory
 
 
 def _session(writer: DumpWriter, log_bytecode: bool) -> Session:

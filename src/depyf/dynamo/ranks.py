@@ -1,0 +1,29 @@
+"""Which folder of a distributed run this process writes to.
+
+``torchrun`` and its like start one process per rank and tell each its number in the environment; every rank then
+writes a dump of its own, ``rank_N`` below the directory that the program named, so that none overwrites another's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+RANK_PREFIX = "rank_"
+
+
+def rank_directory(directory: str | os.PathLike[str], environment: Mapping[str, str] = os.environ) -> Path:
+    """``directory`` itself, or ``directory/rank_N`` in process N of a distributed run."""
+    rank = current_rank(environment)
+    return Path(directory) if rank is None else Path(directory) / f"{RANK_PREFIX}{rank}"
+
+
+def current_rank(environment: Mapping[str, str] = os.environ) -> int | None:
+    """This process's rank: as the process group knows it, else as the launcher set it; None outside of a run."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_rank())
+    rank = environment.get("RANK", "")
+    return int(rank) if rank.isdigit() and environment.get("WORLD_SIZE", "").isdigit() else None
