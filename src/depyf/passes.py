@@ -36,7 +36,8 @@ from depyf.tree.expr import Attr, Comp, Const, Generator, Invoke, Name, Temp
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
 from depyf.tree.nodes import Body, Raise, Return, Stmt
 
-Nested = Callable[[CodeUnit], Body]
+Nested = Callable[[CodeUnit, bool], Body]
+"""Decompiles nested code; true where the source has an expression, not a function: there are no statements then."""
 RECURSION_LIMIT = 20_000
 
 
@@ -194,13 +195,17 @@ class Decompilation:
         self.rungs: dict[Key, int] = rungs if rungs is not None else {}
         self.failures: dict[Key, DecompilationError] = {}
 
-    def body(self, unit: CodeUnit, *, strict: bool = False) -> Body:
-        """Statements of ``unit``; code without a translation raises in its place, or here if ``strict``."""
+    def body(self, unit: CodeUnit, expression: bool = False, *, strict: bool = False) -> Body:
+        """Statements of ``unit``; code without a translation raises in its place, or here if ``strict``.
+
+        ``expression`` says that the source shows the code as an expression, as it does a lambda.
+        """
         key = key_of(unit)
+        expression = expression or unit.name.startswith("<") and unit.name != "<module>"
         failure: DecompilationError | None = None
         while self.rungs.get(key, 0) < len(self.ladder):
             choices = self.ladder[self.rungs.get(key, 0)]
-            if not choices.idioms and unit.name.startswith("<") and unit.name != "<module>":
+            if not choices.idioms and expression:
                 choices = Choices()  # a lambda or comprehension is an expression or nothing
             state = State(unit, choices, self.body)
             try:

@@ -86,8 +86,6 @@ def parameters() -> list[Any]:
 KNOWN = {
     ("call_forms", "3.8"): "f(*(g, *a), **k) loses a star",
     ("displays_star", "3.8"): "f(*(g, *a), **k) loses a star",
-    ("star_annotation", "3.14"): "def f(*args: *Ts) evaluates the annotation",
-    ("star_annotation", "3.15"): "def f(*args: *Ts) evaluates the annotation",
     ("for_else_nested", "3.15"): "a for loop left from an inner one",
 }
 """What is not right yet; strict: an entry that has become right fails."""

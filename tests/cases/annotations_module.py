@@ -1,4 +1,3 @@
-# known ugly: 3.14+ the text is not complete: no literal gives __const_NotImplementedError
 x: int
 y: int = 1
 z: "str" = "z"

@@ -1,6 +1,4 @@
 # versions: 3.13+
-# known: 3.13+ KeyError: <class 'depyf.tree.expr.TypeParam'>
-# known ugly: 3.13+ KeyError: <class 'depyf.tree.expr.TypeParam'>
 def first[T = int](items: list[T]) -> T:
     return items[0]
 

@@ -1,6 +1,4 @@
 # versions: 3.12+
-# known: 3.12+ KeyError: <class 'depyf.tree.expr.TypeParam'>
-# known ugly: 3.12+ KeyError: <class 'depyf.tree.expr.TypeParam'>
 def first[T](items: list[T]) -> T:
     return items[0]
 

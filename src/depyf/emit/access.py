@@ -34,7 +34,7 @@ def _key(p: Printer, node: Expr) -> str:
         if starred and not p.grammar.star_index:
             return tuple_of(p, [element(p, item) for item in node.elts])
         items = [_slice(p, item) if isinstance(item, SliceOf) else element(p, item) for item in node.elts]
-        return f"{items[0]}," if len(items) == 1 else p.listed(items)
+        return f"{items[0]}," if len(items) == 1 and not starred else p.listed(items)
     if isinstance(node, Const) and type(node.value) is tuple and len(node.value) > 1:
         parts = [Const(item) for item in node.value]
         if all(type(item) is slice or literal(item) is not None for item in node.value):

@@ -113,7 +113,7 @@ def _make_function(s: Symbolic, extras: tuple[str, ...]) -> None:
     if not isinstance(code, Const) or not isinstance(code.value, CodeUnit):
         raise DecompilationError("function made of computed code", s.program.unit.qualname, s.instr.offset)
     unit = code.value
-    func = Func(unit, s.nested(unit))
+    func = Func(unit, s.nested(unit, generics.is_deferred(s, unit)))
     for name in ("defaults", "kwdefaults", "annotations", "annotate"):
         if name in values:
             func = with_attribute(s, func, name, values[name])

@@ -68,19 +68,31 @@ def _below(s: Symbolic, depth: int) -> Expr:
     return s.stack[-depth]
 
 
+def marks_annotation(s: Symbolic, op: str, depth: int) -> bool:
+    """Whether an addition to the set below a constant on top notes that an annotation was reached."""
+    if op != ops.SET_ADD or depth != 1 or len(s.stack) < 2 or not isinstance(s.stack[-1], Const):
+        return False
+    container = s.stack[-2]
+    return isinstance(container, Name) and container.id == REACHED
+
+
 def _collect(s: Symbolic, kind: str, key: Expr | None, value: Expr, container: Expr) -> None:
     """One item added to the result of a comprehension whose container was made in another block."""
-    if isinstance(container, Name) and container.id == REACHED and kind == "set" and isinstance(value, Const):
-        s.stack[-1] = Marker("null")
-        s.emit(ExprStmt(Marker("annotated", value.value), s.instr.line))
-        return
     if not (is_slot(container) or (isinstance(container, Marker) and container.kind == "acc")):
         raise DecompilationError(f"{kind} add to a value on the stack", s.program.unit.qualname, s.instr.offset)
     s.emit(ExprStmt(Marker("collect", (kind, key, value)), s.instr.line))
 
 
 def _append(kind: str) -> Callable[[Symbolic, Any], None]:
+    op = ops.LIST_APPEND if kind == "list" else ops.SET_ADD
+
     def rule(s: Symbolic, depth: int) -> None:
+        if marks_annotation(s, op, depth):
+            mark = s.pop()
+            assert isinstance(mark, Const)
+            s.stack[-1] = Marker("null")
+            s.emit(ExprStmt(Marker("annotated", mark.value), s.instr.line))
+            return
         item = s.pop()
         container = _below(s, depth)
         if isinstance(container, Display):

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import lower
 from depyf.tree.expr import Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam, Walrus
 from depyf.tree.nodes import Assign, If, Return
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 HIDDEN = "<generic parameters of "
 PARAMS = ".type_params"
 BASE = ".generic_base"
+_DEFERRED = ("TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS", "SET_TYPEPARAM_DEFAULT", "TYPEALIAS")
 _KINDS = {"TYPEVAR": "TypeVar", "TYPEVARTUPLE": "TypeVarTuple", "PARAMSPEC": "ParamSpec"}
 
 
@@ -53,15 +57,33 @@ def _typed(s: Symbolic, name: str, values: list[Expr]) -> Expr | None:
     return None
 
 
+def is_deferred(s: Symbolic, unit: CodeUnit) -> bool:
+    """Whether the compiler made the function that is being made now, to evaluate an expression later.
+
+    From 3.14 on such functions begin by refusing formats; before, it shows in what they are made for.
+    """
+    if unit.params and unit.params[0] in ("format", ".format"):
+        return any(i.op == ops.LOAD_COMMON and i.arg == "NotImplementedError" for i in lower(unit).instrs[:6])
+    if unit.params or unit.name.startswith("<"):
+        return False
+    instrs, index = s.program.instrs, s.program.next[s.at]
+    while index >= 0 and instrs[index].op in (ops.SET_FUNCTION_ATTRIBUTE, ops.BUILD_TUPLE):
+        index = s.program.next[index]
+    return index >= 0 and instrs[index].op == ops.INTRINSIC and instrs[index].arg[0] in _DEFERRED
+
+
 def lazy_value(value: Expr) -> Expr | None:
     """What a function without arguments returns: a bound, a default or an alias, which are evaluated on demand."""
-    if not isinstance(value, Func) or not value.body:
+    if not isinstance(value, Func):
         return None
-    *before, last = value.body
-    # from 3.14 on it first refuses formats other than the value
-    if not isinstance(last, Return) or any(not isinstance(stmt, If) for stmt in before) or len(before) > 1:
+    body = value.body
+    if body and isinstance(body[0], If):
+        body = body[1:]  # from 3.14 on it first refuses formats other than the value
+    if not body:
+        return Const(None)
+    if len(body) > 1 or not isinstance(body[0], Return):
         return None
-    return last.value if last.value is not None else Const(None)
+    return body[0].value if body[0].value is not None else Const(None)
 
 
 def _params(value: Expr) -> tuple[TypeParam, ...] | None:

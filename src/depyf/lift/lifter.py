@@ -41,7 +41,7 @@ class Lifter:
     def __init__(
         self,
         graph: Graph,
-        nested: Callable[[CodeUnit], tuple[Stmt, ...]],
+        nested: Callable[[CodeUnit, bool], tuple[Stmt, ...]],
         choices: Choices,
     ) -> None:
         self.graph = graph

@@ -14,7 +14,7 @@ from depyf.tree.nodes import Assign, ClassDef, Delete, ExprStmt, FuncDef, Import
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
 
-_STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
+STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
 
 _NO_TARGET = frozenset({ops.SWAP, ops.ROT, ops.POP, ops.COPY, WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, ops.POP_EXCEPT})
 
@@ -124,7 +124,7 @@ def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
         if index < 0:
             return False
         op, arg = instrs[index].op, instrs[index].arg
-        if depth == 0 and op in _STORES:
+        if depth == 0 and op in STORES:
             missing -= 1
         elif depth == 1 and op == ops.STORE_ATTR or depth == 2 and op == ops.STORE_SUBSCR:
             missing, depth = missing - 1, 0

@@ -24,7 +24,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.choices import Choices
 from depyf.errors import DecompilationError
 from depyf.flow.program import Program
-from depyf.lift import names
+from depyf.lift import displays, names
 from depyf.lift.block import Lifted
 from depyf.lift.rules import RULES as _HANDLERS
 from depyf.lift.symbolic import Symbolic
@@ -50,7 +50,7 @@ class PlainSymbolic(Symbolic):
     def __init__(
         self,
         program: Program,
-        nested: Callable[[CodeUnit], tuple[Stmt, ...]],
+        nested: Callable[[CodeUnit, bool], tuple[Stmt, ...]],
         containers: Containers,
         choices: Choices,
     ) -> None:
@@ -127,7 +127,7 @@ class PlainSymbolic(Symbolic):
                 self._copy(instr.arg)
             elif instr.op in (ops.BEFORE_WITH, ops.BEFORE_ASYNC_WITH):
                 self._enter(instr.op, instr.arg)
-            elif instr.op in _ADDING:
+            elif instr.op in _ADDING and not displays.marks_annotation(self, instr.op, instr.arg):
                 self._add(instr.op, instr.arg)
             elif instr.op == ops.LIST_TO_TUPLE and isinstance(self.stack[-1], Temp):
                 self.push(Display("tuple", (Star(self.pop()),)))

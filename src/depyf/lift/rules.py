@@ -30,6 +30,7 @@ from depyf.tree.expr import (
     FStr,
     Marker,
     Name,
+    Star,
     Sub,
     Temp,
     Un,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
 
 Rule = Callable[["Symbolic", Any], None]
+_TARGETS = names.STORES | {ops.UNPACK_SEQUENCE, ops.UNPACK_EX, ops.POP}
 
 
 def _copy(s: Symbolic, n: int) -> None:
@@ -247,6 +249,9 @@ def _compare(s: Symbolic, op: str) -> None:
 
 def _unpack(s: Symbolic, shape: Any) -> None:
     count, star = (shape, -1) if isinstance(shape, int) else (shape[0] + 1 + shape[1], shape[0])
+    if shape == 1 and not s.spill_all and _is_starred(s):
+        s.push(Star(s.pop()))
+        return
     value = s.raw()
     parent: Item | None = None
     if isinstance(value, Item):
@@ -272,6 +277,17 @@ def _unpack(s: Symbolic, shape: Any) -> None:
         s.stack.extend(reversed(temps))
         return
     s.begin_unpack(value, count, star, parent)
+
+
+def _is_starred(s: Symbolic) -> bool:
+    """Whether the value on top is the ``*Ts`` of ``*args: *Ts`` (its name lies below it) or of ``[*T = *Ts]``.
+
+    Both unpack a single item, and store it nowhere.
+    """
+    index = s.program.next[s.at]
+    op = s.program.instrs[index].op if index >= 0 else ops.RETURN
+    name = s.stack[-2] if len(s.stack) > 1 else None
+    return op == ops.RETURN or isinstance(name, Const) and isinstance(name.value, str) and op not in _TARGETS
 
 
 def _special(kind: str) -> Rule:

@@ -60,10 +60,12 @@ _NEGATED = {"<": ">=", "==": "!="}
 class Symbolic:
     """Executes instructions of one program over a symbolic stack.
 
-    ``nested`` decompiles a nested code object into the body of a ``Func``.
+    ``nested`` decompiles a nested code object, and is told whether it must be an expression, into the body of a ``Func``.
     """
 
-    def __init__(self, program: Program, nested: Callable[[CodeUnit], tuple[Stmt, ...]], choices: Choices) -> None:
+    def __init__(
+        self, program: Program, nested: Callable[[CodeUnit, bool], tuple[Stmt, ...]], choices: Choices
+    ) -> None:
         self.program = program
         self.nested = nested
         self.spill_all = not choices.idioms

@@ -159,7 +159,7 @@ class _Finder:
                 if reading is None and cases:
                     # 3.12 and later: nothing is left of a wildcard before its guard
                     reading = Reading([], at, NONE)
-            if reading is None:
+            if reading is None or not (cases or value or reading.fail != NONE or self._is_below(at)):
                 return None
             cases.append((at, reading, Case(pattern_of(reading.facts), not cases, last, self.program.line[at])))
             if last:
@@ -171,6 +171,14 @@ class _Finder:
                 return cases
             at = following
         return None
+
+    def _is_below(self, at: int) -> bool:
+        """Whether the code at ``at`` is on a later line than its subject, as a case is.
+
+        ``(n := value) == 1`` is the same code as a capture of which the guard is never true, and the case after it.
+        """
+        before, own = self.program.line[at - 1] if at else None, self.program.line[at]
+        return before is not None and own is not None and before < own
 
     def _read(self, at: int, *, last: bool) -> Reading | None:
         try:
