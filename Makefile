@@ -28,10 +28,10 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-# Every code object of the standard library: make corpus VERSION=3.13, or VERSION=all
+# Every code object of the standard library, beside what ast.unparse's text gives: make corpus VERSION=3.13, or VERSION=all
 VERSION ?= 3.11
 corpus: $(STAMP)
-	$(BIN)/python tools/corpus.py --version $(VERSION) $(ARGS)
+	$(BIN)/python tools/corpus.py --control --version $(VERSION) $(ARGS)
 
 # The standard library's own tests, run on its decompiled text
 selftest: $(STAMP)

@@ -5,13 +5,19 @@
     python tools/corpus.py --version 3.11 --only json --save  some modules, decompiled text kept
     python tools/corpus.py --mode function                    each function alone instead of whole modules
     python tools/corpus.py --path .venv/lib/.../numpy         another tree than the standard library
+    python tools/corpus.py --control                          and how much of it ast.unparse brings back
+
+``--control`` compiles the text of ``ast.unparse(ast.parse(source))`` as well, compares it with the original by the same
+``verify/identical.py``, and prints its IDENTICAL share beside ours: what is lost there, no decompiler can be asked for.
+A version unparses its own files; 3.8 cannot, so the host does it for 3.8.
 
 Code of the host's own version is compiled here; code of another version is read from ``.pyc`` files that its own
 interpreter writes once into ``corpus_out/pyc``.  A unit that fails does not sink the code nested in it: the failure is
 counted once, for that code object, and its children are tried on their own.
 
 Written to ``corpus_out/<name>/``: ``files.jsonl`` (one record a file; ``--resume`` skips the files it lists) and
-``failures.jsonl`` (file, qualname, status, reason, instructions) for ``tools/triage.py``.
+``failures.jsonl`` (file, qualname, status, reason, instructions) for ``tools/triage.py``; for EQUIVALENT code the reason
+is the first instruction that differs.
 """
 
 from __future__ import annotations
@@ -35,6 +41,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
+import control
 import interpreters
 
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -61,7 +68,7 @@ class OutOfTime(BaseException):
 
 @dataclass(frozen=True)
 class Job:
-    """One file: ``pyc`` is set where it is read instead of compiled here."""
+    """One file: ``pyc`` is set where it is read instead of compiled here; ``control`` is that of the unparsed text."""
 
     root: str
     name: str
@@ -69,6 +76,7 @@ class Job:
     mode: str
     time_limit: int
     save_to: str | None
+    control: str | None = None
 
 
 def sources(root: Path) -> Iterator[str]:
@@ -176,7 +184,7 @@ def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
         {
             "qualname": v.qualname,
             "status": LABELS.get(v.status.value, v.status.value),
-            "reason": v.reason,
+            "reason": v.difference or v.reason,
             "n": len(unit.code) // 2,
         }
         for v in result.verdicts
@@ -229,6 +237,8 @@ def run_job(job: Job) -> dict[str, Any]:
             points = starting_points(unit, job.mode)
             record["instrs"] = sum(instructions_in(u) for point in points for u in family(point))
             record["codes"] = sum(1 for point in points for _ in family(point))
+            if job.control is not None:
+                record["control"] = control.identical_units(unit, Path(job.control))
             # what a time limit cut off counts as failed
             cut = record["codes"] - len(records)
             records += [{"qualname": "<not reached>", "status": "failed", "reason": "time limit", "n": 0}] * cut
@@ -239,7 +249,7 @@ def run_job(job: Job) -> dict[str, Any]:
     counts = dict.fromkeys(COLUMNS, 0)
     for item in records:
         counts[item["status"]] += 1
-    return record | counts | {"records": [r for r in records if r["status"] not in ("IDENTICAL", "EQUIVALENT")]}
+    return record | counts | {"records": [r for r in records if r["status"] != "IDENTICAL"]}
 
 
 def results(jobs: list[Job], processes: int) -> Iterator[dict[str, Any]]:
@@ -296,6 +306,7 @@ class Totals:
     codes: int = 0
     instrs: int = 0
     cpu: float = 0.0
+    control: int | None = None
     counts: dict[str, int] | None = None
 
     def add(self, result: dict[str, Any]) -> None:
@@ -310,17 +321,32 @@ class Totals:
         self.codes += result["codes"]
         self.instrs += result["instrs"]
         self.cpu += result["cpu"]
+        if "control" in result:
+            self.control = (self.control or 0) + result["control"]
 
     def row(self) -> list[str]:
         counts = self.counts or dict.fromkeys(COLUMNS, 0)
         proven = counts["IDENTICAL"] + counts["EQUIVALENT"]
         pace = f"{self.cpu / self.instrs * 1e5:.2f}" if self.instrs else "-"
-        share = f"{proven / self.codes * 100:.2f}%" if self.codes else "-"
+
+        def share(part: int | None) -> str:
+            return f"{part / self.codes * 100:.2f}%" if self.codes and part is not None else "-"
+
+        same, at_best = share(counts["IDENTICAL"]), share(self.control)
         files = f"{self.clean}/{self.files}"
-        return [self.name, files, str(self.codes), *(str(counts[c]) for c in COLUMNS), share, pace]
+        return [
+            self.name,
+            files,
+            str(self.codes),
+            *(str(counts[c]) for c in COLUMNS),
+            share(proven),
+            same,
+            at_best,
+            pace,
+        ]
 
 
-HEADER = ["version", "proven files", "code objects", *COLUMNS, "proven", "CPU s/100k instrs"]
+HEADER = ["version", "proven files", "code objects", *COLUMNS, "proven", "identical", "control", "CPU s/100k instrs"]
 
 
 def print_table(rows: list[list[str]]) -> None:
@@ -344,6 +370,10 @@ def sweep(version: str, options: argparse.Namespace) -> Totals:
     foreign = version != HOST or options.pyc
     if foreign:
         write_pycs(version, root, names, pycs)
+    controls = OUT / "control" / pycs.name
+    if options.control:
+        control.unparse(version, root, names, controls / "text")
+        write_pycs(version, controls / "text", names, controls / "pyc")
     folder = OUT / (f"{options.name}-{version}" if options.name else name)
     folder.mkdir(parents=True, exist_ok=True)
     totals = Totals(name)
@@ -356,7 +386,15 @@ def sweep(version: str, options: argparse.Namespace) -> Totals:
                 totals.add(result)
     save_to = str(folder / "src") if options.save else None
     jobs = [
-        Job(str(root), n, str(pycs / (n + "c")) if foreign else None, options.mode, options.time_limit, save_to)
+        Job(
+            str(root),
+            n,
+            str(pycs / (n + "c")) if foreign else None,
+            options.mode,
+            options.time_limit,
+            save_to,
+            str(controls / "pyc" / (n + "c")) if options.control else None,
+        )
         for n in names
         if n not in done
     ]
@@ -383,6 +421,7 @@ def main() -> int:
     parser.add_argument("--mode", choices=["module", "function"], default="module")
     parser.add_argument("--path", help="another tree of Python files")
     parser.add_argument("--pyc", action="store_true", help="go through .pyc files for the host's version too")
+    parser.add_argument("--control", action="store_true", help="print the IDENTICAL share of ast.unparse's text too")
     parser.add_argument("--name", help="name of the run's folder in corpus_out")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--time-limit", type=int, default=60, help="seconds a file may take")

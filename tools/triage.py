@@ -1,5 +1,7 @@
 """Group the failures of a corpus run by reason: count, and the smallest example of each.
 
+EQUIVALENT code is listed with ``--status EQUIVALENT`` only; its reason is the first instruction that differs.
+
 python tools/triage.py corpus_out/3.11/failures.jsonl [--status failed] [--top 30] [--grep TEXT]
 """
 
@@ -25,7 +27,7 @@ def normal_form(reason: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("failures", type=Path)
-    parser.add_argument("--status", help="only this status: failed, UNVERIFIED or WRONG")
+    parser.add_argument("--status", help="only this status: failed, UNVERIFIED, EQUIVALENT or WRONG")
     parser.add_argument("--grep", help="only reasons that contain this")
     parser.add_argument("--top", type=int, default=30)
     parser.add_argument("--examples", type=int, default=1)
@@ -33,7 +35,7 @@ def main() -> None:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for line in options.failures.read_text().splitlines():
         record = json.loads(line)
-        if options.status and record["status"] != options.status:
+        if record["status"] != options.status if options.status else record["status"] == "EQUIVALENT":
             continue
         if options.grep and options.grep not in record["reason"]:
             continue

@@ -82,3 +82,23 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
         if left < 0 or right < 0 or original.handlers[left] != recompiled.handlers[right]:
             return None
     return nested
+
+
+def first_difference(original: Lowered, recompiled: Lowered) -> str:
+    """The first instruction that is not the same, as text that leaves out names, so that equal causes group together."""
+    here = f"at line {original.unit.firstlineno}"
+    for left, right in zip(original.instrs, recompiled.instrs):
+        here = f"at line {left.line}" if left.line is not None else here
+        if left.op != right.op:
+            return f"{left.op} against {right.op} {here}"
+        if left.op != ops.LOAD_CONST and left.arg != right.arg:
+            return f"{left.op} with another operand {here}"
+    short, long = sorted((original.instrs, recompiled.instrs), key=len)
+    if len(short) != len(long):
+        return f"{long[len(short)].op} {'at the end, only in' if long is original.instrs else 'at the end, not in'} the original"
+    for left, right in zip(original.instrs, recompiled.instrs):
+        if left.target != right.target:
+            return f"{left.op} with another target at line {left.line}"
+        if (left.handler < 0) != (right.handler < 0):
+            return f"{left.op} with {'no' if left.handler < 0 else 'a'} handler in the original at line {left.line}"
+    return "constants or handlers"

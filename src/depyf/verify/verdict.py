@@ -22,12 +22,16 @@ class Status(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The status of one code object (not of the code nested in it), with the reason where it is not proven."""
+    """The status of one code object (not of the code nested in it), with the reason where it is not proven.
+
+    ``difference`` is the first instruction in which EQUIVALENT code is not the same.
+    """
 
     qualname: str
     status: Status
     reason: str = ""
     line: int | None = None
+    difference: str = ""
 
     @property
     def proven(self) -> bool:

@@ -14,7 +14,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered, lower
 from depyf.errors import BytecodeError
 from depyf.verify.equivalence import GaveUp, Proof, prove
-from depyf.verify.identical import Pairs, same_bytes, same_instructions
+from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.signature import parameter_renames, qualname_difference, signature_difference
 from depyf.verify.silent import LifetimeMismatch, Mismatch
 from depyf.verify.verdict import Status, Verdict
@@ -149,7 +149,8 @@ class _Checker:
             return self._wrong(name, left, error), []
         except GaveUp as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
-        return Verdict(name, Status.EQUIVALENT, "; ".join(proof.notes)), proof.nested
+        different = first_difference(left, right)
+        return Verdict(name, Status.EQUIVALENT, "; ".join(proof.notes), difference=different), proof.nested
 
     def _same_but_lifetimes(
         self, name: str, left: Lowered, difference: LifetimeMismatch, walk: Callable[[bool], Proof]
