@@ -84,8 +84,6 @@ def parameters() -> list[Any]:
 
 
 KNOWN = {
-    ("call_forms", "3.8"): "f(*(g, *a), **k) loses a star",
-    ("displays_star", "3.8"): "f(*(g, *a), **k) loses a star",
     ("for_else_nested", "3.15"): "a for loop left from an inner one",
 }
 """What is not right yet; strict: an entry that has become right fails."""

@@ -45,6 +45,16 @@ class CodeUnit:
         return self.version >= (3, 11)
 
     @property
+    def joins_at_once(self) -> bool:
+        """Whether a starred display or call is built by one instruction (3.8) rather than step by step."""
+        return self.version < (3, 9)
+
+    @property
+    def packs_wide_calls(self) -> bool:
+        """Whether a call of very many arguments passes them as a tuple and a dict (3.10+)."""
+        return self.version >= (3, 10)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

@@ -10,9 +10,9 @@ from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.ops import CallShape
 from depyf.errors import DecompilationError
 from depyf.lift import generics
-from depyf.lift.displays import spread
+from depyf.lift.unpacking import Keywords, arguments
 from depyf.lift.values import IterOf
-from depyf.tree.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name, Star
+from depyf.tree.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name
 from depyf.tree.exprs import names_of_block
 from depyf.tree.nodes import ExprStmt, Return
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
 
 COMPREHENSIONS = {"<listcomp>": "list", "<setcomp>": "set", "<dictcomp>": "dict", "<genexpr>": "generator"}
-Keywords = tuple[tuple[str | None, Expr], ...]
 
 
 def _is_null(value: Expr) -> bool:
@@ -81,30 +80,8 @@ def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
     mapping = s.pop() if has_kwargs else None
     packed = s.pop()
     func, first = callee(s, slots)
-    keywords: Keywords = ()
-    if isinstance(mapping, DictOf):
-        if all(key is None or _keyword(key) for key, _ in mapping.items):
-            keywords = tuple((key.value if isinstance(key, Const) else None, value) for key, value in mapping.items)
-        else:
-            keywords = ((None, mapping),)
-    elif mapping is not None:
-        keywords = ((None, mapping),)
-    args: tuple[Expr, ...]
-    if isinstance(packed, Display) and packed.kind == "tuple" and (keywords or _has_star(packed)):
-        args = packed.elts
-    elif isinstance(packed, Const) and isinstance(packed.value, tuple) and keywords:
-        args = spread(packed)
-    else:
-        args = (Star(packed),)
+    args, keywords = arguments(s, packed, mapping)
     s.push(Invoke(func, (*first, *args), keywords))
-
-
-def _has_star(display: Display) -> bool:
-    return any(isinstance(item, Star) for item in display.elts)
-
-
-def _keyword(key: Expr) -> bool:
-    return isinstance(key, Const) and isinstance(key.value, str) and key.value.isidentifier()
 
 
 def _make_function(s: Symbolic, extras: tuple[str, ...]) -> None:

@@ -10,7 +10,6 @@ from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.lift.values import is_slot
 from depyf.tree.expr import (
-    Attr,
     Bin,
     Const,
     DictOf,
@@ -18,12 +17,10 @@ from depyf.tree.expr import (
     Expr,
     Fmt,
     FStr,
-    Invoke,
     Marker,
     Name,
     SliceOf,
     Star,
-    Temp,
 )
 from depyf.tree.nodes import ExprStmt
 
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 
 REACHED = "__conditional_annotations__"
 """The set of annotations reached so far (3.14+)."""
-Items = tuple[tuple[Expr | None, Expr], ...]
 
 
 def _build(kind: str) -> Callable[[Symbolic, Any], None]:
@@ -55,14 +51,7 @@ def _build_const_key_map(s: Symbolic, count: int) -> None:
     s.push(DictOf(tuple((Const(key), value) for key, value in zip(keys.value, values, strict=True))))
 
 
-def spread(value: Expr) -> tuple[Expr, ...]:
-    """Elements that ``*value`` adds to a display: written out where they are constants, as the compiler folds them."""
-    if isinstance(value, Const) and isinstance(value.value, (tuple, frozenset)):
-        return tuple(Const(item) for item in value.value)
-    return (Star(value),)
-
-
-def _below(s: Symbolic, depth: int) -> Expr:
+def below(s: Symbolic, depth: int) -> Expr:
     if depth > len(s.stack):
         raise DecompilationError("stack underflow", s.program.unit.qualname, s.instr.offset)
     return s.stack[-depth]
@@ -94,7 +83,7 @@ def _append(kind: str) -> Callable[[Symbolic, Any], None]:
             s.emit(ExprStmt(Marker("annotated", mark.value), s.instr.line))
             return
         item = s.pop()
-        container = _below(s, depth)
+        container = below(s, depth)
         if isinstance(container, Display):
             s.stack[-depth] = Display(kind, (*container.elts, item))
         else:
@@ -105,63 +94,11 @@ def _append(kind: str) -> Callable[[Symbolic, Any], None]:
 
 def _map_add(s: Symbolic, depth: int) -> None:
     key, value = s.pops(2)
-    container = _below(s, depth)
+    container = below(s, depth)
     if isinstance(container, DictOf):
         s.stack[-depth] = DictOf((*container.items, (key, value)))
     else:
         _collect(s, "dict", key, value, container)
-
-
-def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
-    def rule(s: Symbolic, depth: int) -> None:
-        items = s.pop()
-        container = _below(s, depth)
-        if isinstance(container, Display) and not any(isinstance(value, Temp) for value in (*container.elts, items)):
-            s.stack[-depth] = Display(kind, (*container.elts, *spread(items)))
-        else:
-            _grow(s, depth, "extend" if kind == "list" else "update", items)
-
-    return rule
-
-
-def _grow(s: Symbolic, depth: int, method: str, items: Expr) -> None:
-    """Only Dynamo adds to a container after it was used: ``container.extend(items)``, the same for an exact list.
-
-    A display of temporaries is not continued either: it would keep them alive while ``items`` is iterated over.
-    """
-    s.spill()
-    s.emit(ExprStmt(Invoke(Attr(_below(s, depth), method), (items,)), s.instr.line))
-
-
-def _dict_update(s: Symbolic, depth: int) -> None:
-    items = s.pop()
-    container = _below(s, depth)
-    if not isinstance(container, DictOf):
-        raise DecompilationError("dict updated on the stack", s.program.unit.qualname, s.instr.offset)
-    added: Items = items.items if isinstance(items, DictOf) and items.items else ((None, items),)
-    s.stack[-depth] = DictOf((*container.items, *added))
-
-
-def _list_to_tuple(s: Symbolic, _: Any) -> None:
-    value = s.pop()
-    if not isinstance(value, Display):
-        raise DecompilationError("a list on the stack becomes a tuple", s.program.unit.qualname, s.instr.offset)
-    s.push(Display("tuple", value.elts))
-
-
-def _build_unpack(s: Symbolic, shape: tuple[str, int]) -> None:
-    kind, count = shape
-    values = s.pops(count)
-    if kind in ("map", "call_map"):
-        items: list[tuple[Expr | None, Expr]] = []
-        for value in values:
-            items.extend(value.items if isinstance(value, DictOf) else [(None, value)])
-        s.push(DictOf(tuple(items)))
-        return
-    elts: list[Expr] = []
-    for value in values:
-        elts.extend(value.elts if isinstance(value, Display) and value.kind == "tuple" else spread(value))
-    s.push(Display("tuple" if kind == "call_tuple" else kind, tuple(elts)))
 
 
 def _build_slice(s: Symbolic, count: int) -> None:
@@ -258,7 +195,6 @@ RULES: dict[str, Callable[[Symbolic, Any], None]] = {
     ops.BUILD_SET: _build("set"),
     ops.BUILD_MAP: _build_map,
     ops.BUILD_CONST_KEY_MAP: _build_const_key_map,
-    ops.BUILD_UNPACK: _build_unpack,
     ops.BUILD_SLICE: _build_slice,
     ops.BUILD_STRING: _build_string,
     ops.FORMAT: _format,
@@ -268,9 +204,4 @@ RULES: dict[str, Callable[[Symbolic, Any], None]] = {
     ops.LIST_APPEND: _append("list"),
     ops.SET_ADD: _append("set"),
     ops.MAP_ADD: _map_add,
-    ops.LIST_EXTEND: _extend("list"),
-    ops.SET_UPDATE: _extend("set"),
-    ops.DICT_UPDATE: _dict_update,
-    ops.DICT_MERGE: _dict_update,
-    ops.LIST_TO_TUPLE: _list_to_tuple,
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
-from depyf.lift import calls, displays
+from depyf.lift import calls, displays, unpacking
 from depyf.tree.expr import Const, Display, Expr, Invoke, Name, SliceOf, Star
 from depyf.tree.nodes import Assign
 
@@ -278,7 +278,7 @@ RULES: dict[str, Rule] = {
     ops.UNPACK_SEQUENCE: _unpack,
     ops.CALL_EX: _call_ex,
 }
-_DEFAULTS: dict[str, Rule] = {**displays.RULES, **calls.RULES}
+_DEFAULTS: dict[str, Rule] = {**displays.RULES, **unpacking.RULES, **calls.RULES}
 
 
 def rules(defaults: dict[str, Rule]) -> dict[str, Rule]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
-from depyf.lift import calls, control, displays, names
+from depyf.lift import calls, control, displays, names, unpacking
 from depyf.lift.control import link
 from depyf.lift.values import (
     Chain,
@@ -324,5 +324,6 @@ RULES: dict[str, Rule] = {
     **control.RULES,
     **names.RULES,
     **displays.RULES,
+    **unpacking.RULES,
     **calls.RULES,
 }

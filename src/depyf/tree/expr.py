@@ -120,7 +120,10 @@ class Invoke(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Display(Expr):
-    """``kind`` is "tuple", "list" or "set"; elements may be Star."""
+    """``kind`` is "tuple", "list" or "set"; elements may be Star.
+
+    While lifting 3.8 it may be "arguments", a tuple made for a call, which its CALL_EX takes apart.
+    """
 
     kind: str
     elts: tuple[Expr, ...]
@@ -128,9 +131,10 @@ class Display(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DictOf(Expr):
-    """Items in order; a None key means ``**value``."""
+    """Items in order; a None key means ``**value``.  ``call`` says, while lifting, that they are keyword arguments."""
 
     items: tuple[tuple[Expr | None, Expr], ...]
+    call: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,178 @@
+"""``*`` and ``**`` in displays and calls: which elements were written out, and which were unpacked from a literal.
+
+The compiler builds a display or an argument list in groups, and joins them: a run of plain elements is one group, each
+starred value another.  A literal that is joined may be either; the neighbours tell, for two runs never stand side by
+side:
+
+    [a]; extend (b, c)          ->   [a, *(b, c)]         # b and c written out would have been in the first group
+    {}; merge {"k": a}          ->   f(**{"k": a})        # before a run there is no empty group
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from depyf.bytecode import ops
+from depyf.emit.naming import is_legal
+from depyf.errors import DecompilationError
+from depyf.lift.displays import below
+from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Star, Temp
+from depyf.tree.nodes import ExprStmt
+
+if TYPE_CHECKING:
+    from depyf.lift.symbolic import Symbolic
+
+Items = tuple[tuple[Expr | None, Expr], ...]
+Keywords = tuple[tuple[str | None, Expr], ...]
+
+FOLDED = 3
+"""From this many constants on a display is filled from one constant (3.9+)."""
+BATCH = 17
+"""A long dict display is made of dicts of this many items (3.9+)."""
+STACK_USE_GUIDELINE = 30
+"""A call that needs more stack slots than this passes a tuple and a dict instead (3.10+)."""
+
+
+def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
+    folded = "tuple" if kind == "list" else "set"
+
+    def rule(s: Symbolic, depth: int) -> None:
+        items = s.pop()
+        container = below(s, depth)
+        if isinstance(container, Display) and not any(isinstance(value, Temp) for value in (*container.elts, items)):
+            added: tuple[Expr, ...] = (Star(items),)
+            if not container.elts and isinstance(items, Const):
+                constants = _elements(items, folded) or ()
+                added = constants if len(constants) >= FOLDED else added
+            s.stack[-depth] = Display(kind, (*container.elts, *added))
+        else:
+            _grow(s, depth, "extend" if kind == "list" else "update", items)
+
+    return rule
+
+
+def _grow(s: Symbolic, depth: int, method: str, items: Expr) -> None:
+    """Only Dynamo adds to a container after it was used: ``container.extend(items)``, the same for an exact list.
+
+    A display of temporaries is not continued either: it would keep them alive while ``items`` is iterated over.
+    """
+    s.spill()
+    s.emit(ExprStmt(Invoke(Attr(below(s, depth), method), (items,)), s.instr.line))
+
+
+def _list_to_tuple(s: Symbolic, _: Any) -> None:
+    value = s.pop()
+    if not isinstance(value, Display):
+        raise DecompilationError("a list on the stack becomes a tuple", s.program.unit.qualname, s.instr.offset)
+    s.push(Display("tuple", value.elts))
+
+
+def _join_dicts(batch: int) -> Callable[[Symbolic, Any], None]:
+    def rule(s: Symbolic, depth: int) -> None:
+        items = s.pop()
+        container = below(s, depth)
+        if not isinstance(container, DictOf):
+            raise DecompilationError("dict updated on the stack", s.program.unit.qualname, s.instr.offset)
+        added = _continued(container.items, items, batch)
+        s.stack[-depth] = DictOf((*container.items, *added), container.call or not batch)
+
+    return rule
+
+
+def _continued(before: Items, joined: Expr, batch: int) -> Items:
+    """What joining the dict ``joined`` adds; 0 for ``batch`` makes it a group of keyword arguments."""
+    run = 0
+    while run < len(before) and before[-1 - run][0] is not None:
+        run += 1
+    literal = isinstance(joined, DictOf) and joined.items and not joined.call
+    follows = before[-1:] and (not run or (batch and run % batch == 0))
+    if literal and follows and isinstance(joined, DictOf) and (batch or _are_keywords(joined.items)):
+        return joined.items
+    return ((None, joined),)
+
+
+def _build_unpack(s: Symbolic, shape: tuple[str, int]) -> None:
+    """3.8 has all groups on the stack, and joins them at once."""
+    kind, count = shape
+    values = s.pops(count)
+    call = kind.startswith("call_")
+    if kind.endswith("map"):
+        items: Items = ()
+        for value in values:
+            first = isinstance(value, DictOf) and not items and count > 1
+            if first and isinstance(value, DictOf) and value.items and (not call or _are_keywords(value.items)):
+                items = value.items
+            else:
+                items += _continued(items, value, 0 if call else BATCH * len(values))
+        s.push(DictOf(items, call))
+        return
+    elts: tuple[Expr, ...] = ()
+    for value in values:
+        run = count > 1 and (not elts or isinstance(elts[-1], Star))
+        elts += _written_out(value, "set" if kind == "set" else "tuple") if run else (Star(value),)
+    s.push(Display("arguments" if call else kind, elts))
+
+
+def _written_out(value: Expr, kind: str = "tuple") -> tuple[Expr, ...]:
+    """The elements of a group, for which any display of that kind is taken; the compiler makes no empty one."""
+    return _elements(value, kind) or (Star(value),)
+
+
+def _elements(value: Expr, kind: str = "tuple") -> tuple[Expr, ...] | None:
+    """What a display or a constant of that kind consists of."""
+    if isinstance(value, Display) and value.kind == kind and not _has_star(value):
+        return value.elts
+    if isinstance(value, Const) and type(value.value) is {"tuple": tuple, "set": frozenset}[kind]:
+        return tuple(Const(item) for item in value.value)
+    return None
+
+
+def _has_star(display: Display) -> bool:
+    return any(isinstance(item, Star) for item in display.elts)
+
+
+def _are_keywords(items: Items) -> bool:
+    """Whether a dict's items can be written as keyword arguments."""
+    keys = [key.value for key, _ in items if isinstance(key, Const) and type(key.value) is str and is_legal(key.value)]
+    return len(keys) == len(items) and len(set(keys)) == len(keys)
+
+
+def arguments(s: Symbolic, packed: Expr, mapping: Expr | None) -> tuple[tuple[Expr, ...], Keywords]:
+    """The arguments that ``CALL_EX`` passes as a tuple and a dict."""
+    unit = s.program.unit
+    if isinstance(packed, Display) and packed.kind == "arguments":
+        return packed.elts, _keywords(mapping)
+    if isinstance(packed, Display) and packed.kind == "tuple" and _has_star(packed):
+        apart = unit.joins_at_once or len(packed.elts) == 1
+        return (Star(packed),) if apart else packed.elts, _keywords(mapping)
+    keywords, positional = _keywords(mapping), _elements(packed)
+    if positional is None:
+        return (Star(packed),), keywords
+    if any(key is None for key, _ in keywords):
+        return positional, keywords
+    if unit.packs_wide_calls and len(positional) + 2 * len(keywords) >= STACK_USE_GUIDELINE:
+        return positional, keywords
+    if mapping is not None and unit.joins_at_once:
+        return positional, ((None, mapping),)
+    return (Star(packed),), keywords
+
+
+def _keywords(mapping: Expr | None) -> Keywords:
+    if mapping is None:
+        return ()
+    if isinstance(mapping, DictOf):
+        named = tuple((key, value) for key, value in mapping.items if key is not None)
+        if mapping.call or (mapping.items and len(named) == len(mapping.items) and _are_keywords(named)):
+            return tuple((key.value if isinstance(key, Const) else None, value) for key, value in mapping.items)
+    return ((None, mapping),)
+
+
+RULES: dict[str, Callable[[Symbolic, Any], None]] = {
+    ops.BUILD_UNPACK: _build_unpack,
+    ops.LIST_EXTEND: _extend("list"),
+    ops.SET_UPDATE: _extend("set"),
+    ops.DICT_UPDATE: _join_dicts(BATCH),
+    ops.DICT_MERGE: _join_dicts(0),
+    ops.LIST_TO_TUPLE: _list_to_tuple,
+}
