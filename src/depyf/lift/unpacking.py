@@ -28,6 +28,7 @@ Keywords = tuple[tuple[str | None, Expr], ...]
 
 FOLDED = 3
 """From this many constants on a display is filled from one constant (3.9+)."""
+_FOLDED_TO: dict[str, type[Any]] = {"tuple": tuple, "set": frozenset}
 BATCH = 17
 """A long dict display is made of dicts of this many items (3.9+)."""
 STACK_USE_GUIDELINE = 30
@@ -123,7 +124,7 @@ def _elements(value: Expr, kind: str = "tuple") -> tuple[Expr, ...] | None:
     """What a display or a constant of that kind consists of."""
     if isinstance(value, Display) and value.kind == kind and not _has_star(value):
         return value.elts
-    if isinstance(value, Const) and type(value.value) is {"tuple": tuple, "set": frozenset}[kind]:
+    if isinstance(value, Const) and type(value.value) is _FOLDED_TO[kind]:
         return tuple(Const(item) for item in value.value)
     return None
 
