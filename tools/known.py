@@ -2,6 +2,7 @@
 
     python tools/known.py           print which cases fail on which versions, and why
     python tools/known.py --write   rewrite the lines: failures get one, what passes loses it
+    python tools/known.py --case a --case b   only these cases
 
 A known failure is strict in the tests: the line must go when the case passes.  Review the diff; a line that appears
 for something that used to pass is a regression, not an update.
@@ -81,10 +82,13 @@ def rewrite(path: Path, lines: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--case", action="append", help="only the case of this name")
     options = parser.parse_args()
     found = list(interpreters.found())
     total = 0
     for case in casefiles.all_cases():
+        if options.case and case.name not in options.case:
+            continue
         available = [version for version in found if case.runs_on(casefiles.parse_version(version))]
         lines = known_lines(case, available)
         total += len(lines)

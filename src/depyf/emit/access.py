@@ -10,12 +10,17 @@ from depyf.emit.printer import EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer, print
 from depyf.emit.quoting import string
 from depyf.tree.expr import Attr, Bin, BoolOf, Cmp, Comp, Cond, Const, Display, Expr, Invoke, SliceOf, Star, Sub, Walrus
 
+READABLE = "__debug__"
+"""The one name that is no variable's and can only be read as an attribute."""
+
 
 @prints(Attr)
 def attribute(p: Printer, node: Attr, level: int) -> str:
     text = p.spell.get(node.name)
     if text is None:
         text = p.spelled(node.name)
+    if node.name == READABLE:
+        text = node.name
     value = node.value
     return EXPRESSIONS[type(value)](p, value, PRIMARY) + "." + text
 

@@ -69,6 +69,9 @@ def _emit(unit: CodeUnit, options: Options, write: Callable[[Printer], None]) ->
             continue
         except RecursionError:
             raise DecompilationError("an expression or block is nested too deeply to print", unit.qualname) from None
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            # a bug of ours in one function must not cost the others
+            raise p.fail(f"internal error, please report it: {type(error).__name__}: {error}") from error
         return _assemble(p, inserted)
     raise DecompilationError("a name is both a global and a variable of one function", unit.qualname)
 

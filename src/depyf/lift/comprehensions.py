@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 from depyf.lift.block import Lifted
 from depyf.lift.conditions import negate
 from depyf.lift.values import IterOf
-from depyf.tree.expr import Comp, Expr, Generator, Marker, YieldOf
+from depyf.tree.expr import Comp, Const, Display, Expr, Generator, Marker, Temp, YieldOf
 from depyf.tree.nodes import Assign, ExprStmt
 
 if TYPE_CHECKING:
     from depyf.lift.lifter import Lifter
+
+
+_Parts = tuple[list[Generator], Expr | None, Expr]
 
 
 class _NoMatch(Exception):
@@ -38,12 +41,9 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
         test = _loop_test(header)
         if header is None or test is None or header.succs[1] != name:
             continue
-        yields = lifter.unit.name == "<genexpr>"
-        acc = next((i for i, value in enumerate(header.stack) if _is_acc(value)), -1)
-        last_acc = max((i for i, value in enumerate(header.stack) if _is_acc(value)), default=-1)
-        if last_acc < 0 and not yields:
+        acc = max((i for i, value in enumerate(header.stack) if _is_acc(value)), default=-1)
+        if acc < 0 and lifter.unit.name != "<genexpr>":
             continue
-        acc = last_acc
         outside = [p for p in lifter.preds[header.id] if not _inside(lifter, p, header)]
         if len(outside) != 1 or outside[0] not in lifter.blocks:
             continue
@@ -52,7 +52,7 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
             continue
         try:
             members: list[int] = []
-            generators, kind, key, elt = _match(lifter, header, members)
+            generators, key, elt = _match(lifter, header, members)
         except _NoMatch:
             continue
         source = test.detail
@@ -60,14 +60,14 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
             if not parent.stmts or not _starts(parent.stmts[-1], source):
                 continue
             parent.stmts.pop()
-        comp = Comp(kind, elt, key, tuple(generators))
-        if yields and last_acc < 0:
-            del parent.stack[len(parent.stack) - _slots(header) :]
+        into = header.stack[acc] if acc >= 0 else None
+        kind = into.detail if isinstance(into, Marker) else "generator"
+        comp = Comp(kind, elt, key if kind == "dict" else None, tuple(generators))
+        del parent.stack[len(parent.stack) - _slots(header) :]
+        if into is None:
             parent.stmts.append(ExprStmt(Marker("genexpr", comp), header.line))
         else:
-            position = acc
-            del parent.stack[len(parent.stack) - _slots(header) :]
-            parent.stack[position] = comp
+            parent.stack[acc] = comp
         for member in members:
             lifter.set_succs(lifter.blocks[member], [])
         lifter.set_succs(parent, [name])
@@ -114,60 +114,84 @@ def _source(test: Marker) -> tuple[Expr, bool]:
     return value, False
 
 
-def _match(lifter: Lifter, header: Lifted, members: list[int]) -> tuple[list[Generator], str, Expr | None, Expr]:
-    """Generators, kind, key and element of the loop at ``header``; ``members`` receives its blocks."""
+def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
+    """Generators, key and element of the loop at ``header``; ``members`` receives its blocks."""
     test = header.cond
     assert isinstance(test, Marker)
     members.append(header.id)
     source, is_async = _source(test)
-    body = lifter.blocks.get(header.succs[0])
-    if body is None or not body.stmts:
+    block = lifter.blocks.get(header.succs[0])
+    if block is None or not block.stmts:
         raise _NoMatch
-    first = body.stmts[0]
+    first = block.stmts[0]
     if not isinstance(first, Assign) or len(first.targets) != 1 or not _is_item(first.value, header):
         raise _NoMatch
-    ifs: list[Expr] = []
-    stmts = body.stmts[1:]
-    block = body
+    generators = [Generator(first.targets[0], source, (), is_async)]
+    stmts = block.stmts[1:]
     while True:
         if lifter.preds[block.id] != [members[-1]]:
             raise _NoMatch
         members.append(block.id)
-        if not stmts and block.cond is not None and not isinstance(block.cond, Marker):
-            yes, no = block.succs
-            if no == header.id:
-                ifs.append(block.cond)
-                following = lifter.blocks.get(yes)
-            elif yes == header.id:
-                ifs.append(negate(block.cond))
-                following = lifter.blocks.get(no)
-            else:
-                raise _NoMatch
-            if following is None:
-                raise _NoMatch
-            block, stmts = following, following.stmts
-            continue
-        break
-    generator = Generator(first.targets[0], source, tuple(ifs), is_async)
-    if len(stmts) != 1 or block.cond is not None or len(block.succs) != 1:
-        raise _NoMatch
-    stmt = stmts[0]
-    if not isinstance(stmt, ExprStmt):
-        raise _NoMatch
-    inner = lifter.blocks.get(block.succs[0])
-    if isinstance(stmt.value, Marker) and stmt.value.kind == "iter_start" and inner is not None:
-        nested = _loop_test(inner)
-        if nested is None or nested.detail is not stmt.value.detail or inner.succs[1] != header.id:
+        while stmts and isinstance(shortcut := stmts[0], Assign):
+            generators.append(_single(shortcut))
+            stmts = stmts[1:]
+        if stmts or block.cond is None:
+            break
+        test_passed, following = _filter(block, header)
+        generators[-1] = _filtered(generators[-1], test_passed)
+        if following == header.id:
+            return _nothing(generators)
+        inside = lifter.blocks.get(following)
+        if inside is None:
             raise _NoMatch
-        more, kind, key, elt = _match(lifter, inner, members)
-        return [generator, *more], kind, key, elt
+        block, stmts = inside, list(inside.stmts)
+    if not stmts and block.succs == [header.id]:
+        return _nothing(generators)
+    if len(stmts) != 1 or block.cond is not None or len(block.succs) != 1 or not isinstance(stmts[0], ExprStmt):
+        raise _NoMatch
+    value = stmts[0].value
+    inner = lifter.blocks.get(block.succs[0])
+    if isinstance(value, Marker) and value.kind == "iter_start" and inner is not None:
+        nested = _loop_test(inner)
+        if nested is None or nested.detail is not value.detail or inner.succs[1] != header.id:
+            raise _NoMatch
+        more, key, elt = _match(lifter, inner, members)
+        return [*generators, *more], key, elt
     if block.succs != [header.id]:
         raise _NoMatch
-    if isinstance(stmt.value, Marker) and stmt.value.kind == "collect":
-        kind, key, elt = stmt.value.detail
-        return [generator], kind, key, elt
-    if isinstance(stmt.value, YieldOf) and lifter.unit.name == "<genexpr>":
-        return [generator], "generator", None, stmt.value.value
+    if isinstance(value, Marker) and value.kind == "collect":
+        _, key, elt = value.detail
+        return generators, key, elt
+    if isinstance(value, YieldOf) and lifter.unit.name == "<genexpr>":
+        return generators, None, value.value
+    raise _NoMatch
+
+
+def _filtered(generator: Generator, test: Expr) -> Generator:
+    return Generator(generator.target, generator.iter, (*generator.ifs, test), generator.is_async)
+
+
+def _nothing(generators: list[Generator]) -> _Parts:
+    """``e for x in y if False``: the compiler leaves out what is never reached, the element among it."""
+    return [*generators[:-1], _filtered(generators[-1], Const(False))], Const(None), Const(None)
+
+
+def _single(stmt: Assign) -> Generator:
+    """``for y in [value]``, which the compiler (3.9+) turns into ``y = value`` anywhere but in the outermost loop."""
+    if len(stmt.targets) != 1 or isinstance(stmt.value, Marker) or isinstance(stmt.targets[0], Temp):
+        raise _NoMatch
+    return Generator(stmt.targets[0], Display("list", (stmt.value,)), ())
+
+
+def _filter(block: Lifted, header: Lifted) -> tuple[Expr, int]:
+    """The condition under which control stays in the iteration, and the block that comes next then."""
+    if block.cond is None or isinstance(block.cond, Marker):
+        raise _NoMatch
+    yes, no = block.succs
+    if no == header.id:
+        return block.cond, yes
+    if yes == header.id:
+        return negate(block.cond), no
     raise _NoMatch
 
 

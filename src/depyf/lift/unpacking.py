@@ -45,6 +45,9 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
             added: tuple[Expr, ...] = (Star(items),)
             if not container.elts and isinstance(items, Const):
                 constants = _elements(items, folded) or ()
+                if constants and folded == "set":
+                    # no other text gives a constant set; where elements are missing they were equal: {1, 1.0, True}
+                    constants += constants[-1:] * (FOLDED - len(constants))
                 added = constants if len(constants) >= FOLDED else added
             s.stack[-depth] = Display(kind, (*container.elts, *added))
         else:

@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.flow.program import ASYNC_FOR_ITER, NONE, Program
+from depyf.structure.cleanups import is_cleanup
 from depyf.structure.except_star import plain_handlers
 from depyf.structure.finally_copies import strip_finally
 from depyf.structure.name_cleanup import is_name_cleanup, strip_name_cleanup, strip_unused_names
-from depyf.structure.region_table import SHUFFLES, Regions
+from depyf.structure.region_table import Regions
 from depyf.structure.with_exits import is_with, strip_with
-
-_CLEANUP = SHUFFLES | {ops.PUSH_EXC_INFO, ops.JUMP, ops.RESTORE_FAST, ops.LOAD_CONST}
 
 
 def find_regions(program: Program, *, idioms: bool = True) -> Regions:
@@ -60,17 +59,11 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
 
 def _drop_cleanups(regions: Regions) -> None:
     program = regions.program
-    replaced: dict[int, int] = {}
-    for index, region in regions.table.items():
-        position, seen = program.follow(region.target), 0
-        if _is_empty_finally(program, position):
-            continue
-        while position != NONE and program.instrs[position].op in _CLEANUP and seen < 40:
-            position, seen = program.follow(program.next[position]), seen + 1
-        if position != NONE and program.instrs[position].op == ops.RERAISE and seen < 40:
-            replaced[index] = program.handler[region.target]
-    if not replaced:
-        return
+    replaced = {
+        index: program.handler[region.target]
+        for index, region in regions.table.items()
+        if is_cleanup(program, region.target, region.depth, region.pushes)
+    }
 
     def resolve(handler: int) -> int:
         steps = 0
@@ -84,13 +77,6 @@ def _drop_cleanups(regions: Regions) -> None:
     program.handler = [resolve(handler) for handler in program.handler]
     for index in replaced:
         del regions.table[index]
-
-
-def _is_empty_finally(program: Program, position: int) -> bool:
-    """Whether the handler at ``position`` is that of ``finally: pass``: the compiler's own clean-up is never so short."""
-    if program.instrs[position].op == ops.PUSH_EXC_INFO:
-        position = program.next[position]
-    return position != NONE and program.instrs[position].op == ops.RERAISE
 
 
 def _parents(regions: Regions) -> None:

@@ -1,0 +1,2 @@
+def debug(a):
+    return a.__debug__
