@@ -12,6 +12,7 @@ continue the expression its only predecessor left on the stack:
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
@@ -383,7 +384,12 @@ class Lifter:
             block.stmts.append(Assign((saved,), block.cond, block.line))
             block.cond = saved
         if len(targets) > 1 and any(is_slot(value) for value in values):
-            block.stmts.append(Assign((Display("tuple", tuple(targets)),), Display("tuple", tuple(values)), block.line))
-            return
-        for target, value in zip(targets, values, strict=True):
-            block.stmts.append(Assign((target,), value, block.line))
+            targets, values = [Display("tuple", tuple(targets))], [Display("tuple", tuple(values))]
+        stores = [Assign((target,), value, block.line) for target, value in zip(targets, values, strict=True)]
+        # what lies below an iterator is stored first: the loop takes its iterable from the statement before it
+        at = len(block.stmts) - sum(1 for _ in takewhile(_starts_loop, reversed(block.stmts)))
+        block.stmts[at:at] = stores
+
+
+def _starts_loop(stmt: Stmt) -> bool:
+    return isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "iter_start"
