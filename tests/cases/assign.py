@@ -1,5 +1,3 @@
-# known: 3.14+ the text is not complete: no literal gives __const_slice
-# known ugly: 3.14+ the text is not complete: no literal gives __const_slice
 a = 1
 b = c = a
 d, e = b, c

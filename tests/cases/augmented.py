@@ -1,5 +1,4 @@
-# known: 3.12+ the text reads differently
-# known ugly: 3.8-3.11 original SUBSCR and recompiled LOAD_GLOBAL slice: they do different things
+# known ugly: 3.8+ original SUBSCR and recompiled LOAD_GLOBAL slice: they do different things
 def augment(a, b, obj, seq):
     a += b
     a -= 1
@@ -19,3 +18,11 @@ def augment(a, b, obj, seq):
     seq[a:b] += seq
     obj.field[b].other |= a
     return a
+
+
+def augment_slices(a, b, f):
+    a[1:2] += b
+    a[::2, ::-2] += b
+    f()[f(1):f(2)] += a
+    f()[a.x:a.y, 1] += b
+    a[:b[1]] -= 1

@@ -32,19 +32,32 @@ def subscript(p: Printer, node: Sub, level: int) -> str:
 
 
 def _key(p: Printer, node: Expr) -> str:
-    if isinstance(node, SliceOf) or (isinstance(node, Const) and type(node.value) is slice):
+    if _is_slice(node):
         return _slice(p, node)
+    parts = _parts(node)
+    if parts is None:
+        return p.inner(p.expr(node, TEST))
+    starred = any(isinstance(item, Star) for item in parts)
+    if starred and not p.grammar.star_index:
+        return tuple_of(p, [element(p, item) for item in parts])
+    items = [_slice(p, item) if _is_slice(item) else element(p, item) for item in parts]
+    return f"{items[0]}," if len(items) == 1 and not starred else p.listed(items)
+
+
+def _is_slice(node: Expr) -> bool:
+    return isinstance(node, SliceOf) or isinstance(node, Const) and type(node.value) is slice
+
+
+def _parts(node: Expr) -> tuple[Expr, ...] | None:
+    """The items of a tuple that stands in brackets without parentheses; None for any other key."""
     if isinstance(node, Display) and node.kind == "tuple" and node.elts:
-        starred = any(isinstance(item, Star) for item in node.elts)
-        if starred and not p.grammar.star_index:
-            return tuple_of(p, [element(p, item) for item in node.elts])
-        items = [_slice(p, item) if isinstance(item, SliceOf) else element(p, item) for item in node.elts]
-        return f"{items[0]}," if len(items) == 1 and not starred else p.listed(items)
-    if isinstance(node, Const) and type(node.value) is tuple and len(node.value) > 1:
-        parts = [Const(item) for item in node.value]
-        if all(type(item) is slice or literal(item) is not None for item in node.value):
-            return p.listed([_slice(p, item) if type(item.value) is slice else p.expr(item) for item in parts])
-    return p.inner(p.expr(node, TEST))
+        return node.elts
+    if not isinstance(node, Const) or type(node.value) is not tuple:
+        return None
+    parts = tuple(Const(item) for item in node.value)
+    if any(_is_slice(item) for item in parts):
+        return parts
+    return parts if len(parts) > 1 and literal(node.value) is not None else None
 
 
 def _slice(p: Printer, node: Expr) -> str:

@@ -6,6 +6,7 @@ Only exact built-in types count: an ``IntEnum`` member or a ``float`` subclass i
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
 
 from depyf.emit.quoting import data, string
@@ -56,27 +57,46 @@ def _tuple(value: tuple[Any, ...]) -> str | None:
 
 def _float(value: float) -> str | None:
     if math.isnan(value):
-        return None
+        return _nan(value)
     if math.isinf(value):
         return "1e309" if value > 0 else "-1e309"
     return repr(value)
 
 
+def _nan(value: float) -> str | None:
+    """What the compiler folds to exactly these bits; the sign of ``inf - inf`` is the processor's choice."""
+    infinity = math.inf
+    made = infinity - infinity
+    for text, other in (("(1e309 - 1e309)", made), ("-(1e309 - 1e309)", -made)):
+        if struct.pack("<d", value) == struct.pack("<d", other):
+            return text
+    return None
+
+
 def _complex(value: complex) -> str | None:
-    """Only the forms that fold to exactly this value under the complex arithmetic of every version."""
+    """Only forms that fold to exactly this value under the complex arithmetic of every version.
+
+    Before 3.14 the real operand of ``+`` and ``-`` becomes a complex number with an imaginary part of ``+0.0`` first.
+    """
     real, imag = value.real, value.imag
-    low, high = _float(real), _float(abs(imag))
+    high = None if math.isnan(imag) else _float(abs(imag))
+    low = _float(real)
     if low is None or high is None:
         return None
     low, high = low.removesuffix(".0"), high.removesuffix(".0")
-    negative = math.copysign(1.0, imag) < 0
+    minus_zero = real == 0 and math.copysign(1.0, real) < 0
+    if math.copysign(1.0, imag) < 0:
+        if real == 0 and imag == 0:
+            return "-0j" if minus_zero else "-(0j * (-1 + 0j))"
+        if real == 0:
+            return f"-{high}j" if minus_zero else f"(0 - {high}j)"
+        return f"({low} - {high}j)" if imag else f"-({_opposite(low)} + 0j)"
+    if real == 0 and not minus_zero:
+        return f"{high}j"
     if real == 0:
-        minus_zero = math.copysign(1.0, real) < 0
-        if minus_zero == negative:
-            return f"-{high}j" if negative else f"{high}j"
-        if imag == 0:
-            return None
-        return f"-(0 - {high}j)" if minus_zero else f"(0 - {high}j)"
-    if imag == 0 and negative:
-        return None
-    return f"({low} - {high}j)" if negative else f"({low} + {high}j)"
+        return f"-(0 - {high}j)" if imag else "(0j * (-1 + 0j))"
+    return f"({low} + {high}j)"
+
+
+def _opposite(number: str) -> str:
+    return number[1:] if number[0] == "-" else f"-{number}"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from depyf.emit.literals import literal
 from depyf.emit.printer import BITOR, PRIMARY, Printer
 from depyf.tree.expr import Const, Expr
 from depyf.tree.nodes import MatchAs, MatchClass, MatchMapping, MatchOr, MatchSequence, MatchStar, MatchValue, Pattern
@@ -24,11 +25,18 @@ def _number(p: Printer, value: Expr) -> str:
     """A literal or a dotted name; the grammar of patterns takes no parentheses inside a number."""
     if not isinstance(value, Const) or type(value.value) is not complex:
         return p.expr(value, BITOR)
-    found = value.value
-    if found.imag == 0 and math.copysign(1.0, found.imag) < 0 < math.copysign(1.0, found.real):
-        return f"{found.real} - 0j"  # 3.14 and later, whose complex arithmetic keeps the sign of this zero
-    text = p.expr(value, BITOR)
-    return text[1:-1] if text[0] == "(" else text
+    real, imag = value.value.real, value.value.imag
+    minus = math.copysign(1.0, imag) < 0
+    shown = literal(abs(imag))
+    assert shown is not None
+    high = f"{shown.removesuffix('.0')}j"
+    if real == 0 and (math.copysign(1.0, real) < 0) == minus:
+        return f"-{high}" if minus else high
+    if not p.grammar.mixed_complex and imag == 0:
+        minus = real == 0  # only -0.0 - 0j has this real part
+    low = literal(real)
+    assert low is not None
+    return f"{low if low == '-0.0' else low.removesuffix('.0')} {'-' if minus else '+'} {high}"
 
 
 def _as(p: Printer, node: MatchAs, closed: bool) -> str:

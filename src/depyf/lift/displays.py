@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
+from depyf.lift.augmented import operand
 from depyf.lift.values import is_slot
 from depyf.tree.expr import (
     Bin,
@@ -102,7 +103,8 @@ def _map_add(s: Symbolic, depth: int) -> None:
 
 
 def _build_slice(s: Symbolic, count: int) -> None:
-    parts = s.pops(count)
+    parts = [operand(s) for _ in range(count)]
+    parts.reverse()
     s.push(SliceOf(parts[0], parts[1], parts[2] if count == 3 else None))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.lift import calls, control, displays, names, unpacking
+from depyf.lift.augmented import operand
 from depyf.lift.control import link
 from depyf.lift.values import (
     Chain,
@@ -26,7 +27,6 @@ from depyf.tree.expr import (
     CellOf,
     Const,
     DictOf,
-    Expr,
     FStr,
     Marker,
     Name,
@@ -155,26 +155,7 @@ def _load_const(s: Symbolic, value: Any) -> None:
 
 
 def _load_attr(s: Symbolic, name: str) -> None:
-    s.push(Attr(_aug_operand(s), name))
-
-
-def _aug_operand(s: Symbolic) -> Expr:
-    """The object of an attribute or item; a shared one may become the target of an augmented assignment."""
-    value = s.stack[-1] if s.stack else None
-    if isinstance(value, Shared) and len(s.stack) > 1 and any(value is other for other in s.stack[:-1]):
-        s.raw()
-        s.open[id(value)] = value
-        return value.expr
-    return s.pop()
-
-
-def _aug_close(s: Symbolic) -> Expr:
-    value = s.stack[-1] if s.stack else None
-    if isinstance(value, Shared) and id(value) in s.open and not any(value is other for other in s.stack[:-1]):
-        s.raw()
-        del s.open[id(value)]
-        return value.expr
-    return s.pop()
+    s.push(Attr(operand(s), name))
 
 
 def _load_method(s: Symbolic, name: str) -> None:
@@ -183,7 +164,7 @@ def _load_method(s: Symbolic, name: str) -> None:
 
 
 def _store_attr(s: Symbolic, name: str) -> None:
-    obj = _aug_close(s)
+    obj = operand(s)
     s.store(Attr(obj, name), s.raw())
 
 
@@ -194,14 +175,14 @@ def _store_subscr(s: Symbolic, _: Any) -> None:
             del s.stack[-4:]
             s.push(DictOf((*shared.expr.items, (name, value))))
             return
-    key = _aug_close(s)
-    obj = _aug_close(s)
+    key = operand(s)
+    obj = operand(s)
     s.store(Sub(obj, key), s.raw())
 
 
 def _subscr(s: Symbolic, _: Any) -> None:
-    key = _aug_operand(s)
-    obj = _aug_operand(s)
+    key = operand(s)
+    obj = operand(s)
     s.push(Sub(obj, key))
 
 

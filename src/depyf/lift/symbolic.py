@@ -19,6 +19,7 @@ from depyf.choices import Choices
 from depyf.errors import DecompilationError
 from depyf.flow.program import Program
 from depyf.lift import fresh, names
+from depyf.lift.augmented import same_target
 from depyf.lift.block import Lifted
 from depyf.lift.rules import RULES
 from depyf.lift.values import (
@@ -32,7 +33,6 @@ from depyf.lift.values import (
     is_slot,
 )
 from depyf.tree.expr import (
-    Attr,
     Bin,
     CellOf,
     Const,
@@ -42,7 +42,6 @@ from depyf.tree.expr import (
     Marker,
     Name,
     SliceOf,
-    Sub,
     Temp,
     Walrus,
 )
@@ -304,34 +303,13 @@ class Symbolic:
                 self.stack[i] = temp
 
     def _augmented(self, target: Expr, value: Bin) -> bool:
-        left = value.left
-        same = (
-            (
-                isinstance(target, Name)
-                and isinstance(left, Name)
-                and target.id == left.id
-                and target.scope == left.scope
-            )
-            or (
-                isinstance(target, Attr)
-                and isinstance(left, Attr)
-                and target.value is left.value
-                and target.name == left.name
-            )
-            or (
-                isinstance(target, Sub)
-                and isinstance(left, Sub)
-                and target.value is left.value
-                and _same_key(target, left)
-            )
-        )
-        if not same:
+        if not same_target(target, value.left):
             if id(value) in self.origins:
                 self.force(self.origins.pop(id(value)))
             return False
         self.origins.pop(id(value), None)
         self.protect_name(target)
-        self.emit(AugAssign(left, value.op, value.right, self.instr.line))
+        self.emit(AugAssign(value.left, value.op, value.right, self.instr.line))
         return True
 
     def begin_unpack(self, value: Expr, count: int, star: int, parent: Item | None) -> None:
@@ -386,10 +364,3 @@ class Symbolic:
             value = value.expr
         targets, value = flatten(value)
         self.emit(Assign((*targets, unpack.display()), value, self.instr.line))
-
-
-def _same_key(target: Sub, left: Sub) -> bool:
-    a, b = target.key, left.key
-    return a is b or (
-        isinstance(a, Name) and isinstance(b, Name) and a.id == b.id or isinstance(a, Const) and isinstance(b, Const)
-    )
