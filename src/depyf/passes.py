@@ -27,6 +27,7 @@ from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
 from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
+from depyf.structure.falling import fall_off
 from depyf.structure.labels import Lowering
 from depyf.structure.matches import find_matches
 from depyf.structure.region_table import Regions
@@ -123,13 +124,16 @@ def _structure(state: State) -> object:
     structurer.resets, structurer.plain = state.resets, not state.choices.idioms
     structurer.copies_tails = structurer.plain and bool(state.unit.flags & CO_OPTIMIZED)
     state.labelled = structurer.run()
+    if not state.unit.flags & CO_OPTIMIZED:
+        state.labelled = fall_off(state.labelled)
     state.temporaries = state.temporaries or structurer.dispatches > 0
     return state.labelled
 
 
 def _labels(state: State) -> object:
     assert state.labelled is not None
-    lowering = Lowering(lambda: nop_lines(state.unit))
+    releases = not state.choices.idioms and not state.unit.flags & CO_OPTIMIZED
+    lowering = Lowering(lambda: nop_lines(state.unit), releases)
     state.body = lowering.run(state.labelled)
     state.temporaries = state.temporaries or lowering.flags + lowering.temporaries > 0
     return state.body

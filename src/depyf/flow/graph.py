@@ -71,7 +71,7 @@ class Graph:
         if merge or not program.unit.flags & CO_OPTIMIZED:
             self._merge_implicit_returns()  # a module or class body cannot say ``return``
         self._absorb_returns()
-        if merge:
+        if merge or not program.unit.flags & CO_OPTIMIZED:
             self._merge_copies()
             self._absorb_returns()
         self.preds = self.predecessors()
@@ -136,8 +136,8 @@ class Graph:
                     leaders.discard(ret)
         if self.merging:
             leaders.update(self._test_starts(leaders))
-            leaders.update(self._class_ends())
             leaders.update(self._tails(leaders))
+        leaders.update(self._class_ends())
         for leader in leaders:
             if leader not in of:
                 continue
@@ -452,9 +452,12 @@ class Graph:
         program = self.program
         content: list[tuple[Any, ...]] = []
         lined = False
-        if not program.unit.flags & CO_OPTIMIZED and self._returns_none(node):
-            return "return", node.container
-        unlined = node.code and self._is_class_end(program.next[node.code[0]])
+        unlined = False
+        if node.code and not program.unit.flags & CO_OPTIMIZED:
+            if self._returns_none(node):
+                return "return", node.container
+            # nobody writes the end of a class body: each copy has the line of what is before it
+            unlined = program.instrs[node.code[0]].op == ops.RETURN or self._is_class_end(program.next[node.code[0]])
         for i in node.code:
             instr = program.instrs[i]
             arg = instr.arg
@@ -462,7 +465,7 @@ class Graph:
                 arg = id(arg) if isinstance(arg, CodeUnit) else (type(arg).__name__, repr(arg))
             lined = lined or instr.line is not None
             content.append((instr.op, arg, None if unlined else instr.line))
-        if not content or self._pushes(node):
+        if not content or not unlined and (not self.merging or self._pushes(node)):
             return None
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None

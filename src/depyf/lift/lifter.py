@@ -55,6 +55,7 @@ class Lifter:
         self.wide_folds = choices.wide_folds
         self.blocks: dict[int, Lifted] = {}
         self.preds: dict[int, list[int]] = {}
+        self.position: dict[int, int] = {}
         self.merged: dict[int, int] = {}
         self.dead: set[int] = set()
         self.named_slots = False
@@ -90,6 +91,7 @@ class Lifter:
             self.preds[target].append(OUTSIDE)
         self.preds[graph.entry].append(OUTSIDE)
         order = graph.order()
+        self.position = {name: index for index, name in enumerate(order)}
         for name in order:
             if self.fold:
                 self._folds_before(name)
@@ -124,7 +126,8 @@ class Lifter:
 
     def is_loop_head(self, name: int) -> bool:
         """Whether an edge leads back to a block."""
-        return any(p != OUTSIDE and p >= name for p in self.preds[name])
+        position = self.position
+        return any(p != OUTSIDE and position[p] >= position[name] for p in self.preds[name])
 
     def only_pred(self, name: int) -> Lifted | None:
         """The one predecessor of a block, if it has exactly one edge into it and that one is lifted."""

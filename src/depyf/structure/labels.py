@@ -21,6 +21,7 @@ from depyf.tree.nodes import (
     Body,
     Break,
     Continue,
+    Delete,
     ExceptClause,
     Exit,
     ExprStmt,
@@ -104,10 +105,14 @@ def exit_labels(body: Body) -> set[int]:
 
 
 class Lowering:
-    """Lowers one function; ``flags`` counts the flag variables it needed."""
+    """Lowers one function; ``flags`` counts the flag variables it needed.
 
-    def __init__(self, nop_lines: Callable[[], frozenset[int]] = frozenset) -> None:
+    ``releases`` deletes each of them where it is of no use any more: in a namespace it would stay.
+    """
+
+    def __init__(self, nop_lines: Callable[[], frozenset[int]] = frozenset, releases: bool = False) -> None:
         self.nop_lines = nop_lines
+        self.releases = releases
         self.flags = 0
         self.temporaries = 0
 
@@ -255,7 +260,8 @@ class Lowering:
             return body
         self.flags += 1
         flag = Temp(FLAGS + self.flags)
-        return (Assign((flag,), Const(False)), *_guard(body, label, flag, False))
+        guarded = (Assign((flag,), Const(False)), *_guard(body, label, flag, False))
+        return (*guarded, Delete((flag,))) if self.releases else guarded
 
 
 def _guard(body: Body, label: int, flag: Temp, in_loop: bool) -> Body:

@@ -66,7 +66,6 @@ class Number(int):
         (struct.Struct, "__const_struct_Struct"),
         (int, "__const_int"),
         (Colour.RED, "__const_Colour_RED"),
-        (math.nan, "__const_nan"),
         (Number(3), "__const_Number"),
         ((1, int), "__const_tuple"),
         (frozenset({1}), "__const_frozenset"),

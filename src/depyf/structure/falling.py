@@ -1,0 +1,26 @@
+"""A module or class body cannot say ``return``: its end is a label that control falls to.
+
+Input and output: the labelled dialect.
+
+    Block(L) { if a: exit L;  X;  return }  raise b    ->    Block(E) { Block(L) { if a: exit L;  X;  exit E }  raise b }
+"""
+
+from __future__ import annotations
+
+from depyf.tree.nodes import Block, Exit, Return, Stmt
+from depyf.tree.rewrite import map_statements, walk
+
+END = 1 << 43
+"""The label of the end."""
+
+
+def fall_off(body: list[Stmt]) -> list[Stmt]:
+    """``body`` without ``return``; what it returned is the compiler's business."""
+    returns = sum(isinstance(stmt, Return) for stmt in walk(tuple(body)))
+    if not returns or returns == 1 and isinstance(body[-1], Return):
+        return body
+
+    def replaced(stmt: Stmt) -> Stmt:
+        return Exit(END) if isinstance(stmt, Return) else stmt
+
+    return [Block(END, map_statements(tuple(body), replaced))]
