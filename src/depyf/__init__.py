@@ -5,7 +5,7 @@ Importing this never imports torch; what needs torch imports it when it is used.
 
 from __future__ import annotations
 
-from depyf.api import debug, install, prepare_debug, uninstall
+from depyf.api import debug, install, prepare_debug, replay, uninstall, why
 from depyf.decompiler import Decompiler, decompile, decompile_pyc
 from depyf.errors import BytecodeError, DecompilationError, DepyfError
 from depyf.verify.verdict import Status, Verdict
@@ -24,5 +24,7 @@ __all__ = [
     "decompile_pyc",
     "install",
     "prepare_debug",
+    "replay",
     "uninstall",
+    "why",
 ]

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from depyf.dynamo.replay import Replay
+    from depyf.dynamo.why import Why
 
 
 def prepare_debug(
@@ -51,3 +56,29 @@ def uninstall() -> None:
     from depyf.dynamo.bytecode_log import uninstall as uninstall_hook
 
     uninstall_hook()
+
+
+def why(compiled_fn: Any, /, *args: Any, **kwargs: Any) -> Why:
+    """What a call ``compiled_fn(*args, **kwargs)`` would run: a cache entry, or for each entry the guard that fails
+    first, with the expected and the actual value.
+
+    Nothing is compiled or called, and torch's caches stay as they are.  DepyfError where ``compiled_fn`` is no Python
+    function or module; TypeError where the arguments do not fit its signature.
+    """
+    from depyf.dynamo.why import why as ask
+
+    return ask(compiled_fn, args, kwargs)
+
+
+def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Replay:
+    """torch's dispatcher of a compiled function, written in Python and executable.
+
+    ``target`` is a compiled function or module, or a ``full_code_for_*`` file dumped by this process.  The result is
+    called like the compiled function: it evaluates the guards as Python, one by one, compares each entry's answer with
+    torch's own, and runs the code torch would run; where torch would compile, the original runs.  Its ``path`` is the
+    page that is executed (written to ``directory``, or to a temporary folder), so that a debugger can follow it;
+    ``steps(*args)`` gives every guard with its values.  DepyfError where nothing is compiled or alive.
+    """
+    from depyf.dynamo.replay import replay as make
+
+    return make(target, directory)

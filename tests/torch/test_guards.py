@@ -48,7 +48,8 @@ def test_tree():
     ("kind", "text", "expression"),
     [
         ("ID_MATCH", "___check_obj_id(G['torch'].abs, 1403)", "same_object(G['torch'].abs, 'object')"),
-        ("EQUALS_MATCH", "L['n'] == 1", "L['n'] == 1"),
+        ("EQUALS_MATCH", "L['n'] == 1", "same_value(L['n'], 1)"),
+        ("LAMBDA_GUARD", "L['n'] == 1", "L['n'] == 1"),
         (
             "TYPE_MATCH",
             "___check_type_id(G['_139698235632160_c22'].T, 94), type=<class 'm.T'>",
@@ -65,6 +66,11 @@ def test_expressions(kind, text, expression):
 
 def test_no_comment():
     assert split_comment("L['n'] == '# no'", lambda name: name)[1:] == (None, "")
+    assert split_comment("L['n'] == 'a  # b'  # duck sizing", lambda name: name) == (
+        "L['n'] == 'a  # b'",
+        None,
+        "duck sizing",
+    )
 
 
 def load(path):

@@ -40,14 +40,12 @@ FILES = {
 
 
 def line_of(path, text):
-    """The first line of ``path`` that holds ``text``; for a transformed function its first statement that calls."""
+    """The first line of ``path`` that holds ``text``; for a transformed function its first statement."""
     lines = path.read_text().splitlines()
     if text:
         return next(number for number, line in enumerate(lines, 1) if text in line)
-    body = next(number for number, line in enumerate(lines, 1) if line.startswith("def "))
-    return next(
-        number for number, line in enumerate(lines, 1) if number > body and line.startswith("    ") and "(" in line
-    )
+    head = next(number for number, line in enumerate(lines, 1) if line.endswith("):"))
+    return head + 1
 
 
 @pytest.mark.parametrize("backend", list(FILES))

@@ -18,6 +18,7 @@ class LiveEntry:
     code: types.CodeType
     manager: Any
     globals: dict[str, Any] | None
+    backend: Any = None
 
 
 def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
@@ -33,7 +34,11 @@ def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
         found = scope.get("G") if isinstance(scope, dict) else None
         entries.append(
             LiveEntry(
-                str(getattr(entry, "compile_id", "")), entry.code, manager, found if isinstance(found, dict) else None
+                str(getattr(entry, "compile_id", "")),
+                entry.code,
+                manager,
+                found if isinstance(found, dict) else None,
+                getattr(entry, "backend", None),
             )
         )
     return tuple(entries)

@@ -1,16 +1,38 @@
 """The functions that readable guard expressions call, written in Python.
 
 A guard of a ``full_code_for_*`` file reads ``check_tensor(L['a'], 'Tensor', torch.float32, size=[10], ...)``.  These
-definitions say what that means.  They explain; torch's own guard manager decides (``guard_0_0.check(L)``).  Where a
-check compares with an object of the process that compiled, it cannot be repeated from text and answers True.
+definitions say what that means.  Where a check compares with an object or a state of the process that compiled, text
+cannot hold it: such a check takes ``guard``, torch's own guard (``guard_0_0[7]``: the seventh of that entry), and asks it.
+In any other process that one answers None, and the check says what the text alone can say.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
+
+ASKING = frozenset({
+    "check_global_state", "check_tensor", "check_torch_function_mode_stack", "same_object",
+    "saved_tensors_hooks_are", "torch_checks", "type_is",
+})  # fmt: skip
+"""The checks whose exact answer only torch's own guard knows; the others are complete as Python."""
 
 
-def check_tensor(
+class Guard(Protocol):
+    """A guard of torch, alive or not."""
+
+    def check(self, value: Any) -> bool | None:
+        """torch's answer for ``value``; None where it cannot be asked."""
+
+    def check_frame(self, L: dict[str, Any], G: Any) -> bool | None:
+        """The same for the value that this guard finds among the locals and globals of a frame."""
+
+
+def _asked(guard: Guard | None, value: Any, otherwise: bool) -> bool:
+    answer = guard.check(value) if guard is not None else None
+    return otherwise if answer is None else answer
+
+
+def tensor_differences(
     value: Any,
     cls: str,
     dtype: Any,
@@ -20,34 +42,72 @@ def check_tensor(
     requires_grad: bool,
     device_index: int | None = None,
     keys: str = "",
-) -> bool:
-    """A tensor of class ``cls`` with this dtype, size, stride and requires_grad; None stands for "any"."""
-    return (
-        type(value).__name__ == cls.rpartition(".")[2]
-        and value.dtype == dtype
-        and value.requires_grad == requires_grad
-        and value.device.index == device_index
-        and len(value.shape) == len(size)
-        and all(want is None or want == got for want, got in zip(size, value.shape))
-        and all(want is None or want == got for want, got in zip(stride, value.stride()))
-    )
+) -> dict[str, tuple[Any, Any]]:
+    """What is not as ``check_tensor`` wants it: name -> (wanted, found)."""
+    if not hasattr(value, "dtype") or not hasattr(value, "stride"):
+        return {"type": (cls, type(value).__name__)}
+    found = {
+        "type": (cls.rpartition(".")[2], type(value).__name__),
+        "dtype": (dtype, value.dtype),
+        "requires_grad": (requires_grad, value.requires_grad),
+        "device_index": (device_index, value.device.index),
+        "dimensions": (len(size), len(value.shape)),
+    }
+    device = next((name for name in _DEVICES if name in keys.split(", ")), "")
+    if device:
+        found["device"] = (_DEVICES[device], value.device.type)
+    wrong = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
+    if "dimensions" not in wrong:
+        for number, (want, got) in enumerate(zip(size, value.shape)):
+            if want is not None and want != got:
+                wrong[f"size[{number}]"] = (want, got)
+        for number, (want, got) in enumerate(zip(stride, value.stride())):
+            if want is not None and want != got:
+                wrong[f"stride[{number}]"] = (want, got)
+    return wrong
 
 
-def type_is(value: Any, name: str) -> bool:
-    """The exact type of ``value`` has this qualified name."""
+_DEVICES = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta", "XPU": "xpu", "MPS": "mps"}
+
+
+def check_tensor(value: Any, cls: str, dtype: Any, *, guard: Guard | None = None, **wanted: Any) -> bool:
+    """A tensor of class ``cls`` with this dtype, ``size``, ``stride``, ``requires_grad`` and device; None: any.
+
+    ``keys`` (dispatch keys, which also depend on the mode the caller is in) are compared by ``guard`` only.
+    """
+    return not tensor_differences(value, cls, dtype, **wanted) and _asked(guard, value, True)
+
+
+def type_is(value: Any, name: str, guard: Guard | None = None) -> bool:
+    """The type of ``value`` is the very class of this qualified name."""
     cls = type(value)
-    return name in (cls.__qualname__, f"{cls.__module__}.{cls.__qualname__}")
+    return _asked(guard, value, name in (cls.__qualname__, f"{cls.__module__}.{cls.__qualname__}"))
 
 
-def same_object(value: Any, kind: str) -> bool:
-    """``value`` is the very object seen at compile time; only the live guard manager knows which."""
-    return type_is(value, kind)
+def same_value(value: Any, expected: Any) -> bool:
+    """``value == expected``, and of exactly the same type: ``True`` and ``1.0`` are not ``1``."""
+    return type(value) is type(expected) and bool(value == expected)
+
+
+def same_object(value: Any, kind: str, guard: Guard | None = None) -> bool:
+    """``value`` is the very object seen at compile time, a ``kind``."""
+    return _asked(guard, value, type_is(value, kind))
+
+
+def same_items(value: Any, kind: str, guarded: int) -> bool:
+    """``value`` is exactly a ``kind`` with as many items as at compile time; at least ``guarded`` (torch knows)."""
+    return type_is(value, kind) and len(value) >= guarded
+
+
+def marks_on(value: Any) -> list[str]:
+    """The marks of ``torch._dynamo.mark_dynamic`` and its like on a tensor."""
+    marks = ("dynamic", "weak_dynamic", "unbacked", "strict_unbacked", "static")
+    return [mark for mark in marks if hasattr(value, f"_dynamo_{mark}_indices")]
 
 
 def no_dynamic_marks(value: Any) -> bool:
     """Nobody called ``torch._dynamo.mark_dynamic``, ``mark_static`` or the like on this tensor."""
-    marks = ("dynamic", "weak_dynamic", "unbacked", "strict_unbacked", "static")
-    return not any(hasattr(value, f"_dynamo_{mark}_indices") for mark in marks)
+    return not marks_on(value)
 
 
 def check_no_aliasing(*tensors: Any) -> bool:
@@ -55,16 +115,16 @@ def check_no_aliasing(*tensors: Any) -> bool:
     return len({id(tensor) for tensor in tensors}) == len(tensors)
 
 
-def check_global_state(**state: Any) -> bool:
+def check_global_state(guard: Guard | None = None, /, **state: Any) -> bool:
     """torch's global switches (grad mode, autocast, determinism, default dtype, ...) are as at compile time."""
     import torch
 
-    return "grad_mode" not in state or bool(state["grad_mode"]) == torch.is_grad_enabled()
+    return _asked(guard, {}, "grad_mode" not in state or bool(state["grad_mode"]) == torch.is_grad_enabled())
 
 
-def check_torch_function_mode_stack() -> bool:
-    """The ``TorchFunctionMode`` stack is as at compile time (known to the live guard manager only)."""
-    return True
+def check_torch_function_mode_stack(guard: Guard | None = None) -> bool:
+    """The ``TorchFunctionMode`` stack is as at compile time."""
+    return _asked(guard, {}, True)
 
 
 def default_device_is(device: Any) -> bool:
@@ -74,11 +134,12 @@ def default_device_is(device: Any) -> bool:
     return bool(device == _device.CURRENT_DEVICE)
 
 
-def saved_tensors_hooks_are(hooks: Any) -> bool:
+def saved_tensors_hooks_are(hooks: Any, guard: Guard | None = None) -> bool:
     """``torch.autograd.graph.saved_tensors_hooks`` is as at compile time."""
-    return True
+    return _asked(guard, {}, True)
 
 
-def torch_checks(text: str) -> bool:
+def torch_checks(text: str, guard: Guard | None = None, L: dict[str, Any] | None = None, G: Any = None) -> bool:
     """A guard that depyf cannot write as Python; the text is torch's, without addresses."""
-    return True
+    answer = guard.check_frame(L or {}, G) if guard is not None else None
+    return True if answer is None else answer

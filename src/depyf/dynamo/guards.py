@@ -21,7 +21,14 @@ from depyf.dynamo.records import GuardRecord, Place
 
 _LINE = re.compile(r"^(?P<bars>(?:\| )*)\+- (?P<rest>.*)$")
 _LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.S)
-_MANAGER = re.compile(r"^\w*(?:Manager|Guard\w*): source=(?P<source>.*?), accessed_by=")
+_MANAGER = re.compile(
+    r"^(?:KeyManager: |ValueManager: )?(?P<manager>\w*(?:Manager|Guard\w*)): source=(?P<source>.*?)"
+    r"(?:, accessed_by=.*?)?, type=<(?:class|enum) '(?P<type>[^']*)'>"
+)
+_PAIR = re.compile(r"^KeyValueManager pair at index=(?P<index>\d+)")
+_DICTS = ("DictGuardManager", "SubclassedDictGuardManager", "DictSubclassGuardManager")
+DICT_ITEMS = "DICT_ITEMS"
+"""Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
 _IN_NAME = re.compile(r"_\d{12,}(?=_c\d)|(?<=\w)_\d{12,}\b")
@@ -32,10 +39,19 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
     """Every leaf guard in ``text``; ``resolve`` completes the shortened file names that torch prints."""
     records: list[GuardRecord] = []
     sources: dict[int, str] = {}
+    dicts: dict[int, tuple[int, str]] = {}
     for depth, rest in _logical_lines(text):
         manager = _MANAGER.match(rest)
         if manager:
             sources[depth] = manager["source"]
+            if manager["manager"] in _DICTS:
+                dicts[depth] = (len(records), manager["type"])
+                records.append(dict_record(manager["source"], manager["type"], 0))
+            continue
+        pair = _PAIR.match(rest)
+        if pair and depth - 1 in dicts and depth - 1 in sources:
+            position, kind = dicts[depth - 1]
+            records[position] = dict_record(sources[depth - 1], kind, int(pair["index"]) + 1)
             continue
         leaf = _LEAF.match(rest)
         if leaf is None:  # a repeated relational guard (its first appearance has the text), or the root line
@@ -45,6 +61,12 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
         for level in [level for level in sources if level >= depth]:
             del sources[level]
     return tuple(_merge_markings(records))
+
+
+def dict_record(source: str, kind: str, items: int) -> GuardRecord:
+    """The guard that a manager of dictionaries is, apart from its leaves; ``items``: how many of them are guarded."""
+    text = without_addresses(f"same_items({source}, {kind!r}, {items})")
+    return GuardRecord(DICT_ITEMS, text, text, without_addresses(source))
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:
@@ -77,6 +99,10 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
         guard = parts[0].rstrip()
         place = Place(resolve(match["file"]), int(match["line"]), match["function"], code)
         return guard, place, without_addresses(match["why"] or "")
+    for position in range(1, len(parts)):  # a remark of torch without a line: "duck sizing added this equality ..."
+        guard = "  # ".join(parts[:position]).rstrip()
+        if _is_expression(guard):
+            return guard, None, without_addresses("  # ".join(parts[position:]).strip())
     return text.strip(), None, ""
 
 
@@ -165,6 +191,16 @@ def _containment(kind: str, text: str) -> str | None:
     return f"{match['key']} {'not in' if match['no'] else 'in'} {match['where']}"
 
 
+def _equals(kind: str, text: str) -> str | None:
+    """``EQUALS_MATCH`` also wants the very type: ``True`` and ``1.0`` are not ``1`` to it."""
+    if kind != "EQUALS_MATCH" or _plain(kind, text) is None or not _is_expression(text):
+        return None
+    body = ast.parse(text.strip(), mode="eval").body
+    if not isinstance(body, ast.Compare) or len(body.ops) != 1 or not isinstance(body.ops[0], ast.Eq):
+        return None
+    return f"same_value({ast.unparse(body.left)}, {ast.unparse(body.comparators[0])})"
+
+
 def _plain(kind: str, text: str) -> str | None:
     """Already Python: comparisons of values and of sizes."""
     cleaned = without_addresses(text)
@@ -178,6 +214,7 @@ _RULES: tuple[Callable[[str, str], str | None], ...] = (
     _global_state,
     _ambient,
     _containment,
+    _equals,
     _plain,  # last: any other rule is more precise
 )
 

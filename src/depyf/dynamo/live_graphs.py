@@ -93,6 +93,8 @@ def _children(value: Any) -> list[Any]:
         return [*_cells(value), *_attributes(value.__dict__)]
     if kind is types.MethodType:
         return [value.__func__, value.__self__]
+    if kind is types.BuiltinMethodType:  # a class method of C: `CompiledFunction.apply`
+        return [value.__self__] if isinstance(value.__self__, type) else []
     if kind is functools.partial:
         return [value.func, *value.args, *value.keywords.values()]
     if kind in (list, tuple):

@@ -37,7 +37,7 @@ def readable_globals(key: CompileKey, names: tuple[str, ...]) -> dict[str, str]:
         renamed[name] = graph_name(key) + (f"_{position}" if position else "")
     for name in names:
         if name not in renamed and _CHANGING.search(name):
-            renamed[name] = _CHANGING.sub("", name)
+            renamed[name] = without_changing_parts(name)
     taken: set[str] = set(names) - set(renamed)
     for name, new in list(renamed.items()):
         while new in taken:
@@ -45,6 +45,11 @@ def readable_globals(key: CompileKey, names: tuple[str, ...]) -> dict[str, str]:
         taken.add(new)
         renamed[name] = new
     return renamed
+
+
+def without_changing_parts(name: str) -> str:
+    """An invented global as the dump calls it."""
+    return _CHANGING.sub("", name)
 
 
 def rename(text: str, renamed: dict[str, str]) -> str:

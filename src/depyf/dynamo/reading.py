@@ -26,6 +26,7 @@ from depyf.dynamo.reading_print import print_function
 from depyf.dynamo.reading_values import Fresh, State, Unknown, Value, constant_index
 
 _BOOKKEEPING = ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit")
+_PROFILING = "_is_profiler_enabled"  # since torch 2.15 Dynamo asks before it calls them
 _COMMENT = re.compile(r"  # (\S+:\d+)$")
 _MAX_STATEMENTS = 4000
 
@@ -49,6 +50,10 @@ def _comments(source: str) -> dict[int, str]:
         if match:
             found[number] = match.group(1)
     return found
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 class _Reader:
@@ -172,10 +177,13 @@ class _Reader:
         return False
 
     def branch(self, statement: ast.If, rest: list[ast.stmt], state: State) -> bool:
-        if isinstance(statement.test, ast.Constant):  # `if 0:` only makes a name local
-            taken = statement.body if statement.test.value else statement.orelse
+        found = self.value(statement.test, state)
+        if isinstance(found, ast.Attribute) and found.attr == _PROFILING:
+            found = ast.Constant(False)  # the profiler's calls are left out
+        if isinstance(found, ast.Constant):  # `if 0:` only makes a name local
+            taken = statement.body if found.value else statement.orelse
             return self.block([*taken, *rest], state)
-        test = self.expr(self.value(statement.test, state), state)
+        test = self.expr(found, state)
         place = self.place
         arms = []
         for body in (statement.body, statement.orelse):
@@ -307,7 +315,10 @@ class _Reader:
                 return new_unary if isinstance(found, ast.Constant) else self.bind(new_unary, state)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 first = self.expr(self.value(left, state), state)
-                return self.bind(ast.Compare(first, [op], [self.expr(self.value(right, state), state)]), state)
+                second = self.expr(self.value(right, state), state)
+                if isinstance(op, (ast.Is, ast.IsNot)) and _is_none(first) and _is_none(second):
+                    return ast.Constant(isinstance(op, ast.Is))
+                return self.bind(ast.Compare(first, [op], [second]), state)
             case ast.Dict(keys=keys, values=values):
                 pairs = [
                     (

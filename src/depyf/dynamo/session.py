@@ -19,7 +19,7 @@ from depyf.dynamo.records import FunctionRecord, GraphRecord, RunRecord
 from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.dynamo.transform import TransformHook
-from depyf.report.full_code import full_code_page
+from depyf.report.full_code import full_code_page, function_id
 from depyf.report.graph_page import graph_page
 from depyf.report.layout import MANIFEST, WRAPPER_STAGE, full_code_files, graph_file
 from depyf.report.manifest import manifest_page
@@ -63,7 +63,7 @@ class Session:
         for graph_path, text in self._final_graphs().items():
             self.writer.write(graph_path, text)
         run = freeze(self.capture)
-        self._remember_entries()
+        self._remember_entries(run)
         pages = _pages(run)
         for name, functions in pages.items():
             self.writer.write(name, full_code_page(functions[0], functions[1:]))
@@ -122,12 +122,12 @@ class Session:
         first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER_STAGE and graph.path}
         return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
 
-    def _remember_entries(self) -> None:
+    def _remember_entries(self, run: RunRecord) -> None:
         live.forget(str(self.writer.directory))
-        for builder in self.capture.functions.values():
-            code = live_code_of(builder)
-            for entry in cache_entries(code) if code is not None else ():
-                live.remember(str(self.writer.directory), entry.compile_id, code)  # type: ignore[arg-type]
+        for record in run.functions:
+            code = live_code_of(self.capture.functions[record.function])
+            if code is not None:
+                live.remember(str(self.writer.directory), function_id(record.function), code, record)
 
     def _write_graph(self, record: GraphRecord) -> None:
         self.writer.write(graph_file(record), graph_page(record))

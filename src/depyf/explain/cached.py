@@ -4,31 +4,54 @@ from __future__ import annotations
 
 import linecache
 import types
+from pathlib import Path
 from typing import Any
 
+from depyf.dynamo import live
 from depyf.dynamo.code_record import code_record, with_source
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.records import CompileKey, EntryRecord, FunctionRecord
 from depyf.dynamo.resume import origin, resume_targets
+from depyf.dynamo.target import Target, find_target
 from depyf.dynamo.transform import decompile_made
-from depyf.report.full_code import full_code_page
-from depyf.utils import get_code_owner
+from depyf.report.full_code import full_code_page, function_id
+from depyf.report.layout import full_code_files
 
 
 def cached_source(fn: Any) -> str:
     """The page for ``fn`` and the resume functions reachable from its entries."""
     require_torch()
-    from torch._dynamo.eval_frame import innermost_fn
+    root, resumes, _ = cached_records(code_of(fn))
+    return full_code_page(root, resumes)
 
-    # innermost_fn unwraps what torch.compile wrapped, and asserts on anything else.
-    inner = innermost_fn(fn) if hasattr(fn, "_torchdynamo_orig_callable") else fn
-    owner = get_code_owner(inner)
-    code: types.CodeType = owner if isinstance(owner, types.CodeType) else owner.__code__
+
+def code_of(fn: Any) -> types.CodeType:
+    """The code object that torch compiles when ``fn`` is called.  DepyfError where there is none."""
+    return fn if isinstance(fn, types.CodeType) else find_target(fn).code
+
+
+def cached_page(target: Target, folder: Path) -> Path:
+    """The page of ``target`` as a file in ``folder``, through which the live functions can be reached."""
+    root, resumes, codes = cached_records(target.code)
+    path = folder / full_code_files((root.code,))[0]
+    path.write_text(full_code_page(root, resumes), encoding="utf-8", errors="backslashreplace")
+    live.forget(str(folder))
+    for record, code in zip((root, *resumes), codes):
+        function = target.function if record is root else None
+        live.remember(str(folder), function_id(record.function), code, record, function)
+    return path
+
+
+def cached_records(
+    code: types.CodeType,
+) -> tuple[FunctionRecord, tuple[FunctionRecord, ...], tuple[types.CodeType, ...]]:
+    """The record of ``code``, those of its resume functions, and the code objects of all of them in that order."""
     root = function_record(code, None, ())
-    resumes = [function_record(c, root.function, names) for c, names in reachable_resumes(code)]
-    return full_code_page(root, tuple(resumes))
+    found = reachable_resumes(code)
+    resumes = tuple(function_record(resume, root.function, names) for resume, names in found)
+    return root, resumes, (code, *(resume for resume, _ in found))
 
 
 def function_record(code: types.CodeType, resume_of: tuple[int, str] | None, names: tuple[str, ...]) -> FunctionRecord:

@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Iterable
 
+from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.names import file_safe, transformed_name
 from depyf.dynamo.records import EntryRecord, FunctionRecord, GuardRecord
 from depyf.report.layout import transformed_file
@@ -20,7 +21,7 @@ from depyf.report.wrap import WIDTH, wrap
 
 _CHECKS = (
     "check_global_state check_no_aliasing check_tensor check_torch_function_mode_stack default_device_is "
-    "no_dynamic_marks same_object saved_tensors_hooks_are torch_checks type_is"
+    "no_dynamic_marks same_items same_object same_value saved_tensors_hooks_are torch_checks type_is"
 ).split()
 
 
@@ -40,8 +41,10 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
         f"What runs when {code.qualname} ({code.filename}:{code.line}) is called.",
         "",
         f"Compilations: {ids}. Read it from {caller_name(root)}() down: torch tries the entries in that order, runs the",
-        "first one whose guards hold, and compiles a new entry when none does. guards_*() spells out what torch checks;",
-        "guard_*.check(L) asks torch's own guard manager, in the process that compiled.",
+        "first one whose guards hold, and compiles a new entry when none does.",
+        "",
+        "In the process that compiled, this file runs (depyf.replay): guards_*() is evaluated and compared with torch's own",
+        "answer, __transformed_code_*() is the very code torch runs, and nothing is compiled. Elsewhere it is for reading.",
     ]
     if resumes:
         lines += ["", "After a graph break the rest of the function is a function of its own, compiled the same way:"]
@@ -55,7 +58,8 @@ def _imports(functions: Iterable[FunctionRecord]) -> str:
         for name in _CHECKS
         if any(re.search(rf"\b{name}\(", g.expression) for f in functions for e in f.entries for g in e.guards)
     ]
-    lines = ["from depyf.dynamo.live import live_guard"]
+    live = "live_frame, live_guard" if any(shown(e) for f in functions for e in f.entries) else "live_frame"
+    lines = [f"from depyf.dynamo.live import {live}"]
     if used:
         names = "".join(f"    {name},\n" for name in used)
         lines.insert(0, f"from depyf.dynamo.guard_checks import (\n{names})")
@@ -77,7 +81,11 @@ def _function(function: FunctionRecord) -> list[str]:
     code = function.code
     what = "resume function" if function.resume_of is not None else "function"
     rule = "# " + "=" * 118
-    parts = [f"{rule}\n# {what} {code.qualname}, {code.filename}:{code.line}\n{rule}", _dispatcher(function)]
+    heading = f"{rule}\n# {what} {code.qualname}, {code.filename}:{code.line}\n{rule}"
+    parts = [
+        f"{heading}\n\n{frame_name(function)} = live_frame(__file__, {function_id(function.function)!r})",
+        _dispatcher(function),
+    ]
     parts += [
         f"{name} = {caller_name(function)}  # another name for the same resume function"
         for name in function.resume_names[1:]
@@ -87,6 +95,25 @@ def _function(function: FunctionRecord) -> list[str]:
     for entry in function.entries:
         parts += _entry(function, entry)
     return parts
+
+
+def function_id(function: tuple[int, str]) -> str:
+    """The compile ids of one function without their last number: ``0``, ``0r1`` after ``torch._dynamo.reset()``."""
+    generation, text = function
+    return f"{text}r{generation}" if generation else text
+
+
+def frame_name(function: FunctionRecord) -> str:
+    return f"frame_{re.sub('[^0-9A-Za-z]+', '_', function_id(function.function).replace('!', 'ca')).strip('_')}"
+
+
+def entry_id(entry: EntryRecord) -> str:
+    return f"{entry.key.text}r{entry.key.generation}" if entry.key.generation else entry.key.text
+
+
+def shown(entry: EntryRecord) -> bool:
+    """Whether the page has guards and code for this compilation; otherwise it says why there is none."""
+    return entry.transformed is not None or bool(entry.guards)
 
 
 def original_name(function: FunctionRecord) -> str:
@@ -110,19 +137,18 @@ def _original(function: FunctionRecord) -> str:
     if defined and name in renamed:
         start = tree.body[0].lineno - 1 if tree is not None else 0  # after the decorators: they would compile again
         body = "\n".join(renamed.splitlines()[start:])
-        needs = f"  (its free variables are {', '.join(code.freevars)})" if code.freevars else ""
-        return f"# The original{needs}.\n{body}"
-    shown = "\n".join("# " + line for line in source.splitlines()) or "# (its source cannot be read)"
+        return f"@{frame_name(function)}.original\n{body}"
+    text = "\n".join("# " + line for line in source.splitlines()) or "# (its source cannot be read)"
     stub = f"def {name}({code.parameters}):\n    raise NotImplementedError({f'see {code.filename}:{code.line}'!r})"
-    return f"# The original:\n{shown}\n{stub}"
+    return f"# The original:\n{text}\n@{frame_name(function)}.original\n{stub}"
 
 
 def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
-    if entry.transformed is None and not entry.guards:
+    if not shown(entry):
         return [_without_code(entry)]
     slug = entry.key.slug
     parts = [
-        f"guard_{slug} = live_guard(__file__, {entry.key.text!r})\n\n\n{_guards(function, entry)}",
+        f"guard_{slug} = live_guard(__file__, {entry_id(entry)!r})\n\n\n{_guards(function, entry)}",
     ]
     notes = [f"# Compile id {entry.key.text}."]
     if entry.recompiled_because:
@@ -135,11 +161,12 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
         notes += [f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
         if transformed.reading:
             notes.append("# Simplified for reading; line by line it is in that file." if transformed.substituted else "# Simplified for reading.")  # fmt: skip
-        parts.append("\n".join([*notes, _without_future(transformed.reading or transformed.source)]))
+        text = _without_future(transformed.reading or transformed.source)
+        parts.append("\n".join([*notes, _decorated(text, f"@guard_{slug}.runs")]))
     else:
         why = transformed.reason if transformed is not None else "its bytecode never reached depyf"
         name = transformed_name(entry.key, function.code.name)
-        parts.append("\n".join([*notes, f"# It could not be decompiled: {one_line(why)}", f"def {name}({function.code.parameters}):",
+        parts.append("\n".join([*notes, f"# It could not be decompiled: {one_line(why)}", f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
                                 f"    raise NotImplementedError({'see ' + transformed_file(entry.key, function.code)!r})"]))  # fmt: skip
     return parts
 
@@ -148,6 +175,13 @@ def _without_future(source: str) -> str:
     """``source`` as part of a larger file, where a ``__future__`` import may no longer stand."""
     lines = [line for line in source.splitlines() if not line.startswith("from __future__ import ")]
     return "\n".join(lines).strip("\n")
+
+
+def _decorated(source: str, decorator: str) -> str:
+    """``source`` with the decorator above its last function (what stands before it are the helpers it needs)."""
+    lines = source.splitlines()
+    start = max((number for number, line in enumerate(lines) if line.startswith(("def ", "async def "))), default=0)
+    return "\n".join([*lines[:start], decorator, *lines[start:]])
 
 
 def _without_code(entry: EntryRecord) -> str:
@@ -163,8 +197,9 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
     name = transformed_name(entry.key, function.code.name)
     slug = entry.key.slug
     lines = [
+        f"@guard_{slug}.confirmed",
         f"def guards_{slug}(L, G):",
-        f'    """What must hold for {name}() to run (L: local variables, G: globals).  Torch decides: guard_{slug}."""',
+        f'    """What must hold for {name}() to run (L: local variables, G: globals)."""',
     ]
     if not entry.guards:
         return "\n".join([*lines, f"    return guard_{slug}.check(L)  # torch did not print the guards of this entry"])
@@ -175,7 +210,8 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
         if heading and heading != place:
             lines.append(f"        # {heading}")
             place = heading
-        joined = f"and {_operand(guard)}" if position else _operand(guard)
+        operand = _operand(guard, f"guard_{slug}[{position}]")
+        joined = f"and {operand}" if position else operand
         lines += _wrapped(joined)
         if guard.why.startswith("user code shown is first use"):
             lines[-1] += "  # a size of 0 or 1 would be compiled separately"
@@ -183,11 +219,22 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
     return "\n".join(lines)
 
 
-def _operand(guard: GuardRecord) -> str:
-    """The expression, in parentheses where ``and`` would take it apart."""
+def _operand(guard: GuardRecord, handle: str) -> str:
+    """The expression, in parentheses where ``and`` would take it apart; with ``handle`` where it has to ask torch."""
     body = ast.parse(guard.expression.strip(), mode="eval").body
+    if isinstance(body, ast.Call) and isinstance(body.func, ast.Name) and body.func.id in ASKING:
+        return _asking(body.func.id, guard.expression.strip(), handle)
     loose = isinstance(body, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr))
     return f"({guard.expression.strip()})" if loose else guard.expression.strip()
+
+
+def _asking(check: str, expression: str, handle: str) -> str:
+    """The call of a check, with torch's own guard among its arguments."""
+    arguments = expression[len(check) + 1 : -1]
+    if check == "check_global_state":
+        return f"{check}({handle}, {arguments})" if arguments else f"{check}({handle})"
+    handle = {"check_tensor": f"guard={handle}", "torch_checks": f"{handle}, L, G"}.get(check, handle)
+    return f"{check}({arguments}, {handle})" if arguments else f"{check}({handle})"
 
 
 def _heading(guard: GuardRecord) -> str:
@@ -214,15 +261,16 @@ def _dispatcher(function: FunctionRecord) -> str:
     forwarded = code.forwarded.split(", ") if code.forwarded else []
     parameters = code.parameters.split(", ") if code.parameters else []
     lines = wrap(f"def {caller_name(function)}(", parameters, "):")
-    free = f"; L also holds the free variables {', '.join(code.freevars)}" if code.freevars else ""
-    lines.append(f"    # torch passes the frame's locals{free}")
-    lines += wrap("L = {", [f"{name!r}: {name}" for name in code.locals], "}", " " * 4)
+    free = f" and the free variables {', '.join(code.freevars)}" if code.freevars else ""
+    lines.append(f"    # L: the arguments{free}; G: the globals")
+    given = [f"{name!r}: {name}" for name in code.locals]
+    lines += wrap(f"L, G = {frame_name(function)}.enter({{", given, "})", " " * 4)
     for entry in function.entries:
-        if entry.transformed is None and not entry.guards:
+        if not shown(entry):
             continue
         name = transformed_name(entry.key, code.name)
         gone = "" if entry.guard_state == "live" else "  # no longer in torch's cache when the dump was written"
-        lines.append(f"    if guard_{entry.key.slug}.check(L):{gone}")
+        lines.append(f"    if guards_{entry.key.slug}(L, G):{gone}")
         lines += wrap(f"return {name}(", forwarded, ")", " " * 8)
     lines += [
         "    # No entry fits. torch compiles this call, adds an entry and runs it; once the function has",

@@ -1,0 +1,260 @@
+"""One guard, evaluated: does it hold, what did it want, and what is there.
+
+Input: a readable guard expression and the names it may use.  Output: a ``GuardStep`` of plain text.  Values are
+described, never printed whole: a tensor is its type and shape, and no address reaches the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import json
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.dynamo import guard_checks
+from depyf.dynamo.guards import without_addresses
+from depyf.dynamo.records import Place
+
+_LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class GuardStep:
+    """A guard and how it came out for some arguments."""
+
+    expression: str
+    holds: bool
+    expected: str = ""
+    actual: str = ""
+    place: Place | None = None
+    why: str = ""
+    """What torch adds to the guard's origin (a hint, duck sizing, 0/1 specialisation)."""
+    agrees: bool = True
+    """Whether torch's own guard, asked alone, says the same."""
+
+    def __str__(self) -> str:
+        mark = "ok  " if self.holds else "FAIL"
+        values = f"  (expected {self.expected}, actual {self.actual})" if not self.holds else f"  ({self.actual})"
+        return f"{mark} {self.expression}{values if self.actual else ''}"
+
+
+def plain(expression: str) -> str:
+    """The expression as a person would say it: ``same_value(a, b)`` is ``a == b``."""
+    tree = ast.parse(expression.strip(), mode="eval").body
+    if isinstance(tree, ast.Call) and ast.unparse(tree.func) == "same_value":
+        return f"{ast.unparse(tree.args[0])} == {ast.unparse(tree.args[1])}"
+    return expression.strip()
+
+
+def describe(value: Any) -> str:
+    """``value`` in a few words that are the same in every run."""
+    if _is_tensor(value):
+        where = "" if value.device.type == "cpu" else f" on {value.device.type}"
+        return f"{type(value).__name__} {str(value.dtype).rpartition('.')[2]}{list(value.shape)}{where}"
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, enum.Enum)):
+        return _short(repr(value))
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)):
+        return f"{type(value).__name__} {getattr(value, '__qualname__', '')}".strip()
+    if isinstance(value, types.ModuleType):
+        return f"module {value.__name__}"
+    if isinstance(value, (tuple, list, set, frozenset, dict)) and len(value) <= 8:
+        return _container(value)
+    if isinstance(value, (tuple, list, set, frozenset, dict)):
+        return f"{type(value).__name__} with {len(value)} items"
+    shown = str(value) if type(value).__module__ == "torch" else f"a {type(value).__qualname__}"
+    return _short(without_addresses(shown))
+
+
+def _container(value: Any) -> str:
+    if isinstance(value, dict):
+        return _short("{" + ", ".join(f"{describe(key)}: {describe(item)}" for key, item in value.items()) + "}")
+    items = sorted(map(describe, value)) if isinstance(value, (set, frozenset)) else list(map(describe, value))
+    return _short(
+        f"{type(value).__name__}({', '.join(items)})" if not isinstance(value, list) else f"[{', '.join(items)}]"
+    )
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "device")
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def evaluate(expression: str, names: dict[str, Any]) -> bool:
+    """Does the guard hold?  A value that is not there (no such key, attribute, ...) is one that does not fit."""
+    try:
+        return bool(eval(compile(expression.strip(), "<guard>", "eval"), {**CHECKS, **names}))
+    except Exception:  # whatever the user's objects raise while being looked at
+        return False
+
+
+CHECKS: dict[str, Any] = {
+    name: value for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType)
+}
+
+
+def values_of(expression: str, names: dict[str, Any], holds: bool) -> tuple[str, str]:
+    """(expected, actual) of a guard, as text."""
+    tree = ast.parse(expression.strip(), mode="eval").body
+    find = _finder(names)
+    try:
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _CHECK_VALUES:
+            return _CHECK_VALUES[tree.func.id](tree, find, holds)
+        if isinstance(tree, ast.Compare):
+            return _comparison(tree, find)
+    except _NotThereError as missing:
+        return ast.unparse(tree), str(missing)
+    parts = {ast.unparse(node): node for node in ast.walk(tree) if _is_source(node)}
+    return ast.unparse(tree), "; ".join(f"{text} is {describe(find(node))}" for text, node in parts.items())
+
+
+class _NotThereError(Exception):
+    """The value a guard looks at does not exist."""
+
+
+def _finder(names: dict[str, Any]) -> Callable[[ast.AST], Any]:
+    def find(node: ast.AST) -> Any:
+        try:
+            return eval(compile(ast.Expression(node), "<guard>", "eval"), {**CHECKS, **names})  # type: ignore[arg-type]
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            raise _NotThereError(f"{ast.unparse(node)} cannot be had ({_short(without_addresses(what))})") from None
+
+    return find
+
+
+def _is_source(node: ast.AST) -> bool:
+    """``L['x'].size()``: an access path that starts at the locals or globals."""
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+        if isinstance(node, ast.Call) and not isinstance(node.func, ast.Attribute):
+            return False
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return isinstance(node, ast.Name) and node.id in ("L", "G")
+
+
+def _comparison(tree: ast.Compare, find: Callable[[ast.AST], Any]) -> tuple[str, str]:
+    sides = [tree.left, *tree.comparators]
+    varying = [node for node in sides if any(isinstance(n, ast.Name) for n in ast.walk(node))]
+    if len(sides) == 2 and len(varying) == 1 and varying[0] is tree.left and isinstance(tree.ops[0], ast.Eq):
+        return describe(find(tree.comparators[0])), describe(find(tree.left))
+    found = [f"{ast.unparse(node)} is {describe(find(node))}" for node in varying]
+    return ast.unparse(tree), "; ".join(found)
+
+
+def _tensor(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    arguments = [find(node) for node in tree.args]
+    wanted = {keyword.arg: find(keyword.value) for keyword in tree.keywords if keyword.arg not in (None, "guard")}
+    wrong = guard_checks.tensor_differences(*arguments, **wanted)
+    if wrong:
+        return (
+            ", ".join(f"{name}={want}" for name, (want, _) in wrong.items()),
+            ", ".join(f"{name}={found}" for name, (_, found) in wrong.items()),
+        )
+    if not holds:
+        return f"dispatch keys {wanted.get('keys', '')}", f"dispatch keys {_dispatch_keys(arguments[0])}"
+    return "", describe(arguments[0])
+
+
+def _dispatch_keys(value: Any) -> str:
+    from torch import _C
+
+    keys = getattr(_C, "_dispatch_keys", None)
+    text = str(keys(value)) if keys is not None else "unknown"
+    return text.removeprefix("DispatchKeySet(").removesuffix(")")
+
+
+def _type(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    wanted, found = str(find(tree.args[1])), type(find(tree.args[0]))
+    full = f"{found.__module__}.{found.__qualname__}" if "." in wanted else found.__qualname__
+    if full == wanted and not holds:
+        full += " (another class of that name)"
+    return f"type {wanted}", f"type {full}"
+
+
+def _value(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    found, wanted = find(tree.args[0]), find(tree.args[1])
+    if type(found) is type(wanted):
+        return describe(wanted), describe(found)
+    return f"{describe(wanted)} ({type(wanted).__name__})", f"{describe(found)} ({type(found).__name__})"
+
+
+def _object(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    value = describe(find(tree.args[0]))
+    return f"the {find(tree.args[1])} of when it was compiled", value if holds else f"another object, {value}"
+
+
+def _items(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    value = find(tree.args[0])
+    count = f" with {len(value)} items" if hasattr(value, "__len__") else ""
+    return f"a {find(tree.args[1])} with as many items as when it was compiled", f"{type(value).__name__}{count}"
+
+
+def _marks(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    marks = guard_checks.marks_on(find(tree.args[0]))
+    return "no mark_dynamic or mark_static", ", ".join(f"marked {mark}" for mark in marks) or "no marks"
+
+
+def _aliasing(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    names: dict[int, list[str]] = {}
+    for node in tree.args:
+        names.setdefault(id(find(node)), []).append(ast.unparse(node))
+    same = [" is ".join(group) for group in names.values() if len(group) > 1]
+    return "different tensors", "; ".join(same) or "different tensors"
+
+
+def _global_state(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    wanted = {keyword.arg: find(keyword.value) for keyword in tree.keywords if keyword.arg}
+    found = global_state()
+    wrong = [name for name in wanted if name in found and wanted[name] != found[name]]
+    if not wrong:
+        return ("" if holds else "torch's state of when it was compiled"), ("as compiled" if holds else "another state")
+    return (
+        ", ".join(f"{name}={wanted[name]}" for name in wrong),
+        ", ".join(f"{name}={found[name]}" for name in wrong),
+    )
+
+
+def global_state() -> dict[str, Any]:
+    """torch's global state as its guard sees it now; {} where this torch cannot tell."""
+    try:
+        from torch._C._dynamo.guards import GlobalStateGuard
+
+        state = getattr(GlobalStateGuard(), "__getstate__")()  # noqa: B009 - not declared
+        found = json.loads(state) if isinstance(state, str) else state
+    except (ImportError, AttributeError, TypeError, ValueError):
+        import torch
+
+        return {"grad_mode": torch.is_grad_enabled()}
+    return found if isinstance(found, dict) else {}
+
+
+def _default_device(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    from torch.utils import _device
+
+    return f"default device {find(tree.args[0])}", f"default device {_device.CURRENT_DEVICE}"
+
+
+def _ambient(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    return "as when it was compiled", "as when it was compiled" if holds else "changed since"
+
+
+_CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tuple[str, str]]] = {
+    "check_global_state": _global_state,
+    "check_no_aliasing": _aliasing,
+    "check_tensor": _tensor,
+    "check_torch_function_mode_stack": _ambient,
+    "default_device_is": _default_device,
+    "no_dynamic_marks": _marks,
+    "same_items": _items,
+    "same_object": _object,
+    "same_value": _value,
+    "saved_tensors_hooks_are": _ambient,
+    "torch_checks": _ambient,
+    "type_is": _type,
+}

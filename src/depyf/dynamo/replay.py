@@ -1,0 +1,95 @@
+"""Run the Python replica of torch's dispatcher: ``depyf.replay``.
+
+Input: a compiled function, or a dumped ``full_code_for_*`` file in the process that made it.  Output: a callable that
+takes the arguments of the compiled function, evaluates the guards in the page's Python, entry by entry, and calls the
+code torch would run.  Where torch would compile, the original runs; nothing is compiled and no cache changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+import types
+import weakref
+from pathlib import Path
+from typing import Any
+
+from depyf.dynamo import live
+from depyf.dynamo.ask import EntryAnswer, ask_entry
+from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.target import Target, find_target
+from depyf.errors import DepyfError
+
+
+class Replay:
+    """The dispatcher of one function, in Python.  ``path`` is its page: breakpoints set there are hit."""
+
+    def __init__(self, module: types.ModuleType, dispatcher: Any, target: Target, made: Path | None = None) -> None:
+        self.module = module
+        self.path = str(module.__file__)
+        self._dispatcher = dispatcher
+        self._target = target
+        if made is not None:  # the folder of a page that was made for this replay lives as long as the replay
+            weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the compiled function returns for these arguments, dispatched by the page."""
+        bound = self._target.bind(args, kwargs)
+        return self._dispatcher(*bound.args, **bound.kwargs)
+
+    def steps(self, *args: Any, **kwargs: Any) -> tuple[EntryAnswer, ...]:
+        """Every guard of every entry, in torch's order, evaluated for these arguments; nothing runs."""
+        L = self._target.frame_locals(args, kwargs)
+        return tuple(ask_entry(entry, L) for entry in cache_entries(self._target.code))
+
+    @property
+    def disagreements(self) -> tuple[str, ...]:
+        """Where torch and the expressions of the page differed, if ever."""
+        guards = [value for value in vars(self.module).values() if isinstance(value, live.LiveGuard)]
+        return tuple(text for guard in guards for text in guard.disagreements)
+
+    def __repr__(self) -> str:
+        return f"<depyf.replay of {self._target.function.__qualname__}, {self.path}>"
+
+
+def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Replay:
+    """See ``depyf.replay``."""
+    if isinstance(target, (str, os.PathLike)):
+        return _load(Path(target).absolute(), None)
+    found = find_target(target)
+    if not cache_entries(found.code):
+        raise DepyfError(f"{found.function.__qualname__} has no compiled code: call the compiled function first")
+    folder = Path(tempfile.mkdtemp(prefix="depyf-replay-") if directory is None else directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    from depyf.explain.cached import cached_page
+
+    return _load(cached_page(found, folder), found, folder if directory is None else None)
+
+
+def _load(path: Path, target: Target | None, made: Path | None = None) -> Replay:
+    """The page as a module of its own, and its first function, which is the dispatcher of the root."""
+    name = f"{path.stem}_{abs(hash(str(path))):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        root = next(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    except (OSError, SyntaxError, ValueError, StopIteration) as error:
+        raise DepyfError(f"{path} is no full_code_for_* file of a dump: {error or 'no function in it'}") from error
+    if spec is None or spec.loader is None:
+        raise DepyfError(f"{path} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # a dump holds what depyf wrote, and nothing else
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    if target is None:
+        frames = [value for value in vars(module).values() if isinstance(value, live.LiveFrame)]
+        if not frames:
+            raise DepyfError(f"{path} is no full_code_for_* file of a dump")
+        target = Target(frames[0].function())
+    return Replay(module, getattr(module, root), target, made)

@@ -1,0 +1,135 @@
+"""What torch.compile was given: from a compiled callable to the function whose frame Dynamo sees.
+
+Input: whatever ``torch.compile`` returned (a wrapper, an ``OptimizedModule``, a bound method), or the plain function or
+module behind it.  Output: the function, the arguments it gets in front of the caller's, and the backend asked for.
+Nothing is called and nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.errors import DepyfError
+
+ORIGINAL = "_torchdynamo_orig_callable"
+_BACKEND_LINKS = ("_torchdynamo_orig_backend", "_torchdynamo_orig_callable")
+_MODULE_CALLS = ("_wrapped_call_impl", "_call_impl", "__call__")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function that torch may have compiled, as the caller of ``compiled_fn`` reaches it."""
+
+    function: types.FunctionType
+    leading: tuple[Any, ...] = ()
+    """``self`` of a method or module, and the arguments of ``functools.partial``."""
+    keywords: tuple[tuple[str, Any], ...] = ()
+    backend: Any = None
+    """The compiler behind the wrapper; None where ``compiled_fn`` is not a compiled callable."""
+
+    @property
+    def code(self) -> types.CodeType:
+        return self.function.__code__
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        """The arguments as the function's own parameters, defaults filled in.  TypeError as a call raises it."""
+        signature = inspect.signature(self.function, follow_wrapped=False)
+        bound = signature.bind(*self.leading, *args, **dict(self.keywords) | kwargs)
+        bound.apply_defaults()
+        return bound
+
+    def frame_locals(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The locals of the frame at its first instruction, free variables included.  TypeError as a call raises it."""
+        return {**self.bind(args, kwargs).arguments, **free_variables(self.function)}
+
+
+def free_variables(function: types.FunctionType) -> dict[str, Any]:
+    """The values of the cells that ``function`` closes over; empty cells are left out."""
+    empty = types.CellType()
+    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+    return {name: cell.cell_contents for name, cell in cells if cell != empty}
+
+
+def find_target(fn: Any) -> Target:
+    """The target behind ``fn``.  DepyfError where there is no Python function."""
+    leading: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = {}
+    backend: Any = None
+    for _ in range(64):  # wrappers around wrappers; a cycle must not hang
+        if isinstance(fn, functools.partial):
+            leading, keywords = (*leading, *fn.args), {**fn.keywords, **keywords}
+            fn = fn.func
+        elif isinstance(fn, types.MethodType):  # before the next: a method shows the attributes of its function
+            if _is_module(fn.__self__) and fn.__func__.__name__ in _MODULE_CALLS:
+                fn = _forward(fn.__self__)
+            else:
+                leading = (fn.__self__, *leading)
+                fn = fn.__func__
+        elif _own(fn, ORIGINAL) is not None:
+            backend = _backend(fn) if backend is None else backend
+            fn = _own(fn, ORIGINAL)
+        elif isinstance(fn, types.FunctionType):
+            return Target(fn, leading, tuple(keywords.items()), backend)
+        elif _is_module(fn):
+            fn = _module_entry(fn)
+        elif _call(fn) is not None:
+            fn = types.MethodType(_call(fn), fn)
+        else:
+            break
+    raise DepyfError(f"{fn!r} has no Python bytecode: there is nothing for torch.compile in it")
+
+
+def _own(fn: Any, name: str) -> Any:
+    """An attribute of a wrapper; a module passes unknown attributes on to the one it wraps, which is not meant."""
+    return None if _is_module(fn) else getattr(fn, name, None)
+
+
+def _call(fn: Any) -> Any:
+    """``__call__`` of an object's class, where that is a Python function."""
+    found = next((vars(cls)["__call__"] for cls in type(fn).__mro__ if "__call__" in vars(cls)), None)
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def _is_module(value: Any) -> bool:
+    return any(cls.__name__ == "Module" and cls.__module__.startswith("torch.nn.") for cls in type(value).__mro__)
+
+
+def _module_entry(module: Any) -> Any:
+    """What a call of ``module`` reaches first: the wrapper that ``torch.compile`` put there, else its ``forward``."""
+    state = vars(module)
+    wrapper = (
+        state.get("_forward") or state.get("forward") if "dynamo_ctx" in state else state.get("_compiled_call_impl")
+    )
+    if wrapper is not None and callable(wrapper):
+        return wrapper
+    return _forward(module)
+
+
+def _backend(wrapper: Any) -> Any:
+    """The innermost compiler of a ``torch.compile`` wrapper, found among the variables it closes over."""
+    if not isinstance(wrapper, types.FunctionType):
+        return None
+    callback = free_variables(wrapper).get("callback")
+    if callback is None or isinstance(callback, bool):
+        return None
+    for _ in range(64):
+        inner = next((getattr(callback, link) for link in _BACKEND_LINKS if hasattr(callback, link)), None)
+        if inner is None:
+            return callback
+        callback = inner
+    return None
+
+
+def functions_of(code: types.CodeType) -> list[types.FunctionType]:
+    """Every function alive that has this code."""
+    found = [item for item in gc.get_referrers(code) if isinstance(item, types.FunctionType)]
+    return [function for function in found if function.__code__ is code]
+
+
+def _forward(module: Any) -> Any:
+    return module.forward

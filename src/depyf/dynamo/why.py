@@ -1,0 +1,210 @@
+"""``depyf.why``: which cache entry would run for these arguments, or which guard of each one fails first.
+
+Input: a compiled function and arguments.  Output: a ``Why`` of plain text.  Nothing is compiled, nothing of the user
+runs, and torch's caches, statistics and order of guards stay as they are.
+"""
+
+from __future__ import annotations
+
+import html
+import linecache
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.dynamo.ask import EntryAnswer, ask_entry
+from depyf.dynamo.contexts import require_torch
+from depyf.dynamo.entries import LiveEntry, cache_entries
+from depyf.dynamo.guard_values import GuardStep, plain
+from depyf.dynamo.guards import file_resolver
+from depyf.dynamo.target import Target, find_target
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A cache entry that would not run, and the guard that says so."""
+
+    compile_id: str
+    guard: GuardStep | None
+    because: str = ""
+    """Where it is not a guard that stands in the way."""
+
+    @property
+    def advice(self) -> str:
+        """How the recompilation could be avoided, where a rule is known; else ""."""
+        return "" if self.guard is None else advice(self.guard)
+
+    def lines(self) -> list[str]:
+        if self.guard is None:
+            return [f"{self.compile_id} does not run: {self.because}"]
+        guard = self.guard
+        shown = plain(guard.expression)
+        shown = shown if len(shown) <= 100 else shown.partition("(")[0] + "(...)"
+        lines = [
+            f"{self.compile_id} does not run: {subject(guard.expression)}",
+            f"    guard     {shown}",
+            f"    expected  {guard.expected}",
+            f"    actual    {guard.actual}",
+        ]
+        if guard.place is not None and "torch/_dynamo/" not in guard.place.filename:
+            lines.append(f"    because   {guard.place}" + (f": {guard.place.text}" if guard.place.text else ""))
+        if self.advice:
+            lines.append(f"    advice    {self.advice}")
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The answer; ``str()`` of it reads well, ``to_json()`` is for programs."""
+
+    function: str
+    place: str
+    runs: str | None
+    """The compile id of the entry that would run; None where none fits."""
+    refusals: tuple[Refusal, ...]
+    """The entries that torch would try first and pass over."""
+    otherwise: str
+    """What torch would do where no entry fits."""
+
+    @property
+    def outcome(self) -> str:
+        return f"cache entry {self.runs} runs" if self.runs is not None else self.otherwise
+
+    def __str__(self) -> str:
+        lines = [f"{self.function} ({self.place}): {self.outcome}"]
+        for refusal in self.refusals:
+            lines += ["  " + line for line in refusal.lines()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: dictionaries, lists, strings."""
+        return {
+            "function": self.function,
+            "place": self.place,
+            "runs": self.runs,
+            "outcome": self.outcome,
+            "refusals": [_refusal(refusal) for refusal in self.refusals],
+        }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    guard = refusal.guard
+    if guard is None:
+        return {"compile_id": refusal.compile_id, "because": refusal.because}
+    return {
+        "compile_id": refusal.compile_id,
+        "guard": plain(guard.expression),
+        "expected": guard.expected,
+        "actual": guard.actual,
+        "from": str(guard.place) if guard.place is not None else "",
+        "advice": refusal.advice,
+    }
+
+
+def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
+    """See ``depyf.why``."""
+    require_torch()
+    target = find_target(fn)
+    L = target.frame_locals(args, kwargs)
+    code = target.code
+    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    entries = cache_entries(code)
+    refusals: list[Refusal] = []
+    runs: str | None = None
+    for entry in entries:
+        if other_backend(entry, target):
+            refusals.append(Refusal(entry.compile_id, None, "it was compiled for another backend"))
+            continue
+        answer = ask_entry(entry, L, resolve)
+        if answer.runs:
+            runs = answer.compile_id
+            break
+        refusals.append(_refused(answer))
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    name = getattr(code, "co_qualname", code.co_name)
+    return Why(name, place, runs, tuple(refusals), _otherwise(target, entries))
+
+
+def _refused(answer: EntryAnswer) -> Refusal:
+    because = "" if answer.failing is not None else "its guards were dropped (what it was compiled for is gone)"
+    return Refusal(answer.compile_id, answer.failing, because)
+
+
+def other_backend(entry: LiveEntry, target: Target) -> bool:
+    """torch passes over entries that another ``backend=`` compiled."""
+    if target.backend is None or entry.backend is None or entry.backend is target.backend:
+        return False
+    return bool(entry.backend != target.backend)
+
+
+def _otherwise(target: Target, entries: tuple[LiveEntry, ...]) -> str:
+    if not entries:
+        return "no cache entry: torch compiles it, unless it was skipped (then it runs as ordinary Python)"
+    limit = recompile_limit()
+    if limit is not None and len(entries) >= limit:
+        return (
+            f"no cache entry fits, and there are {len(entries)}, the recompile limit "
+            f"(torch._dynamo.config.recompile_limit = {limit}): the call runs as ordinary Python, or raises with fullgraph"
+        )
+    return "no cache entry fits: torch compiles another one"
+
+
+def recompile_limit() -> int | None:
+    """``torch._dynamo.config.recompile_limit``, also under its older name."""
+    from torch._dynamo import config
+
+    limit = getattr(config, "recompile_limit", getattr(config, "cache_size_limit", None))
+    return limit if isinstance(limit, int) else None
+
+
+_SOURCE = re.compile(r"[LG]\['\w+'\](?:\.\w+|\[[^\[\]]+\])*")
+
+
+def subject(expression: str) -> str:
+    """What a guard is about, as the user would call it: ``x``, ``self.scale``, the global ``MODE``."""
+    check = expression.partition("(")[0]
+    if check == "check_global_state":
+        return "torch's global state changed"
+    found = _SOURCE.search(expression)
+    if found is None:
+        return "a guard fails"
+    return f"{named(found.group())} differs" if check != "check_no_aliasing" else "two arguments are one tensor"
+
+
+def named(source: str) -> str:
+    """``L['self'].k`` -> ``self.k``; ``G['MODE']`` -> ``the global MODE``; methods such as ``.size()`` are cut."""
+    text = re.sub(r"\.(?:size|stride|storage_offset)$", "", source)
+    text = re.sub(r"\._(?:modules|parameters|buffers)\['(\w+)'\]", r".\1", text)
+    match = re.match(r"([LG])\['(\w+)'\](.*)$", text, re.S)
+    if match is None:
+        return text
+    return f"{match[2]}{match[3]}" if match[1] == "L" else f"the global {match[2]}{match[3]}"
+
+
+def advice(guard: GuardStep) -> str:
+    """What would make one compilation serve both values; "" where depyf knows no rule."""
+    expression = plain(guard.expression)
+    found = _SOURCE.search(expression)
+    what = named(found.group()) if found else ""
+    size = re.match(r"size\[(\d+)\]=", guard.expected)
+    if expression.startswith("check_tensor(") and size:
+        return f"torch._dynamo.mark_dynamic({what}, {size[1]}) before the first call, or torch.compile(dynamic=True)"
+    if re.search(r"\.size\(\)\[\d+\]", expression) and guard.why.startswith("user code shown is first use"):
+        return "sizes 0 and 1 are always compiled separately; pad the input, or torch._dynamo.decorators.mark_unbacked"
+    if expression.startswith("check_tensor(") and "requires_grad=" in guard.expected:
+        return f"pass {what} with the same requires_grad (detach it, or set it) in every call"
+    if expression.startswith("check_tensor(") and "dtype=" in guard.expected:
+        return f"convert {what} to one dtype before the call"
+    if "grad_mode=" in guard.expected:
+        return "make every call under the same torch.no_grad() / torch.enable_grad()"
+    if re.fullmatch(r"-?\d+", guard.expected) and " == " in expression and re.fullmatch(r"-?\d+", guard.actual):
+        remedy = "pass it as a tensor, or torch.compile(dynamic=True)"
+        if found is not None and found.group().startswith("L['self']"):
+            remedy = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+        return f"{what} is a constant of the compiled code: {remedy}"
+    if re.fullmatch(r"-?[\d.e+]+", guard.expected) and " == " in expression:
+        return f"{what} is a constant of the compiled code: pass it as a tensor"
+    return ""
