@@ -2,6 +2,8 @@
 
     python tools/fuzz.py --count 1000 [--seed 0] [--version 3.13] [--processes 2]
 
+Seeds from 100000 on are "wild" programs (``randomcfg``), from 200000 on "hostile" ones (``hostilecfg``).
+
 A program passes when every verdict is a proof, and original and decompiled function do the same on several inputs: the
 same calls of the tracer with the same arguments, seeing the same exception being handled, and the same end.  It is
 assembled for the interpreter that runs this; ``--version`` starts another one.  Failures print the seed:
@@ -26,6 +28,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
+import hostilecfg
 import interpreters
 import randomcfg
 from triage import normal_form
@@ -42,9 +45,15 @@ class Tracer:
         self.events: list[object] = []
         self.raising = [0.0, 0.1, 0.3, 0.6][seed % 4]
 
+    def __enter__(self) -> object:
+        return self("enter")
+
+    def __exit__(self, kind: object, error: object, _trace: object) -> object:
+        return self("exit", repr(error))
+
     def __call__(self, *args: object) -> object:
         handled = sys.exc_info()[1]
-        shown = [arg if arg is None or isinstance(arg, int) else type(arg).__name__ for arg in args]
+        shown = [arg if arg is None or isinstance(arg, (int, str)) else type(arg).__name__ for arg in args]
         self.events.append((shown, None if handled is None else repr(handled)))
         if len(self.events) > CALL_LIMIT or self.random.random() < self.raising:
             kind = self.random.choice([ValueError, ValueError, KeyError, KeyboardInterrupt])
@@ -79,12 +88,17 @@ def load(source: str) -> Callable[..., Any]:
     return function
 
 
+def make(seed: int) -> types.CodeType:
+    """Program number ``seed``: plain, wild, or hostile."""
+    return hostilecfg.make(seed) if seed >= hostilecfg.FIRST else randomcfg.make(seed)
+
+
 def check(seed: int) -> str:
     """What is wrong with program ``seed``; empty when nothing is."""
     from depyf.bytecode.codeunit import CodeUnit
     from depyf.pipeline import decompile_unit
 
-    code = randomcfg.make(seed)
+    code = make(seed)
     try:
         result = decompile_unit(CodeUnit.from_code(code))
     except Exception as error:
@@ -139,7 +153,7 @@ def show(seed: int) -> None:
     from depyf.bytecode.codeunit import CodeUnit
     from depyf.pipeline import decompile_unit
 
-    code = randomcfg.make(seed)
+    code = make(seed)
     dis.dis(code)
     print(decompile_unit(CodeUnit.from_code(code)).source)
     print(guarded(seed)[1] or "passes")

@@ -96,14 +96,14 @@ class Program:
     def __init__(self, seed: int, blocks: int, handlers: int, loops: int, wild: bool = False) -> None:
         self.random = random.Random(seed)
         self.wild = wild
-        self.generator = wild and assembler.VERSION == (3, 11) and self.random.random() < 0.3
+        root = Context(0)
+        self.prepare(root)
         self.items: list[Item] = []
         self.calls = 0
         self.depth = 0
         # from time to time constants sit beyond index 255, so that EXTENDED_ARG is needed
         self.first_const = self.random.choice([0, 0, 0, 250, 300])
         self.consts: list[object] = [None] * self.first_const + [None]
-        root = Context(0)
         self.contexts = [root]
         self.handlers: list[Handler] = []
         self.blocks: list[Block] = []
@@ -121,6 +121,9 @@ class Program:
         self.blocks.sort(key=lambda block: block.number != 0)
 
     # -- shape ------------------------------------------------------------------------------------------------------
+
+    def prepare(self, root: Context) -> None:
+        self.generator = self.wild and assembler.VERSION == (3, 11) and self.random.random() < 0.3
 
     def add_handler(self) -> None:
         pick = self.random
@@ -220,95 +223,108 @@ class Program:
         self.call(extra=pick.random() < 0.3)
         self.emit("POP_TOP")
         for _ in range(pick.randrange(4)):
+            self.between(stack, block)
             own = stack[block.floor :]
-            choices = ["call", "assign", "move"]
-            if len(own) < 4:
-                choices += ["push", "load"]
-            if own and own[-1] == VALUE:
-                choices += ["consume", "store", "copy" if len(own) < 4 else "store"]
-            if own[-2:] == [VALUE, VALUE]:
-                choices += ["add", "swap", "consume"]
-            if self.wild:
-                choices += ["index", "spread", "build"]
-                choices += ["grow"] * any(slot in CONTAINERS for slot in own)
-                choices += ["shuffle", "reach"] * (len(own) > 1) + ["yield"] * self.generator
-            match pick.choice(choices):
-                case "index":
-                    self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
-                    self.call()
-                    self.emit("BUILD_LIST", 2)
-                    self.load_number(pick.choice([0, 1]))
-                    self.emit("BINARY_SUBSCR")
-                    self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
-                case "spread":
-                    if assembler.VERSION >= (3, 13):
-                        self.emit("LOAD_FAST", self.local("t"))
-                        self.emit("PUSH_NULL")
-                    else:
-                        self.emit("PUSH_NULL")
-                        self.emit("LOAD_FAST", self.local("t"))
-                    for _ in range(2):
-                        self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
-                    self.emit("BUILD_TUPLE", 2)
-                    self.emit("CALL_FUNCTION_EX", 0)
-                    self.emit("POP_TOP")
-                case "build":
-                    if len(own) < 4:
-                        slot = pick.choice(list(CONTAINERS))
-                        self.emit(CONTAINERS[slot], 0)
-                        stack.append(slot)
-                case "grow":
-                    at = pick.choice([i for i, slot in enumerate(own) if slot in CONTAINERS])
-                    self.call()
-                    if own[at] == DICT:
-                        self.emit("LOAD_FAST", self.local("b"))
-                    ways = {LIST: ["LIST_APPEND"], SET: ["SET_ADD"], DICT: ["MAP_ADD"]}
-                    self.emit(pick.choice(ways[own[at]]), len(own) - at)
-                case "shuffle":
-                    n = pick.randrange(2, len(own) + 1)
-                    self.emit("SWAP", n)
-                    stack[-1], stack[-n] = stack[-n], stack[-1]
-                case "reach":
-                    if len(own) < 4:
-                        n = pick.randrange(1, len(own) + 1)
-                        self.emit("COPY", n)
-                        stack.append(own[-n])
-                case "yield":
-                    self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
-                    self.emit("YIELD_VALUE")
-                    self.emit("RESUME", 1)
-                    self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
-                case "call":
-                    self.call(extra=True)
-                    self.emit("POP_TOP")
-                case "assign":
-                    self.call(extra=True)
-                    self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
-                case "move":
-                    self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
-                    self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
-                case "push":
-                    self.call()
-                    stack.append(VALUE)
-                case "load":
-                    self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
-                    stack.append(VALUE)
-                case "consume":
-                    self.call_with_top()
-                    self.emit("POP_TOP")
-                    stack.pop()
-                case "store":
-                    self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
-                    stack.pop()
-                case "copy":
-                    self.emit("COPY", 1)
-                    stack.append(VALUE)
-                case "add":
-                    self.emit("BINARY_OP", 0)
-                    stack.pop()
-                case "swap":
-                    self.emit("SWAP", 2)
+            self.statement(pick.choice(self.statements(own)), stack, own)
         return tuple(stack)
+
+    def between(self, stack: list[Slot], block: Block) -> None:
+        """Before each statement of a block."""
+
+    def statements(self, own: list[Slot]) -> list[str]:
+        """The kinds of statements that are possible with ``own`` on the stack."""
+        choices = ["call", "assign", "move"]
+        if len(own) < 4:
+            choices += ["push", "load"]
+        if own and own[-1] == VALUE:
+            choices += ["consume", "store", "copy" if len(own) < 4 else "store"]
+        if own[-2:] == [VALUE, VALUE]:
+            choices += ["add", "swap", "consume"]
+        if self.wild:
+            choices += ["index", "spread", "build"]
+            choices += ["grow"] * any(slot in CONTAINERS for slot in own)
+            choices += ["shuffle", "reach"] * (len(own) > 1) + ["yield"] * self.generator
+        return choices
+
+    def statement(self, kind: str, stack: list[Slot], own: list[Slot]) -> None:
+        """Write one statement and keep ``stack`` up to date."""
+        pick = self.random
+        match kind:
+            case "index":
+                self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+                self.call()
+                self.emit("BUILD_LIST", 2)
+                self.load_number(pick.choice([0, 1]))
+                self.emit("BINARY_SUBSCR")
+                self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
+            case "spread":
+                if assembler.VERSION >= (3, 13):
+                    self.emit("LOAD_FAST", self.local("t"))
+                    self.emit("PUSH_NULL")
+                else:
+                    self.emit("PUSH_NULL")
+                    self.emit("LOAD_FAST", self.local("t"))
+                for _ in range(2):
+                    self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+                self.emit("BUILD_TUPLE", 2)
+                self.emit("CALL_FUNCTION_EX", 0)
+                self.emit("POP_TOP")
+            case "build":
+                if len(own) < 4:
+                    slot = pick.choice(list(CONTAINERS))
+                    self.emit(CONTAINERS[slot], 0)
+                    stack.append(slot)
+            case "grow":
+                at = pick.choice([i for i, slot in enumerate(own) if slot in CONTAINERS])
+                self.call()
+                if own[at] == DICT:
+                    self.emit("LOAD_FAST", self.local("b"))
+                ways = {LIST: ["LIST_APPEND"], SET: ["SET_ADD"], DICT: ["MAP_ADD"]}
+                self.emit(pick.choice(ways[own[at]]), len(own) - at)
+            case "shuffle":
+                n = pick.randrange(2, len(own) + 1)
+                self.emit("SWAP", n)
+                stack[-1], stack[-n] = stack[-n], stack[-1]
+            case "reach":
+                if len(own) < 4:
+                    n = pick.randrange(1, len(own) + 1)
+                    self.emit("COPY", n)
+                    stack.append(own[-n])
+            case "yield":
+                self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+                self.emit("YIELD_VALUE")
+                self.emit("RESUME", 1)
+                self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
+            case "call":
+                self.call(extra=True)
+                self.emit("POP_TOP")
+            case "assign":
+                self.call(extra=True)
+                self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
+            case "move":
+                self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+                self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
+            case "push":
+                self.call()
+                stack.append(VALUE)
+            case "load":
+                self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
+                stack.append(VALUE)
+            case "consume":
+                self.call_with_top()
+                self.emit("POP_TOP")
+                stack.pop()
+            case "store":
+                self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
+                stack.pop()
+            case "copy":
+                self.emit("COPY", 1)
+                stack.append(VALUE)
+            case "add":
+                self.emit("BINARY_OP", 0)
+                stack.pop()
+            case "swap":
+                self.emit("SWAP", 2)
 
     def pop(self, slot: Slot) -> None:
         self.emit("POP_EXCEPT" if slot[0] == "p" else "POP_TOP")
@@ -444,6 +460,19 @@ class Program:
 
     def handler_entry(self, handler: Handler) -> None:
         """What a compiler writes at the start of a handler; its clean-up entry restores exc_info and raises again."""
+        self.handler_start(handler)
+        inside = handler.inside
+        assert inside.cleanup is not None
+        self.items.append(inside.cleanup.target)
+        self.protection = handler.parent.protection if handler.parent else handler.context.cleanup
+        self.emit("COPY", 3)
+        self.emit("POP_EXCEPT")
+        self.emit("RERAISE", 1)
+
+    def take_exception(self) -> None:
+        """The exception is on top of the stack, and stays there."""
+
+    def handler_start(self, handler: Handler) -> None:
         inside = handler.inside
         self.items.append(handler.protection.target)
         # as compilers do: the clean-up entry's stack does not exist yet
@@ -455,6 +484,7 @@ class Program:
             self.emit("LOAD_GLOBAL", NAMES.index("Exception") << 1)
             self.emit("CHECK_EXC_MATCH")
             self.emit("JUMP_IF_FALSE", mismatch)
+        self.take_exception()
         if not inside.keeps_exception:
             self.emit("POP_TOP")
         assert handler.entry is not None
@@ -464,18 +494,9 @@ class Program:
         if handler.typed:
             self.items.append(mismatch)
             self.emit("RERAISE", 0)
-        assert inside.cleanup is not None
-        self.items.append(inside.cleanup.target)
-        self.protection = handler.parent.protection if handler.parent else handler.context.cleanup
-        self.emit("COPY", 3)
-        self.emit("POP_EXCEPT")
-        self.emit("RERAISE", 1)
 
     def build(self) -> types.CodeType:
-        if self.generator:
-            self.emit("RETURN_GENERATOR")
-            self.emit("POP_TOP")
-        self.emit("RESUME", 0)
+        self.start()
         self.emit("JUMP", self.blocks[0].label)
         where = {self.random.randrange(len(self.blocks)): handler for handler in self.handlers}
         late = [handler for handler in self.handlers if handler not in where.values()]
@@ -492,11 +513,25 @@ class Program:
                 self.handler_entry(where[index])
         for handler in late:
             self.handler_entry(handler)
-        assert _template.__code__.co_names == NAMES
-        template = _template.__code__.replace(co_name="f", co_qualname="f", co_filename="random")
+        self.finish()
+        template = self.template().replace(co_name="f", co_qualname="f", co_filename="random")
+        return assembler.assemble(self.items, template, tuple(self.consts), 60)
+
+    def start(self) -> None:
+        """What stands before the first block."""
         if self.generator:
-            template = template.replace(co_flags=template.co_flags | inspect.CO_GENERATOR)
-        return assembler.assemble(self.items, template, tuple(self.consts), 40)
+            self.emit("RETURN_GENERATOR")
+            self.emit("POP_TOP")
+        self.emit("RESUME", 0)
+
+    def finish(self) -> None:
+        """What stands behind the last one."""
+
+    def template(self) -> types.CodeType:
+        """Names, variables and flags."""
+        code = _template.__code__
+        assert code.co_names == NAMES
+        return code.replace(co_flags=code.co_flags | (inspect.CO_GENERATOR if self.generator else 0))
 
 
 def make(seed: int) -> types.CodeType:

@@ -31,7 +31,8 @@ from depyf.structure.falling import fall_off
 from depyf.structure.labels import Lowering
 from depyf.structure.matches import find_matches
 from depyf.structure.region_table import Regions
-from depyf.structure.regions import find_regions
+from depyf.structure.regions import fill_silent, find_regions
+from depyf.structure.separate import separate_handlers
 from depyf.structure.total import Structurer
 from depyf.tree.expr import Attr, Comp, Const, Generator, Invoke, Name, Temp
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
@@ -80,6 +81,9 @@ def _lower(state: State) -> object:
 def _regions(state: State) -> object:
     assert state.program is not None
     state.regions = find_regions(state.program, idioms=state.choices.idioms and state.choices.finally_)
+    if not state.choices.idioms:
+        fill_silent(state.regions)
+        separate_handlers(state.program, state.regions)
     return state.regions
 
 

@@ -31,9 +31,11 @@ def test_random_programs(batch: int) -> None:
 KEPT = (4, 6, 9, 17, 25, 33, 37, 38, 44, 99, 101, 129, 228, 244, 318, 432, 858, 1835)
 KEPT_WILD = (100002, 100005, 100018, 100022, 100044, 100079, 100097, 100011, 100108)
 
+KEPT_HOSTILE = (200041, 200054, 200119, 200166, 200254, 200283, 200293, 200349, 200393, 200480)
+
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the numbers are those of the programs on 3.11")
-@pytest.mark.parametrize("seed", KEPT + KEPT_WILD)
+@pytest.mark.parametrize("seed", KEPT + KEPT_WILD + KEPT_HOSTILE)
 def test_kept_programs(seed: int) -> None:
     assert fuzz.check(seed) == ""
 

@@ -36,7 +36,11 @@ class BoundConstants:
         if found is None:
             base = self.prefix + readable(value)
             own: str = getattr(value, "__name__", "")
-            if isinstance(value, types.BuiltinFunctionType) and getattr(builtins, own, None) is value:
+            if (
+                value is BaseException
+                or isinstance(value, types.BuiltinFunctionType)
+                and getattr(builtins, own, None) is value
+            ):
                 base, in_class = own, False  # means the same where the text stands alone
             found = self.fresh(base + "__" if in_class else base)
             if in_class and not found.endswith("__"):

@@ -285,7 +285,7 @@ def try_(p: Printer, node: Try) -> None:
 def _except(p: Printer, node: ExceptClause, word: str = "except") -> str:
     if node.type is None:
         return f"{word}:"
-    name = f" as {p.store(node.name)}" if node.name is not None else ""
+    name = f" as {target(p, node.name)}" if node.name is not None else ""
     return f"{word} {p.expr(node.type)}{name}:"
 
 

@@ -27,7 +27,7 @@ from depyf.lift.comprehensions import fold_comprehension
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.plain import PlainSymbolic
 from depyf.lift.symbolic import Symbolic
-from depyf.lift.values import HANDLER_SLOTS, SPILL_BASE, Chain, IterOf, LinkedLeft, Shared, is_slot
+from depyf.lift.values import EXC, HANDLER_SLOTS, SPILL_BASE, Chain, IterOf, LinkedLeft, Shared, is_slot
 from depyf.tree.expr import Bin, Cmp, DictOf, Display, Expr, Marker, Name, Temp
 from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
@@ -337,6 +337,9 @@ class Lifter:
                 while base and not (isinstance(base[-1], Marker) and base[-1].kind == "exit"):
                     base.pop()
                 return base[:-1]
+            if self.plain is not None:
+                caught = Marker("exc", region)
+                return base + [caught if HANDLER_SLOTS[name] is EXC else HANDLER_SLOTS[name] for name in record.pushes]
             return base + [HANDLER_SLOTS[name] for name in record.pushes]
         raise DecompilationError("handler of no block", self.unit.qualname)
 

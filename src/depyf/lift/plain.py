@@ -28,7 +28,7 @@ from depyf.lift import displays, names
 from depyf.lift.block import Lifted
 from depyf.lift.rules import RULES as _HANDLERS
 from depyf.lift.symbolic import Symbolic
-from depyf.lift.values import SPILL_BASE, IterOf, Shared, is_slot
+from depyf.lift.values import EXC, SPILL_BASE, IterOf, Shared, is_slot
 from depyf.structure.containers import Containers
 from depyf.tree.expr import Attr, CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, SliceOf, Star, Sub, Temp
 from depyf.tree.exprs import children
@@ -97,6 +97,9 @@ class PlainSymbolic(Symbolic):
         return temp
 
     def store(self, target: Expr, value: Expr) -> None:
+        if isinstance(value, Marker) and value.kind == "exc" and isinstance(target, Name):
+            if target.id in self.containers.regions.bound_names:
+                value = EXC  # it becomes ``except E as name``
         self.protect_name(target)
         names.finish_store(self, target, value, self.instr.line)
 
@@ -129,6 +132,9 @@ class PlainSymbolic(Symbolic):
                 self._enter(instr.op, instr.arg)
             elif instr.op in _ADDING and not displays.marks_annotation(self, instr.op, instr.arg):
                 self._add(instr.op, instr.arg)
+            elif instr.op == ops.POP_EXCEPT:
+                self._leave_handler(block.container)
+                _HANDLERS[instr.op](self, instr.arg)
             elif instr.op == ops.LIST_TO_TUPLE and isinstance(self.stack[-1], Temp):
                 self.push(Display("tuple", (Star(self.pop()),)))
             else:
@@ -185,6 +191,18 @@ class PlainSymbolic(Symbolic):
             self.stack[-1] = Star(manager)
         _HANDLERS[op](self, slots)
         self.consumed.clear()
+
+    def _leave_handler(self, container: int) -> None:
+        """The handled exception is bound to a name in its handler only: what goes on with it needs another."""
+        tree = self.containers.tree
+        while container > 0 and tree[container].kind != "handler":
+            container = tree[container].parent
+        region = tree[container].region
+        for i, value in enumerate(self.stack):
+            if isinstance(value, Marker) and value.kind == "exc" and value.detail == region:
+                temp = self.new_temp()
+                self.stmts.append(Assign((temp,), value, self.instr.line))
+                self.stack[i] = temp
 
     def _add(self, op: str, depth: int) -> None:
         """``list.append`` and the like, on the temporary of a container."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from depyf.lift.conditions import negate
 from depyf.lift.values import IterOf
+from depyf.structure.caught import mentions
 from depyf.tree.expr import Const, Expr, Marker, Name, Star, Temp, Un
 from depyf.tree.nodes import (
     Assign,
@@ -44,6 +45,7 @@ def except_clauses(stmt: Try) -> Try:
         return stmt
     clauses: list[ExceptClause] = []
     resets, body = _resets(stmt.handlers[0].body)
+    caught = stmt.handlers[0].name
     line = stmt.handlers[0].line
     star = False
     while body:
@@ -80,6 +82,12 @@ def except_clauses(stmt: Try) -> Try:
             clauses.append(ExceptClause(None, None, (), line))
     elif not clauses:
         clauses.append(ExceptClause(None, None, body, line))
+    if isinstance(caught, Temp):
+        everything = Const(BaseException)
+        clauses = [
+            replace(c, type=c.type or everything, name=caught) if c.name is None and mentions(c.body, caught) else c
+            for c in clauses
+        ]
     if resets:
         clauses = [
             replace(c, body=c.body if c.body and marker_of(c.body[0], "reraise") else resets + c.body) for c in clauses

@@ -26,8 +26,12 @@ def _name_cleanup_end(program: Program, position: int) -> tuple[str, int] | None
     return program.instrs[store].arg, program.next[delete]
 
 
-def strip_unused_names(program: Program) -> None:
-    """Skip ``e = None; del e`` after ``except E as e`` with a body in which nothing can raise: it has no handler."""
+def strip_unused_names(program: Program) -> set[str]:
+    """Skip ``e = None; del e`` after ``except E as e`` with a body in which nothing can raise: it has no handler.
+
+    Returns the names.
+    """
+    found_names: set[str] = set()
     for at, instr in enumerate(program.instrs):
         if instr.op != ops.EXC_MATCH:
             continue
@@ -48,6 +52,8 @@ def strip_unused_names(program: Program) -> None:
         found = _name_cleanup_end(program, program.next[position])
         if found is not None and found[0] == name:
             program.next[position] = found[1]
+            found_names.add(name)
+    return found_names
 
 
 def is_name_cleanup(program: Program, region: Region) -> bool:
@@ -75,4 +81,5 @@ def strip_name_cleanup(regions: Regions, region: Region) -> None:
         edits.append((before, edge, copy[1]))
     for source, old, new in edits:
         redirect(program, source, old, new)
+    regions.bound_names.add(wanted[0])
     regions.dissolve(region)

@@ -33,6 +33,8 @@ class Regions:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.bound_names: set[str] = set()
+        """Names whose clean-up after ``except E as name`` was taken away."""
         self.table: dict[int, Region] = {
             i: Region(i, handler.target, handler.depth, handler.pushes) for i, handler in enumerate(program.handlers)
         }

@@ -21,14 +21,15 @@ from depyf.structure.except_star import plain_handlers
 from depyf.structure.finally_copies import strip_finally
 from depyf.structure.name_cleanup import is_name_cleanup, strip_name_cleanup, strip_unused_names
 from depyf.structure.region_table import Regions
-from depyf.structure.with_exits import is_with, strip_with
+from depyf.structure.with_exits import cover_starts, is_with, strip_with
 
 
 def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     """Classify the handlers of ``program`` and take the compiler's copies out of its graph (edits it)."""
     stars = plain_handlers(program)
-    strip_unused_names(program)
+    names = strip_unused_names(program)
     regions = Regions(program)
+    regions.bound_names |= names
     for region in regions.table.values():
         region.star = region.target in stars
     if not regions.table:
@@ -40,6 +41,7 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     for region in sorted(regions.table.values(), key=lambda region: region.target):
         if is_with(regions, region):
             strip_with(regions, region)
+    cover_starts(regions)
     for region in sorted(regions.table.values(), key=lambda region: region.target):
         if region.kind == "except" and is_name_cleanup(program, region):
             strip_name_cleanup(regions, region)
@@ -132,6 +134,35 @@ def _fill_gaps(regions: Regions) -> None:
             if handler[i] != wanted and before[i] and all(wanted in regions.chain(h) for h in around):
                 handler[i] = wanted
                 changed = True
+
+
+def fill_silent(regions: Regions) -> None:
+    """What never raises, comes from a protected range only and leads only back to it belongs to it (plain lifting)."""
+    program = regions.program
+    handler = program.handler
+    before: list[list[int]] = [[] for _ in program.instrs]
+    for i in range(len(program.instrs)):
+        for after in program.successors(i):
+            before[after].append(i)
+    entered = {0, *(region.target for region in regions.table.values())}
+    silent = [i for i, instr in enumerate(program.instrs) if instr.op in ops.SILENT and i not in entered and before[i]]
+    for region in sorted(regions.table.values(), key=lambda region: (-len(regions.chain(region.index)), region.index)):
+        inside = set(regions.members(region.index))
+        around = regions.chain(region.index)[1:] or (NONE,)
+        possible = {i for i in silent if i not in inside and handler[i] in around}
+        work = list(possible)
+        while work:
+            i = work.pop()
+            if i not in possible:
+                continue
+            near = (*before[i], *program.successors(i))
+            if not program.successors(i) or not all(other in inside or other in possible for other in near):
+                possible.discard(i)
+                work.extend(other for other in near if other in possible)
+        for i in possible:
+            handler[i] = region.index
+        if possible:
+            regions.forget_chains()
 
 
 def _async_for(regions: Regions) -> None:

@@ -18,6 +18,7 @@ from depyf.flow.loops import components
 from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
 from depyf.lift.conditions import negate
+from depyf.structure.caught import named_exception
 from depyf.structure.containers import ROOT, Containers
 from depyf.structure.edges import Edges
 from depyf.structure.inside import Inside
@@ -429,7 +430,10 @@ class Structurer:
             part, head = self.orelse[container]
             body = (Block(head, body),)
             orelse = tuple(self._acyclic(part, head))
-        return [Try(body, (ExceptClause(None, None, caught, self.blocks[target].line),), orelse, line=line)]
+        name: Temp | None = None
+        if self.plain:
+            caught, name = named_exception(caught, region)
+        return [Try(body, (ExceptClause(None, name, caught, self.blocks[target].line),), orelse, line=line)]
 
 
 def _dropping(block: Lifted, side: int) -> list[Stmt]:

@@ -6,6 +6,8 @@ from depyf.bytecode import ops
 from depyf.flow.program import NONE, WITH_EXIT, Program
 from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of
 
+_TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})
+
 
 def is_with(regions: Regions, region: Region) -> bool:
     program = regions.program
@@ -13,6 +15,34 @@ def is_with(regions: Regions, region: Region) -> bool:
     if program.instrs[position].op == ops.PUSH_EXC_INFO:
         position = program.next[position]
     return position != NONE and program.instrs[position].op == ops.WITH_EXCEPT_START
+
+
+def cover_starts(regions: Regions) -> None:
+    """What takes the entered value off the stack before the protected range begins belongs to the body: it cannot raise."""
+    program = regions.program
+    for i, instr in enumerate(program.instrs):
+        if instr.op != ops.BEFORE_WITH:
+            continue
+        outer, position, between = program.handler[i], program.next[i], list[int]()
+        around = (*regions.chain(outer), NONE)
+        while position != NONE and program.handler[position] in around and program.instrs[position].op in _TAKING:
+            between.append(position)
+            position = program.successors(position)[0]
+        if not between or position == NONE:
+            continue
+        chain = regions.chain(program.handler[position])
+        entered = chain[: chain.index(outer)] if outer in chain else chain
+        if entered and regions.table[entered[-1]].kind == "with" and not _entered_elsewhere(program, i, between):
+            for inside in between:
+                program.handler[inside] = entered[-1]
+    regions.forget_chains()
+
+
+def _entered_elsewhere(program: Program, start: int, between: list[int]) -> bool:
+    inside = {start, *between}
+    return any(
+        after in between for i in range(len(program.instrs)) if i not in inside for after in program.successors(i)
+    )
 
 
 def strip_with(regions: Regions, region: Region) -> None:
@@ -47,7 +77,7 @@ def strip_with(regions: Regions, region: Region) -> None:
 
 def _strip_exit_call(program: Program, position: int, slots: int) -> None:
     start = program.follow(position)
-    while start != NONE and program.instrs[start].op in (ops.SWAP, ops.ROT):
+    while start != NONE and program.instrs[start].op in (ops.SWAP, ops.ROT, ops.POP):
         start = program.follow(program.next[start])
     position, nones = start, 0
     while position != NONE and _is_none(program.instrs[position], nones):

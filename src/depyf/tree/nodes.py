@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from depyf.tree.expr import Expr, Func, Name, TypeParam
+from depyf.tree.expr import Expr, Func, Name, Temp, TypeParam
 
 Body = tuple["Stmt", ...]
 
@@ -179,7 +179,7 @@ class ExceptClause:
     """``except type as name:``; a None type is the bare clause."""
 
     type: Expr | None
-    name: Name | None
+    name: Name | Temp | None
     body: Body
     line: int | None = None
 

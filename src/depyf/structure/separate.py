@@ -1,0 +1,119 @@
+"""Handlers that share code each get a copy of it, so that every instruction lies in the body of one handler.
+
+Input: a ``Program`` and its ``Regions`` (edited).  Output: the bodies of different handlers are disjoint, and a handler
+that protects code in several bodies is several handlers.  Compilers never share, so only plain lifting asks for it.
+
+    H1: A; goto B      H2: goto B      B: ...; POP_EXCEPT        ->        H1: A; B      H2: B'
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from depyf.bytecode import ops
+from depyf.errors import DecompilationError
+from depyf.flow.program import NONE, Program
+from depyf.structure.region_table import Regions
+
+GROWTH = 8
+"""Sharing may multiply: at so many times the size of the program it is given up."""
+
+Bodies = tuple[int, ...]
+"""The handlers whose bodies control is in, outermost first."""
+
+
+def separate_handlers(program: Program, regions: Regions) -> None:
+    """Copy what several handlers share; raises DecompilationError where that has no end."""
+    if regions.table:
+        _Separation(program, regions).run()
+
+
+class _Separation:
+    def __init__(self, program: Program, regions: Regions) -> None:
+        self.program = program
+        self.regions = regions
+        self.limit = GROWTH * len(program.instrs) + 100
+        self.origin = {index: index for index in regions.table}
+        self.chains = {index: regions.chain(index) for index in regions.table}
+        self.instances: dict[tuple[int, Bodies], int] = {}
+        self.used: set[int] = set()
+        self.places: dict[tuple[int, Bodies], int] = {}
+        self.count = len(program.instrs)
+        self.taken: set[int] = set()
+        self.work: list[tuple[int, Bodies]] = []
+        self.parents: dict[int, int] = {}
+        self.entries: dict[int, int] = {}
+
+    def run(self) -> None:
+        program = self.program
+        handler: dict[int, int] = {}
+        after: dict[int, tuple[int, int]] = {}
+        source: dict[int, int] = {}
+        self.place(0, ())
+        while self.work:
+            index, bodies = self.work.pop()
+            here = self.places[index, bodies]
+            source[here] = index
+            region = program.handler[index]
+            handler[here] = NONE if region == NONE else self.instance(region, bodies)
+            if program.instrs[index].op == ops.POP_EXCEPT and bodies:
+                bodies = bodies[:-1]
+            after[here] = self.place(program.next[index], bodies), self.place(program.jump[index], bodies)
+        if self.count == len(program.instrs) and self.origin.keys() == self.regions.table.keys():
+            return
+        self._write(source, handler, after)
+
+    def place(self, index: int, bodies: Bodies) -> int:
+        """Where the copy of an instruction for these bodies is; the first one is the instruction itself."""
+        if index == NONE:
+            return NONE
+        found = self.places.get((index, bodies))
+        if found is None:
+            found = index
+            if index in self.taken:
+                found, self.count = self.count, self.count + 1
+                if self.count > self.limit:
+                    raise DecompilationError("handlers share their bodies without end", self.program.unit.qualname)
+            self.taken.add(index)
+            self.places[index, bodies] = found
+            self.work.append((index, bodies))
+        return found
+
+    def instance(self, region: int, bodies: Bodies) -> int:
+        """The copy of a handler for code in these bodies: of those it lies in itself."""
+        kept = tuple(body for body in bodies if region not in self.chains[self.origin[body]][1:])
+        found = self.instances.get((region, kept))
+        if found is None:
+            found = region if region not in self.used else max(self.origin) + 1
+            self.used.add(region)
+            self.instances[region, kept] = found
+            self.origin[found] = region
+            record = self.regions.table[region]
+            self.parents[found] = NONE if record.parent == NONE else self.instance(record.parent, kept)
+            if record.kind == "with":
+                self.entries[found] = self.place(record.resume, kept)
+            else:
+                self.entries[found] = self.place(record.target, (*kept, found))
+        return found
+
+    def _write(self, source: dict[int, int], handler: dict[int, int], after: dict[int, tuple[int, int]]) -> None:
+        program, table = self.program, self.regions.table
+        for here in range(len(program.instrs), self.count):
+            index = source[here]
+            program.instrs.append(program.instrs[index])
+            program.line.append(program.line[index])
+            program.next.append(NONE)
+            program.jump.append(NONE)
+            program.handler.append(NONE)
+        for here in source:
+            program.handler[here] = handler[here]
+            program.next[here], program.jump[here] = after[here]
+        for found, region in self.origin.items():
+            if found in self.entries:
+                record = replace(table[region], index=found, parent=self.parents[found])
+                if record.kind == "with":
+                    record.resume = self.entries[found]
+                else:
+                    record.target = self.entries[found]
+                table[found] = record
+        self.regions.forget_chains()
