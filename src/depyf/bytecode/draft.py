@@ -14,10 +14,10 @@ class Draft:
     """Columns with one entry per version-free instruction.
 
     ``source[i]`` is the raw instruction that ``i`` came from, ``targets[i]`` an index into the same columns or -1,
-    ``handler[i]`` indexes ``handlers`` or is -1.
+    ``handler[i]`` indexes ``handlers`` or is -1; ``wrapped`` tells, by raw instruction, where a generator's wrapper is.
     """
 
-    __slots__ = ("args", "handler", "handlers", "ops", "raw", "source", "targets", "unit")
+    __slots__ = ("args", "handler", "handlers", "ops", "raw", "source", "targets", "unit", "wrapped")
 
     def __init__(self, unit: CodeUnit, raw: Raw) -> None:
         self.unit = unit
@@ -28,6 +28,7 @@ class Draft:
         self.source: list[int] = []
         self.handler: list[int] = []
         self.handlers: list[Handler] = []
+        self.wrapped = bytearray()
 
     def error(self, i: int, reason: str) -> BytecodeError:
         where = f"{self.raw.names[self.source[i]]} at offset {self.raw.offsets[self.source[i]]}"

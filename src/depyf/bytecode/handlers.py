@@ -14,10 +14,14 @@ from depyf.errors import BytecodeError
 
 
 class Protection(NamedTuple):
-    """``handlers[k].target`` is a raw instruction index; ``of[i]`` is the handler of raw instruction ``i`` or -1."""
+    """``handlers[k].target`` is a raw instruction index; ``of[i]`` is the handler of raw instruction ``i`` or -1.
+
+    ``wrapped[i]`` is 1 where only the wrapper of a generator protects ``i``: every generator of that version has it.
+    """
 
     handlers: list[Handler]
     of: list[int]
+    wrapped: bytearray
 
 
 PUSHES = (("exc",), ("lasti", "exc"))
@@ -49,6 +53,7 @@ def protect(raw: Raw) -> Protection:
     """Read ``co_exceptiontable``; where ranges overlap the first entry wins, as in the interpreter's search."""
     handlers: list[Handler] = []
     of = [-1] * len(raw.offsets)
+    wrapped = bytearray(len(of))
     numbers: dict[Handler, int] = {}
     offsets = raw.offsets
     count = len(offsets)
@@ -59,7 +64,8 @@ def protect(raw: Raw) -> Protection:
         if raw_target is None:
             raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} is no instruction")
         handler = Handler(raw_target, depth, PUSHES[lasti])
-        if _wraps_generator(raw, raw_target):
+        wraps = _wraps_generator(raw, raw_target)
+        if wraps:
             number = -1
         else:
             number = numbers.setdefault(handler, len(handlers))
@@ -71,21 +77,33 @@ def protect(raw: Raw) -> Protection:
         while index < count and offsets[index] < start:
             index += 1
         while index < count and offsets[index] < end:
-            if of[index] < 0:
-                of[index] = number
+            if of[index] < 0 and not wrapped[index]:
+                of[index], wrapped[index] = number, wraps
             index += 1
-    return Protection(handlers, of)
+    return Protection(handlers, of, wrapped)
 
 
 def _wraps_generator(raw: Raw, target: int) -> bool:
     """Is this the handler 3.12+ puts around a whole generator body, StopIteration to RuntimeError?"""
     names = raw.names
-    return (
-        names[target] == "CALL_INTRINSIC_1"
-        and raw.args[target] == _STOPITERATION_ERROR
-        and target + 1 < len(names)
-        and names[target + 1] == "RERAISE"
-    )
+    if not raw.unit.flags & GENERATORS:
+        return False
+    steps = [target]
+    for expected in ("CALL_INTRINSIC_1", "RERAISE"):
+        while len(steps) < 9 and names[steps[-1]] in ("NOP", "JUMP_FORWARD"):
+            at = steps[-1]
+            steps.append(raw.targets[at] if raw.targets[at] >= 0 else at + 1)
+            if steps[-1] >= len(names):
+                return False
+        at = steps[-1]
+        if names[at] != expected or expected == "CALL_INTRINSIC_1" and raw.args[at] != _STOPITERATION_ERROR:
+            return False
+        steps.append(min(at + 1, len(names) - 1))
+    return True
+
+
+GENERATORS = 0x20 | 0x80 | 0x200
+"""Flags of generators, coroutines and asynchronous generators."""
 
 
 _STOPITERATION_ERROR = 3  # the intrinsic's number in every version that has it

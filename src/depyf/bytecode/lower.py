@@ -14,7 +14,7 @@ from depyf.bytecode.blockstack import assign_handlers
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
 from depyf.bytecode.draft import Draft
-from depyf.bytecode.handlers import protect
+from depyf.bytecode.handlers import GENERATORS, protect
 from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
@@ -24,11 +24,16 @@ from depyf.errors import BytecodeError
 
 
 class Lowered(NamedTuple):
-    """``instrs[i].target`` and ``handlers[k].target`` index into ``instrs``; ``instrs[i].handler`` into ``handlers``."""
+    """``instrs[i].target`` and ``handlers[k].target`` index into ``instrs``; ``instrs[i].handler`` into ``handlers``.
+
+    ``leaks`` says that a generator of 3.12 or later lacks its wrapper somewhere: ``StopIteration`` leaves it as it is,
+    which no source can do.
+    """
 
     unit: CodeUnit
     instrs: tuple[Instr, ...]
     handlers: tuple[Handler, ...]
+    leaks: bool = False
 
 
 def lower(unit: CodeUnit) -> Lowered:
@@ -93,6 +98,7 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int], spec: V
                 raise BytecodeError(f"{unit.qualname}: exception handler inside another construct")
             draft.handlers.append(handler._replace(target=entry))
         of = protection.of
+        draft.wrapped = protection.wrapped
         draft.handler = [of[i] for i in draft.source]
         if spec.tests_apart:
             for k, (op, i) in enumerate(zip(draft.ops, draft.source, strict=True)):
@@ -140,4 +146,20 @@ def _finish(draft: Draft, depths: list[int]) -> Lowered:
                 for i in kept
             ]
         )
-    return Lowered(draft.unit, instrs, tuple(handlers))
+    return Lowered(draft.unit, instrs, tuple(handlers), _leaks(draft, kept))
+
+
+def _leaks(draft: Draft, kept: list[int]) -> bool:
+    """Whether an exception can leave a generator without its wrapper having seen it."""
+    raw, wrapped = draft.raw, draft.wrapped
+    spec = spec_for(raw.unit.version)
+    if not raw.unit.flags & GENERATORS or not spec.wraps_generators:
+        return False
+    silent = ops.SILENT | {ops.BRANCH} if spec.tests_apart else ops.SILENT
+    started = raw.names.index("RETURN_GENERATOR") if "RETURN_GENERATOR" in raw.names else -1
+    for i in kept:
+        source = draft.source[i]
+        if source > started and draft.handler[i] < 0 and draft.ops[i] not in silent:
+            if not wrapped or not wrapped[source]:
+                return True
+    return False

@@ -32,14 +32,15 @@ def cover_starts(regions: Regions) -> None:
             continue
         chain = regions.chain(program.handler[position])
         entered = chain[: chain.index(outer)] if outer in chain else chain
-        if entered and regions.table[entered[-1]].kind == "with" and not _entered_elsewhere(program, i, between):
+        if entered and regions.table[entered[-1]].kind == "with" and not _entered_elsewhere(program, [i], between):
             for inside in between:
                 program.handler[inside] = entered[-1]
     regions.forget_chains()
 
 
-def _entered_elsewhere(program: Program, start: int, between: list[int]) -> bool:
-    inside = {start, *between}
+def _entered_elsewhere(program: Program, before: list[int], between: list[int]) -> bool:
+    """Whether control reaches ``between`` from anywhere but itself and ``before``."""
+    inside = {*before, *between}
     return any(
         after in between for i in range(len(program.instrs)) if i not in inside for after in program.successors(i)
     )
@@ -72,12 +73,16 @@ def strip_with(regions: Regions, region: Region) -> None:
     region.kind = "with"
     region.resume = resume
     for exit_at in sorted({after for _, after in exits_of(regions, region)}):
-        _strip_exit_call(program, exit_at, slots)
+        _strip_exit_call(regions, region, exit_at, slots)
 
 
-def _strip_exit_call(program: Program, position: int, slots: int) -> None:
+def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int) -> None:
+    program = regions.program
     start = program.follow(position)
+    dropped: list[int] = []
     while start != NONE and program.instrs[start].op in (ops.SWAP, ops.ROT, ops.POP):
+        if program.instrs[start].op == ops.POP:
+            dropped.append(start)
         start = program.follow(program.next[start])
     position, nones = start, 0
     while position != NONE and _is_none(program.instrs[position], nones):
@@ -93,6 +98,10 @@ def _strip_exit_call(program: Program, position: int, slots: int) -> None:
         return
     program.replace(start, WITH_EXIT, slots)
     program.next[start] = program.next[position]
+    if dropped and not _entered_elsewhere(program, regions.members(region.index), dropped):
+        for inside in dropped:  # what the body left on the stack is dropped before the manager is left
+            program.handler[inside] = region.index
+        regions.forget_chains()
 
 
 def _is_none(instr: ops.Instr, before: int) -> bool:

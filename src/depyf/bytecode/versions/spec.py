@@ -48,6 +48,7 @@ class VersionSpec:
     ``prepare`` rewrites the raw instructions before the rules see them.
     ``block_stack`` says that exception handlers come from SETUP_* instructions rather than from a table.
     ``tests_apart`` says that a branch itself never raises: the instruction before it made the bool.
+    ``wraps_generators`` says that the compiler puts a handler around a generator which turns StopIteration into an error.
     """
 
     version: tuple[int, int]
@@ -59,6 +60,7 @@ class VersionSpec:
     jump_scale: int
     block_stack: bool
     tests_apart: bool
+    wraps_generators: bool
     pseudo: Mapping[str, int]
     prepare: Prepare | None = None
 
@@ -167,6 +169,7 @@ def build_spec(
         prepare=prepare,
         block_stack=table.VERSION < (3, 11),
         tests_apart=table.VERSION >= (3, 13),
+        wraps_generators=table.VERSION >= (3, 12),
     )
 
 
