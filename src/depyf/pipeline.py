@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -139,7 +138,7 @@ class _Attempts:
             except RecompileError as error:
                 if error.lineno is None:
                     return self._unproven(emitted, str(error))
-                culprit = _function_at(emitted.text, error.lineno, self.unit)
+                culprit = emitted.function_at(error.lineno)
                 if not self._bump(culprit, f"does not compile: {error}"):
                     raise DecompilationError(f"does not compile: {error}", culprit) from None
                 continue
@@ -248,28 +247,3 @@ def _live(value: object) -> object:
 
 def _inherited(verdict: Verdict) -> bool:
     return verdict.reason.startswith("nested ")
-
-
-_DEFINITION = re.compile(r"(\s*)(?:async def|def|class)\s+(\w+)")
-
-
-def _function_at(text: str, lineno: int, unit: CodeUnit) -> str:
-    """Qualified name of the innermost definition around a line of decompiled text."""
-    lines = text.split("\n")
-    path: list[str] = []
-    last = min(lineno, len(lines)) - 1
-    indent = len(lines[last]) - len(lines[last].lstrip()) + bool(_DEFINITION.match(lines[last]))
-    for index in range(last, -1, -1):
-        found = _DEFINITION.match(lines[index])
-        if found and len(found.group(1)) < indent:
-            indent = len(found.group(1))
-            path.append(("class " if "class " in found.group(0) else "def ") + found.group(2))
-    parts: list[str] = []
-    for kind_name in reversed(path):
-        kind, name = kind_name.split()
-        parts.append(name)
-        if kind == "def":
-            parts.append("<locals>")
-    if parts and parts[-1] == "<locals>":
-        parts.pop()
-    return ".".join(parts) or unit.qualname

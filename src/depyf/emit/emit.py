@@ -47,6 +47,7 @@ def emit_function(unit: CodeUnit, body: _Body, *, name: str | None = None, optio
         emitted.cells,
         tuple(path[-2:] if unit.freevars else path[-1:]),
         emitted.labelled,
+        emitted.owners,
     )
 
 
@@ -81,8 +82,11 @@ def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
     pads = _slot_pads(p)
     out: list[str] = []
     linemap: list[tuple[int, int | None]] = []
+    owners: list[tuple[int, str]] = []
     number = 1
     for index, text in enumerate(p.lines):
+        if not owners or owners[-1][1] != p.owners[index]:
+            owners.append((number, p.owners[index]))
         if text == "\0":
             for line in inserted.get(index, ()):
                 out.append(pads[index] + line)
@@ -94,7 +98,7 @@ def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
         number += 1 + text.count("\n")
     text = "\n".join(out)
     used = {new: old for new, old in p.names.renames.items() if new in text}
-    return Emitted(text + "\n", tuple(linemap), used, p.consts.objects, p.cells, (), p.labelled)
+    return Emitted(text + "\n", tuple(linemap), used, p.consts.objects, p.cells, (), p.labelled, tuple(owners))
 
 
 def _slot_pads(p: Printer) -> dict[int, str]:

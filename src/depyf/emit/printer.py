@@ -70,6 +70,7 @@ class Printer:
         self.lines: list[str] = []
         self.sources: list[int | None] = []
         self.starts: list[bool] = []
+        self.owners: list[str] = []
         self.pad = ""
         self.step = " " * options.indent
         self.wide = False  # leave marks for layout.arrange
@@ -187,11 +188,13 @@ class Printer:
         self.lines.append(self.pad + text)
         self.sources.append(line)
         self.starts.append(starts)
+        self.owners.append(self.unit.qualname)
 
     def raw(self, text: str) -> None:
         self.lines.append(text)
         self.sources.append(None)
         self.starts.append(False)
+        self.owners.append(self.unit.qualname)
 
     def block(self, body: tuple[Stmt, ...], filled: bool = False) -> None:
         """An indented suite; ``pass`` if there is nothing in it."""

@@ -29,7 +29,8 @@ class Emitted:
     maps an identifier of the text to the name it stands for in the bytecode.  ``consts`` maps an identifier, which
     compiles as a global, to the object that the original holds as a constant; ``cells`` likewise for cell objects.
     ``path`` names the code objects that lead from the compiled module to the one that was asked for.
-    ``labelled`` is true for a debugging dump that is no Python.
+    ``labelled`` is true for a debugging dump that is no Python.  ``owners`` are the first lines of the stretches of text
+    that belong to one code object, with its qualified name.
     """
 
     text: str
@@ -39,3 +40,8 @@ class Emitted:
     cells: dict[str, str] = field(default_factory=dict)
     path: tuple[str, ...] = ()
     labelled: bool = False
+    owners: tuple[tuple[int, str], ...] = ()
+
+    def function_at(self, line: int) -> str:
+        """Qualified name of the code object that a line of the text belongs to."""
+        return next((name for first, name in reversed(self.owners) if first <= line), "")

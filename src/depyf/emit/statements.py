@@ -116,7 +116,10 @@ def _augmented(p: Printer, node: AugAssign) -> str:
 
 @head(AnnAssign)
 def annotated(p: Printer, node: AnnAssign) -> str:
-    text = f"{target(p, node.target)}: {annotation(p, node.annotation)}"
+    left = target(p, node.target)
+    if not node.simple and isinstance(node.target, Name):
+        left = f"({left})"
+    text = f"{left}: {annotation(p, node.annotation)}"
     if node.value is None:
         return text
     return f"{text} = {loose(p, node.value, p.grammar.star_for)}"

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.idioms.annotations import place_annotations
+from depyf.idioms.class_body import class_body
+from depyf.idioms.eager_annotations import eager_annotations
 from depyf.lift.conditions import negate
-from depyf.tree.expr import BoolOf, CellOf, Const, Expr, Invoke, Marker, Name, Sub, Un, Walrus
+from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Un
 from depyf.tree.nodes import (
-    AnnAssign,
     Assert,
-    Assign,
     Body,
-    ExprStmt,
     If,
     Pass,
     Raise,
@@ -25,17 +24,15 @@ from depyf.tree.nodes import (
 )
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
-_CLASS_PROLOGUE = {"__module__", "__qualname__", "__firstlineno__"}
-
 
 def finish_body(unit: CodeUnit, body: Body) -> Body:
     """Implicit returns, asserts, annotations, class prologue and empty bodies."""
     is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
     if not unit.flags & CO_OPTIMIZED:
-        body = place_annotations(body)
+        body = eager_annotations(place_annotations(body))
     body = _statements(body, unit)
     if is_class:
-        body = _class_body(body)
+        body = class_body(body)
     body = _drop_final_return(body, unit)
     return body
 
@@ -86,7 +83,6 @@ def _falls_off(body: Body, behind: set[int | None]) -> bool:
 
 def _statements(body: Body, unit: CodeUnit) -> Body:
     result: list[Stmt] = []
-    optimized = bool(unit.flags & CO_OPTIMIZED)
     for stmt in body:
         if bodies(stmt):
             stmt = with_bodies(stmt, lambda inner: _statements(inner, unit))
@@ -109,15 +105,8 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
         if isinstance(stmt, Raise):
             result.append(_assertion(If(Const(True), (stmt,), (), stmt.line)) or stmt)
             continue
-        if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations":
-            continue
         if isinstance(stmt, Return) and isinstance(stmt.value, Const) and stmt.value.value is None:
             stmt = Return(None, stmt.line)
-        if not optimized and isinstance(stmt, Assign):
-            annotated = _annotation(stmt, result)
-            if annotated is not None:
-                result.append(annotated)
-                continue
         result.append(stmt)
     return tuple(result)
 
@@ -158,48 +147,3 @@ def _negated(test: Expr) -> Expr:
         if len(negatives) == len(test.values):
             return BoolOf("or" if test.op == "and" else "and", tuple(_negated(value) for value in test.values))
     return negate(test)
-
-
-def _annotation(stmt: Assign, before: list[Stmt]) -> Stmt | None:
-    """``__annotations__["x"] = T`` after ``x = value`` is ``x: T = value``."""
-    target = stmt.targets[0]
-    if len(stmt.targets) != 1 or not isinstance(target, Sub) or not isinstance(target.value, Name):
-        return None
-    if (
-        target.value.id != "__annotations__"
-        or not isinstance(target.key, Const)
-        or not isinstance(target.key.value, str)
-    ):
-        return None
-    name = target.key.value
-    if before and isinstance(before[-1], Assign):
-        last = before[-1]
-        if len(last.targets) == 1 and isinstance(last.targets[0], Name) and last.targets[0].id == name:
-            before.pop()
-            return AnnAssign(last.targets[0], stmt.value, last.value, last.line)
-    return AnnAssign(Name(name, "name"), stmt.value, None, stmt.line)
-
-
-def _class_body(body: Body) -> Body:
-    prologue = set(_CLASS_PROLOGUE)
-    result: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], Name):
-            name, value = stmt.targets[0].id, stmt.value
-            if not result and name in prologue and isinstance(value, (Const, Name)):
-                prologue.discard(name)
-                continue
-            if name == "__classcell__" and isinstance(value, CellOf):
-                continue
-            if name in ("__static_attributes__", "__classdictcell__"):
-                continue
-            if name == "__type_params__" and isinstance(value, Name) and value.id == ".type_params":
-                continue
-            if name == "__classdict__" and isinstance(value, Marker) and value.kind == "locals":
-                continue
-        if isinstance(stmt, Assign) and any(isinstance(t, Name) and t.id == "__classcell__" for t in stmt.targets):
-            continue
-        if isinstance(stmt, Return) and (isinstance(stmt.value, (CellOf, Walrus)) or _is_none(stmt.value)):
-            continue
-        result.append(stmt)
-    return tuple(result)

@@ -48,10 +48,13 @@ class AugAssign(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnAssign(Stmt):
+    """``simple`` is false where the target is no plain name (``a.x``, ``(x)``), and the annotation is not kept."""
+
     target: Expr
     annotation: Expr
     value: Expr | None
     line: int | None = None
+    simple: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,65 @@
+"""What the compiler puts at the start and at the end of every class body, taken away.
+
+Input and output: the Python dialect.  What the user assigns to the same names further inside stays:
+
+    __module__ = __name__; __qualname__ = "C"; __firstlineno__ = 1     # in front
+    ...
+    __static_attributes__ = ("x",); __classcell__ = <cell>; return <cell>     # at the end
+"""
+
+from __future__ import annotations
+
+from depyf.tree.expr import CellOf, Const, Expr, Marker, Name, Walrus
+from depyf.tree.nodes import Assign, Body, Return, Stmt
+
+
+def class_body(body: Body) -> Body:
+    """``body`` without the compiler's own statements."""
+    stmts = [stmt for stmt in body if not _is_end(stmt)]
+    seen: set[str] = set()
+    while stmts and (name := _in_front(stmts[0])) and name not in seen:
+        seen.add(name)
+        del stmts[0]
+    seen.clear()
+    while stmts and (name := _at_end(stmts[-1])) and name not in seen:
+        seen.add(name)
+        del stmts[-1]
+    return tuple(stmts)
+
+
+def _is_end(stmt: Stmt) -> bool:
+    if not isinstance(stmt, Return):
+        return False
+    value = stmt.value
+    return value is None or isinstance(value, (CellOf, Walrus)) or isinstance(value, Const) and value.value is None
+
+
+def _in_front(stmt: Stmt) -> str:
+    """The name that the compiler stores to in front of the class body, "" if this is no such statement."""
+    if not isinstance(stmt, Assign) or len(stmt.targets) != 1 or not isinstance(stmt.targets[0], Name):
+        return ""
+    name, value = stmt.targets[0].id, stmt.value
+    ours = {
+        "__module__": isinstance(value, Name) and value.id == "__name__",
+        "__qualname__": isinstance(value, Const) and isinstance(value.value, str),
+        "__firstlineno__": isinstance(value, Const) and isinstance(value.value, int),
+        "__type_params__": isinstance(value, Name) and value.id == ".type_params",
+        "__classdict__": isinstance(value, Marker) and value.kind == "locals",
+    }
+    return name if ours.get(name) else ""
+
+
+def _at_end(stmt: Stmt) -> str:
+    """As ``_in_front`` for the end of the class body."""
+    if not isinstance(stmt, Assign):
+        return ""
+    value: Expr = stmt.value
+    while isinstance(value, Walrus):
+        value = value.value
+    for target in stmt.targets:
+        if isinstance(target, Name):
+            if target.id in ("__classcell__", "__classdictcell__") and isinstance(value, CellOf):
+                return target.id
+            if target.id == "__static_attributes__" and isinstance(value, Const) and isinstance(value.value, tuple):
+                return target.id
+    return ""

@@ -1,0 +1,81 @@
+"""Annotations that are evaluated where they stand (before 3.14): stores to ``__annotations__`` become annotations again.
+
+Input: the statements of a module or class body; a mark says that the compiler found an annotation in it.  Output: the
+same with annotated assignments, and without the mark.
+
+    x = value; __annotations__["x"] = T                          ->  x: T = value
+    a.x = value; T          # on one line: evaluated, not kept   ->  a.x: T = value
+"""
+
+from __future__ import annotations
+
+from depyf.emit.naming import is_legal
+from depyf.tree.expr import Attr, Const, Expr, Marker, Name, Sub
+from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, If, Stmt
+from depyf.tree.rewrite import bodies, with_bodies
+
+
+def eager_annotations(body: Body) -> Body:
+    """``body`` with annotated assignments, if the compiler found any annotation in it."""
+    mark = next((i for i, stmt in enumerate(body) if _is_mark(stmt)), None)
+    if mark is None:
+        return body
+    before, behind = body[:mark], body[mark + 1 :]
+    found: list[AnnAssign] = []
+    result = _annotated(behind, found)
+    if not found:
+        # it was in code that was dropped as dead, or has nothing assigned to it: ``a.x: T``
+        result = (If(Const(False), (AnnAssign(Name("_", "name"), Const(None), None),), ()), *result)
+    return (*before, *result)
+
+
+def _is_mark(stmt: Stmt) -> bool:
+    return isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations"
+
+
+def _annotated(body: Body, found: list[AnnAssign]) -> Body:
+    result: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner: _annotated(inner, found))
+        before = result[-1] if result else None
+        note = _kept(stmt, before) or _dropped(stmt, before)
+        if note is None:
+            result.append(stmt)
+            continue
+        if note.value is not None:
+            result.pop()
+        found.append(note)
+        result.append(note)
+    return tuple(result)
+
+
+def _kept(stmt: Stmt, before: Stmt | None) -> AnnAssign | None:
+    """``__annotations__["x"] = T``, together with ``x = value`` if that is right before it."""
+    if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
+        return None
+    target = stmt.targets[0]
+    if not isinstance(target, Sub) or not isinstance(target.value, Name) or target.value.id != "__annotations__":
+        return None
+    if not isinstance(target.key, Const) or type(target.key.value) is not str or not is_legal(target.key.value):
+        return None
+    name = target.key.value
+    value = _assigned(before)
+    if isinstance(before, Assign) and isinstance(value, Name) and value.id == name:
+        return AnnAssign(value, stmt.value, before.value, before.line)
+    return AnnAssign(Name(name, "name"), stmt.value, None, stmt.line)
+
+
+def _dropped(stmt: Stmt, before: Stmt | None) -> AnnAssign | None:
+    """An annotation of anything but a plain name is only evaluated."""
+    target = _assigned(before)
+    if not isinstance(stmt, ExprStmt) or not isinstance(before, Assign) or stmt.line is None:
+        return None
+    if stmt.line != before.line or not isinstance(target, (Name, Attr, Sub)):
+        return None
+    return AnnAssign(target, stmt.value, before.value, before.line, simple=False)
+
+
+def _assigned(stmt: Stmt | None) -> Expr | None:
+    """The only target of an assignment."""
+    return stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
