@@ -238,12 +238,17 @@ class Lifter:
                 stack[i] = marker
         if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
             comprehension = self.unit.name in COMPREHENSIONS
+            iterator = max(
+                (i for i, value in enumerate(stack) if isinstance(value, Marker) and value.kind == "iter"), default=0
+            )
             for i, value in enumerate(stack):
                 if isinstance(value, Marker) and value.kind == "saved":
                     comprehension = True
-                elif comprehension and isinstance(value, Display) and not value.elts:
+                elif (comprehension or i == iterator - 1) and isinstance(value, Display) and not value.elts:
+                    # no statement keeps a value below the iterator of its loop; an inlined comprehension has saved
+                    # nothing where it binds no variable of its own
                     stack[i] = Marker("acc", value.kind)
-                elif comprehension and isinstance(value, DictOf) and not value.items:
+                elif (comprehension or i == iterator - 1) and isinstance(value, DictOf) and not value.items:
                     stack[i] = Marker("acc", "dict")
 
     def _is_loop_test(self, name: int) -> bool:

@@ -109,7 +109,8 @@ def _parents(regions: Regions) -> None:
 def _fill_gaps(regions: Regions) -> None:
     """A jump within a protected range needs no protection itself: it belongs to the range if all around it does.
 
-    The jump at the end of the range does not: it is what leaves the ``try``.
+    The jump at the end of the range does not: it is what leaves the ``try``.  But one that goes where nothing else comes
+    from outside cannot have left it: a ``try`` is entered at its start.
     """
     program = regions.program
     handler = program.handler
@@ -120,18 +121,25 @@ def _fill_gaps(regions: Regions) -> None:
     ]
     if not jumps:
         return
-    before: dict[int, list[int]] = {i: [] for i in jumps}
+    before: dict[int, list[int]] = {place: [] for i in jumps for place in (i, program.jump[i])}
     for i in range(len(program.instrs)):
         for after in program.successors(i):
             if after in before:
                 before[after].append(i)
+
+    def within(region: int, places: list[int]) -> bool:
+        return all(region in regions.chain(handler[p]) for p in places)
+
     changed = True
     while changed:
         changed = False
         for i in jumps:
-            wanted = handler[program.jump[i]]
-            around = [handler[p] for p in (*before[i], min(i + 1, len(handler) - 1))]
-            if handler[i] != wanted and before[i] and all(wanted in regions.chain(h) for h in around):
+            target = program.jump[i]
+            wanted = handler[target]
+            if handler[i] == wanted or not before[i] or not within(wanted, before[i]):
+                continue
+            others = [p for p in before[target] if p not in jumps or not within(wanted, before[p])]
+            if within(wanted, [min(i + 1, len(handler) - 1)]) or (target and others and within(wanted, others)):
                 handler[i] = wanted
                 changed = True
 
