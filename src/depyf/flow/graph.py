@@ -62,7 +62,7 @@ class Graph:
         self.merging = merge
         self.nodes: dict[int, Node] = {}
         self.barriers: set[int] = set()
-        """Blocks jumped to over an exception handler: what comes before is a statement of its own."""
+        """Blocks jumped to over an exception handler or by ``break``: what comes before is a statement of its own."""
         self.implicit: set[int] = set()
         """Where falling off the end of the function is."""
         self.entry = 0
@@ -116,6 +116,10 @@ class Graph:
                 and instrs[i].op == ops.JUMP
                 and bisect_left(handlers, i) < bisect_left(handlers, program.jump[i])
             ):
+                self.barriers.add(program.jump[i])
+                leaders.add(program.jump[i])
+            if instrs[i].op == ops.JUMP and i > 0 and instrs[i - 1].op == ops.POP and program.jump[i] > i:
+                # ``break`` drops the iterator: what follows is not in the loop
                 self.barriers.add(program.jump[i])
                 leaders.add(program.jump[i])
             for j in after:

@@ -41,8 +41,8 @@ def _is_none(value: Expr | None) -> bool:
     return value is None or (isinstance(value, Const) and value.value is None)
 
 
-def _drop_final_return(body: Body, unit: CodeUnit) -> Body:
-    """A ``return None`` at the very end says nothing."""
+def _drop_final_return(body: Body, unit: CodeUnit, behind: frozenset[int | None] = frozenset()) -> Body:
+    """A ``return None`` at the very end says nothing; ``behind`` are the lines of ``finally`` bodies run before it."""
     if not body:
         return body
     last = body[-1]
@@ -51,25 +51,26 @@ def _drop_final_return(body: Body, unit: CodeUnit) -> Body:
     if isinstance(last, If):
         changed = If(
             last.test,
-            _drop_final_return(last.body, unit) or (Pass(last.line),),
-            _drop_final_return(last.orelse, unit),
+            _drop_final_return(last.body, unit, behind) or (Pass(last.line),),
+            _drop_final_return(last.orelse, unit, behind),
             last.line,
         )
         return (*body[:-1], changed)
     if isinstance(last, (Try, With)):
         optimized = unit.flags & CO_OPTIMIZED
-        behind = {stmt.line for stmt in walk(last.final)} if isinstance(last, Try) else set()
+        if isinstance(last, Try):
+            behind |= {stmt.line for stmt in walk(last.final)}
 
         def drop(inner: Body) -> Body:
-            if optimized and not _falls_off(inner, behind):
+            if optimized and inner and isinstance(inner[-1], Return) and not _falls_off(inner, behind):
                 return inner
-            return _drop_final_return(inner, unit) or inner
+            return _drop_final_return(inner, unit, behind) or inner
 
         return (*body[:-1], with_bodies(last, drop))
     return body
 
 
-def _falls_off(body: Body, behind: set[int | None]) -> bool:
+def _falls_off(body: Body, behind: frozenset[int | None]) -> bool:
     """Whether the ``return`` at the end of ``body`` has no line of its own: nobody wrote it.
 
     ``behind`` are the lines of the ``finally`` body that runs before it.

@@ -36,6 +36,10 @@ def strip_finally(regions: Regions, region: Region) -> None:
     for source, after in exits:
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])
+    for inner in regions.table.values():
+        # a manager that suppresses an exception leaves the region too
+        if region.index in regions.chain(inner.parent) and continuation.get(inner.resume, NONE) != NONE:
+            inner.resume = continuation[inner.resume]
     for end in ends:
         program.replace(end, END_FINALLY)
     region.kind = "finally"

@@ -239,9 +239,16 @@ class _Finder:
             return None
         if not failures and dropped:
             return NONE
-        if len(failures) != 1 or not (dropped or program.follow(reading.success) == failures[0]):
+        if len(failures) != 1 or not (dropped or self._never_taken(reading, failures[0])):
             return None
         return failures[0]
+
+    def _never_taken(self, reading: Reading, following: int) -> bool:
+        """Whether the next case follows at once: ``case x if False``, but not the test ``(x := a) is None``."""
+        before, after = self.program.line[reading.code[0]] if reading.code else None, self.program.line[following]
+        if before is None or after is None or before >= after:
+            return False
+        return self.program.follow(reading.success) == following
 
     def _begins_case(self, at: int) -> bool:
         if self.program.instrs[at].op == ops.COPY:

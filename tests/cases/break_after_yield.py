@@ -1,0 +1,26 @@
+# known: 3.10 the text reads differently
+def break_after_yield(items, other):
+    for item in items:
+        if item:
+            yield item
+            break
+    else:
+        yield other
+        return
+    for item in other:
+        yield item
+
+
+def with_in_finally(a):
+    try:
+        f()
+        with a:
+            g()
+    finally:
+        h()
+
+
+def walrus_is_no_capture(items):
+    for item in items:
+        if (a := f(item)) is None or not a.b:
+            yield item
