@@ -12,8 +12,7 @@
 A version unparses its own files; 3.8 cannot, so the host does it for 3.8.
 
 Code of the host's own version is compiled here; code of another version is read from ``.pyc`` files that its own
-interpreter writes once into ``corpus_out/pyc``.  A unit that fails does not sink the code nested in it: the failure is
-counted once, for that code object, and its children are tried on their own.
+interpreter writes once into ``corpus_out/pyc``.
 
 Written to ``corpus_out/<name>/``: ``files.jsonl`` (one record a file; ``--resume`` skips the files it lists) and
 ``failures.jsonl`` (file, qualname, status, reason, instructions) for ``tools/triage.py``; for EQUIVALENT code the reason
@@ -168,39 +167,23 @@ def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
     """One record for each code object of ``unit``, nested ones included."""
     from depyf.pipeline import decompile_unit
 
-    total = sum(1 for _ in family(unit))
+    sizes = {inner.qualname: len(inner.code) // 2 for inner in family(unit)}
     try:
         result = decompile_unit(unit)
     except Exception as error:
-        record = {"qualname": unit.qualname, "status": "failed", "reason": describe(error), "n": len(unit.code) // 2}
-        return [record] + [r for child in children(unit) for r in salvage(child, texts)]
-    own = result.verdicts[0]
-    if own.status.value == "FAILED":
-        # there is no text around the nested code then: try each on its own
-        record = {"qualname": unit.qualname, "status": "failed", "reason": own.reason, "n": len(unit.code) // 2}
-        return [record] + [r for child in children(unit) for r in salvage(child, texts)]
-    texts.append(result.source)
-    records = [
-        {
-            "qualname": v.qualname,
-            "status": LABELS.get(v.status.value, v.status.value),
-            "reason": v.difference or v.reason,
-            "n": len(unit.code) // 2,
-        }
-        for v in result.verdicts
+        lost = [(inner.qualname, "UNVERIFIED", "no text: the code around it failed") for inner in family(unit)]
+        found = [(unit.qualname, "failed", describe(error)), *lost[1:]]
+    else:
+        texts.append(result.source)
+        found = [
+            (v.qualname, LABELS.get(v.status.value, v.status.value), v.difference or v.reason) for v in result.verdicts
+        ]
+        missing = sum(1 for _ in family(unit)) - len(found)
+        found += [(unit.qualname, "UNVERIFIED", "no verdict given")] * missing
+    return [
+        {"qualname": qualname, "status": status, "reason": reason, "n": sizes.get(qualname, 0)}
+        for qualname, status, reason in found
     ]
-    missing = total - len(records)
-    records += [{"qualname": unit.qualname, "status": "UNVERIFIED", "reason": "no verdict given", "n": 0}] * missing
-    return records
-
-
-def salvage(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
-    """The code nested in a unit that failed; a class body has no text of its own."""
-    optimized = 0x1
-    if unit.flags & optimized:
-        return decompile(unit, texts)
-    record = {"qualname": unit.qualname, "status": "failed", "reason": "class body of a failed unit", "n": 0}
-    return [record] + [r for child in children(unit) for r in salvage(child, texts)]
 
 
 def run_job(job: Job) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from depyf.bytecode.lower import lower
 from depyf.bytecode.nops import nop_lines
 from depyf.choices import LADDER, Choices
 from depyf.errors import BytecodeError, DecompilationError
+from depyf.failures import in_place_of
 from depyf.flow.graph import Graph
 from depyf.flow.program import Program
 from depyf.idioms.bodies import finish_body
@@ -34,9 +35,9 @@ from depyf.structure.region_table import Regions
 from depyf.structure.regions import fill_silent, find_regions
 from depyf.structure.separate import separate_handlers
 from depyf.structure.total import Structurer
-from depyf.tree.expr import Attr, Comp, Const, Generator, Invoke, Name, Temp
+from depyf.tree.expr import Temp
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
-from depyf.tree.nodes import Body, Raise, Return, Stmt
+from depyf.tree.nodes import Body, Stmt
 
 Nested = Callable[[CodeUnit, bool], Body]
 """Decompiles nested code; true where the source has an expression, not a function: there are no statements then."""
@@ -195,12 +196,19 @@ def key_of(unit: CodeUnit) -> Key:
 class Decompilation:
     """Decompiles a code unit and the code nested in it.
 
-    ``rungs`` says how far down the ladder of choices each code object is; ``failures`` which have no source at all.
+    ``rungs`` says how far down the ladder of choices each code object is, ``reasons`` what was wrong with the first
+    choice, by qualified name; ``failures`` which have no source at all.
     """
 
-    def __init__(self, rungs: dict[Key, int] | None = None, ladder: tuple[Choices, ...] = LADDER) -> None:
+    def __init__(
+        self,
+        rungs: dict[Key, int] | None = None,
+        ladder: tuple[Choices, ...] = LADDER,
+        reasons: dict[str, str] | None = None,
+    ) -> None:
         self.ladder = ladder
         self.rungs: dict[Key, int] = rungs if rungs is not None else {}
+        self.reasons: dict[str, str] = reasons if reasons is not None else {}
         self.failures: dict[Key, DecompilationError] = {}
 
     def body(self, unit: CodeUnit, expression: bool = False, *, strict: bool = False) -> Body:
@@ -233,20 +241,13 @@ class Decompilation:
                 text = f"internal error, please report it: {type(error).__name__}: {error}"
                 failure = failure or DecompilationError(text, unit.qualname)
             self.rungs[key] = self.rungs.get(key, 0) + 1
-        failure = failure or DecompilationError("no choice is proven", unit.qualname)
+        reason = self.reasons.setdefault(unit.qualname, failure.reason if failure else "no choice is proven")
+        if failure is None or failure.reason != reason:
+            failure = DecompilationError(reason, unit.qualname)
         if strict:
             raise failure
         self.failures[key] = failure
-        return _in_place_of(unit, failure)
-
-
-def _in_place_of(unit: CodeUnit, failure: DecompilationError) -> Body:
-    """Statements that raise where code without a translation would have run."""
-    error = Invoke(Name("NotImplementedError", "global"), (Const(f"depyf: {failure}"),))
-    if unit.name == "<lambda>":
-        nothing = Comp("generator", Name("_", "fast"), None, (Generator(Name("_", "fast"), Const(()), ()),))
-        return (Return(Invoke(Attr(nothing, "throw"), (error,))),)
-    return (Raise(error, None),)
+        return in_place_of(unit, failure, self.body)
 
 
 def body_of(unit: CodeUnit) -> Body:

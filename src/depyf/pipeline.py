@@ -118,7 +118,7 @@ class _Attempts:
         for attempt in count(1):
             # from here on a culprit goes straight to its last resort, so that it does not sink the code around it
             self.giving_up = attempt >= MAX_ATTEMPTS
-            work = Decompilation(self.rungs, self.ladder)
+            work = Decompilation(self.rungs, self.ladder, self.reasons)
             try:
                 body = work.body(self.unit, strict=self.strict or not self.is_module)
                 if self.strict and work.failures:
@@ -128,7 +128,7 @@ class _Attempts:
             try:
                 emitted = self._emit(body)
             except DecompilationError as error:
-                if not self._bump(error.function, str(error.reason)):
+                if not self._bump_around(error.function, str(error.reason)):
                     raise
                 continue
             if not self.options.verify:
@@ -139,7 +139,7 @@ class _Attempts:
                 if error.lineno is None:
                     return self._unproven(emitted, str(error))
                 culprit = emitted.function_at(error.lineno)
-                if not self._bump(culprit, f"does not compile: {error}"):
+                if not self._bump_around(culprit, f"does not compile: {error}"):
                     raise DecompilationError(f"does not compile: {error}", culprit) from None
                 continue
             verdicts = self._verdicts(work, emitted, made[0])
@@ -147,6 +147,8 @@ class _Attempts:
             if not culprits or not self._bump_all(culprits):
                 wrong = next((v for v in verdicts if v.status is Status.WRONG), None)
                 if wrong is not None:
+                    if self._bump_around(wrong.qualname, wrong.reason):
+                        continue
                     raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
                 return Decompiled(emitted.text, verdicts, emitted.linemap, made[1])
         raise AssertionError("unreachable: every attempt returns, raises or uses up a choice")
@@ -213,6 +215,14 @@ class _Attempts:
                         self.rungs[key] = len(self.ladder) - 1
             moved = self._bump(verdict.qualname, verdict.reason) or moved
         return moved
+
+    def _bump_around(self, qualname: str, reason: str) -> bool:
+        """As ``_bump``; where no choice is left for the code itself, what is around it is given up."""
+        while not self._bump(qualname, reason):
+            if qualname in ("", self.unit.qualname):
+                return False
+            qualname = qualname.rpartition(".")[0].removesuffix(".<locals>") or self.unit.qualname
+        return True
 
     def _bump(self, qualname: str, reason: str) -> bool:
         """Send the code objects of that name to their next choice; false if there is none left."""

@@ -1,0 +1,74 @@
+"""Code without a translation costs nothing but itself: what is around it and in it keeps its text and its verdict."""
+
+from __future__ import annotations
+
+import py_compile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import depyf
+from depyf import passes
+from depyf.errors import DecompilationError
+
+SOURCE = """
+import os
+
+class A:
+    def outer(self, items):
+        base = len(items)
+        def inner(a):
+            return a + base
+        class K:
+            def method(self):
+                return base, super().method()
+        return [inner(i) for i in items]
+
+    def other(self):
+        return self
+
+class B:
+    def method(self):
+        return [x for x in self]
+
+def last():
+    return 1
+"""
+HERE = {"A.outer": {"A.outer.<locals>.<listcomp>"}, "B": set(), "<module>": set()}
+"""What fails, and which code in it has no definition of its own that could stand in the text."""
+
+
+@pytest.fixture
+def result(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    first = passes.PIPELINE[0]
+
+    def lower(state: passes.State) -> object:
+        if state.unit.qualname in request.param:
+            raise DecompilationError("planted", state.unit.qualname)
+        return first.run(state)
+
+    monkeypatch.setattr(passes, "PIPELINE", (passes.Pass("lower", lower, first.why), *passes.PIPELINE[1:]))
+    source = tmp_path / "module.py"
+    source.write_text(SOURCE)
+    py_compile.compile(str(source), str(tmp_path / "module.pyc"), doraise=True)
+    return request.param, depyf.decompile_pyc(tmp_path / "module.pyc")
+
+
+@pytest.mark.parametrize(
+    "result", [("A.outer",), ("B",), ("<module>",), ("A.outer", "B", "<module>")], indirect=True, ids=" ".join
+)
+def test_only_what_failed_is_lost(result: tuple[tuple[str, ...], Any]) -> None:
+    failing, found = result
+    without_text = {name for planted in failing for name in HERE[planted]}
+    verdicts = {verdict.qualname: verdict for verdict in found.verdicts}
+    assert {"A.outer.<locals>.inner", "A.outer.<locals>.K.method", "A.other", "B.method", "last"} <= set(verdicts)
+    for name, verdict in verdicts.items():
+        if name in failing:
+            assert verdict.status.value == "FAILED"
+            assert verdict.reason == "planted"
+        elif name not in without_text:
+            assert verdict.proven or verdict.reason.startswith("nested "), f"{name}: {verdict.reason}"
+    for name in failing:
+        assert f'raise NotImplementedError("depyf: cannot decompile in {name}: planted")' in found.source
+    compile(found.source, "text", "exec")
