@@ -55,6 +55,11 @@ class CodeUnit:
         return self.version >= (3, 10)
 
     @property
+    def joins_tests_on_a_line(self) -> bool:
+        """Whether ``(a and b) or c`` tests ``a and b`` once if all is on one line, and else twice (3.10, 3.11)."""
+        return (3, 10) <= self.version < (3, 12)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

@@ -28,8 +28,10 @@ CHAIN_CLOSE = "\x0f"
 EITHER_OPEN = "\x10"  # a literal, in one piece ..
 EITHER_ELSE = "\x11"  # .. or, where that is too long, in several pieces with OPERATOR between them
 EITHER_CLOSE = "\x12"
+BREAK = "\x13"  # in a bracket that is broken however short it is
 
-_MARKS = re.compile("([\x01-\x07\x0e-\x12])")
+_MARKS = re.compile("([\x01-\x07\x0e-\x13])")
+_ENDLESS = 1_000_000
 _FLAT = {ITEM: " ", OPERATOR: " "}
 _OPENERS = frozenset({OPEN, MAYBE_OPEN, CHAIN_OPEN, EITHER_OPEN})
 _CLOSERS = frozenset({CLOSE, CLOSE_COMMA, MAYBE_CLOSE, CHAIN_CLOSE, EITHER_CLOSE})
@@ -38,7 +40,7 @@ _CLOSERS = frozenset({CLOSE, CLOSE_COMMA, MAYBE_CLOSE, CHAIN_CLOSE, EITHER_CLOSE
 class _Group:
     """Content of one pair of brackets or one operator chain; ``width`` is its length on a single line."""
 
-    __slots__ = ("close", "items", "open", "pieces", "width")
+    __slots__ = ("close", "forced", "items", "open", "pieces", "width")
 
     def __init__(self, open_mark: str) -> None:
         self.open = open_mark
@@ -46,6 +48,7 @@ class _Group:
         self.items: list[_Item] = []
         self.pieces: list[_Item] = []
         self.width = 0
+        self.forced = 0
 
 
 _Item: TypeAlias = str | _Group
@@ -74,6 +77,9 @@ def _parse(marked: str) -> _Group:
             stack[-1].width += top.width
         elif piece == EITHER_ELSE:
             top.items, top.pieces = [], top.items
+        elif piece == BREAK:
+            top.width += _ENDLESS
+            top.forced = _ENDLESS
         elif piece:
             top.items.append(piece)
             top.width += 1 if piece in (ITEM, OPERATOR) else len(piece)
@@ -160,7 +166,7 @@ class _Writer:
         deeper = column + self.indent
         self.newline(deeper)
         comma = listed and group.close == CLOSE_COMMA
-        if deeper + group.width <= self.width:
+        if deeper + group.width - group.forced <= self.width:
             self.flat(group.items)
         else:
             self.broken(group.items, deeper, 1 if comma else 0)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from depyf.emit.contexts import bare, is_none, iterable
 from depyf.emit.layout import (
+    BREAK,
     CHAIN_CLOSE,
     CHAIN_OPEN,
+    CLOSE,
+    OPEN,
 )
 from depyf.emit.printer import (
     AND,
@@ -107,6 +110,10 @@ def boolean(p: Printer, node: BoolOf, level: int) -> str:
     own = OR if node.op == "or" else AND
     parts = [p.expr(value, own + 1) for value in node.values]
     text = f"{p.operator}{node.op} ".join(parts)
+    if node.apart and p.quotes is None and p.unit.joins_tests_on_a_line:
+        p.breaks = True
+        if p.wide:
+            return f"({OPEN}{BREAK}{text}{CLOSE})"
     return _wrap(p, _chain(p, text), own, level)
 
 

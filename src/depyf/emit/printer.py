@@ -74,6 +74,7 @@ class Printer:
         self.pad = ""
         self.step = " " * options.indent
         self.wide = False  # leave marks for layout.arrange
+        self.breaks = False  # the line has to be broken, however short it is
         self.operator = " "
         self.quotes: tuple[str, ...] | None = None  # set inside an f-string before 3.12
         self.outer: tuple[str, ...] = ()  # the quotes of those f-strings
@@ -163,8 +164,9 @@ class Printer:
 
         ``hoist`` is false where nothing can be put before the line.
         """
+        self.breaks = False
         text = make(self, node)
-        if len(text) + len(self.pad) > self.options.width:
+        if self.breaks or len(text) + len(self.pad) > self.options.width:
             self.wide, self.operator = True, OPERATOR
             try:
                 text = arrange(make(self, node), len(self.pad), self.options.width, self.options.indent)

@@ -30,15 +30,16 @@ _OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 
 def join(op: str, left: Expr, right: Expr) -> BoolOf:
     """``left op right``; a right operand of the same operator is flattened (it evaluates in the same order)."""
-    values = right.values if isinstance(right, BoolOf) and right.op == op else (right,)
-    first = left.values if isinstance(left, BoolOf) and left.op == op else (left,)
-    return BoolOf(op, (*first, *values))
+    return BoolOf(op, (*_operands(op, left), *_operands(op, right)))
 
 
 def _both(op: str, left: Expr, right: Expr) -> BoolOf:
     """``left op right`` of two tests; a right operand that is a value of its own keeps its parentheses."""
-    first = left.values if isinstance(left, BoolOf) and left.op == op else (left,)
-    return BoolOf(op, (*first, right))
+    return BoolOf(op, (*_operands(op, left), right))
+
+
+def _operands(op: str, value: Expr) -> tuple[Expr, ...]:
+    return value.values if isinstance(value, BoolOf) and value.op == op and not value.apart else (value,)
 
 
 def _is_test(block: Lifted) -> bool:

@@ -10,7 +10,7 @@ from depyf.errors import DecompilationError
 from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT
 from depyf.lift.values import EXC_OLD, IterOf, LinkedLeft, Shared, flatten
 from depyf.structure.except_star import STAR
-from depyf.tree.expr import AwaitOf, Cmp, Comp, Const, Expr, Marker, Name, Temp, Walrus, YieldFrom, YieldOf
+from depyf.tree.expr import AwaitOf, BoolOf, Cmp, Comp, Const, Expr, Marker, Name, Temp, Walrus, YieldFrom, YieldOf
 from depyf.tree.nodes import ExprStmt, Raise, Return
 
 if TYPE_CHECKING:
@@ -141,6 +141,8 @@ def _branch(s: Symbolic, test: str) -> None:
     kept = bool(s.stack) and s.stack[-1] is value and test in ("true", "false")
     cond: Expr
     if kept and isinstance(value, Shared):
+        if isinstance(value.expr, BoolOf):
+            value = s.stack[-1] = Shared(BoolOf(value.expr.op, value.expr.values, True), value.origin)
         block.keep = value
         cond = value.expr
     elif kept and isinstance(value, (Name, Const, Temp)):

@@ -91,10 +91,14 @@ class Cmp(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoolOf(Expr):
-    """``op`` is "and" or "or"; at least two values, none of them a BoolOf of the same op in last place."""
+    """``op`` is "and" or "or"; at least two values, none of them a BoolOf of the same op in last place.
+
+    ``apart`` marks an operand of another one whose value is tested once more: it has parentheses of its own.
+    """
 
     op: str
     values: tuple[Expr, ...]
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
