@@ -1,16 +1,18 @@
 """How fast the decompiler is (``make bench``): against ``ast.unparse(ast.parse(source))``, and against code size.
 
-    python tools/bench.py [--files 60] [--sizes 10000 30000 100000]
+    python tools/bench.py [--files 60] [--sizes 10000 30000 100000] [--peers 20]
 
 First table: whole standard library modules, CPU seconds for the text, for the proof and for both, as multiples of what
 ``ast.unparse(ast.parse(source))`` takes for the same files in the same run.  Second table: one function of 10 000, 30 000
-and 100 000 instructions; the time per instruction must stay flat.
+and 100 000 instructions, of mixed statements and of one kind each; the time per instruction must stay flat (within 1.3).
+Third table: the other decompilers, see ``peers.py`` (``--peers 0`` leaves them out).
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import gc
 import random
 import sys
@@ -22,6 +24,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+import peers
+import shapes
 
 
 def cpu(work: Callable[[], Any]) -> float:
@@ -114,24 +119,41 @@ def big_function(statements: int, seed: int = 0) -> str:
     return "\n".join(lines) + "\n"
 
 
-def scale_table(sizes: list[int]) -> None:
-    print(f"\n{'instructions':>12}{'text us/instr':>16}{'both us/instr':>16}")
-    per_statement = instructions(unit_of(big_function(500))) / 500
-    for size in sizes:
-        unit = unit_of(big_function(int(size / per_statement)))
-        count = instructions(unit)
-        text, both = measure(unit)
-        print(f"{count:12}{text / count * 1e6:16.1f}{both / count * 1e6:16.1f}", flush=True)
+def scale_table(sizes: list[int], only: list[str]) -> None:
+    """Microseconds per instruction, text and proof, as one function grows; the last column is the largest over the least."""
+    makers: dict[str, Callable[[int], str]] = {"mixed": big_function}
+    makers.update({shape: functools.partial(shapes.text, shape) for shape in shapes.SHAPES})
+    heads = "".join(f"{size:>12}" for size in sizes)
+    print(f"\n{'us per instruction, of which proof':26}{heads}{'spread':>9}")
+    for name, make in makers.items():
+        if only and name not in only:
+            continue
+        per_unit = instructions(unit_of(make(40))) / 40
+        found: list[tuple[float, float]] = []
+        for size in sizes:
+            unit = unit_of(make(max(1, int(size / per_unit))))
+            count = instructions(unit)
+            text, both = measure(unit)
+            found.append((both / count * 1e6, (both - text) / count * 1e6))
+        cells = "".join(f"{both:7.1f}{proof:5.1f}" for both, proof in found)
+        spread = max(both for both, _ in found) / min(both for both, _ in found)
+        print(f"{name:26}{cells}{spread:9.2f}", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=60)
     parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 30_000, 100_000])
+    parser.add_argument("--shapes", nargs="*", default=[], help="only these")
+    parser.add_argument("--peers", type=int, default=20, help="files for the comparison with the peers")
     options = parser.parse_args()
     sys.setrecursionlimit(20000)
-    stdlib_table(options.files)
-    scale_table(options.sizes)
+    if options.files:
+        stdlib_table(options.files)
+    if options.sizes:
+        scale_table(options.sizes, options.shapes)
+    if options.peers:
+        peers.table(options.peers)
     return 0
 
 
