@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import foreign
+import interpreters
 from depyf.cli import main
 from depyf.cli.outcome import Exit
+from depyf.verify import worker
 
 SOURCE = '''\
 def double(x):
@@ -141,6 +144,54 @@ def test_usage_error() -> None:
     with pytest.raises(SystemExit) as caught:
         main(["decompile"])
     assert caught.value.code == Exit.USAGE
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == Exit.USAGE
+    assert "depyf decompile some/folder" in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith("depyf ")
+
+
+def test_python_that_is_none(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decompile", str(pyc), "--python", str(pyc)]) == Exit.USAGE
+    assert "no CPython answers there" in capsys.readouterr().err
+
+
+def test_file_is_named_once_and_no_table_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "short.pyc"
+    path.write_bytes(b"abc")
+    assert main(["decompile", str(path)]) == Exit.UNREADABLE
+    err = capsys.readouterr().err
+    assert err.count("short.pyc") == 1
+    assert "code objects" not in err
+
+
+def test_newer_magic(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pyc.write_bytes((3999).to_bytes(2, "little") + pyc.read_bytes()[2:])
+    assert main(["decompile", str(pyc)]) == Exit.UNREADABLE
+    assert "magic number 3999" in capsys.readouterr().err
+
+
+def test_no_interpreter_of_that_version(
+    module: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is shown as proven, and one line says why."""
+    version = next((v for v in interpreters.found() if v != f"{sys.version_info[0]}.{sys.version_info[1]}"), None)
+    if version is None:
+        pytest.skip("only one CPython on this machine")
+    pyc = module.with_suffix(".pyc")
+    pyc.write_bytes(foreign.compile_with(version, [module])[0])
+    monkeypatch.setattr(worker, "find_interpreter", lambda version: None)
+    assert main(["decompile", "-j", "1", str(pyc)]) == Exit.UNPROVEN
+    err = capsys.readouterr().err
+    assert err.count("to recompile with") == 1
+    assert "unverified:" in err
 
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,11 +8,23 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import depyf
 from depyf.cli.inputs import InputError, find_unit, resolve
 from depyf.cli.outcome import Exit, Outcome
 from depyf.errors import DepyfError
+from depyf.verify.interpreters import version_of
 
 DESCRIPTION = "Decompile Python bytecode, prove the result, and show every step in between."
+EXAMPLES = """\
+examples:
+  depyf decompile module.pyc                    source on standard output, verdicts on standard error
+  depyf decompile some/folder -o decompiled     every .pyc below it, the layout kept
+  depyf decompile json:JSONDecoder.decode       a live function
+  depyf disasm module.pyc:function              its normalised instructions
+  depyf dump module.pyc:function --after lift   what the decompiler made of it by then
+
+'depyf COMMAND --help' says more.
+"""
 EPILOG = """\
 exit status of 'decompile':
   0  everything was decompiled and proven
@@ -23,9 +35,19 @@ exit status of 'decompile':
 """
 
 
+class UsageError(DepyfError):
+    """The command line asks for something that makes no sense."""
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="depyf", description=DESCRIPTION)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser = argparse.ArgumentParser(
+        prog="depyf",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"depyf {depyf.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
     decompile = commands.add_parser(
         "decompile",
@@ -42,7 +64,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     decompile.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write files here, keeping the layout")
     decompile.add_argument("--json", action="store_true", help="print one JSON document instead of source and table")
-    decompile.add_argument("--python", metavar="PATH", help="the interpreter that recompiles foreign bytecode")
+    decompile.add_argument(
+        "--python", metavar="PATH", help="the interpreter that recompiles the text for the proof (default: looked for)"
+    )
     decompile.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     decompile.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no summary table")
 
@@ -58,10 +82,17 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(argv: Sequence[str] | None) -> int:
     """Parse and dispatch; expected errors become one line on standard error."""
-    options = build_parser().parse_args(argv)
+    parser = build_parser()
+    options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return Exit.USAGE
     commands = {"decompile": run_decompile, "disasm": run_disasm, "dump": run_dump}
     try:
         return commands[options.command](options)
+    except UsageError as error:
+        print(f"depyf: {error}", file=sys.stderr)
+        return Exit.USAGE
     except InputError as error:
         print(f"depyf: {error}", file=sys.stderr)
         return Exit.UNREADABLE
@@ -79,7 +110,9 @@ def run_decompile(options: argparse.Namespace) -> int:
     from depyf.cli.work import decompile_all
 
     if options.jobs < 1:
-        raise SystemExit(build_parser().error("--jobs must be at least 1"))
+        raise UsageError("--jobs must be at least 1")
+    if options.python is not None and version_of(options.python) is None:
+        raise UsageError(f"--python {options.python}: no CPython answers there")
     jobs, unreadable = resolve(options.paths)
     if options.output is not None:
         prepare_folder(options.output)

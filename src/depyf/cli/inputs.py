@@ -119,7 +119,7 @@ def unit_of_file(path: str) -> CodeUnit:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
         except BytecodeError as error:
-            raise InputError(f"{path}: {error}") from error
+            raise InputError(str(error).removeprefix(f"{path}: ")) from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

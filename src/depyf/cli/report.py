@@ -72,7 +72,9 @@ def print_json(outcomes: list[Outcome]) -> None:
 
 
 def print_summary(outcomes: list[Outcome]) -> None:
-    """Verdicts by version, and the first reasons for what is not proven."""
+    """Verdicts by version, and the reasons for what is not proven, the same reason once."""
+    if all(outcome.exit is Exit.UNREADABLE for outcome in outcomes):
+        return  # what was wrong with them has been said
     headings = ("version", "files", "code objects", "identical", "equivalent", "unverified", "failed", "unreadable")
     print(row(headings, headings), file=sys.stderr)
     groups: dict[str, list[Outcome]] = {}
@@ -92,12 +94,17 @@ def print_summary(outcomes: list[Outcome]) -> None:
             exits[Exit.UNREADABLE],
         ]
         print(row((name, *map(str, numbers)), headings), file=sys.stderr)
-    unproven = [(o, v) for o in outcomes for v in o.verdicts if not v.proven]
-    for outcome, verdict in unproven[:SHOWN_REASONS]:
-        where = f"{outcome.name}:{verdict.qualname}" + (f", line {verdict.line}" if verdict.line else "")
-        print(f"{verdict.status.value.lower()}: {where}: {verdict.reason}", file=sys.stderr)
-    if len(unproven) > SHOWN_REASONS:
-        print(f"... and {len(unproven) - SHOWN_REASONS} more (all with --json)", file=sys.stderr)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        for verdict in outcome.verdicts:
+            if not verdict.proven:
+                where = f"{outcome.name}:{verdict.qualname}" + (f", line {verdict.line}" if verdict.line else "")
+                reasons.setdefault((verdict.status.value.lower(), verdict.reason), []).append(where)
+    for (status, reason), places in list(reasons.items())[:SHOWN_REASONS]:
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        print(f"{status}: {places[0]}{more}: {reason}", file=sys.stderr)
+    if len(reasons) > SHOWN_REASONS:
+        print(f"... and {len(reasons) - SHOWN_REASONS} more reasons (all with --json)", file=sys.stderr)
 
 
 def row(cells: tuple[str, ...], headings: tuple[str, ...]) -> str:

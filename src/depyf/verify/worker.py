@@ -124,7 +124,9 @@ def worker_for(version: tuple[int, int]) -> Worker:
     python = find_interpreter(version)
     if python is None:
         wanted = f"{version[0]}.{version[1]}"
-        raise WorkerError(f"no Python {wanted} found to recompile with: put python{wanted} on the PATH, or name it")
+        raise WorkerError(
+            f"no Python {wanted} found to recompile with: put python{wanted} on the PATH, or name it with --python"
+        )
     with _workers_lock:
         if python not in _workers:
             _workers[python] = Worker(python)
