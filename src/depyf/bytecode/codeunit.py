@@ -60,6 +60,11 @@ class CodeUnit:
         return (3, 10) <= self.version < (3, 12)
 
     @property
+    def lists_static_attributes(self) -> bool:
+        """Whether a class body ends with a store to ``__static_attributes__`` (3.13+)."""
+        return self.version >= (3, 13)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

@@ -129,7 +129,7 @@ class _Expansion:
             if why == _EXC:
                 self.emit(i, "RERAISE")
                 return None
-            return (i + 1 if why == _NULL else why), outer, False
+            return self.behind_handlers(i, outer) if why == _NULL else (why, outer, False)
         if name == "POP_FINALLY":
             if why == _EXC:
                 if arg:
@@ -153,6 +153,14 @@ class _Expansion:
             raise self.error(i, "it is not in an exception handler")
         self.emit(i, name, arg)
         return i + 1, outer, False
+
+    def behind_handlers(self, i: int, outer: Markers) -> Node | None:
+        """What follows a whole ``finally`` statement goes behind its handler, where later compilers put it."""
+        node = (i + 1, outer, False)
+        if not self.pending or self.pending[0][0] > i:
+            return node
+        self.emit(i, "JUMP_FORWARD", 0, node)
+        return None
 
     def pop_exception(self, i: int, keep_top: bool = False) -> None:
         """Drop the exception being handled, and restore the one before it; a value on top stays there."""

@@ -30,7 +30,18 @@ ExprPrinter = Callable[["Printer", Any, int], str]
 HeadPrinter = Callable[["Printer", Any], str]
 BodyPrinter = Callable[["Printer", Any], None]
 
-EXPRESSIONS: dict[type, ExprPrinter] = {}
+
+class _Expressions(dict[type, ExprPrinter]):
+    """What only lifting knows has no text: the function that holds it needs other choices."""
+
+    def __missing__(self, kind: type) -> ExprPrinter:
+        def refuse(p: Printer, _node: Any, _level: int) -> str:
+            raise p.fail(f"a {kind.__name__} value is left in an expression")
+
+        return refuse
+
+
+EXPRESSIONS = _Expressions()
 HEADS: dict[type, HeadPrinter] = {}
 BODIES: dict[type, BodyPrinter] = {}
 BLOCKS: dict[type, BodyPrinter] = {}

@@ -5,6 +5,8 @@ Input and output: the Python dialect.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.idioms.annotations import place_annotations
 from depyf.idioms.class_body import class_body
@@ -29,10 +31,10 @@ def finish_body(unit: CodeUnit, body: Body) -> Body:
     """Implicit returns, asserts, annotations, class prologue and empty bodies."""
     is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
     if not unit.flags & CO_OPTIMIZED:
-        body = eager_annotations(place_annotations(body))
+        body = eager_annotations(unit, place_annotations(body))
     body = _statements(body, unit)
     if is_class:
-        body = class_body(body)
+        body = class_body(unit, body)
     body = _drop_final_return(body, unit)
     return body
 
@@ -41,15 +43,15 @@ def _is_none(value: Expr | None) -> bool:
     return value is None or (isinstance(value, Const) and value.value is None)
 
 
-def _drop_final_return(body: Body, unit: CodeUnit, behind: frozenset[int | None] = frozenset()) -> Body:
-    """A ``return None`` at the very end says nothing; ``behind`` are the lines of ``finally`` bodies run before it."""
+def _drop_final_return(body: Body, unit: CodeUnit, behind: int | None = None) -> Body:
+    """A ``return None`` at the very end says nothing; ``behind`` is the first line of a ``finally`` body run before it."""
     if not body:
         return body
     last = body[-1]
     if isinstance(last, Return) and _is_none(last.value):
         return body[:-1] if unit.flags & CO_OPTIMIZED else _drop_final_return(body[:-1], unit)
     if isinstance(last, If):
-        changed = If(
+        changed: Stmt = If(
             last.test,
             _drop_final_return(last.body, unit, behind) or (Pass(last.line),),
             _drop_final_return(last.orelse, unit, behind),
@@ -58,28 +60,32 @@ def _drop_final_return(body: Body, unit: CodeUnit, behind: frozenset[int | None]
         return (*body[:-1], changed)
     if isinstance(last, (Try, With)):
         optimized = unit.flags & CO_OPTIMIZED
-        if isinstance(last, Try):
-            behind |= {stmt.line for stmt in walk(last.final)}
+        final = last.final if isinstance(last, Try) else ()
+        lines = [stmt.line for stmt in walk(final) if stmt.line is not None]
+        behind = min(lines + ([] if behind is None else [behind]), default=None)
 
         def drop(inner: Body) -> Body:
             if optimized and inner and isinstance(inner[-1], Return) and not _falls_off(inner, behind):
                 return inner
             return _drop_final_return(inner, unit, behind) or inner
 
-        return (*body[:-1], with_bodies(last, drop))
+        changed = with_bodies(last, drop)
+        if isinstance(changed, Try) and isinstance(last, Try) and optimized:
+            changed = replace(changed, final=last.final)  # there it would drop the exception
+        return (*body[:-1], changed)
     return body
 
 
-def _falls_off(body: Body, behind: frozenset[int | None]) -> bool:
+def _falls_off(body: Body, behind: int | None) -> bool:
     """Whether the ``return`` at the end of ``body`` has no line of its own: nobody wrote it.
 
-    ``behind`` are the lines of the ``finally`` body that runs before it.
+    ``behind`` is the first line of the ``finally`` body that runs before it.
     """
     if len(body) < 2 or not isinstance(body[-1], Return) or not _is_none(body[-1].value):
         return False
     lines = [stmt.line for stmt in walk(body[-2:-1]) if stmt.line is not None]
     line = body[-1].line
-    return line is None or line in behind or bool(lines and line <= max(lines))
+    return line is None or (behind is not None and line >= behind) or bool(lines and line <= max(lines))
 
 
 def _statements(body: Body, unit: CodeUnit) -> Body:

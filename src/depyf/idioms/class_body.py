@@ -9,11 +9,12 @@ Input and output: the Python dialect.  What the user assigns to the same names f
 
 from __future__ import annotations
 
+from depyf.bytecode.codeunit import CodeUnit
 from depyf.tree.expr import CellOf, Const, Expr, Marker, Name, Walrus
 from depyf.tree.nodes import Assign, Body, Return, Stmt
 
 
-def class_body(body: Body) -> Body:
+def class_body(unit: CodeUnit, body: Body) -> Body:
     """``body`` without the compiler's own statements."""
     stmts = [stmt for stmt in body if not _is_end(stmt)]
     seen: set[str] = set()
@@ -21,7 +22,7 @@ def class_body(body: Body) -> Body:
         seen.add(name)
         del stmts[0]
     seen.clear()
-    while stmts and (name := _at_end(stmts[-1])) and name not in seen:
+    while stmts and (name := _at_end(unit, stmts[-1])) and name not in seen:
         seen.add(name)
         del stmts[-1]
     return tuple(stmts)
@@ -49,7 +50,7 @@ def _in_front(stmt: Stmt) -> str:
     return name if ours.get(name) else ""
 
 
-def _at_end(stmt: Stmt) -> str:
+def _at_end(unit: CodeUnit, stmt: Stmt) -> str:
     """As ``_in_front`` for the end of the class body."""
     if not isinstance(stmt, Assign):
         return ""
@@ -60,6 +61,7 @@ def _at_end(stmt: Stmt) -> str:
         if isinstance(target, Name):
             if target.id in ("__classcell__", "__classdictcell__") and isinstance(value, CellOf):
                 return target.id
-            if target.id == "__static_attributes__" and isinstance(value, Const) and isinstance(value.value, tuple):
+            listed = unit.lists_static_attributes and isinstance(value, Const) and isinstance(value.value, tuple)
+            if target.id == "__static_attributes__" and listed:
                 return target.id
     return ""

@@ -9,20 +9,23 @@ same with annotated assignments, and without the mark.
 
 from __future__ import annotations
 
-from depyf.emit.naming import is_legal
+import ast
+
+from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
+from depyf.emit.naming import is_legal, mangling_prefix
 from depyf.tree.expr import Attr, Const, Expr, Marker, Name, Sub
 from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, If, Stmt
 from depyf.tree.rewrite import bodies, with_bodies
 
 
-def eager_annotations(body: Body) -> Body:
+def eager_annotations(unit: CodeUnit, body: Body) -> Body:
     """``body`` with annotated assignments, if the compiler found any annotation in it."""
     mark = next((i for i, stmt in enumerate(body) if _is_mark(stmt)), None)
     if mark is None:
         return body
     before, behind = body[:mark], body[mark + 1 :]
     found: list[AnnAssign] = []
-    result = _annotated(behind, found)
+    result = _annotated(unit, behind, found)
     if not found:
         # it was in code that was dropped as dead, or has nothing assigned to it: ``a.x: T``
         result = (If(Const(False), (AnnAssign(Name("_", "name"), Const(None), None),), ()), *result)
@@ -33,13 +36,13 @@ def _is_mark(stmt: Stmt) -> bool:
     return isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations"
 
 
-def _annotated(body: Body, found: list[AnnAssign]) -> Body:
+def _annotated(unit: CodeUnit, body: Body, found: list[AnnAssign]) -> Body:
     result: list[Stmt] = []
     for stmt in body:
         if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _annotated(inner, found))
+            stmt = with_bodies(stmt, lambda inner: _annotated(unit, inner, found))
         before = result[-1] if result else None
-        note = _kept(stmt, before) or _dropped(stmt, before)
+        note = _kept(unit, stmt, before) or _dropped(stmt, before)
         if note is None:
             result.append(stmt)
             continue
@@ -50,7 +53,7 @@ def _annotated(body: Body, found: list[AnnAssign]) -> Body:
     return tuple(result)
 
 
-def _kept(stmt: Stmt, before: Stmt | None) -> AnnAssign | None:
+def _kept(unit: CodeUnit, stmt: Stmt, before: Stmt | None) -> AnnAssign | None:
     """``__annotations__["x"] = T``, together with ``x = value`` if that is right before it."""
     if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
         return None
@@ -60,10 +63,25 @@ def _kept(stmt: Stmt, before: Stmt | None) -> AnnAssign | None:
     if not isinstance(target.key, Const) or type(target.key.value) is not str or not is_legal(target.key.value):
         return None
     name = target.key.value
+    if mangling_prefix(unit.name) and unit.name != "<module>" and name.startswith("__") and not name.endswith("__"):
+        return None  # the compiler would have mangled it
+    if unit.flags & CO_FUTURE_ANNOTATIONS and not _is_source(stmt.value):
+        return None
     value = _assigned(before)
     if isinstance(before, Assign) and isinstance(value, Name) and value.id == name:
         return AnnAssign(value, stmt.value, before.value, before.line)
     return AnnAssign(Name(name, "name"), stmt.value, None, stmt.line)
+
+
+def _is_source(value: Expr) -> bool:
+    """Whether ``value`` is the text of an expression, as which a deferred annotation is kept."""
+    if not isinstance(value, Const) or type(value.value) is not str:
+        return False
+    try:
+        ast.parse(value.value, mode="eval")
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _dropped(stmt: Stmt, before: Stmt | None) -> AnnAssign | None:

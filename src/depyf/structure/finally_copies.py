@@ -50,7 +50,7 @@ def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int
     program = regions.program
     seen: set[int] = set()
     ends: set[int] = set()
-    own = program.handler[region.target]
+    outer = {NONE, region.index, *regions.chain(region.parent)}
     work = [(start, 0)]
     entered: set[int] = set()
     while work:
@@ -67,7 +67,7 @@ def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int
             depth -= 1
         work.extend((after, depth) for after in program.successors(position))
         inner = program.handler[position]
-        if inner not in (own, NONE, region.index) and inner not in entered and inner in regions.table:
+        if inner not in outer and inner not in entered and inner in regions.table:
             entered.add(inner)
             nested = regions.table[inner]
             if nested.kind == "with":
