@@ -16,7 +16,7 @@ class Evaluated:
 
 class Unused:
     if False:
-        _: None
+        (_): None
 
 
 class Own:

@@ -8,6 +8,7 @@ function of another shape is the user's own and stays.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from depyf.bytecode import ops
@@ -15,7 +16,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.tree.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
 from depyf.tree.exprs import names_of_block
-from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, FuncDef, If, Raise, Return, Stmt
+from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If, Raise, Return, Stmt, While
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 REACHED = "__conditional_annotations__"
@@ -29,7 +30,7 @@ class _Note(NamedTuple):
     line: int | None
 
 
-def place_annotations(body: Body) -> Body:
+def place_annotations(body: Body, in_class: bool) -> Body:
     """``body`` with annotated assignments for what its annotate function computes."""
     for index, stmt in enumerate(body):
         func = _annotate_function(stmt)
@@ -38,11 +39,10 @@ def place_annotations(body: Body) -> Body:
             if notes is not None:
                 notes = [note._replace(value=names_of_block(note.value)) for note in notes]
                 rest = body[:index] + body[index + 1 :]
-                return _place(_marked(rest, {note.mark: note for note in notes if note.mark is not None}), notes)
-    if any(_is_reset(stmt) for stmt in body[:3]):
-        # under ``from __future__ import annotations`` the set is made but not used
-        return tuple(stmt for stmt in body if not _is_reset(stmt))
-    return body
+                marked = _marked(rest, {note.mark: note for note in notes if note.mark is not None})
+                return _place(_conditional(marked, notes) if in_class else marked, notes)
+    # under ``from __future__ import annotations`` the set is made but not used
+    return tuple(stmt for stmt in body if not _is_reset(stmt))
 
 
 def _annotate_function(stmt: Stmt) -> Func | None:
@@ -63,18 +63,18 @@ def _notes(func: Func) -> list[_Note] | None:
     body = func.body
     if len(body) < 2 or not _refuses_formats(body[0]) or not isinstance(body[-1], Return):
         return None
-    lines = _lines(func.unit)
+    stored = _stored_lines(func.unit)
     result = body[-1].value
     found: list[_Note] = []
     rest = body[1:-1]
     if isinstance(result, DictOf) and not rest:
-        return found if _read(result, lines, found) else None
+        return found if _read(result, stored, found) else None
     if not isinstance(result, Temp) or not rest:
         return None
     first = rest[0]
     if not (isinstance(first, Assign) and _is_temp(first.targets[0], result) and isinstance(first.value, DictOf)):
         return None
-    if len(first.targets) != 1 or not _read(first.value, lines, found):
+    if len(first.targets) != 1 or not _read(first.value, stored, found):
         return None
     for stmt in rest[1:]:
         mark = None
@@ -88,7 +88,7 @@ def _notes(func: Func) -> list[_Note] | None:
         target = stmt.targets[0]
         if not (isinstance(target, Sub) and _is_temp(target.value, result) and isinstance(target.key, Const)):
             return None
-        found.append(_Note(target.key.value, stmt.value, mark, lines.get(target.key.value)))
+        found.append(_Note(target.key.value, stmt.value, mark, _next_line(stored, target.key.value)))
     return found
 
 
@@ -96,11 +96,11 @@ def _is_temp(value: Expr, temp: Temp) -> bool:
     return isinstance(value, Temp) and value.key == temp.key
 
 
-def _read(display: DictOf, lines: dict[str, int | None], found: list[_Note]) -> bool:
+def _read(display: DictOf, stored: _Lines, found: list[_Note]) -> bool:
     for key, value in display.items:
         if not isinstance(key, Const) or not isinstance(key.value, str):
             return False
-        found.append(_Note(key.value, value, None, lines.get(key.value)))
+        found.append(_Note(key.value, value, None, _next_line(stored, key.value)))
     return True
 
 
@@ -120,14 +120,22 @@ def _mark(test: Expr) -> int | None:
     return None
 
 
-def _lines(unit: CodeUnit) -> dict[str, int | None]:
-    """The source line of each annotation that is stored one by one."""
+_Lines = dict[str, list[int | None]]
+
+
+def _next_line(stored: _Lines, name: str) -> int | None:
+    lines = stored.get(name)
+    return lines.pop(0) if lines else None
+
+
+def _stored_lines(unit: CodeUnit) -> _Lines:
+    """The source lines of the annotations of each name that are stored one by one."""
     instrs = lower(unit).instrs
-    return {
-        instrs[i + 1].arg: instr.line
-        for i, instr in enumerate(instrs[:-2])
-        if instr.op == ops.COPY and instrs[i + 1].op == ops.LOAD_CONST and instrs[i + 2].op == ops.STORE_SUBSCR
-    }
+    found: _Lines = {}
+    for i, instr in enumerate(instrs[:-2]):
+        if instr.op == ops.COPY and instrs[i + 1].op == ops.LOAD_CONST and instrs[i + 2].op == ops.STORE_SUBSCR:
+            found.setdefault(instrs[i + 1].arg, []).append(instr.line)
+    return found
 
 
 def _marked(body: Body, notes: dict[int | None, _Note]) -> Body:
@@ -148,6 +156,21 @@ def _marked(body: Body, notes: dict[int | None, _Note]) -> Body:
             result[-1] = AnnAssign(before.targets[0], note.value, before.value, before.line)
         else:
             result.append(AnnAssign(Name(note.name, "name"), note.value, None, stmt.line))
+    return tuple(result)
+
+
+def _conditional(body: Body, notes: list[_Note]) -> Body:
+    """In a class only what stands inside of a compound statement has a mark: the ``else`` of a loop has ended there."""
+    marked = {id(note.value) for note in notes if note.mark is not None}
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, AnnAssign) and id(stmt.annotation) in marked:
+            before = result[-1] if result else None
+            if isinstance(before, (For, While)):
+                result[-1] = replace(before, orelse=(*before.orelse, stmt))
+                continue
+            stmt = If(Const(True), (stmt,), (), stmt.line)
+        result.append(stmt)
     return tuple(result)
 
 
@@ -176,9 +199,13 @@ def _place(body: Body, notes: list[_Note]) -> Body:
     at = 0
     while at < len(stmts) and _is_prologue(stmts[at]):
         at += 1
+    placed = {id(value) for stmt in stmts for value in _annotations(stmt)}
+    found_at = {(note.name, note.line) for note in notes if id(note.value) in placed}
     for note in notes:
         if note.mark is not None:
             where = next((i for i, stmt in enumerate(stmts) if any(s is note.value for s in _annotations(stmt))), -1)
+            if where < 0 and (note.name, note.line) in found_at:
+                continue  # in another copy of a ``finally`` body
             if where < 0:
                 # written in code that was dropped as dead
                 while at < len(stmts) and note.line is not None and _before(stmts[at], note.line):
@@ -213,7 +240,7 @@ def _before(stmt: Stmt, line: int) -> bool:
         # a compound statement may carry the line of what came before its test
         lines = [inner.line for inner in walk((stmt,)) if inner is not stmt and inner.line is not None]
         return bool(lines) and max(lines) < line
-    own = stmt.line
+    own = None if isinstance(stmt, Return) else stmt.line
     if own is not None and own < line and isinstance(stmt, Assign) and isinstance(stmt.targets[0], Name):
         return stmt.targets[0].id not in ("__static_attributes__", "__classdictcell__", "__classcell__")
     return own is not None and own < line

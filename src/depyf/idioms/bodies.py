@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.idioms.annotation_traces import restore_traces
 from depyf.idioms.annotations import place_annotations
 from depyf.idioms.class_body import class_body
-from depyf.idioms.eager_annotations import eager_annotations
+from depyf.idioms.eager_annotations import eager_annotations, is_mark
 from depyf.lift.conditions import negate
 from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Un
 from depyf.tree.nodes import (
@@ -30,13 +31,15 @@ from depyf.tree.rewrite import bodies, walk, with_bodies
 def finish_body(unit: CodeUnit, body: Body) -> Body:
     """Implicit returns, asserts, annotations, class prologue and empty bodies."""
     is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
+    prepared = False
     if not unit.flags & CO_OPTIMIZED:
-        body = eager_annotations(unit, place_annotations(body))
+        prepared = any(is_mark(stmt) for stmt in body)
+        body = eager_annotations(unit, place_annotations(body, is_class))
     body = _statements(body, unit)
     if is_class:
         body = class_body(unit, body)
     body = _drop_final_return(body, unit)
-    return body
+    return body if unit.flags & CO_OPTIMIZED else restore_traces(unit, body, prepared)
 
 
 def _is_none(value: Expr | None) -> bool:

@@ -14,33 +14,26 @@ import ast
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
 from depyf.emit.naming import is_legal, mangling_prefix
 from depyf.tree.expr import Attr, Const, Expr, Marker, Name, Sub
-from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, If, Stmt
+from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, Stmt
 from depyf.tree.rewrite import bodies, with_bodies
 
 
 def eager_annotations(unit: CodeUnit, body: Body) -> Body:
     """``body`` with annotated assignments, if the compiler found any annotation in it."""
-    mark = next((i for i, stmt in enumerate(body) if _is_mark(stmt)), None)
-    if mark is None:
-        return body
-    before, behind = body[:mark], body[mark + 1 :]
-    found: list[AnnAssign] = []
-    result = _annotated(unit, behind, found)
-    if not found:
-        # it was in code that was dropped as dead, or has nothing assigned to it: ``a.x: T``
-        result = (If(Const(False), (AnnAssign(Name("_", "name"), Const(None), None),), ()), *result)
-    return (*before, *result)
+    mark = next((i for i, stmt in enumerate(body) if is_mark(stmt)), None)
+    return body if mark is None else (*body[:mark], *_annotated(unit, body[mark + 1 :]))
 
 
-def _is_mark(stmt: Stmt) -> bool:
+def is_mark(stmt: Stmt) -> bool:
+    """Whether this is where the compiler prepares for annotations."""
     return isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations"
 
 
-def _annotated(unit: CodeUnit, body: Body, found: list[AnnAssign]) -> Body:
+def _annotated(unit: CodeUnit, body: Body) -> Body:
     result: list[Stmt] = []
     for stmt in body:
         if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _annotated(unit, inner, found))
+            stmt = with_bodies(stmt, lambda inner: _annotated(unit, inner))
         before = result[-1] if result else None
         note = _kept(unit, stmt, before) or _dropped(stmt, before)
         if note is None:
@@ -48,7 +41,6 @@ def _annotated(unit: CodeUnit, body: Body, found: list[AnnAssign]) -> Body:
             continue
         if note.value is not None:
             result.pop()
-        found.append(note)
         result.append(note)
     return tuple(result)
 

@@ -106,7 +106,7 @@ def _match_copy(program: Program, body: int, copy: int, ends: set[int]) -> int |
                 return None
             continue
         a, b = program.instrs[left], program.instrs[right]
-        if not _same(a, b):
+        if not _same(a, b) and not _both_mark(program, left, right):
             if a.op in SHUFFLES:
                 work.append((program.next[left], right, nested))
                 continue
@@ -120,6 +120,15 @@ def _match_copy(program: Program, body: int, copy: int, ends: set[int]) -> int |
             return None
         work.extend((x, y, nested) for x, y in zip(first, second, strict=True))
     return continuation if matched else None
+
+
+def _both_mark(program: Program, left: int, right: int) -> bool:
+    """Whether both constants are noted as annotations that were reached (3.14+): each copy of one has its own number."""
+    for at in (left, right):
+        after = program.next[at]
+        if program.instrs[at].op != ops.LOAD_CONST or after == NONE or program.instrs[after].op != ops.SET_ADD:
+            return False
+    return program.instrs[left].line == program.instrs[right].line
 
 
 def _same_place(program: Program, left: int, right: int) -> bool:

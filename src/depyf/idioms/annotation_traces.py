@@ -1,0 +1,64 @@
+"""Annotations of which the compiler kept nothing but that they were there.
+
+Input and output: the statements of a module or class body, annotations in place.  An annotation of an attribute or an
+item is evaluated and dropped (up to 3.13), or not evaluated at all; one in dead code never is.  Each still makes the
+compiler prepare for annotations: ``SETUP_ANNOTATIONS`` up to 3.13 and under the ``__future__`` import, cells from 3.14 on.
+Where nothing in the text does that, an annotation of nothing does: ``(_): None``.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED, CodeUnit
+from depyf.tree.expr import Const, Name
+from depyf.tree.nodes import AnnAssign, Assign, Body, If, ImportFrom, Stmt
+from depyf.tree.rewrite import bodies, walk
+
+CONDITIONAL = "__conditional_annotations__"
+CLASSDICT = "__classdict__"
+
+
+def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
+    """``body`` with annotations that make the compiler do what it did for the original.
+
+    ``prepared`` says that it prepared for annotations that are evaluated where they stand.
+    """
+    is_class = unit.name != "<module>"
+    if CONDITIONAL in unit.cellvars:
+        prepared = not any(isinstance(stmt, AnnAssign) for stmt in walk(_inner(body) if is_class else body))
+    elif prepared:
+        prepared = not any(isinstance(stmt, AnnAssign) for stmt in walk(body))
+    nothing = AnnAssign(Name("_", "name"), Const(None), None, simple=False)
+    if prepared and (CONDITIONAL in unit.cellvars or not unit.flags & CO_FUTURE_ANNOTATIONS):
+        return _first(If(Const(False), (nothing,), ()), body)
+    if prepared or is_class and CLASSDICT in unit.cellvars and not _needs_classdict(unit, body):
+        return _first(nothing, body)  # in dead code it would be a conditional one
+    return body
+
+
+def _first(stmt: Stmt, body: Body) -> Body:
+    """``stmt`` before everything that need not be first."""
+    at = 0
+    while at < len(body) and _is_first(body[at]):
+        at += 1
+    return (*body[:at], stmt, *body[at:])
+
+
+def _is_first(stmt: Stmt) -> bool:
+    """Whether a statement is a docstring or a ``__future__`` import."""
+    if isinstance(stmt, ImportFrom):
+        return stmt.module == "__future__"
+    target = stmt.targets[0] if isinstance(stmt, Assign) else None
+    return isinstance(target, Name) and target.id == "__doc__"
+
+
+def _inner(body: Body) -> Body:
+    """The statements inside of compound statements."""
+    return tuple(stmt for outer in body for inner in bodies(outer) for stmt in inner)
+
+
+def _needs_classdict(unit: CodeUnit, body: Body) -> bool:
+    """Whether an annotation, a function or type parameters make the compiler keep the namespace of a class."""
+    if any(isinstance(stmt, AnnAssign) for stmt in walk(body)):
+        return True
+    nested = [const for const in unit.consts if isinstance(const, CodeUnit) and const.flags & CO_OPTIMIZED]
+    return any(not inner.name.startswith("<") or inner.name.startswith("<generic") for inner in nested)

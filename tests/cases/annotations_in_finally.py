@@ -1,0 +1,7 @@
+# versions: 3.14+
+# known ugly: 3.14+ original SET_ADD 1 and recompiled SET_ADD 1: operand 2 of 2 differs, the constant 1 against the constant 2
+class Final:
+    try:
+        f: int = 3
+    finally:
+        g: str
