@@ -47,9 +47,12 @@ def comprehension_text(p: Printer, node: Comp) -> str:
     unit = p.unit
     outer = p.enter("comp", None)
     clauses = [_clause(p, clause, None if index else first) for index, clause in enumerate(node.generators)]
-    element_text = p.expr(node.elt)
-    if node.key is not None:
-        element_text = f"{p.expr(node.key)}: {element_text}"
+    if node.kind != "dict":
+        element_text = p.expr(node.elt)
+    elif node.key is None:
+        element_text = "**" + p.expr(node.elt, BITOR)
+    else:
+        element_text = f"{p.expr(node.key)}: {p.expr(node.elt)}"
     shares = p.grammar.inlined_comprehensions and node.kind != "generator"
     p.scope.close(shares)
     p.leave(outer, unit)

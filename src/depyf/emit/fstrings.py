@@ -83,8 +83,12 @@ def _with_any_quotes(p: Printer, parts: tuple[str | Fmt, ...], prefix: str) -> s
 
 
 def _prefers_single(parts: tuple[str | Fmt, ...]) -> bool:
-    text = "".join([part for part in parts if isinstance(part, str)])
+    text = "".join([part if isinstance(part, str) else _literal_spec(part) for part in parts])
     return '"' in text and "'" not in text
+
+
+def _literal_spec(part: Fmt) -> str:
+    return part.spec.value if isinstance(part.spec, Const) and isinstance(part.spec.value, str) else ""
 
 
 def _clash(outer: str, inner: str) -> bool:
@@ -103,13 +107,13 @@ def _parts(p: Printer, parts: tuple[str | Fmt, ...], quote: str) -> str:
 
 
 def _field(p: Printer, node: Fmt, quote: str) -> str:
-    text = node.text if node.text is not None else _value(p, node.value)
+    text = _value(p, node.value)
+    if node.text is not None:
+        text = node.text  # as it was written; the names in it have been seen above
+    else:
+        text = (" " if text[0] == "{" else "") + text + (" " if text[-1] == "}" else "")
     if p.quotes is not None and quote in text:
         raise NoQuotes
-    if text[0] == "{":
-        text = " " + text
-    if text[-1] == "}":
-        text += " "
     conversion = f"!{node.conversion}" if node.conversion else ""
     spec = "" if node.spec is None else ":" + _spec(p, node.spec, quote)
     return f"{{{text}{conversion}{spec}}}"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from depyf.lift.block import Lifted
 from depyf.lift.conditions import negate
 from depyf.lift.values import IterOf
-from depyf.tree.expr import Comp, Const, Display, Expr, Generator, Marker, Temp, YieldOf
-from depyf.tree.nodes import Assign, ExprStmt
+from depyf.tree.expr import Comp, Const, Display, Expr, Generator, Marker, Star, Temp, YieldOf
+from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
 if TYPE_CHECKING:
     from depyf.lift.lifter import Lifter
@@ -124,6 +124,9 @@ def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
     if block is None or not block.stmts:
         raise _NoMatch
     first = block.stmts[0]
+    if lifter.unit.name == "<genexpr>" and _passes_on(first) and block.succs == [header.id] and len(block.stmts) == 1:
+        members.append(block.id)
+        return [], None, Star(source)
     if not isinstance(first, Assign) or len(first.targets) != 1 or not _is_item(first.value, header):
         raise _NoMatch
     generators = [Generator(first.targets[0], source, (), is_async)]
@@ -165,6 +168,12 @@ def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
     if isinstance(value, YieldOf) and lifter.unit.name == "<genexpr>":
         return generators, None, value.value
     raise _NoMatch
+
+
+def _passes_on(stmt: Stmt) -> bool:
+    """Whether a statement yields the item of a loop as it is: ``(*x for x in y)`` (3.15+) has a loop without a target."""
+    value = stmt.value if isinstance(stmt, ExprStmt) else None
+    return isinstance(value, YieldOf) and isinstance(value.value, Marker) and value.value.kind == "item"
 
 
 def _filtered(generator: Generator, test: Expr) -> Generator:

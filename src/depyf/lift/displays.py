@@ -66,11 +66,23 @@ def marks_annotation(s: Symbolic, op: str, depth: int) -> bool:
     return isinstance(container, Name) and container.id == REACHED
 
 
-def _collect(s: Symbolic, kind: str, key: Expr | None, value: Expr, container: Expr) -> None:
-    """One item added to the result of a comprehension whose container was made in another block."""
-    if not (is_slot(container) or (isinstance(container, Marker) and container.kind == "acc")):
-        raise DecompilationError(f"{kind} add to a value on the stack", s.program.unit.qualname, s.instr.offset)
+def is_result(container: Expr) -> bool:
+    """Whether a container is the result of a comprehension."""
+    return isinstance(container, Marker) and container.kind == "acc"
+
+
+def collect(s: Symbolic, kind: str, key: Expr | None, value: Expr) -> None:
+    """One item added to the result of a comprehension, whose container was made in another block.
+
+    From 3.15 on it may be a ``Star``; in a dict a key of None means ``**value``.
+    """
     s.emit(ExprStmt(Marker("collect", (kind, key, value)), s.instr.line))
+
+
+def _collect_into(s: Symbolic, kind: str, key: Expr | None, value: Expr, container: Expr) -> None:
+    if not is_slot(container) and not is_result(container):
+        raise DecompilationError(f"{kind} add to a value on the stack", s.program.unit.qualname, s.instr.offset)
+    collect(s, kind, key, value)
 
 
 def _append(kind: str) -> Callable[[Symbolic, Any], None]:
@@ -88,7 +100,7 @@ def _append(kind: str) -> Callable[[Symbolic, Any], None]:
         if isinstance(container, Display):
             s.stack[-depth] = Display(kind, (*container.elts, item))
         else:
-            _collect(s, kind, None, item, container)
+            _collect_into(s, kind, None, item, container)
 
     return rule
 
@@ -99,7 +111,7 @@ def _map_add(s: Symbolic, depth: int) -> None:
     if isinstance(container, DictOf):
         s.stack[-depth] = DictOf((*container.items, (key, value)))
     else:
-        _collect(s, "dict", key, value, container)
+        _collect_into(s, "dict", key, value, container)
 
 
 def _build_slice(s: Symbolic, count: int) -> None:
@@ -186,7 +198,9 @@ def _template(s: Symbolic, _: Any) -> None:
             parts.append(text)
         if i < len(values):
             value = values[i]
-            assert isinstance(value, Fmt)
+            if not isinstance(value, Fmt):
+                # its text is that of the expression, which cannot be evaluated elsewhere then
+                raise DecompilationError("an interpolation on the stack", s.program.unit.qualname, s.instr.offset)
             parts.append(value)
     s.push(FStr(tuple(parts), True))
 

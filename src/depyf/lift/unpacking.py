@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.emit.naming import is_legal
 from depyf.errors import DecompilationError
-from depyf.lift.displays import below
+from depyf.lift.displays import below, collect, is_result
 from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Star, Temp
 from depyf.tree.nodes import ExprStmt
 
@@ -41,7 +41,9 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
     def rule(s: Symbolic, depth: int) -> None:
         items = s.pop()
         container = below(s, depth)
-        if isinstance(container, Display) and not any(isinstance(value, Temp) for value in (*container.elts, items)):
+        if is_result(container):
+            collect(s, kind, None, Star(items))
+        elif isinstance(container, Display) and not any(isinstance(value, Temp) for value in (*container.elts, items)):
             added: tuple[Expr, ...] = (Star(items),)
             if not container.elts and isinstance(items, Const):
                 constants = _elements(items, folded) or ()
@@ -76,6 +78,9 @@ def _join_dicts(batch: int) -> Callable[[Symbolic, Any], None]:
     def rule(s: Symbolic, depth: int) -> None:
         items = s.pop()
         container = below(s, depth)
+        if is_result(container):
+            collect(s, "dict", None, items)
+            return
         if not isinstance(container, DictOf):
             raise DecompilationError("dict updated on the stack", s.program.unit.qualname, s.instr.offset)
         added = _continued(container.items, items, batch)

@@ -198,7 +198,10 @@ class Generator(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comp(Expr):
-    """``kind`` is "list", "set", "dict" or "generator"; ``elt`` is the value (for a dict ``key: elt``)."""
+    """``kind`` is "list", "set", "dict" or "generator"; ``elt`` is the value (for a dict ``key: elt``).
+
+    From 3.15 on ``elt`` may be a Star; a dict without a key has ``**elt``.
+    """
 
     kind: str
     elt: Expr
