@@ -162,8 +162,8 @@ def _function_lines(
         raise Shadowed(unit, sorted(clash))
     captured = set(_captured(scope))
     lines = _declare("global", declared, spell) + _declare("nonlocal", bound & free, spell)
-    cells = set(unit.cellvars) - IMPLICIT
-    unbound = (scope.reads["fast"] | (scope.reads["cell"] - free) | cells) - bound - free - IMPLICIT
+    cells = set(unit.cellvars)  # also one called ``__class__``: only class bodies have it without being asked
+    unbound = ((scope.reads["fast"] | (scope.reads["cell"] - free)) - IMPLICIT | cells) - bound - free
     unbound -= scope.comp_bound - scope.reads["fast"] - scope.reads["cell"]
     if unbound:
         lines.append(f"if 0: {' = '.join(map(spell, sorted(unbound)))} = None")

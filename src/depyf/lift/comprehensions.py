@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from depyf.lift.block import Lifted
 from depyf.lift.conditions import negate
 from depyf.lift.values import IterOf
-from depyf.tree.expr import Comp, Const, Display, Expr, Generator, Marker, Star, Temp, YieldOf
+from depyf.tree.expr import BoolOf, Comp, Const, Display, Expr, Generator, Marker, Star, Temp, YieldOf
 from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
     generators = [Generator(first.targets[0], source, (), is_async)]
     stmts = block.stmts[1:]
     while True:
-        if lifter.preds[block.id] != [members[-1]]:
+        if set(lifter.preds[block.id]) != {members[-1]}:
             raise _NoMatch
         members.append(block.id)
         while stmts and isinstance(shortcut := stmts[0], Assign):
@@ -197,6 +197,8 @@ def _filter(block: Lifted, header: Lifted) -> tuple[Expr, int]:
     if block.cond is None or isinstance(block.cond, Marker):
         raise _NoMatch
     yes, no = block.succs
+    if yes == no != header.id:
+        return BoolOf("or", (block.cond, Const(True))), yes
     if no == header.id:
         return block.cond, yes
     if yes == header.id:

@@ -81,7 +81,7 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     left, right = parent.cond, child.cond
     yes, no = parent.succs
     child_yes, child_no = child.succs
-    if yes == no or child_yes == child_no:
+    if yes == no or child_yes == child_no and child_yes not in (yes, no):
         return False
     falls = child.falls
     if child.id == yes and child_no == no:
