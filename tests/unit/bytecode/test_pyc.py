@@ -120,6 +120,11 @@ BAD = {
     "unhashable": b"<\x01\x00\x00\x00[\x00\x00\x00\x00",
     "unhashable key": b"{[\x00\x00\x00\x00N0",
     "deep": b")\x01" * 5000 + b"N",
+    "short slice": b":NN",
+    "slice in itself": b"\xbar\x00\x00\x00\x00NN",
+    "deep slices": b":" * 5000 + b"NNN",
+    "unhashable frozen key": b"}[\x00\x00\x00\x00N0",
+    "frozen dict in itself": b"\xfdNr\x00\x00\x00\x000",
 }  # fmt: skip
 
 
