@@ -15,7 +15,7 @@ class Parts:
 
 class Bare:
     if False:
-        _: None
+        (_): None
 
 
 class Plain:
