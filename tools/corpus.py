@@ -42,6 +42,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import control
 import interpreters
+import testsuites
 
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
 OUT = Path(__file__).resolve().parent.parent / "corpus_out"
@@ -350,6 +351,7 @@ def sweep(version: str, options: argparse.Namespace) -> Totals:
         if python is None:
             raise SystemExit(f"corpus: no Python {version} on this machine")
         root, name = interpreters.stdlib_of(python), version
+    whole = bool(options.path) or testsuites.ensure(version, root)
     if options.mode != "module":
         name += "-" + options.mode
     names = select(list(sources(root)), options.only, options.limit)
@@ -363,7 +365,7 @@ def sweep(version: str, options: argparse.Namespace) -> Totals:
         write_pycs(version, controls / "text", names, controls / "pyc")
     folder = OUT / (f"{options.name}-{version}" if options.name else name)
     folder.mkdir(parents=True, exist_ok=True)
-    totals = Totals(name)
+    totals = Totals(name if whole else f"{name} without Lib/test")
     done: set[str] = set()
     if options.resume and (folder / "files.jsonl").exists():
         for line in (folder / "files.jsonl").read_text().splitlines():
