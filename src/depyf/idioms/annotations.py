@@ -20,6 +20,7 @@ from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 REACHED = "__conditional_annotations__"
+_PROLOGUE = ("__module__", "__qualname__", "__firstlineno__", "__type_params__", "__doc__", "__classdict__")
 _STORED = ("__annotate__", "__annotate_func__")
 
 
@@ -232,7 +233,7 @@ def _place(body: Body, notes: list[_Note]) -> Body:
 def _is_prologue(stmt: Stmt) -> bool:
     if not isinstance(stmt, Assign) or not isinstance(stmt.targets[0], Name):
         return False
-    return stmt.targets[0].id in ("__module__", "__qualname__", "__firstlineno__", "__doc__", "__classdict__")
+    return stmt.targets[0].id in _PROLOGUE
 
 
 def _before(stmt: Stmt, line: int) -> bool:
