@@ -1,4 +1,3 @@
-# known ugly: 3.12+ a iter_start slot is left in an expression
 async def simple(a):
     yield a
     x = yield await a

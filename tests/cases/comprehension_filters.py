@@ -1,4 +1,3 @@
-# known ugly: 3.12+ a iter_start slot is left in an expression
 def always(n, y):
     a = [x for x in n if f(x) or True]
     b = {x for x in n if x and y or True}

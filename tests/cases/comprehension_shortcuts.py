@@ -1,5 +1,4 @@
 # versions: 3.10+
-# known ugly: 3.12+ a iter_start slot is left in an expression
 def single_values(a):
     one = [y for x in a for y in [f(x)] if y]
     two = {y: z for x in a for y in [x] for z in [y + x]}

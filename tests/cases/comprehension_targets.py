@@ -1,4 +1,3 @@
-# known ugly: 3.12+ a iter_start slot is left in an expression
 async def run_list(self, tgt, source):
     with self.assertRaises(StopAsyncIteration) as cm:
         return [0 async for tgt[0] in source()]

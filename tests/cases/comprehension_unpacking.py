@@ -1,5 +1,4 @@
 # versions: 3.15+
-# known ugly: 3.15+ dict updated on the stack
 def unpacked(lists, dicts):
     a = [*x for x in lists]
     b = {*x for x in lists if x}

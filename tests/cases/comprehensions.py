@@ -1,4 +1,3 @@
-# known ugly: 3.12+ a iter_start slot is left in an expression
 def lists(a, b):
     one = [x for x in a]
     two = [f(x) for x in a if x]

@@ -1,4 +1,3 @@
-# known ugly: 3.12+ a iter_start slot is left in an expression
 def walrus(a, b):
     if (x := f(a)) > 1:
         use(x)

@@ -63,6 +63,7 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
         into = header.stack[acc] if acc >= 0 else None
         kind = into.detail if isinstance(into, Marker) else "generator"
         comp = Comp(kind, elt, key if kind == "dict" else None, tuple(generators))
+        lifter.comprehensions[header.id] = comp
         del parent.stack[len(parent.stack) - _slots(header) :]
         if into is None:
             parent.stmts.append(ExprStmt(Marker("genexpr", comp), header.line))

@@ -11,6 +11,7 @@ continue the expression its only predecessor left on the stack:
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from itertools import takewhile
 
@@ -26,9 +27,10 @@ from depyf.lift.calls import COMPREHENSIONS
 from depyf.lift.comprehensions import fold_comprehension
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.plain import PlainSymbolic
+from depyf.lift.ready import LOOPS, Once, before_loop, put_comprehension, skip_loop
 from depyf.lift.symbolic import Symbolic
 from depyf.lift.values import EXC, HANDLER_SLOTS, SPILL_BASE, Chain, IterOf, LinkedLeft, Shared, is_slot
-from depyf.tree.expr import Bin, Cmp, DictOf, Display, Expr, Marker, Name, Temp
+from depyf.tree.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name, Temp
 from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
 _RETURNING = frozenset({ops.RETURN, ops.SWAP, ops.ROT, WITH_EXIT})
@@ -47,6 +49,8 @@ class Lifter:
     ) -> None:
         self.graph = graph
         self.unit = graph.program.unit
+        if not choices.idioms:
+            nested = Once(nested)
         self.plain = None if choices.idioms else PlainSymbolic(graph.program, nested, graph.containers, choices)
         self.symbolic = self.plain or Symbolic(graph.program, nested, choices)
         self._protected: dict[int, int] = {}
@@ -59,6 +63,9 @@ class Lifter:
         self.merged: dict[int, int] = {}
         self.dead: set[int] = set()
         self.named_slots = False
+        self.comprehensions: dict[int, Comp] = {}
+        """What was folded, by the test of its outermost loop."""
+        self.ready: dict[int, Comp] = {}
         self.unlinked: set[int] = set()
         """Blocks whose kept operand turned out to be no link of a chained comparison."""
         self._stored = {
@@ -69,6 +76,11 @@ class Lifter:
 
     def run(self) -> dict[int, Lifted]:
         """Lift everything; lifts again as long as sharing guesses fail."""
+        if self.plain is not None and any(instr.op in LOOPS for instr in self.graph.program.instrs):
+            ordinary = Lifter(self.graph, self.plain.nested, Choices())
+            with contextlib.suppress(DecompilationError):
+                ordinary.run()
+                self.ready = ordinary.comprehensions
         for _ in range(50):
             before = len(self.symbolic.forced), len(self.unlinked)
             self._lift_all()
@@ -81,6 +93,7 @@ class Lifter:
         self.symbolic.spills = SPILL_BASE
         self.symbolic.origins.clear()
         self.blocks = {}
+        self.comprehensions = {}
         self.linked_from: dict[int, int] = {}
         self._protected = {}
         self.merged = {}
@@ -164,7 +177,12 @@ class Lifter:
             block.last = node.id
             self.blocks[node.id] = block
             self._note_protected(block)
-            self._execute(block, node.code)
+            start = before_loop(self, node) if node.succs and node.succs[0] in self.ready else node.code
+            if len(start) < len(node.code):
+                skip_loop(self, block, node)
+            self._execute(block, start)
+            if len(start) < len(node.code):
+                put_comprehension(self, block, node, start)
             block.last = max(block.last, node.end)
         block = self.blocks[self.merged.get(node.id, node.id)]
         if self.fold:
