@@ -27,8 +27,10 @@ GIVEN = ("case", "log", "fail", "N", "cm", "acm", "pause", "aiter_of", "Tracked"
 
 BEYOND = {
     "deferred_annotations": "the interpreter of the tests evaluates annotations at once",
+    "conditional_annotations": "the same",
+    "lazy_import_statements": "it runs text that only 3.15 compiles",
     "generator_yield_from": "3.15 iterates over a list without an iterator object, which shows in one error message",
-    "generator_expressions": "the same",
+    "generator_expressions": "the same as generator_yield_from",
 }
 
 Record = list[list[str]]
