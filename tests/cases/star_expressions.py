@@ -1,4 +1,3 @@
-# known ugly: 3.9+ original LIST_TO_TUPLE and recompiled LIST_EXTEND 1: they do different things
 def stars(a, b, c):
     one = [*a, *b]
     two = *a, b

@@ -30,7 +30,22 @@ from depyf.lift.rules import RULES as _HANDLERS
 from depyf.lift.symbolic import Symbolic
 from depyf.lift.values import EXC, SPILL_BASE, IterOf, Shared, is_slot
 from depyf.structure.containers import Containers
-from depyf.tree.expr import Attr, CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, SliceOf, Star, Sub, Temp
+from depyf.tree.expr import (
+    Attr,
+    CellOf,
+    Const,
+    DictOf,
+    Display,
+    Expr,
+    Func,
+    Invoke,
+    Marker,
+    Name,
+    SliceOf,
+    Star,
+    Sub,
+    Temp,
+)
 from depyf.tree.exprs import children
 from depyf.tree.nodes import Assign, Break, Delete, ExprStmt, For, Stmt
 
@@ -205,7 +220,11 @@ class PlainSymbolic(Symbolic):
                 self.stack[i] = temp
 
     def _add(self, op: str, depth: int) -> None:
-        """``list.append`` and the like, on the temporary of a container."""
+        """``list.append`` and the like, on the temporary of a container; a display that is not stored yet goes on."""
+        at = depth + (2 if op == ops.MAP_ADD else 1)
+        if at <= len(self.stack) and isinstance(self.stack[-at], (Display, DictOf)):
+            _HANDLERS[op](self, depth)
+            return
         value = self.pop()
         key = self.pop() if op == ops.MAP_ADD else None
         if depth > len(self.stack):
