@@ -34,7 +34,6 @@ from depyf.tree.expr import (
     Attr,
     CellOf,
     Const,
-    DictOf,
     Display,
     Expr,
     Func,
@@ -220,9 +219,9 @@ class PlainSymbolic(Symbolic):
                 self.stack[i] = temp
 
     def _add(self, op: str, depth: int) -> None:
-        """``list.append`` and the like, on the temporary of a container; a display that is not stored yet goes on."""
-        at = depth + (2 if op == ops.MAP_ADD else 1)
-        if at <= len(self.stack) and isinstance(self.stack[-at], (Display, DictOf)):
+        """``list.append`` and the like, on the temporary of a container; a display after a star goes on."""
+        into = self.stack[-depth - 1] if depth < len(self.stack) else None
+        if isinstance(into, Display) and any(isinstance(item, Star) for item in into.elts):
             _HANDLERS[op](self, depth)
             return
         value = self.pop()
