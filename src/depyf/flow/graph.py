@@ -70,6 +70,8 @@ class Graph:
         self._thread()
         if merge or not program.unit.flags & CO_OPTIMIZED:
             self._merge_implicit_returns()  # a module or class body cannot say ``return``
+        if merge:
+            self._merge_copies(only_constants=True)
         self._absorb_returns()
         if merge or not program.unit.flags & CO_OPTIMIZED:
             self._merge_copies()
@@ -291,6 +293,8 @@ class Graph:
                     continue
                 if not all(instrs[i].op in _QUIET for i in node.code) or not self._only_returns(node, preds):
                     continue
+                if len(preds[node.id]) > 1 and self.merging and self._returns_constant(node):
+                    continue  # several ways lead to one statement
                 if self._after_handler(node, outer) or self._in_star(outer):
                     continue
                 node.container = outer
@@ -383,13 +387,17 @@ class Graph:
         for region, target in entries.items():
             entries[region] = renamed.get(target, target)
 
-    def _merge_copies(self) -> None:
+    def _merge_copies(self, only_constants: bool = False) -> None:
+        """Make one node of those that are alike; ``only_constants``: only returns of constants."""
+        preds = self.predecessors() if only_constants else {}
         changed = True
         while changed:
             changed = False
             seen: dict[Any, int] = {}
             renamed: dict[int, int] = {}
             for node in sorted(self.nodes.values(), key=lambda node: node.id):
+                if only_constants and not (self._returns_constant(node) and self._own_line(node, preds)):
+                    continue
                 key = self._key(node)
                 if key is None:
                     continue
@@ -399,6 +407,15 @@ class Graph:
             if renamed:
                 changed = True
                 self._rename(renamed)
+
+    def _returns_constant(self, node: Node) -> bool:
+        return [self.program.instrs[i].op for i in node.code] == [ops.LOAD_CONST, ops.RETURN]
+
+    def _own_line(self, node: Node, preds: dict[int, list[int]]) -> bool:
+        """Whether what leads to a return has other lines: in ``finally: return 1`` the handler has none."""
+        line = self.program.line
+        own = (None, line[node.code[0]])
+        return all(any(line[i] not in own for i in self.nodes[p].code) for p in preds.get(node.id, ()))
 
     def _pushes(self, node: Node) -> bool:
         """Whether a block only computes a value for the next one: two of them may be two arms of one expression."""
