@@ -147,7 +147,7 @@ def _labels(state: State) -> object:
 def _bodies(state: State) -> object:
     if not state.choices.idioms:
         state.body = drop_copies(state.body)
-    state.body = finish_body(state.unit, state.body)
+    state.body = finish_body(state.unit, state.body, idioms=state.choices.idioms)
     if state.temporaries:
         # plain lifting has put the deletions where the original drops its values
         released = release_temporaries(state.body) if state.choices.idioms else state.body

@@ -1,6 +1,6 @@
 def guard(a, b, c):
     if not a:
-        return
+        return None
     if b or not c:
         raise ValueError(a)
     x = a if b else c

@@ -1,4 +1,4 @@
-# known: 3.8+ the text reads differently
+# known: 3.8 the text reads differently
 def break_through(items):
     for item in items:
         try:
@@ -41,8 +41,7 @@ def break_in_handler(items):
             items()
         except ValueError:
             break
-        else:
-            use(items)
+        use(items)
     after()
 
 

@@ -1,4 +1,3 @@
-# known: 3.8+ the text reads differently
 def mixed(a, b, c):
     while a:
         if b:

@@ -1,4 +1,3 @@
-# known: 3.8-3.9 the text reads differently
 def retry(a, n):
     for i in range(n):
         try:

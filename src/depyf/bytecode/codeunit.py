@@ -80,6 +80,11 @@ class CodeUnit:
         return self.version >= (3, 12)
 
     @property
+    def asserts_by_name(self) -> bool:
+        """Whether ``assert`` loads the global ``AssertionError`` like any other (before 3.9)."""
+        return self.version < (3, 9)
+
+    @property
     def params(self) -> tuple[str, ...]:
         """Parameter names in signature order, ``*args`` and ``**kwargs`` included."""
         count = self.argcount + self.kwonlyargcount + bool(self.flags & CO_VARARGS) + bool(self.flags & CO_VARKEYWORDS)

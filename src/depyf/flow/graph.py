@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.flow.dominance import reverse_postorder
 from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT, Program
+from depyf.flow.tails import Tails, constant_key
 from depyf.structure.containers import Containers
 
 _OPERAND_OPS = frozenset(
@@ -36,7 +37,6 @@ _OPERAND_OPS = frozenset(
 )
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _CLASS_END = frozenset({"__static_attributes__", "__classdictcell__", "__classcell__"})
-_EXITS = frozenset({ops.RETURN, ops.RAISE})
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 _DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
 _QUIET = ops.SILENT | {WITH_EXIT}
@@ -62,7 +62,7 @@ class Graph:
         self.merging = merge
         self.nodes: dict[int, Node] = {}
         self.barriers: set[int] = set()
-        """Blocks jumped to over an exception handler or by ``break``: what comes before is a statement of its own."""
+        """Blocks jumped to over a handler, a loop's end, or by ``break``: what comes before is a statement of its own."""
         self.implicit: set[int] = set()
         """Where falling off the end of the function is."""
         self.entry = 0
@@ -70,6 +70,8 @@ class Graph:
         self._thread()
         if merge or not program.unit.flags & CO_OPTIMIZED:
             self._merge_implicit_returns()  # a module or class body cannot say ``return``
+        if merge:
+            self._merge_copies(only_constants=True)
         self._absorb_returns()
         if merge or not program.unit.flags & CO_OPTIMIZED:
             self._merge_copies()
@@ -127,6 +129,9 @@ class Graph:
                 if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
                     leaders.add(j)
         leaders.update(i for i, count in incoming.items() if count != 1)
+        beyond = self._beyond_loops()
+        self.barriers.update(beyond)
+        leaders.update(beyond)
         for i in sorted(leaders & of.keys()):
             # a failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it
             if instrs[i].op == ops.POP and program.next[i] in of and i != self.entry:
@@ -140,7 +145,9 @@ class Graph:
                     leaders.discard(ret)
         if self.merging:
             leaders.update(self._test_starts(leaders))
-            leaders.update(self._tails(leaders))
+            starts, whole = Tails(program, self.containers, leaders).find()
+            leaders.update(starts)
+            leaders.difference_update(ret for ret in whole if incoming[ret] == 1)
         leaders.update(self._class_ends())
         for leader in leaders:
             if leader not in of:
@@ -154,79 +161,36 @@ class Graph:
                 last = after[0]
                 code.append(last)
             succs = list(after)
-            self.nodes[leader] = Node(leader, [i for i in code if instrs[i].op != ops.JUMP], of[leader], succs, last)
+            code = [i for i in code if instrs[i].op != ops.JUMP or self.merging and self._continues(i)]
+            self.nodes[leader] = Node(leader, code, of[leader], succs, last)
 
-    def _tails(self, leaders: set[int]) -> list[int]:
-        """Where the copies of one statement's end begin: ``return f(a if c else b)`` calls and returns in both arms.
-
-        Each arm puts one value on the stack before the copy, or the copy is a whole statement.
-        """
+    def _beyond_loops(self) -> list[int]:
+        """Where jumps out of a loop lead that pass the code behind it: ``break`` past the ``else`` of the loop."""
         program, of = self.program, self.containers.of
         instrs = program.instrs
-        places: dict[Any, list[int]] = {}
+        backward = [(i, program.jump[i]) for i in of if 0 <= program.jump[i] <= i]
+        backward += [(program.jump[i] - 1, i) for i in of if instrs[i].op == ops.FOR_ITER]
+        backward.sort()
+        found = []
         for i in of:
-            if instrs[i].op in _EXITS and instrs[i].line is not None:
-                places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
-        starts: list[int] = []
-        for found in places.values():
-            if len(found) < 2:
+            target = program.jump[i]
+            if instrs[i].op != ops.JUMP or target <= i or target not in of:
                 continue
-            tails: dict[Any, list[tuple[int, int]]] = {}
-            for i in found:
-                key: tuple[Any, ...] = ()
-                for at in self._arm(i, leaders):
-                    key = (*key, self._content(at))
-                    tails.setdefault(key, []).append((i, at))
-            best: dict[int, int] = {}
-            for same in tails.values():
-                if len(same) > 1:
-                    best.update(same)
-            for i, at in best.items():
-                if at != i and at not in leaders and (self._complete(at, i) or self._height(i, at, leaders) == 1):
-                    starts.append(at)
-        return starts
-
-    def _arm(self, end: int, leaders: set[int]) -> list[int]:
-        """Instructions from ``end`` back to the start of its block, at most a few."""
-        found, at = [end], end
-        while len(found) < 10 and (at not in leaders or at == end) and self.program.next[at - 1] == at:
-            if self.containers.of.get(at - 1) != self.containers.of[end]:
-                break
-            at -= 1
-            found.append(at)
+            first = bisect_left(backward, (i, 0))
+            if any(end < target - 1 and head <= i for end, head in backward[first : first + 8]):
+                found.append(target)
         return found
 
-    def _complete(self, start: int, end: int) -> bool:
-        """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before."""
-        height = 0
-        for i in range(start, end + 1):
-            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
-            if pops > height:
-                return False
-            height += pushes - pops
-        return True
+    def _continues(self, index: int) -> bool:
+        """Whether a jump back is a ``continue``: it has a line of its own, behind that of the code before it.
 
-    def _height(self, end: int, at: int, leaders: set[int]) -> int:
-        """How many values the block has put on the stack when it reaches ``at``; -1 if that is unknown."""
-        start = at
-        while start not in leaders:
-            if self.program.next[start - 1] != start:
-                return -1
-            start -= 1
-        height = 0
-        for i in range(start, at):
-            if i not in self.containers.of:
-                return -1
-            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
-            height += pushes - pops
-        return height
-
-    def _content(self, index: int) -> Any:
-        instr = self.program.instrs[index]
-        arg = instr.arg
-        if instr.op == ops.LOAD_CONST:
-            arg = id(arg) if isinstance(arg, CodeUnit) else (type(arg).__name__, repr(arg))
-        return instr.op, arg, instr.line
+        At the end of a handler ``pass`` would leave the same.
+        """
+        program = self.program
+        line, previous = program.line[index], program.line[index - 1]
+        if line is None or previous is None or program.jump[index] > index:
+            return False
+        return previous < line and program.instrs[index - 1].op != ops.POP_EXCEPT
 
     def _class_ends(self) -> list[int]:
         """Where a class body is done and the compiler's own stores begin; it may copy them behind every branch."""
@@ -329,6 +293,8 @@ class Graph:
                     continue
                 if not all(instrs[i].op in _QUIET for i in node.code) or not self._only_returns(node, preds):
                     continue
+                if len(preds[node.id]) > 1 and self.merging and self._returns_constant(node):
+                    continue  # several ways lead to one statement
                 if self._after_handler(node, outer) or self._in_star(outer):
                     continue
                 node.container = outer
@@ -387,13 +353,18 @@ class Graph:
             if not self._returns_none(node):
                 continue
             line = program.line[node.code[0]]
-            if line is not None and program.unit.flags & CO_OPTIMIZED:
+            if line is not None and program.unit.flags & CO_OPTIMIZED and not self._appended(node, line):
                 if not all(self._ends_on(self.nodes[p], node, line, preds) for p in preds[node.id]):
                     continue
             found.setdefault(node.container, []).append(node.id)
         for first, *others in found.values():
             self.implicit.add(first)
             self._rename(dict.fromkeys(others, first))
+
+    def _appended(self, node: Node, line: int) -> bool:
+        """Whether a return is the one that the compiler puts behind everything; it has the line of what it follows."""
+        start = node.code[0]
+        return start > 0 and node.code[-1] == len(self.program.instrs) - 1 and self.program.line[start - 1] == line
 
     def _ends_on(self, before: Node, node: Node, line: int, preds: dict[int, list[int]]) -> bool:
         code = before.code
@@ -416,13 +387,17 @@ class Graph:
         for region, target in entries.items():
             entries[region] = renamed.get(target, target)
 
-    def _merge_copies(self) -> None:
+    def _merge_copies(self, only_constants: bool = False) -> None:
+        """Make one node of those that are alike; ``only_constants``: only returns of constants."""
+        preds = self.predecessors() if only_constants else {}
         changed = True
         while changed:
             changed = False
             seen: dict[Any, int] = {}
             renamed: dict[int, int] = {}
             for node in sorted(self.nodes.values(), key=lambda node: node.id):
+                if only_constants and not (self._returns_constant(node) and self._own_line(node, preds)):
+                    continue
                 key = self._key(node)
                 if key is None:
                     continue
@@ -432,6 +407,15 @@ class Graph:
             if renamed:
                 changed = True
                 self._rename(renamed)
+
+    def _returns_constant(self, node: Node) -> bool:
+        return [self.program.instrs[i].op for i in node.code] == [ops.LOAD_CONST, ops.RETURN]
+
+    def _own_line(self, node: Node, preds: dict[int, list[int]]) -> bool:
+        """Whether what leads to a return has other lines: in ``finally: return 1`` the handler has none."""
+        line = self.program.line
+        own = (None, line[node.code[0]])
+        return all(any(line[i] not in own for i in self.nodes[p].code) for p in preds.get(node.id, ()))
 
     def _pushes(self, node: Node) -> bool:
         """Whether a block only computes a value for the next one: two of them may be two arms of one expression."""
@@ -466,10 +450,14 @@ class Graph:
             instr = program.instrs[i]
             arg = instr.arg
             if instr.op == ops.LOAD_CONST:
-                arg = id(arg) if isinstance(arg, CodeUnit) else (type(arg).__name__, repr(arg))
+                arg = constant_key(arg)
             lined = lined or instr.line is not None
+            if instr.op == WITH_EXIT:
+                return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
             content.append((instr.op, arg, None if unlined else instr.line))
         if not content or not unlined and (not self.merging or self._pushes(node)):
+            return None
+        if node.code[0] in program.own_returns:
             return None
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None

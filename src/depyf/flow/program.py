@@ -39,6 +39,8 @@ class Program:
         ]
         self.handler: list[int] = [instr.handler for instr in self.instrs]
         self.line: list[int | None] = [instr.line for instr in self.instrs]
+        self.own_returns: set[int] = set()
+        """Returns behind a copy of clean-up code: each of them is a statement of its own, whatever its line."""
         if not self.unit.branches_backward:
             self._join_backward()
 

@@ -12,8 +12,9 @@ from depyf.idioms.annotation_traces import restore_traces
 from depyf.idioms.annotations import place_annotations
 from depyf.idioms.class_body import class_body
 from depyf.idioms.eager_annotations import eager_annotations, is_mark
+from depyf.idioms.leaving_finally import leaving_finally
 from depyf.lift.conditions import negate
-from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Un
+from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
 from depyf.tree.nodes import (
     Assert,
     Body,
@@ -28,8 +29,11 @@ from depyf.tree.nodes import (
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 
-def finish_body(unit: CodeUnit, body: Body) -> Body:
-    """Implicit returns, asserts, annotations, class prologue and empty bodies."""
+def finish_body(unit: CodeUnit, body: Body, *, idioms: bool = True) -> Body:
+    """Implicit returns, asserts, annotations, class prologue and empty bodies.
+
+    Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end says nothing then.
+    """
     is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
     prepared = False
     if not unit.flags & CO_OPTIMIZED:
@@ -38,26 +42,43 @@ def finish_body(unit: CodeUnit, body: Body) -> Body:
     body = _statements(body, unit)
     if is_class:
         body = class_body(unit, body)
-    body = _drop_final_return(body, unit)
+    body = _drop_final_return(body, unit, idioms)
+    values = [stmt.value for stmt in walk(body) if isinstance(stmt, Return)]
+    if None in values and any(values):
+        body = _say_none(body)
     return body if unit.flags & CO_OPTIMIZED else restore_traces(unit, body, prepared)
+
+
+def _say_none(body: Body) -> Body:
+    """Where other returns have a value, ``return`` says ``None`` (PEP 8)."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Return) and stmt.value is None:
+            stmt = replace(stmt, value=Const(None))
+        result.append(with_bodies(stmt, _say_none) if bodies(stmt) else stmt)
+    return tuple(result)
 
 
 def _is_none(value: Expr | None) -> bool:
     return value is None or (isinstance(value, Const) and value.value is None)
 
 
-def _drop_final_return(body: Body, unit: CodeUnit, behind: int | None = None) -> Body:
-    """A ``return None`` at the very end says nothing; ``behind`` is the first line of a ``finally`` body run before it."""
+def _drop_final_return(body: Body, unit: CodeUnit, idioms: bool, behind: int | None = None) -> Body:
+    """A ``return None`` at the very end says nothing, unless somebody wrote it; ``behind`` as in ``_falls_off``."""
     if not body:
         return body
     last = body[-1]
     if isinstance(last, Return) and _is_none(last.value):
-        return body[:-1] if unit.flags & CO_OPTIMIZED else _drop_final_return(body[:-1], unit)
+        if unit.flags & CO_OPTIMIZED and idioms and not _falls_off(body, behind):
+            return body
+        if unit.flags & CO_OPTIMIZED and not idioms:
+            return body[:-1]
+        return _drop_final_return(body[:-1], unit, idioms)
     if isinstance(last, If):
         changed: Stmt = If(
             last.test,
-            _drop_final_return(last.body, unit, behind) or (Pass(last.line),),
-            _drop_final_return(last.orelse, unit, behind),
+            _drop_final_return(last.body, unit, idioms, behind) or (Pass(last.line),),
+            _drop_final_return(last.orelse, unit, idioms, behind),
             last.line,
         )
         return (*body[:-1], changed)
@@ -70,7 +91,7 @@ def _drop_final_return(body: Body, unit: CodeUnit, behind: int | None = None) ->
         def drop(inner: Body) -> Body:
             if optimized and inner and isinstance(inner[-1], Return) and not _falls_off(inner, behind):
                 return inner
-            return _drop_final_return(inner, unit, behind) or inner
+            return _drop_final_return(inner, unit, idioms, behind) or inner
 
         changed = with_bodies(last, drop)
         if isinstance(changed, Try) and isinstance(last, Try) and optimized:
@@ -84,8 +105,10 @@ def _falls_off(body: Body, behind: int | None) -> bool:
 
     ``behind`` is the first line of the ``finally`` body that runs before it.
     """
-    if len(body) < 2 or not isinstance(body[-1], Return) or not _is_none(body[-1].value):
+    if not body or not isinstance(body[-1], Return) or not _is_none(body[-1].value):
         return False
+    if body[-1].implicit:
+        return True
     lines = [stmt.line for stmt in walk(body[-2:-1]) if stmt.line is not None]
     line = body[-1].line
     return line is None or (behind is not None and line >= behind) or bool(lines and line <= max(lines))
@@ -93,8 +116,16 @@ def _falls_off(body: Body, behind: int | None) -> bool:
 
 def _statements(body: Body, unit: CodeUnit) -> Body:
     result: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
+    end = len(body)
+    for i, stmt in enumerate(body):
+        if i >= end:
+            break
+        if isinstance(stmt, Try):
+            stmt, rest = leaving_finally(stmt, body[i + 1 :])
+            end = end if rest else i + 1
+        if isinstance(stmt, If):
+            stmt = _arms(stmt, unit)
+        elif bodies(stmt):
             stmt = with_bodies(stmt, lambda inner: _statements(inner, unit))
         if isinstance(stmt, Try) and stmt.final and not stmt.handlers and len(stmt.body) == 1:
             inner = stmt.body[0]
@@ -105,7 +136,7 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
             if isinstance(within, With) and within.is_async == stmt.is_async and within.line == stmt.line:
                 stmt = With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
         if isinstance(stmt, If):
-            asserted = _assertion(stmt)
+            asserted = _assertion(stmt, unit)
             if asserted is not None:
                 result.append(asserted)
                 result.extend(stmt.orelse)
@@ -113,37 +144,81 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
                 result.extend(_flat_if(stmt))
             continue
         if isinstance(stmt, Raise):
-            result.append(_assertion(If(Const(True), (stmt,), (), stmt.line)) or stmt)
+            result.append(_assertion(If(Const(True), (stmt,), (), stmt.line), unit) or stmt)
             continue
         if isinstance(stmt, Return) and isinstance(stmt.value, Const) and stmt.value.value is None:
-            stmt = Return(None, stmt.line)
+            stmt = replace(stmt, value=None)
         result.append(stmt)
     return tuple(result)
 
 
+def _arms(stmt: If, unit: CodeUnit) -> If:
+    """Both arms finished; a test on the line after the first arm stays one statement: there is no room for ``else``."""
+    body, orelse = _statements(stmt.body, unit), stmt.orelse
+    inner = orelse[0] if len(orelse) == 1 else None
+    if isinstance(inner, If) and stmt.body and (inner.line or 0) == _last_line(stmt.body) + 1:
+        inner = _arms(inner, unit)
+        asserted = _assertion(inner, unit)
+        return replace(stmt, body=body, orelse=(asserted, *inner.orelse) if asserted else (inner,))
+    return replace(stmt, body=body, orelse=_statements(orelse, unit))
+
+
 def _flat_if(stmt: If) -> Body:
-    """``if a: ...return`` needs no ``else`` unless it is an ``elif`` chain."""
+    """``if a: ...return`` needs no ``else``; what only falls off the end of the function does."""
     from depyf.structure.labels import ends
 
-    if stmt.orelse and ends(stmt.body):
-        return (If(stmt.test, stmt.body, (), stmt.line), *stmt.orelse)
+    if stmt.orelse and ends(stmt.orelse) and not _reaches_end(stmt.orelse):
+        # what stands behind the ``else`` runs only after the first arm, but is no part of it
+        last = _last_line(stmt.orelse)
+        behind = [i for i, inner in enumerate(stmt.body) if last and inner.line and inner.line > last]
+        if behind and behind[0]:
+            return (replace(stmt, body=stmt.body[: behind[0]]), *stmt.body[behind[0] :])
+    if stmt.orelse and ends(stmt.body) and not _reaches_end(stmt.body):
+        rest = stmt.orelse
+        if len(rest) == 1 and isinstance(rest[0], If):
+            rest = _flat_if(rest[0])
+        return (replace(stmt, orelse=()), *rest)
     return (stmt,)
 
 
-def _assertion(stmt: If) -> Stmt | None:
-    """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction."""
+def _last_line(body: Body) -> int:
+    """The line of the last statement that has one, 0 if that is not soon found."""
+    for _ in range(40):
+        nested = [inner for inner in bodies(body[-1]) if inner]
+        if not nested:
+            return body[-1].line or 0
+        body = nested[-1]
+    return 0
+
+
+def _reaches_end(body: Body) -> bool:
+    """Whether ``body`` can fall off the end of the function."""
+    if not body:
+        return False
+    last = body[-1]
+    return last.implicit if isinstance(last, Return) else any(_reaches_end(inner) for inner in bodies(last))
+
+
+def _assertion(stmt: If, unit: CodeUnit) -> Stmt | None:
+    """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction.
+
+    Before there was one, an ``assert`` is a test with its ``raise`` on the same line.
+    """
     raised, test = stmt.body, _negated(stmt.test)
     if len(raised) == 1 and isinstance(raised[0], Assert):
         inner = raised[0]
         return Assert(test, inner.message, stmt.line) if isinstance(inner.test, Const) else None
-    if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None or stmt.orelse:
+    if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None:
         return None
     exc = raised[0].exc
     message: Expr | None = None
     if isinstance(exc, Invoke) and len(exc.args) == 1 and not exc.keywords:
         message, exc = exc.args[0], exc.func
     if isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "AssertionError":
-        return Assert(test, message, stmt.line)
+        return None if stmt.orelse else Assert(test, message, stmt.line)
+    if unit.asserts_by_name and isinstance(exc, Name) and (exc.id, exc.scope) == ("AssertionError", "global"):
+        if stmt.line is not None and raised[0].line == stmt.line and not isinstance(stmt.test, Const):
+            return Assert(test, message, stmt.line)
     return None
 
 

@@ -15,7 +15,8 @@ class Lifted:
 
     ``falls`` is the index in ``succs`` of the side that came first in the bytecode; ``keep`` is set while the branch
     operand also stays on the stack (``a or b``).  ``low`` is the lowest stack position touched, ``used`` whether a
-    value found on entry was used other than by dropping it.  Of a block lifted plainly, ``steps`` is how many slots the
+    value found on entry was used other than by dropping it.  ``line`` is that of its first instruction, ``test_line``
+    that of its test where statements come before it.  Of a block lifted plainly, ``steps`` is how many slots the
     iterator has that it ends with a step of, ``cond_temps`` are the temporaries its test uses up, and ``drops`` what to
     delete on the way to each successor.
     """
@@ -34,6 +35,7 @@ class Lifted:
     low: int = 0
     used: bool = False
     line: int | None = None
+    test_line: int | None = None
     last: int = 0
     lines: list[int] = field(default_factory=list)
     drops_iterator: bool = False
@@ -43,3 +45,8 @@ class Lifted:
     spills: int = 0
     cond_temps: frozenset[int] = frozenset()
     drops: list[tuple[Temp, ...]] = field(default_factory=list)
+
+    @property
+    def tested_at(self) -> int | None:
+        """The line on which the test begins."""
+        return self.test_line or self.line

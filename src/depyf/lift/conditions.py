@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from depyf.lift.block import Lifted
-from depyf.lift.values import Shared
+from depyf.lift.values import TESTED_NONE, Shared
 from depyf.tree.expr import BoolOf, Cmp, Cond, Expr, Marker, Un
 
 if TYPE_CHECKING:
@@ -16,12 +16,26 @@ if TYPE_CHECKING:
 
 
 def negate(test: Expr) -> Expr:
-    """``not test``, with a leading ``not`` taken away instead where there is one."""
+    """``not test``, with a leading ``not`` taken away instead where there is one.
+
+    The ``not`` goes to the operands of ``and`` and ``or`` where that leaves no more of them; the code is the same.
+    """
     if isinstance(test, Un) and test.op == "not":
         return test.operand
     if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
         return Cmp(test.left, (_OPPOSITE[test.ops[0]],), test.rights)
+    if isinstance(test, BoolOf) and sum(map(_nots, test.values)) <= 1:
+        return BoolOf("or" if test.op == "and" else "and", tuple([negate(value) for value in test.values]))
     return Un("not", test)
+
+
+def _nots(test: Expr) -> int:
+    """How many more ``not`` the negation of a test has; many where it would be another instruction."""
+    if isinstance(test, Un) and test.op == "not":
+        return -1
+    if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
+        return 0 if test.rights[0] is TESTED_NONE else 100
+    return min(1, sum(map(_nots, test.values))) if isinstance(test, BoolOf) else 1
 
 
 _OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
@@ -74,9 +88,11 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         return False
     if child.id != parent.succs[parent.falls]:
         return _fold_conditional_test(lifter, parent, child)
-    if parent.line != child.line and lifter.is_loop_head(parent.id):
-        return False  # ``while a:`` and a test inside, which happen to leave for the same place
-    if not lifter.wide_folds and parent.line is not None and child.line is not None and parent.line != child.line:
+    one_line = parent.tested_at == child.line
+    may_be_while = not one_line and not parent.stmts and lifter.is_loop_head(parent.id)
+    if may_be_while and _breaks(lifter, parent, child):
+        return False
+    if not lifter.wide_folds and parent.line is not None and child.line is not None and not one_line:
         return False
     left, right = parent.cond, child.cond
     yes, no = parent.succs
@@ -84,6 +100,9 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     if yes == no or child_yes == child_no and child_yes not in (yes, no):
         return False
     falls = child.falls
+    shared = parent.succs[1 - parent.falls]
+    if not one_line and shared <= parent.id and child.succs[falls] == shared:
+        return False  # ``continue`` under a test of its own
     if child.id == yes and child_no == no:
         cond, succs = _both("and", left, right), [child_yes, no]
     elif child.id == no and child_yes == yes:
@@ -106,6 +125,30 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         return _fold_conditional_test(lifter, parent, child)
     _take(lifter, parent, child, cond, succs, falls)
     return True
+
+
+def _breaks(lifter: Lifter, head: Lifted, child: Lifted) -> bool:
+    """Whether ``child`` is the test of a statement in the loop of ``head``, which happens to leave for the same place.
+
+    The test of ``while`` jumps out of the loop and falls into the body; ``if a: break`` falls into the jump that leaves.
+    """
+    shared = head.succs[1 - head.falls]
+    leaving = child.succs.index(shared) if shared in child.succs else 0
+    return child.falls == (1 - leaving if _comes_round(lifter, shared, head.id) else leaving)
+
+
+def _comes_round(lifter: Lifter, start: int, head: int) -> bool:
+    """Whether a block leads back to the head of the loop around it without passing the head of an outer one."""
+    nodes = lifter.graph.nodes
+    seen, work = {start}, [start]
+    while work and len(seen) < 100:
+        for after in nodes[work.pop()].succs:
+            if after == head:
+                return True
+            if after > head and after not in seen:
+                seen.add(after)
+                work.append(after)
+    return False
 
 
 def _dropped(lifter: Lifter, name: int) -> int:

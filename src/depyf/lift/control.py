@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT
-from depyf.lift.values import EXC_OLD, IterOf, LinkedLeft, Shared, flatten
+from depyf.lift.values import EXC_OLD, TESTED_NONE, IterOf, LinkedLeft, Shared, flatten
 from depyf.structure.except_star import STAR
 from depyf.tree.expr import AwaitOf, BoolOf, Cmp, Comp, Const, Expr, Marker, Name, Temp, Walrus, YieldFrom, YieldOf
 from depyf.tree.nodes import ExprStmt, Raise, Return
@@ -81,7 +81,12 @@ def _return(s: Symbolic, _: Any) -> None:
     targets, inner = flatten(value)
     if targets:
         value = value if isinstance(value, Walrus) else inner
-    s.emit(Return(value, s.instr.line))
+    s.emit(Return(value, s.instr.line, s.at - 1 in s.implicit))
+
+
+def _jump(s: Symbolic, _: Any) -> None:
+    """Of the jumps only those are left in the code that stand for a ``continue``."""
+    s.stmts.append(ExprStmt(Marker("continue"), s.instr.line))
 
 
 def _raise(s: Symbolic, count: int) -> None:
@@ -152,9 +157,10 @@ def _branch(s: Symbolic, test: str) -> None:
         s.stack.append(value)
         cond = s.pop()
     if test in ("none", "not none"):
-        cond = link(cond, "is", Const(None))
+        cond = link(cond, "is", TESTED_NONE)
         test = "true" if test == "none" else "false"
     block.cond = cond
+    block.test_line = s.instr.line if block.stmts else None
     if test == "true":
         block.succs.reverse()
         block.falls = 1
@@ -182,6 +188,7 @@ def _match_case(s: Symbolic, case: Any) -> None:
 
 
 RULES: dict[str, Rule] = {
+    ops.JUMP: _jump,
     ops.GET_ITER: _get_iter,
     ops.GET_AITER: _get_aiter,
     ops.FOR_ITER: _for_iter,

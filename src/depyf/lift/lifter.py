@@ -53,6 +53,7 @@ class Lifter:
             nested = Once(nested)
         self.plain = None if choices.idioms else PlainSymbolic(graph.program, nested, graph.containers, choices)
         self.symbolic = self.plain or Symbolic(graph.program, nested, choices)
+        self.symbolic.implicit = graph.implicit
         self._protected: dict[int, int] = {}
         self.generated = choices.generated
         self.fold = choices.idioms

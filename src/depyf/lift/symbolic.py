@@ -73,6 +73,7 @@ class Symbolic:
         self.rules = fresh.rules(RULES) if choices.generated else RULES
         self.forced: set[int] = set()
         self.spills = SPILL_BASE
+        self.implicit: set[int] = set()
         self.at = 0
         self.instr: Instr
         self.block: Lifted

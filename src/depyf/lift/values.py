@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from depyf.tree.expr import Display, Expr, Marker, Star, Temp, Walrus
+from depyf.tree.expr import Const, Display, Expr, Marker, Star, Temp, Walrus
 
+TESTED_NONE = Const(None)
+"""The None of a jump that tests for it: ``is`` and ``is not`` are the same instruction there."""
 SPILL_BASE = 1_000_000
 """Temporaries of spills inside a block are numbered from here; those below stand for stack positions."""
 

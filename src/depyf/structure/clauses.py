@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.lift.conditions import negate
 from depyf.lift.values import IterOf
 from depyf.structure.caught import mentions
 from depyf.tree.expr import Const, Expr, Marker, Name, Star, Temp, Un
@@ -150,8 +149,6 @@ def _loop_head(stmt: Loop) -> Stmt:
     rest = stmt.body[1:]
     if len(head.orelse) == 1 and isinstance(head.orelse[0], Exit) and head.orelse[0].label != stmt.label:
         return While(head.test, head.body + rest, (label, *head.orelse), head.line)
-    if len(head.body) == 1 and isinstance(head.body[0], Exit) and head.body[0].label != stmt.label:
-        return While(negate(head.test), head.orelse + rest, (label, *head.body), head.line)
     return stmt
 
 

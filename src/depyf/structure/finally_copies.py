@@ -24,8 +24,9 @@ def strip_finally(regions: Regions, region: Region) -> None:
         return
     if not exits and (program.instrs[start].op == ops.POP or not ends):
         return  # a bare ``except:`` drops the exception before anything else
+    resumed = [inner for inner in regions.table.values() if _resumes_outside(regions, inner, region)]
     continuation: dict[int, int] = {}
-    for _, after in exits:
+    for after in [after for _, after in exits] + [inner.resume for inner in resumed]:
         if after not in continuation:
             found = after if start in ends else _match_copy(program, start, after, ends)
             if found is None:
@@ -36,13 +37,21 @@ def strip_finally(regions: Regions, region: Region) -> None:
     for source, after in exits:
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])
-    for inner in regions.table.values():
-        # a manager that suppresses an exception leaves the region too
-        if region.index in regions.chain(inner.parent) and continuation.get(inner.resume, NONE) != NONE:
+            if after != continuation[after] and program.instrs[continuation[after]].op == ops.RETURN:
+                program.own_returns.add(continuation[after])
+    for inner in resumed:
+        if continuation[inner.resume] != NONE:
             inner.resume = continuation[inner.resume]
     for end in ends:
         program.replace(end, END_FINALLY)
     region.kind = "finally"
+
+
+def _resumes_outside(regions: Regions, inner: Region, region: Region) -> bool:
+    """Whether an exception that ``inner``, a ``with``, suppressed leaves ``region``: it lies at the end of that."""
+    if inner.kind != "with" or inner.resume == NONE or region.index not in regions.chain(inner.parent):
+        return False
+    return not regions.inside(inner.resume, region.index)
 
 
 def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int], set[int]]:
@@ -132,12 +141,16 @@ def _both_mark(program: Program, left: int, right: int) -> bool:
 
 
 def _same_place(program: Program, left: int, right: int) -> bool:
-    """Whether two continuations are one place, or copies of one ``return``."""
+    """Whether two continuations are one place, or copies of one end of the function."""
     left, right = program.follow(left), program.follow(right)
-    for _ in range(3):
+    for _ in range(12):
         if left == right:
             return True
-        if left == NONE or right == NONE or not _same(program.instrs[left], program.instrs[right], lines=False):
+        if left == NONE or right == NONE or program.instrs[left].op == ops.BRANCH:
+            return False
+        # an implicit return has the line of what comes before it
+        implicit = program.instrs[left].op in (ops.LOAD_CONST, ops.RETURN)
+        if not _same(program.instrs[left], program.instrs[right], lines=not implicit):
             return False
         if program.instrs[left].op == ops.RETURN:
             return True

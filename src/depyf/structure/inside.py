@@ -9,7 +9,7 @@ from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
 from depyf.structure.edges import Edges
 from depyf.structure.items import Item, LoopItems, is_for
-from depyf.tree.expr import Const, Marker
+from depyf.tree.expr import Marker
 from depyf.tree.nodes import ExprStmt, Return
 
 _STARTS = ("iter_start", "with_start")
@@ -36,42 +36,38 @@ class Inside:
         known = follow in items and follow != entry
         follow_line = items[follow].first_line if known else None
         behind = follow if known else NONE
-        if not is_for(self.blocks, loop.header) and follow != NONE:
-            block = self.blocks.get(loop.header)
+        if head is not None and not is_for(self.blocks, loop.header) and follow != NONE:
             low = min((b[0] for b in bounds if b is not None), default=None)
-            if (
-                block is None
-                or block.stmts
-                or (follow_line is not None and low is not None and high is not None and low < follow_line <= high)
-            ):
+            within = follow_line is not None and low is not None and high is not None and low < follow_line <= high
+            if head.stmts or labels[head.falls] == follow:
+                follow = behind = NONE  # an ``if`` in an endless loop
+            elif within:
                 follow = NONE
-        if follow_line is not None and high is not None and follow_line <= high or self._falls_off(follow):
+        if follow_line is not None and high is not None and follow_line <= high or self._ends_function(follow):
             follow_line = None
         work = sorted(loop.body)
         while work:
             for key in items[work.pop()].succs:
                 if key in loop.body or key in (follow, behind) or key not in reachable or key not in items:
                     continue
-                if not preds[key] <= loop.body:
+                if not preds[key] <= loop.body or self._ends_function(key):
                     continue
                 if is_for(self.blocks, loop.header) and self._behind_loop(key, loop.header):
                     continue
-                if self._in_match(key, loop.header, preds[key]) or self._belongs(
-                    items[key], follow, follow_line, high, last
+                if (
+                    self._in_match(key, loop.header, preds[key])
+                    or self._belongs(items[key], follow, follow_line, high, last)
+                    or follow == NONE
+                    and self._directly_under(items[key], [items[p] for p in preds[key] if p in items])
                 ):
                     loop.body.add(key)
                     work.append(key)
         self._keep_starts(loop, items)
 
-    def _falls_off(self, key: int) -> bool:
-        """Whether a block only returns None: before 3.10 the end of a function has the line of its last statement."""
+    def _ends_function(self, key: int) -> bool:
+        """Whether a block is the end of the function that nobody wrote."""
         block = self.blocks.get(key)
-        if block is None or block.succs or len(block.stmts) != 1:
-            return False
-        last = block.stmts[0]
-        return isinstance(last, Return) and (
-            last.value is None or isinstance(last.value, Const) and last.value.value is None
-        )
+        return block is not None and any(isinstance(stmt, Return) and stmt.implicit for stmt in block.stmts[:1])
 
     def _behind_loop(self, key: int, header: int) -> bool:
         """Whether a block drops the iterator before it does anything but return, or finds it dropped: after a ``break``."""
@@ -105,6 +101,12 @@ class Inside:
             return True
         return any(isinstance(v, Marker) and v.kind == "subject" and v not in head.entry for v in block.entry)
 
+    def _directly_under(self, item: Item, tests: list[Item]) -> bool:
+        """Whether code begins on the line of the test that leads to it, or the next: there is no room for ``break``."""
+        if item.first_line is None or len(tests) != 1 or tests[0].compound:
+            return False
+        return tests[0].lines is not None and item.first_line - tests[0].lines[1] in (0, 1)
+
     def _belongs(self, item: Item, follow: int, follow_line: int | None, high: int | None, last: int) -> bool:
         line = item.first_line
         if follow != NONE:
@@ -113,6 +115,6 @@ class Inside:
             if line is not None and high is not None and line <= high:
                 return True
             return not item.succs or item.start < last or follow_line is None
-        if line is not None and high is not None and line <= high:
-            return True
+        if line is not None and high is not None:
+            return line <= high
         return item.start < last

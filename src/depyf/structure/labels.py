@@ -135,7 +135,7 @@ class Lowering:
             rest = stmts[i + 1 :]
             own = fall_labels(rest, fall)
             if isinstance(stmt, Exit):
-                if stmt.label in own and not rest:
+                if stmt.label in own and not rest and not (stmt.written and stmt.label == loop):
                     continue
                 if stmt.label == loop:
                     result.append(Continue(stmt.line))
@@ -208,9 +208,10 @@ class Lowering:
     def _with_else(
         self, stmt: Stmt, rest: Body, fall: Labels, own: Labels, breaks: Labels, loop: int | None
     ) -> Body | None:
-        """``else`` of a loop or a ``try``: ``rest`` runs unless something inside ``stmt`` skips to its end."""
-        if not rest:
-            return None
+        """``else`` of a loop or a ``try``: ``rest`` runs unless something inside ``stmt`` skips to its end.
+
+        Where it skips to the end of the loop around, that end is ``else: ...; continue`` and then ``break``.
+        """
         core = stmt
         labels = set(own)
         while isinstance(core, Block) and len(core.body) == 1:
@@ -224,14 +225,22 @@ class Lowering:
                 return None
         if isinstance(core, (While, For)) and core.orelse and isinstance(core.orelse[0], Exit):
             inside = exit_labels(core.body)
-            skipping = inside & fall - labels
-            if not skipping or inside & labels:
+            if inside & labels or not all(isinstance(s, Exit) and s.label in labels for s in core.orelse[1:]):
                 return None
-            if not all(isinstance(s, Exit) and s.label in labels for s in core.orelse[1:]):
+            leave: Body = ()
+            if rest and inside & fall:
+                after = fall
+            elif loop is not None and inside & breaks and not inside & (fall | {loop}):
+                after, leave = breaks, (Break(),)
+            else:
                 return None
             orelse = self.lower(rest, fall, breaks, loop)
+            if leave and not ends(orelse):
+                orelse += (Continue(),)
             head = self.lower(prefix, NOWHERE, breaks, loop)
-            return head + self._loop(core, core.orelse[0].label, (), fall, breaks, loop, orelse)
+            return head + self._loop(core, core.orelse[0].label, (), after, breaks, loop, orelse) + leave
+        if not rest:
+            return None
         if isinstance(core, Try) and core.handlers and not core.final and not core.orelse:
             if any(isinstance(clause.type, Marker) for clause in core.handlers):
                 return None
@@ -325,7 +334,7 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
         if isinstance(stmt, Exit):
             if done:
                 done.clear()
-            if stmt.label not in fall:
+            if stmt.label not in fall or stmt.written and stmt.label == loop:
                 done.append(stmt)
             continue
         if isinstance(stmt, Block):
@@ -347,6 +356,8 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
             changed = _simplify_if(stmt, own, loop)
             if ends((changed,)):
                 done.clear()
+            changed, both = _common_exit(changed)
+            done.extend(both)
             done.append(changed)
             _absorb_tail(done, fall, loop)
             continue
@@ -371,6 +382,16 @@ def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
         first = stmt.body[0]
         body = (first,) if isinstance(first, Exit) and first.label == loop else (Pass(first.line),)
     return replace(stmt, body=body, orelse=orelse)
+
+
+def _common_exit(stmt: If) -> tuple[If, Body]:
+    """An exit that ends both arms stands behind the ``if``, unless it is all there is in the first."""
+    first = stmt.body[-1] if len(stmt.body) > 1 else None
+    other = stmt.orelse[-1] if stmt.orelse else None
+    if isinstance(first, Exit) and isinstance(other, Exit) and first.label == other.label:
+        if not first.written or len(stmt.orelse) == 1:
+            return replace(stmt, body=stmt.body[:-1], orelse=stmt.orelse[:-1]), (first,)
+    return stmt, ()
 
 
 def _simplify_match(stmt: Match, own: Labels, loop: int | None) -> Match:
@@ -403,6 +424,8 @@ def _absorb_tail(done: list[Stmt], fall: Labels, loop: int | None) -> None:
     if not isinstance(stmt, If) or not fall:
         return
     rest = tuple(reversed(done[:-1]))
+    if any(arm and isinstance(arm[-1], Exit) and arm[-1].written for arm in (stmt.body, stmt.orelse)):
+        return
     if ends(stmt.body) and not ends(stmt.orelse) and exit_labels(stmt.body) & fall:
         changed = replace(stmt, body=simplify(stmt.body, fall, loop), orelse=simplify(stmt.orelse + rest, fall, loop))
     elif stmt.orelse and ends(stmt.orelse) and not ends(stmt.body) and exit_labels(stmt.orelse) & fall:

@@ -19,6 +19,7 @@ from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
 from depyf.lift.conditions import negate
 from depyf.structure.caught import named_exception
+from depyf.structure.clauses import marker_of
 from depyf.structure.containers import ROOT, Containers
 from depyf.structure.edges import Edges
 from depyf.structure.inside import Inside
@@ -347,14 +348,20 @@ class Structurer:
             block = self.blocks[key]
             stmts = list(block.stmts)
             if block.cond is None:
-                return stmts + (follow(block, 0) if block.succs else [])
+                written = bool(stmts) and marker_of(stmts[-1], "continue") is not None
+                after = follow(block, 0) if block.succs else []
+                if written:
+                    last = stmts.pop()
+                    if len(after) == 1 and isinstance(after[0], Exit):
+                        after = [replace(after[0], line=last.line, written=True)]
+                return stmts + after
             yes, no = follow(block, 0), follow(block, 1)
             if block.drops:
                 yes, no = _dropping(block, 0) + yes, _dropping(block, 1) + no
             if block.falls == 1 and not isinstance(block.cond, Marker):
-                stmts.append(If(negate(block.cond), tuple(no), tuple(yes), block.line))
+                stmts.append(If(negate(block.cond), tuple(no), tuple(yes), block.tested_at))
             else:
-                stmts.append(If(block.cond, tuple(yes), tuple(no), block.line))
+                stmts.append(If(block.cond, tuple(yes), tuple(no), block.tested_at))
             return stmts
 
         def sequence(key: int) -> list[Stmt]:

@@ -98,6 +98,8 @@ def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int
         return
     program.replace(start, WITH_EXIT, slots)
     program.next[start] = program.next[position]
+    if program.instrs[program.next[start]].op == ops.RETURN:
+        program.own_returns.add(program.next[start])
     if dropped and not _entered_elsewhere(program, regions.members(region.index), dropped):
         for inside in dropped:  # what the body left on the stack is dropped before the manager is left
             program.handler[inside] = region.index

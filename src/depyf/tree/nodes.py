@@ -65,10 +65,11 @@ class Delete(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Return(Stmt):
-    """``value`` is None for a bare ``return``."""
+    """``value`` is None for a bare ``return``; ``implicit`` where nobody wrote it: the end of the function is reached."""
 
     value: Expr | None
     line: int | None = None
+    implicit: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -291,7 +292,11 @@ class Loop(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exit(Stmt):
-    """Go to the end of the enclosing Block (or the start of the enclosing Loop) with this label."""
+    """Go to the end of the enclosing Block (or the start of the enclosing Loop) with this label.
+
+    ``written`` where the jump has a line of its own: somebody said ``continue`` there.
+    """
 
     label: int
     line: int | None = None
+    written: bool = False

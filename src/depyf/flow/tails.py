@@ -1,0 +1,114 @@
+"""Where the compiler copied the end of a function into the blocks that jump to it.
+
+    if a:                      A; f(); return None
+        A               was    B; f(); return None       is    A; goto L    B; L: f(); return None
+    else:
+        B
+    f()
+
+A copy has the same instructions and source lines.  Each arm puts one value on the stack before it, as in
+``return f(a if c else b)``, or the copy is one or more whole statements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.flow.program import Program
+from depyf.structure.containers import Containers
+
+_EXITS = frozenset({ops.RETURN, ops.RAISE})
+_LONGEST = 12
+
+
+def constant_key(value: object) -> object:
+    """Equal for constants that are the same."""
+    return id(value) if isinstance(value, CodeUnit) else (type(value).__name__, repr(value))
+
+
+class Tails:
+    """Looks for copies in one program; ``leaders`` are the block starts known so far."""
+
+    def __init__(self, program: Program, containers: Containers, leaders: set[int]) -> None:
+        self.program = program
+        self.containers = containers
+        self.leaders = leaders
+
+    def find(self) -> tuple[list[int], list[int]]:
+        """Where copies begin, and where those that are whole statements end: such an end belongs to its start."""
+        program, of = self.program, self.containers.of
+        instrs = program.instrs
+        places: dict[Any, list[int]] = {}
+        for i in of:
+            if instrs[i].op in _EXITS:
+                places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
+        starts: list[int] = []
+        whole: list[int] = []
+        for found in places.values():
+            if len(found) < 2:
+                continue
+            tails: dict[Any, list[tuple[int, int]]] = {}
+            for i in found:
+                key: tuple[Any, ...] = ()
+                for at in self._arm(i):
+                    key = (*key, self._content(at))
+                    if instrs[at].line is not None:
+                        tails.setdefault(key, []).append((i, at))
+            best: dict[int, int] = {}
+            for same in tails.values():
+                if len(same) > 1:
+                    best.update(same)
+            for i, at in best.items():
+                if at == i:
+                    continue
+                if self._complete(at, i):
+                    starts.append(at)
+                    whole.append(i)
+                elif at not in self.leaders and self._height(at) == 1:
+                    starts.append(at)
+        return starts, whole
+
+    def _arm(self, end: int) -> list[int]:
+        """Instructions from ``end`` back to the start of its block, at most a few."""
+        found, at = [end], end
+        starts = {end, end - 1} if self.program.instrs[end - 1].op == ops.LOAD_CONST else {end}
+        while len(found) < 12 and (at not in self.leaders or at in starts) and self.program.next[at - 1] == at:
+            if self.containers.of.get(at - 1) != self.containers.of[end]:
+                break
+            at -= 1
+            found.append(at)
+        return found
+
+    def _complete(self, start: int, end: int) -> bool:
+        """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before."""
+        height = 0
+        for i in range(start, end + 1):
+            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
+            if pops > height:
+                return False
+            height += pushes - pops
+        return True
+
+    def _height(self, at: int) -> int:
+        """How many values the block has put on the stack when it reaches ``at``; -1 if that is unknown."""
+        start = at
+        while start not in self.leaders:
+            if self.program.next[start - 1] != start:
+                return -1
+            start -= 1
+        height = 0
+        for i in range(start, at):
+            if i not in self.containers.of:
+                return -1
+            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
+            height += pushes - pops
+        return height
+
+    def _content(self, index: int) -> Any:
+        instr = self.program.instrs[index]
+        arg = instr.arg
+        if instr.op == ops.LOAD_CONST:
+            arg = constant_key(arg)
+        return instr.op, arg, instr.line

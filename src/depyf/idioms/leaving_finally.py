@@ -1,0 +1,51 @@
+"""``finally`` whose body always leaves: it returns or raises, so nothing in the bytecode re-raises at its end.
+
+    try: A                                 try: A
+    except: F                   is         finally: F
+    F
+
+The handler and the copy behind the ``try`` came from the same source lines; an ``except`` would have lines of its own.
+Input and output: the Python dialect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from depyf.tree.nodes import Body, Try
+from depyf.tree.rewrite import walk
+
+_Shape = list[tuple[type, int]]
+
+
+def leaving_finally(stmt: Try, rest: Body) -> tuple[Try, Body]:
+    """``stmt`` and what follows it, the copies taken away where there are some."""
+    if len(stmt.handlers) != 1 or stmt.final or stmt.star or stmt.handlers[0].type is not None:
+        return stmt, rest
+    handler = stmt.handlers[0].body
+    wanted = _shape(handler)
+    if not wanted:
+        return stmt, rest
+    if stmt.orelse:
+        if _shape(stmt.orelse) == wanted:
+            return replace(stmt, handlers=(), orelse=(), final=handler), rest
+    elif rest:
+        if _shape(rest) == wanted:
+            return replace(stmt, handlers=(), final=handler), ()
+    elif len(stmt.body) > len(handler) and _shape(stmt.body[-len(handler) :]) == wanted:
+        return replace(stmt, body=stmt.body[: -len(handler)], handlers=(), final=handler), rest
+    return stmt, rest
+
+
+def _shape(body: Body) -> _Shape:
+    """Kinds and lines of all statements; empty if one has no line, or if the body does not leave."""
+    from depyf.structure.labels import ends
+
+    if not ends(body):
+        return []
+    found: _Shape = []
+    for stmt in walk(body):
+        if stmt.line is None or len(found) > 40:
+            return []
+        found.append((type(stmt), stmt.line))
+    return found
