@@ -127,6 +127,7 @@ class Graph:
                 if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
                     leaders.add(j)
         leaders.update(i for i, count in incoming.items() if count != 1)
+        self._incoming = incoming
         for i in sorted(leaders & of.keys()):
             # a failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it
             if instrs[i].op == ops.POP and program.next[i] in of and i != self.entry:
@@ -182,14 +183,16 @@ class Graph:
                 if len(same) > 1:
                     best.update(same)
             for i, at in best.items():
-                if at != i and at not in leaders and (self._complete(at, i) or self._height(i, at, leaders) == 1):
+                if at != i and at not in leaders and (self._complete(at, i) or self._is_arm(at, leaders)):
                     starts.append(at)
         return starts
 
     def _arm(self, end: int, leaders: set[int]) -> list[int]:
         """Instructions from ``end`` back to the start of its block, at most a few."""
         found, at = [end], end
-        while len(found) < 10 and (at not in leaders or at == end) and self.program.next[at - 1] == at:
+        # the constant of a ``return`` begins a block for the sake of the copies that nothing but it has in common
+        apart = {end - 1} if self._incoming.get(end - 1) == 1 else set()
+        while len(found) < 10 and (at not in leaders or at == end or at in apart) and self.program.next[at - 1] == at:
             if self.containers.of.get(at - 1) != self.containers.of[end]:
                 break
             at -= 1
@@ -206,20 +209,27 @@ class Graph:
             height += pushes - pops
         return True
 
-    def _height(self, end: int, at: int, leaders: set[int]) -> int:
-        """How many values the block has put on the stack when it reaches ``at``; -1 if that is unknown."""
+    def _is_arm(self, at: int, leaders: set[int]) -> bool:
+        """Whether the block puts one value on the stack before ``at``, as the arm of a conditional expression does.
+
+        An arm of a chained comparison ``a < b < c`` finds ``b`` and the first result there: one replaces ``b``, and
+        begins with dropping the result, the other begins with a swap and drops ``b``.
+        """
+        instrs = self.program.instrs
         start = at
         while start not in leaders:
             if self.program.next[start - 1] != start:
-                return -1
+                return False
             start -= 1
         height = 0
         for i in range(start, at):
             if i not in self.containers.of:
-                return -1
-            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
+                return False
+            pops, pushes = ops.stack_effect(instrs[i].op, instrs[i].arg)
             height += pushes - pops
-        return height
+        if height == -1:
+            return instrs[start].op in (ops.SWAP, ops.ROT)
+        return height == 1 or height == 0 and self.program.next[start - 1] == start and instrs[start - 1].op == ops.POP
 
     def _content(self, index: int) -> Any:
         instr = self.program.instrs[index]
