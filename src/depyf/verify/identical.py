@@ -51,7 +51,7 @@ def incidental(use: tuple[object, object], left: object, right: object, lines: t
     compiling process.
     """
     if use[0] in _STORES and use[1] == "__firstlineno__":
-        return type(left) is int and (left, right) == lines
+        return type(left) is int and type(right) is int and (left, right) == lines
     if use == (ops.STORE_NAME, "__static_attributes__") and isinstance(left, tuple) and isinstance(right, tuple):
         return sorted(map(repr, left)) == sorted(map(repr, right))
     return False
