@@ -171,7 +171,8 @@ class Graph:
                 if len(same) > 1:
                     best.update(same)
             for i, at in best.items():
-                if at != i and at not in leaders and (self._complete(at, i) or self._is_arm(at, leaders)):
+                alone = at == i and (instrs[i].op, instrs[i].arg) != (ops.RAISE, 0)  # the graph knows of returns
+                if not alone and at not in leaders and (self._complete(at, i) or self._is_arm(at, leaders)):
                     starts.append(at)
         return starts
 
