@@ -7,34 +7,18 @@ statement (same source line) can be merged again; the same goes for the test of 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED
+from depyf.flow.copied_tests import Span, test_spans
 from depyf.flow.dominance import reverse_postorder
 from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT, Program
-from depyf.flow.tails import Tails, constant_key
+from depyf.flow.tails import Tails, instruction_content
 from depyf.structure.containers import Containers
 
-_OPERAND_OPS = frozenset(
-    {ops.LOAD_CONST, ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_CLASSDEREF, ops.NULL}
-    | {ops.LOAD_ATTR, ops.LOAD_METHOD, ops.SUBSCR, ops.BINARY, ops.UNARY, ops.COMPARE, ops.IS, ops.CONTAINS, ops.CALL}
-    | {ops.CALL_EX, ops.COPY, ops.SWAP, ops.ROT, ops.BUILD_TUPLE, ops.BUILD_LIST, ops.BUILD_SLICE, ops.BUILD_MAP}
-    | {ops.BUILD_SET, ops.BUILD_STRING, ops.FORMAT, ops.CONVERT, ops.LIST_EXTEND, ops.LIST_APPEND, ops.LIST_TO_TUPLE}
-    | {ops.DICT_MERGE, ops.DICT_UPDATE, ops.SET_UPDATE, ops.MAKE_FUNCTION, ops.SET_FUNCTION_ATTRIBUTE, ops.GET_ITER}
-    | {ops.LOAD_CLOSURE, ops.YIELD, ops.DELEGATE, ops.GET_AWAITABLE, ops.GET_YIELD_FROM_ITER, ops.LOAD_SUPER_ATTR}
-    | {
-        ops.LOAD_SUPER_METHOD,
-        ops.STORE_FAST,
-        ops.STORE_DEREF,
-        ops.STORE_NAME,
-        ops.STORE_GLOBAL,
-        ops.BUILD_CONST_KEY_MAP,
-    }
-    | {ops.LOAD_FROM_DICT_OR_DEREF, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_LOCALS}
-)
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _CLASS_END = frozenset({"__static_attributes__", "__classdictcell__", "__classcell__"})
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
@@ -66,6 +50,7 @@ class Graph:
         self.implicit: set[int] = set()
         """Where falling off the end of the function is."""
         self.entry = 0
+        self._spans: list[Span] = []
         self._build()
         self._thread()
         if merge or not program.unit.flags & CO_OPTIMIZED:
@@ -144,7 +129,9 @@ class Graph:
                 if incoming[ret] == 1 and of[ret] == of[i]:
                     leaders.discard(ret)
         if self.merging:
-            leaders.update(self._test_starts(leaders))
+            spans = test_spans(program, of, leaders)
+            leaders.update(start for start, _ in spans)
+            self._spans = [span for span in spans if not leaders.isdisjoint(range(span[0] + 1, span[1] + 1))]
             starts, whole = Tails(program, self.containers, leaders).find()
             leaders.update(starts)
             leaders.difference_update(ret for ret in whole if incoming[ret] == 1)
@@ -208,28 +195,6 @@ class Graph:
         if instr.op == ops.COPY:
             instr = self.program.instrs[self.program.next[index]]
         return instr.op == ops.STORE_NAME and instr.arg in _CLASS_END
-
-    def _test_starts(self, leaders: set[int]) -> list[int]:
-        """Where the operands of a test begin, for tests that stand more than once: an inverted loop copies its test."""
-        program, of = self.program, self.containers.of
-        instrs = program.instrs
-        places: dict[int | None, list[int]] = {}
-        for i in of:
-            if instrs[i].op == ops.BRANCH and instrs[i].line is not None:
-                places.setdefault(instrs[i].line, []).append(i)
-        starts: list[int] = []
-        for found in places.values():
-            if len(found) < 2:
-                continue
-            for i in found:
-                need, at = 1, i
-                while need and at not in leaders and program.next[at - 1] == at and instrs[at - 1].op in _OPERAND_OPS:
-                    at -= 1
-                    pops, pushes = ops.stack_effect(instrs[at].op, instrs[at].arg)
-                    need = max(need - pushes, 0) + pops
-                if not need and at not in leaders:
-                    starts.append(at)
-        return starts
 
     def _resolve(self, source: int, target: int) -> tuple[int, int]:
         containers = self.containers
@@ -392,21 +357,45 @@ class Graph:
         preds = self.predecessors() if only_constants else {}
         changed = True
         while changed:
-            changed = False
-            seen: dict[Any, int] = {}
-            renamed: dict[int, int] = {}
-            for node in sorted(self.nodes.values(), key=lambda node: node.id):
-                if only_constants and not (self._returns_constant(node) and self._own_line(node, preds)):
-                    continue
-                key = self._key(node)
-                if key is None:
-                    continue
+            renamed = ({} if only_constants else self._copied_spans()) or self._copied_blocks(only_constants, preds)
+            self._rename(renamed)
+            changed = bool(renamed)
+
+    def _copied_blocks(self, only_constants: bool, preds: dict[int, list[int]]) -> dict[int, int]:
+        """Blocks that are copies of another, with what they are copies of."""
+        seen: dict[Any, int] = {}
+        renamed: dict[int, int] = {}
+        for node in sorted(self.nodes.values(), key=lambda node: node.id):
+            if only_constants and not (self._returns_constant(node) and self._own_line(node, preds)):
+                continue
+            key = self._key(node)
+            if key is not None:
                 first = seen.setdefault(key, node.id)
                 if first != node.id:
                     renamed[node.id] = first
-            if renamed:
-                changed = True
-                self._rename(renamed)
+        return renamed
+
+    def _copied_spans(self) -> dict[int, int]:
+        """As ``_copied_blocks`` for all blocks of a test at once, which compute values for each other."""
+        ids = sorted(self.nodes)
+        seen: dict[Any, list[int]] = {}
+        renamed: dict[int, int] = {}
+        for start, end in self._spans:
+            inside = ids[bisect_left(ids, start) : bisect_right(ids, end)]
+            if len(inside) < 2 or inside[0] != start:
+                continue
+            places = {node: -1 - at for at, node in enumerate(inside)}
+            keys = []
+            for node in (self.nodes[name] for name in inside):
+                content, succs = self._normal(node)
+                keys.append((node.container, content, tuple(places.get(after, after) for after in succs)))
+            try:
+                first = seen.setdefault(tuple(keys), inside)
+            except TypeError:
+                continue
+            if renamed.keys().isdisjoint((*inside, *first)):
+                renamed.update((name, other) for name, other in zip(inside, first, strict=True) if name != other)
+        return renamed
 
     def _returns_constant(self, node: Node) -> bool:
         return [self.program.instrs[i].op for i in node.code] == [ops.LOAD_CONST, ops.RETURN]
@@ -438,39 +427,38 @@ class Graph:
 
     def _key(self, node: Node) -> Any:
         program = self.program
-        content: list[tuple[Any, ...]] = []
-        lined = False
         unlined = False
         if node.code and not program.unit.flags & CO_OPTIMIZED:
             if self._returns_none(node):
                 return "return", node.container
             # nobody writes the end of a class body: each copy has the line of what is before it
             unlined = program.instrs[node.code[0]].op == ops.RETURN or self._is_class_end(program.next[node.code[0]])
-        for i in node.code:
-            instr = program.instrs[i]
-            arg = instr.arg
-            if instr.op == ops.LOAD_CONST:
-                arg = constant_key(arg)
-            lined = lined or instr.line is not None
-            if instr.op == WITH_EXIT:
-                return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
-            content.append((instr.op, arg, None if unlined else instr.line))
-        if not content or not unlined and (not self.merging or self._pushes(node)):
+        if not node.code or not unlined and (not self.merging or self._pushes(node)):
             return None
+        if any(program.instrs[i].op == WITH_EXIT for i in node.code):
+            return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
         if node.code[0] in program.own_returns:
             return None
+        lined = any(program.instrs[i].line is not None for i in node.code)
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None
-        succs = tuple(node.succs)
-        last = program.instrs[node.code[-1]]
-        if last.op == ops.BRANCH:
-            # an inverted loop tests the same thing the other way round
-            if last.arg in ("true", "not none"):
-                succs = succs[::-1]
-            content[-1] = (ops.BRANCH, last.arg in ("true", "false"), last.line)
+        key = (node.container, *self._normal(node, unlined))
         try:
-            key = (node.container, tuple(content), succs)
             hash(key)
         except TypeError:
             return None
         return key
+
+    def _normal(self, node: Node, unlined: bool = False) -> tuple[Any, tuple[int, ...]]:
+        """What a block does, and where it goes; of a branch, if it holds and if it does not."""
+        content = [instruction_content(self.program, i) for i in node.code]
+        if unlined:
+            content = [(op, arg, None) for op, arg, _ in content]
+        succs = tuple(node.succs)
+        last = self.program.instrs[node.code[-1]] if node.code else None
+        if last is not None and last.op == ops.BRANCH:
+            # an inverted loop tests the same thing the other way round
+            if last.arg in ("true", "not none"):
+                succs = succs[::-1]
+            content[-1] = (ops.BRANCH, last.arg in ("true", "false"), last.line)
+        return tuple(content), succs

@@ -28,6 +28,13 @@ def constant_key(value: object) -> object:
     return id(value) if isinstance(value, CodeUnit) else (type(value).__name__, repr(value))
 
 
+def instruction_content(program: Program, index: int) -> tuple[object, object, int | None]:
+    """What an instruction does, and its source line: equal for copies of one."""
+    instr = program.instrs[index]
+    arg = constant_key(instr.arg) if instr.op == ops.LOAD_CONST else instr.arg
+    return instr.op, arg, instr.line
+
+
 class Tails:
     """Looks for copies in one program; ``leaders`` are the block starts known so far."""
 
@@ -53,7 +60,7 @@ class Tails:
             for i in found:
                 key: tuple[Any, ...] = ()
                 for at in self._arm(i):
-                    key = (*key, self._content(at))
+                    key = (*key, instruction_content(program, at))
                     if instrs[at].line is not None:
                         tails.setdefault(key, []).append((i, at))
             best: dict[int, int] = {}
@@ -61,12 +68,13 @@ class Tails:
                 if len(same) > 1:
                     best.update(same)
             for i, at in best.items():
-                if at == i:
-                    continue
+                if at == i and (instrs[i].op, instrs[i].arg) != (ops.RAISE, 0):
+                    continue  # the graph knows of returns
                 if self._complete(at, i):
                     starts.append(at)
-                    whole.append(i)
-                elif at not in self.leaders and self._height(at) == 1:
+                    if at != i:
+                        whole.append(i)
+                elif at not in self.leaders and self._is_arm(at):
                     starts.append(at)
         return starts, whole
 
@@ -91,24 +99,24 @@ class Tails:
             height += pushes - pops
         return True
 
-    def _height(self, at: int) -> int:
-        """How many values the block has put on the stack when it reaches ``at``; -1 if that is unknown."""
+    def _is_arm(self, at: int) -> bool:
+        """Whether the block puts one value on the stack before ``at``, as the arm of a conditional expression does.
+
+        An arm of a chained comparison ``a < b < c`` finds ``b`` and the first result there: one replaces ``b``, and
+        begins with dropping the result, the other begins with a swap and drops ``b``.
+        """
+        instrs = self.program.instrs
         start = at
         while start not in self.leaders:
             if self.program.next[start - 1] != start:
-                return -1
+                return False
             start -= 1
         height = 0
         for i in range(start, at):
             if i not in self.containers.of:
-                return -1
-            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
+                return False
+            pops, pushes = ops.stack_effect(instrs[i].op, instrs[i].arg)
             height += pushes - pops
-        return height
-
-    def _content(self, index: int) -> Any:
-        instr = self.program.instrs[index]
-        arg = instr.arg
-        if instr.op == ops.LOAD_CONST:
-            arg = constant_key(arg)
-        return instr.op, arg, instr.line
+        if height == -1:
+            return instrs[start].op in (ops.SWAP, ops.ROT)
+        return height == 1 or height == 0 and self.program.next[start - 1] == start and instrs[start - 1].op == ops.POP

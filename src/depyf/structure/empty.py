@@ -14,6 +14,7 @@ def skip_empty(blocks: dict[int, Lifted], containers: Containers, entry: int) ->
     """Redirect edges past empty blocks and drop the blocks nothing leads to any more (edits ``blocks``)."""
     if not any(_empty(block) for block in blocks.values()):
         return
+    _note_dropped_iterators(blocks)
     for block in blocks.values():
         block.succs = [_final(blocks, containers, block.container, after) for after in block.succs]
     entries = containers.handler_entries
@@ -30,6 +31,17 @@ def skip_empty(blocks: dict[int, Lifted], containers: Containers, entry: int) ->
             work.extend(blocks[name].succs)
     for name in [name for name in blocks if name not in reachable]:
         del blocks[name]
+
+
+def _note_dropped_iterators(blocks: dict[int, Lifted]) -> None:
+    """``break`` may be a block that only drops the iterator: what it alone goes to is behind that loop as well."""
+    before: dict[int, list[Lifted]] = {}
+    for block in blocks.values():
+        for after in block.succs:
+            before.setdefault(after, []).append(block)
+    for name, preds in before.items():
+        if all(_empty(block) and block.drops_iterator for block in preds):
+            blocks[name].drops_iterator = True
 
 
 def _empty(block: Lifted) -> bool:

@@ -89,7 +89,7 @@ class _Walk:
         fixed = dict(stable or {})
         self.a = Program(original, self.values, 0, bindings=fixed)
         self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})})
-        self.first_lines = original.unit.firstlineno, recompiled.unit.firstlineno
+        self.units = original.unit, recompiled.unit
         self.lifetimes = lifetimes
         self.states: dict[Key, Frozen] = {}
         self.pending: dict[Key, None] = {}
@@ -286,7 +286,7 @@ class _Walk:
         for i, (left, right) in enumerate(zip(event_a.operands, event_b.operands)):
             if left != right and not self.sameness.same(pair, left, right):
                 constants = self.values.constants((left, right))
-                if constants and incidental(event_a.key, constants[0], constants[1], self.first_lines):
+                if constants and incidental(event_a.key, constants[0], constants[1], self.units):
                     continue
                 shown = f"{self.sameness.show(pair, left)} against {self.sameness.show(pair, right)}"
                 raise self._mismatch(pair, f"operand {i + 1} of {len(event_a.operands)} differs, {shown}")

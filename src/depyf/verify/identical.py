@@ -43,15 +43,19 @@ def same_bytes(original: CodeUnit, recompiled: CodeUnit) -> Pairs | None:
 _STORES = (ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF)
 
 
-def incidental(use: tuple[object, object], left: object, right: object, lines: tuple[int | None, int | None]) -> bool:
-    """Whether two constants differ only in what a class body (3.13+) notes about its own source text.
+def incidental(use: tuple[object, object], left: object, right: object, units: tuple[CodeUnit, CodeUnit]) -> bool:
+    """Whether two constants differ only in what a class body notes about its own source text.
 
-    ``use`` is the operation and argument that consumes them: the line a class starts on (``lines`` are those of the two
-    code objects), or the names that its methods assign on ``self``, in an order that depends on the hash seed of the
-    compiling process.
+    ``use`` is the operation and argument that consumes them: the line a class starts on, its qualified name where what
+    is around it was not decompiled (``units`` are the two class bodies; see ``qualname_difference``), or the names that
+    its methods assign on ``self``, in an order that depends on the hash seed of the compiling process.
     """
     if use[0] in _STORES and use[1] == "__firstlineno__":
-        return type(left) is int and (left, right) == lines
+        lines = units[0].firstlineno, units[1].firstlineno
+        return type(left) is int and type(right) is int and (left, right) == lines
+    if use == (ops.STORE_NAME, "__qualname__") and (left, right) == (units[0].qualname, units[1].qualname):
+        inner = [unit.qualname.split(".")[-3:] for unit in units]  # f, <locals>, Class
+        return inner[0] == inner[1] and len(inner[0]) == 3
     if use == (ops.STORE_NAME, "__static_attributes__") and isinstance(left, tuple) and isinstance(right, tuple):
         return sorted(map(repr, left)) == sorted(map(repr, right))
     return False
@@ -65,7 +69,7 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
     handlers: set[tuple[int, int]] = set()
     load_const = ops.LOAD_CONST
     instrs = original.instrs
-    lines = original.unit.firstlineno, recompiled.unit.firstlineno
+    units = original.unit, recompiled.unit
     for i, ((op, arg, target, _l, _o, handler), (op_b, arg_b, target_b, _l_b, _o_b, handler_b)) in enumerate(
         zip(instrs, recompiled.instrs)
     ):
@@ -77,7 +81,7 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
                     return None
                 if type(arg) is CodeUnit:
                     nested.append((arg, arg_b))
-                elif const_key(arg) != const_key(arg_b) and not incidental(instrs[i + 1][:2], arg, arg_b, lines):
+                elif const_key(arg) != const_key(arg_b) and not incidental(instrs[i + 1][:2], arg, arg_b, units):
                     return None
             elif arg != arg_b:
                 return None

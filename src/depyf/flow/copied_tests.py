@@ -1,0 +1,75 @@
+"""Tests that stand more than once: an inverted ``while`` loop has one copy above the loop and one at its end.
+
+Input: instructions with explicit edges, and where blocks begin so far.  Output: the span of each such test, from its
+first operand to its branch.  A span may hold short circuits of its own (``while a[: b or None]:``); no edge enters it
+but at its start, so that two spans of the same content are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from depyf.bytecode import ops
+from depyf.flow.program import Program
+
+OPERAND_OPS = frozenset(
+    {ops.LOAD_CONST, ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_CLASSDEREF, ops.NULL}
+    | {ops.LOAD_ATTR, ops.LOAD_METHOD, ops.SUBSCR, ops.BINARY, ops.UNARY, ops.COMPARE, ops.IS, ops.CONTAINS, ops.CALL}
+    | {ops.CALL_EX, ops.COPY, ops.SWAP, ops.ROT, ops.BUILD_TUPLE, ops.BUILD_LIST, ops.BUILD_SLICE, ops.BUILD_MAP}
+    | {ops.BUILD_SET, ops.BUILD_STRING, ops.FORMAT, ops.CONVERT, ops.LIST_EXTEND, ops.LIST_APPEND, ops.LIST_TO_TUPLE}
+    | {ops.DICT_MERGE, ops.DICT_UPDATE, ops.SET_UPDATE, ops.MAKE_FUNCTION, ops.SET_FUNCTION_ATTRIBUTE, ops.GET_ITER}
+    | {ops.LOAD_CLOSURE, ops.YIELD, ops.DELEGATE, ops.GET_AWAITABLE, ops.GET_YIELD_FROM_ITER, ops.LOAD_SUPER_ATTR}
+    | {ops.LOAD_SUPER_METHOD, ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL}
+    | {ops.BUILD_CONST_KEY_MAP, ops.LOAD_FROM_DICT_OR_DEREF, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_LOCALS}
+)
+_INSIDE = OPERAND_OPS | {ops.POP, ops.BRANCH}
+Span = tuple[int, int]
+
+
+def test_spans(program: Program, of: Container[int], leaders: set[int]) -> list[Span]:
+    """First and last instruction of each test that shares its source line with another."""
+    instrs = program.instrs
+    places: dict[int | None, list[int]] = {}
+    entered: dict[int, list[int]] = {}
+    for i, instr in enumerate(instrs):
+        if i not in of:
+            continue
+        if program.jump[i] >= 0:
+            entered.setdefault(program.jump[i], []).append(i)
+        if instr.op == ops.BRANCH and instr.line is not None:
+            places.setdefault(instr.line, []).append(i)
+    spans = []
+    for found in places.values():
+        for end in found if len(found) > 1 else ():
+            start = _start(program, of, end)
+            if start is not None and all(
+                start <= source <= end for inside in range(start + 1, end + 1) for source in entered.get(inside, ())
+            ):
+                spans.append((start, end))
+    return [(start, end) for start, end in spans if start not in leaders or _has_blocks(start, end, leaders)]
+
+
+def _has_blocks(start: int, end: int, leaders: set[int]) -> bool:
+    return any(inside in leaders for inside in range(start + 1, end + 1))
+
+
+def _start(program: Program, of: Container[int], end: int) -> int | None:
+    """Where the operands of the branch at ``end`` begin."""
+    instrs = program.instrs
+    need, at = 1, end
+    needs = {}
+    while need:
+        needs[at] = need
+        before = at - 1
+        op, target = instrs[before].op, program.jump[before]
+        if before not in of or (op in (ops.BRANCH, ops.JUMP) and target not in needs):
+            return None
+        if op == ops.JUMP:
+            need, at = needs[target], before  # one arm of a conditional expression, behind the other
+            continue
+        if program.next[before] != at or op not in _INSIDE:
+            return None
+        at = before
+        pops, pushes = ops.stack_effect(op, instrs[at].arg)
+        need = max(need - pushes, 0) + pops
+    return at

@@ -1,0 +1,69 @@
+"""A loop in a handler that is only left for one place outside of it is left first, and then the place is gone to.
+
+Input and output: the labelled dialect, as the control-flow graph has it, where the end of a loop and the end of the
+handler around it are one edge:
+
+    handler: loop A: { if a: X; exit A  else: exit L }   ->   handler: block B: loop A: { if a: X; exit A  else: exit B }
+                                                                       exit L
+
+so that the way out of the loop falls through, and the way out of the handler is its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from depyf.tree.nodes import Block, Body, Exit, Loop, Stmt, Try
+from depyf.tree.rewrite import bodies, map_statements, with_bodies
+
+Labels = frozenset[int]
+
+
+def settle_loops(body: Body) -> Body:
+    """``body`` with one exit behind each such loop."""
+    fresh = count(-1, -1)
+    return _settle(body, frozenset(), frozenset(), fresh)
+
+
+def _settle(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -> Body:
+    """``around`` are the labels of the statements around ``body``, ``outside`` those around its handler, if it is in one."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Try):
+            handlers = {id(clause.body) for clause in stmt.handlers}
+            stmt = with_bodies(
+                stmt,
+                lambda inner, handlers=handlers: _settle(  # type: ignore[misc]
+                    inner, around, around if id(inner) in handlers else frozenset(), fresh
+                ),
+            )
+        elif bodies(stmt):
+            within = around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
+            stmt = with_bodies(stmt, lambda inner, within=within: _settle(inner, within, outside, fresh))  # type: ignore[misc]
+        leaving = _leaving((stmt,)) if isinstance(stmt, Loop) and outside else frozenset[int]()
+        if len(leaving) == 1 and leaving <= outside:
+            result.extend(_left_first(stmt, min(leaving), next(fresh)))
+        else:
+            result.append(stmt)
+    return tuple(result)
+
+
+def _left_first(loop: Stmt, place: int, label: int) -> tuple[Stmt, Stmt]:
+    def redirected(stmt: Stmt) -> Stmt:
+        return replace(stmt, label=label) if isinstance(stmt, Exit) and stmt.label == place else stmt
+
+    return Block(label, map_statements((loop,), redirected)), Exit(place)
+
+
+def _leaving(body: Body) -> Labels:
+    """The labels of the exits that leave ``body``."""
+    found: set[int] = set()
+    for stmt in body:
+        if isinstance(stmt, Exit):
+            found.add(stmt.label)
+        elif bodies(stmt):
+            inner = frozenset[int]().union(*(_leaving(part) for part in bodies(stmt)))
+            found |= inner - {stmt.label} if isinstance(stmt, (Block, Loop)) else inner
+    return frozenset(found)
