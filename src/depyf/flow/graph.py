@@ -188,8 +188,10 @@ class Graph:
 
     def _arm(self, end: int, leaders: set[int]) -> list[int]:
         """Instructions from ``end`` back to the start of its block, at most a few."""
-        found, at = [end], end
-        while len(found) < 10 and (at not in leaders or at == end) and self.program.next[at - 1] == at:
+        found, at, instrs = [end], end, self.program.instrs
+        while len(found) < 10 and self.program.next[at - 1] == at:
+            if at in leaders and at != end and not (at == end - 1 and instrs[at].op == ops.LOAD_CONST):
+                break  # a returned constant leads its return, also where that only ends the statement before it
             if self.containers.of.get(at - 1) != self.containers.of[end]:
                 break
             at -= 1
