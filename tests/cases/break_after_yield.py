@@ -1,4 +1,3 @@
-# known: 3.10 the text reads differently
 def break_after_yield(items, other):
     for item in items:
         if item:

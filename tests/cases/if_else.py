@@ -1,4 +1,3 @@
-# known: 3.12 the text reads differently
 def if_only(a):
     if a:
         one()

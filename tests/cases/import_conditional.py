@@ -1,4 +1,3 @@
-# known: 3.12 the text reads differently
 try:
     import fast
 except ImportError:

@@ -1,5 +1,4 @@
 # versions: 3.10+
-# known: 3.12 the text reads differently
 def loop(items):
     for item in items:
         match item:

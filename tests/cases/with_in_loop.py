@@ -1,4 +1,3 @@
-# known: 3.12 the text reads differently
 def break_out(items):
     for item in items:
         with item as x:

@@ -65,6 +65,11 @@ class CodeUnit:
         return self.version >= (3, 13)
 
     @property
+    def asserts_by_name(self) -> bool:
+        """Whether ``assert`` looks the name of its error up as a global (3.8)."""
+        return self.version < (3, 9)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

@@ -449,6 +449,14 @@ class Graph:
             depth += pushes - pops
         return depth > 0
 
+    def _is_returned(self, node: Node) -> bool:
+        """Whether all that a block computes is a value to return: alike, they are copies of one statement."""
+        instrs, line = self.program.instrs, self.program.line
+        before = node.code[0] - 1
+        if instrs[before].op == ops.BRANCH and line[before] == line[node.code[0]]:
+            return False  # one arm of a conditional expression
+        return len(node.succs) == 1 and [instrs[i].op for i in self.nodes[node.succs[0]].code] == [ops.RETURN]
+
     def _returns_none(self, node: Node) -> bool:
         """Whether a block is (the end of) the implicit return of a module or class body."""
         instrs = self.program.instrs
@@ -471,7 +479,7 @@ class Graph:
                 arg = id(arg) if isinstance(arg, CodeUnit) else (type(arg).__name__, repr(arg))
             lined = lined or instr.line is not None
             content.append((instr.op, arg, None if unlined else instr.line))
-        if not content or not unlined and (not self.merging or self._pushes(node)):
+        if not content or not unlined and (not self.merging or self._pushes(node) and not self._is_returned(node)):
             return None
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None

@@ -12,7 +12,7 @@ from depyf.idioms.annotations import place_annotations
 from depyf.idioms.class_body import class_body
 from depyf.idioms.eager_annotations import eager_annotations
 from depyf.lift.conditions import negate
-from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Un
+from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
 from depyf.tree.nodes import (
     Assert,
     Body,
@@ -49,7 +49,9 @@ def _drop_final_return(body: Body, unit: CodeUnit, behind: int | None = None) ->
         return body
     last = body[-1]
     if isinstance(last, Return) and _is_none(last.value):
-        return body[:-1] if unit.flags & CO_OPTIMIZED else _drop_final_return(body[:-1], unit)
+        rest = body[:-1]
+        goes_on = not unit.flags & CO_OPTIMIZED or (rest and isinstance(rest[-1], (Try, With)))
+        return _drop_final_return(rest, unit, behind) if goes_on else rest
     if isinstance(last, If):
         changed: Stmt = If(
             last.test,
@@ -102,7 +104,7 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
             if isinstance(within, With) and within.is_async == stmt.is_async and within.line == stmt.line:
                 stmt = With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
         if isinstance(stmt, If):
-            asserted = _assertion(stmt)
+            asserted = _assertion(stmt, unit)
             if asserted is not None:
                 result.append(asserted)
                 result.extend(stmt.orelse)
@@ -127,20 +129,28 @@ def _flat_if(stmt: If) -> Body:
     return (stmt,)
 
 
-def _assertion(stmt: If) -> Stmt | None:
-    """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction."""
+def _assertion(stmt: If, unit: CodeUnit | None = None) -> Stmt | None:
+    """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction.
+
+    Without such an instruction (3.8) it was an ``assert`` if the name is looked up as nobody can write it, or if all of
+    it starts on one line.
+    """
     raised, test = stmt.body, _negated(stmt.test)
     if len(raised) == 1 and isinstance(raised[0], Assert):
         inner = raised[0]
         return Assert(test, inner.message, stmt.line) if isinstance(inner.test, Const) else None
-    if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None or stmt.orelse:
+    if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None:
         return None
     exc = raised[0].exc
     message: Expr | None = None
     if isinstance(exc, Invoke) and len(exc.args) == 1 and not exc.keywords:
         message, exc = exc.args[0], exc.func
     if isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "AssertionError":
-        return Assert(test, message, stmt.line)
+        return Assert(test, message, stmt.line) if not stmt.orelse else None
+    if unit is not None and unit.asserts_by_name and isinstance(exc, Name):
+        written = bool(unit.flags & CO_OPTIMIZED) and raised[0].line != stmt.line
+        if exc.id == "AssertionError" and exc.scope == "global" and not written:
+            return Assert(test, message, stmt.line)
     return None
 
 

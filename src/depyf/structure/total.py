@@ -214,8 +214,8 @@ class Structurer:
                         chosen.add(other)
                         work.append(other)
             handler = self.edges.handler_container(key - TRY)
-            caught = [self.blocks[name] for name in self.edges.members.get(handler, ())]
-            if any(self.edges.label(handler, after) in chosen for block in caught for after in block.succs):
+            leaving = () if handler == NONE else self.edges.leaving(handler)
+            if any(self.edges.label(source, after) in chosen for source, after in leaving):
                 continue
             part = {k: items.pop(k) for k in sorted(chosen)}
             self._take_else(part, heads[0])
