@@ -30,6 +30,7 @@ from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
 from depyf.structure.falling import fall_off
 from depyf.structure.labels import Lowering
+from depyf.structure.loop_tails import move_tails
 from depyf.structure.matches import find_matches
 from depyf.structure.region_table import Regions
 from depyf.structure.regions import fill_silent, find_regions
@@ -129,6 +130,8 @@ def _structure(state: State) -> object:
     structurer.resets, structurer.plain = state.resets, not state.choices.idioms
     structurer.copies_tails = structurer.plain and bool(state.unit.flags & CO_OPTIMIZED)
     state.labelled = structurer.run()
+    if state.choices.idioms:
+        state.labelled = list(move_tails(tuple(state.labelled)))
     if not state.unit.flags & CO_OPTIMIZED:
         state.labelled = fall_off(state.labelled)
     state.temporaries = state.temporaries or structurer.dispatches > 0

@@ -10,9 +10,8 @@ def iterate(g):
                     if ex.args:
                         res.append(ex.args[0])
                         break
-                    else:
-                        res.append("EMPTY StopIteration")
-                        break
+                    res.append("EMPTY StopIteration")
+                    break
                 except StopAsyncIteration:
                     raise
                 except Exception as ex:

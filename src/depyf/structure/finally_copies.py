@@ -82,9 +82,7 @@ def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int
     return seen, ends
 
 
-def _match_copy(
-    regions: Regions, region: Region, body: int, copy: int, ends: set[int], settled: bool
-) -> int | None:
+def _match_copy(regions: Regions, region: Region, body: int, copy: int, ends: set[int], settled: bool) -> int | None:
     """Walk a ``finally`` handler and its presumed copy in lock step.
 
     Returns where the copy continues, -1 if it never does (the body returns or raises), None if it is no copy.  Only
