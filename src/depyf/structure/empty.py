@@ -15,6 +15,10 @@ def skip_empty(blocks: dict[int, Lifted], containers: Containers, entry: int) ->
     if not any(_empty(block) for block in blocks.values()):
         return
     for block in blocks.values():
+        if _empty(block) and block.iterators:
+            # what a ``break`` leads to is behind the loop
+            blocks[_final(blocks, containers, block.container, block.succs[0])].iterators += block.iterators
+    for block in blocks.values():
         block.succs = [_final(blocks, containers, block.container, after) for after in block.succs]
     entries = containers.handler_entries
     for region, target in entries.items():

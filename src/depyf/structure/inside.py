@@ -54,7 +54,7 @@ class Inside:
                     continue
                 if not preds[key] <= loop.body:
                     continue
-                if is_for(self.blocks, loop.header) and self._behind_loop(key):
+                if is_for(self.blocks, loop.header) and self._behind_loop(key, loop.header):
                     continue
                 if self._in_match(key, loop.header, preds[key]) or self._belongs(
                     items[key], follow, follow_line, high, last
@@ -73,10 +73,10 @@ class Inside:
             last.value is None or isinstance(last.value, Const) and last.value.value is None
         )
 
-    def _behind_loop(self, key: int) -> bool:
-        """Whether a block drops the iterator before it does anything but return: a ``break`` led to it."""
-        block = self.blocks.get(key)
-        if block is None or not block.drops_iterator:
+    def _behind_loop(self, key: int, header: int) -> bool:
+        """Whether a block drops the loop's iterator before it does anything but return: a ``break`` led to it."""
+        block, test = self.blocks.get(key), self.blocks[header].cond
+        if block is None or not isinstance(test, Marker) or not any(test.detail is one for one in block.iterators):
             return False
         return not (len(block.stmts) == 1 and isinstance(block.stmts[0], Return))
 
