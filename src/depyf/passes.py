@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.loop_ends import loop_ends
 from depyf.bytecode.lower import lower
 from depyf.bytecode.nops import nop_lines
 from depyf.choices import LADDER, Choices
@@ -126,6 +127,7 @@ def _structure(state: State) -> object:
         state.entry,
         state.unit.qualname,
         handlers_last=state.unit.handlers_last or not state.choices.idioms,
+        ends=loop_ends(state.unit, tuple(state.program.instrs)) if state.program and state.choices.idioms else None,
     )
     structurer.resets, structurer.plain = state.resets, not state.choices.idioms
     structurer.copies_tails = structurer.plain and bool(state.unit.flags & CO_OPTIMIZED)

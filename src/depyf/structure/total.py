@@ -47,7 +47,14 @@ class Structurer:
     """Translates one function; ``dispatches`` counts the dispatch variables that irreducible loops needed."""
 
     def __init__(
-        self, blocks: dict[int, Lifted], containers: Containers, entry: int, name: str, *, handlers_last: bool = False
+        self,
+        blocks: dict[int, Lifted],
+        containers: Containers,
+        entry: int,
+        name: str,
+        *,
+        handlers_last: bool = False,
+        ends: dict[int, int] | None = None,
     ) -> None:
         self.blocks = blocks
         self.containers = containers
@@ -61,7 +68,7 @@ class Structurer:
         self.scopes: list[tuple[dict[int, tuple[int, int, int]], dict[int, Item]]] = []
         self.resets: dict[int, tuple[Temp, ...]] = {}
         self.edges = Edges(blocks, containers, entry, name)
-        self.inside = Inside(blocks, self.edges)
+        self.inside = Inside(blocks, self.edges, ends or {})
         self.redirect: dict[int, tuple[int, int, int]] = {}
         self.choices: dict[int, tuple[int, list[int]]] = {}
         self.orelse: dict[int, tuple[dict[int, Item], int]] = {}
