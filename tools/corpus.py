@@ -4,6 +4,7 @@
     python tools/corpus.py --version 3.11 --limit 100         a sample of 100 files, evenly spread
     python tools/corpus.py --version 3.11 --only json --save  some modules, decompiled text kept
     python tools/corpus.py --mode function                    each function alone instead of whole modules
+    python tools/corpus.py --optimize 2 --no-lines            as with -OO, and without line numbers
     python tools/corpus.py --path .venv/lib/.../numpy         another tree than the standard library
     python tools/corpus.py --control                          and how much of it ast.unparse brings back
 
@@ -34,7 +35,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,12 @@ LABELS = {"FAILED": "failed"}
 PYC_WRITER = """
 import os, py_compile, sys, warnings
 warnings.simplefilter("ignore")
-root, out = sys.argv[1:3]
+root, out, level = sys.argv[1:4]
 for name in sys.stdin.read().splitlines():
     target = os.path.join(out, name + "c")
     if not os.path.exists(target):
         try:
-            py_compile.compile(os.path.join(root, name), target, name, doraise=True)
+            py_compile.compile(os.path.join(root, name), target, name, doraise=True, optimize=int(level))
         except Exception:
             pass
 """
@@ -68,7 +69,10 @@ class OutOfTime(BaseException):
 
 @dataclass(frozen=True)
 class Job:
-    """One file: ``pyc`` is set where it is read instead of compiled here; ``control`` is that of the unparsed text."""
+    """One file: ``pyc`` is set where it is read instead of compiled here; ``control`` is that of the unparsed text.
+
+    ``lines`` is false where the code is to be read as if it had no line numbers.
+    """
 
     root: str
     name: str
@@ -77,6 +81,7 @@ class Job:
     time_limit: int
     save_to: str | None
     control: str | None = None
+    lines: bool = True
 
 
 def sources(root: Path) -> Iterator[str]:
@@ -96,14 +101,16 @@ def select(names: list[str], only: str | None, limit: int | None) -> list[str]:
     return names
 
 
-def write_pycs(version: str, root: Path, names: list[str], out: Path) -> None:
+def write_pycs(version: str, root: Path, names: list[str], out: Path, optimize: int = 0) -> None:
     python = interpreters.find(version)
     if python is None:
         raise SystemExit(f"corpus: no Python {version} on this machine")
     missing = [name for name in names if not (out / (name + "c")).exists()]
     if missing:
         out.mkdir(parents=True, exist_ok=True)
-        subprocess.run([python, "-c", PYC_WRITER, root, out], input="\n".join(missing), text=True, check=True)
+        subprocess.run(
+            [python, "-c", PYC_WRITER, root, out, str(optimize)], input="\n".join(missing), text=True, check=True
+        )
 
 
 def load(job: Job) -> Any:
@@ -113,11 +120,21 @@ def load(job: Job) -> Any:
     if job.pyc is not None:
         from depyf.bytecode.pyc import read_pyc
 
-        return read_pyc(job.pyc) if os.path.exists(job.pyc) else None
+        if not os.path.exists(job.pyc):
+            return None
+        return read_pyc(job.pyc) if job.lines else without_lines(read_pyc(job.pyc))
     try:
         return CodeUnit.from_code(compile(Path(job.root, job.name).read_bytes(), job.name, "exec", dont_inherit=True))
     except (SyntaxError, ValueError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def without_lines(unit: Any) -> Any:
+    """The unit with the line tables of all its code objects emptied, as some tools leave them."""
+    from depyf.bytecode.codeunit import CodeUnit
+
+    consts = tuple(without_lines(item) if isinstance(item, CodeUnit) else item for item in unit.consts)
+    return replace(unit, linetable=b"", consts=consts)
 
 
 def children(unit: Any) -> list[Any]:
@@ -355,10 +372,15 @@ def sweep(version: str, options: argparse.Namespace) -> Totals:
     if options.mode != "module":
         name += "-" + options.mode
     names = select(list(sources(root)), options.only, options.limit)
-    pycs = OUT / "pyc" / (f"{version}-{root.name}" if options.path else version)
-    foreign = version != HOST or options.pyc
+    if options.optimize:
+        name += f"-O{options.optimize}"
+    if options.no_lines:
+        name += "-nolines"
+    stem = f"{version}-{root.name}" if options.path else version
+    pycs = OUT / "pyc" / (f"{stem}-O{options.optimize}" if options.optimize else stem)
+    foreign = version != HOST or options.pyc or options.optimize or options.no_lines
     if foreign:
-        write_pycs(version, root, names, pycs)
+        write_pycs(version, root, names, pycs, options.optimize)
     controls = OUT / "control" / pycs.name
     if options.control:
         control.unparse(version, root, names, controls / "text")
@@ -383,6 +405,7 @@ def sweep(version: str, options: argparse.Namespace) -> Totals:
             options.time_limit,
             save_to,
             str(controls / "pyc" / (n + "c")) if options.control else None,
+            not options.no_lines,
         )
         for n in names
         if n not in done
@@ -410,6 +433,8 @@ def main() -> int:
     parser.add_argument("--mode", choices=["module", "function"], default="module")
     parser.add_argument("--path", help="another tree of Python files")
     parser.add_argument("--pyc", action="store_true", help="go through .pyc files for the host's version too")
+    parser.add_argument("--optimize", type=int, choices=[0, 1, 2], default=0, help="compiled as with -O or -OO")
+    parser.add_argument("--no-lines", action="store_true", help="with the line numbers taken out of the code")
     parser.add_argument("--control", action="store_true", help="print the IDENTICAL share of ast.unparse's text too")
     parser.add_argument("--name", help="name of the run's folder in corpus_out")
     parser.add_argument("--processes", type=int, default=2)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.loop_ends import loop_ends
 from depyf.bytecode.lower import lower
 from depyf.bytecode.nops import nop_lines
 from depyf.choices import LADDER, Choices
@@ -31,6 +32,7 @@ from depyf.structure.empty import skip_empty
 from depyf.structure.falling import fall_off
 from depyf.structure.labels import Lowering
 from depyf.structure.loop_exits import settle_loops
+from depyf.structure.loop_tails import move_tails
 from depyf.structure.matches import find_matches
 from depyf.structure.region_table import Regions
 from depyf.structure.regions import fill_silent, find_regions
@@ -126,12 +128,13 @@ def _structure(state: State) -> object:
         state.entry,
         state.unit.qualname,
         handlers_last=state.unit.handlers_last or not state.choices.idioms,
+        ends=loop_ends(state.unit, tuple(state.program.instrs)) if state.program and state.choices.idioms else None,
     )
     structurer.resets, structurer.plain = state.resets, not state.choices.idioms
     structurer.copies_tails = structurer.plain and bool(state.unit.flags & CO_OPTIMIZED)
     state.labelled = structurer.run()
     if state.choices.idioms:
-        state.labelled = list(settle_loops(tuple(state.labelled)))
+        state.labelled = list(move_tails(settle_loops(tuple(state.labelled))))
     if not state.unit.flags & CO_OPTIMIZED:
         state.labelled = fall_off(state.labelled)
     state.temporaries = state.temporaries or structurer.dispatches > 0

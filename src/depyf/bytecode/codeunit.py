@@ -65,6 +65,11 @@ class CodeUnit:
         return self.version >= (3, 13)
 
     @property
+    def keeps_dead_code(self) -> bool:
+        """Whether the compiler leaves instructions that nothing reaches (before 3.10)."""
+        return self.version < (3, 10)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

@@ -59,6 +59,12 @@ def outermost(p: Printer, node: Expr) -> str:
     return text
 
 
+def decision(p: Printer, node: Expr) -> str:
+    """The test of a statement."""
+    p.decide(node)
+    return named(p, node)
+
+
 def named(p: Printer, node: Expr) -> str:
     """Where an assignment expression needs no parentheses: tests and single arguments."""
     if isinstance(node, Walrus):

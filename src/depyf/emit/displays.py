@@ -62,7 +62,7 @@ def comprehension_text(p: Printer, node: Comp) -> str:
 def _clause(p: Printer, node: Generator, first: str | None) -> str:
     source = iterable(p, node.iter, OR) if first is None else first
     text = f"{'async ' if node.is_async else ''}for {for_target(p, node.target)} in {source}"
-    return p.operator.join([text, *(f"if {p.expr(test, OR)}" for test in node.ifs)])
+    return p.operator.join([text, *(f"if {p.test(test, OR)}" for test in node.ifs)])
 
 
 def for_target(p: Printer, node: Expr) -> str:

@@ -90,8 +90,10 @@ def binary(p: Printer, node: Bin, level: int) -> str:
 
 @prints(Un)
 def unary(p: Printer, node: Un, level: int) -> str:
+    deciding, p.deciding = p.deciding, False
     if node.op == "not":
-        return _wrap(p, "not " + p.expr(node.operand, NOT), NOT, level)
+        operand = p.test(node.operand, NOT) if deciding else p.expr(node.operand, NOT)
+        return _wrap(p, "not " + operand, NOT, level)
     return _wrap(p, node.op + p.expr(node.operand, FACTOR), FACTOR, level)
 
 
@@ -108,13 +110,44 @@ def compare(p: Printer, node: Cmp, level: int) -> str:
 @prints(BoolOf)
 def boolean(p: Printer, node: BoolOf, level: int) -> str:
     own = OR if node.op == "or" else AND
-    parts = [p.expr(value, own + 1) for value in node.values]
-    text = f"{p.operator}{node.op} ".join(parts)
-    if node.apart and p.quotes is None and p.unit.joins_tests_on_a_line:
-        p.breaks = True
-        if p.wide:
-            return f"({OPEN}{BREAK}{text}{CLOSE})"
+    deciding, p.deciding = p.deciding, False
+    if p.unit.joins_tests_on_a_line and not deciding:
+        text = _in_line(p, node)
+        if node.apart and p.quotes is None:
+            p.breaks = True
+            if p.wide:
+                return f"({OPEN}{BREAK}{text}{CLOSE})"
+    else:
+        parts = [p.test(value, own + 1) if deciding else p.expr(value, own + 1) for value in node.values]
+        text = f"{p.operator}{node.op} ".join(parts)
     return _wrap(p, _chain(p, text), own, level)
+
+
+def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
+    """``a and (b or c) or d`` where tests are joined on a line: operands that are such themselves must start on the first.
+
+    The last operand need not, unless the value of ``node`` is ``tested``.
+    """
+    own = OR if node.op == "or" else AND
+    checked = node.values if tested else node.values[:-1]
+    last = max((i for i, value in enumerate(checked) if i and _joined(value)), default=0)
+    text = ""
+    for i, value in enumerate(node.values):
+        wide, operator = p.wide, p.operator
+        if i < last:
+            p.wide, p.operator = False, " "
+        if isinstance(value, BoolOf) and not value.apart and i < len(checked):
+            item = _chain(p, _in_line(p, value, True))
+            item = f"({item})" if own == AND or value.op == "or" else item
+        else:
+            item = p.expr(value, own + 1)
+        p.wide, p.operator = wide, operator
+        text += f"{' ' if i <= last else operator}{node.op} {item}" if i else item
+    return text
+
+
+def _joined(value: Expr) -> bool:
+    return isinstance(value, BoolOf) and not value.apart
 
 
 @prints(Cond)
@@ -123,7 +156,7 @@ def conditional(p: Printer, node: Cond, level: int) -> str:
     parts = []
     rest: Expr = node
     while isinstance(rest, Cond):
-        body, test = p.expr(rest.body, OR), p.expr(rest.test, OR)
+        body, test = p.expr(rest.body, OR), p.test(rest.test, OR)
         parts.append(f"{body}{p.operator}if {test}{p.operator}else ")
         rest = rest.orelse
     text = "".join(parts) + p.expr(rest, TEST)

@@ -19,7 +19,7 @@ from depyf.emit.naming import Names
 from depyf.emit.result import Options
 from depyf.emit.scopes import Scope
 from depyf.errors import DecompilationError
-from depyf.tree.expr import Expr, Func, Name
+from depyf.tree.expr import BoolOf, Expr, Func, Name, Un
 from depyf.tree.nodes import Stmt
 
 # How tightly an expression binds; an operand demands at least its operator's level.
@@ -85,6 +85,7 @@ class Printer:
         self.pad = ""
         self.step = " " * options.indent
         self.wide = False  # leave marks for layout.arrange
+        self.deciding = False  # the expression that comes next only decides where control goes
         self.breaks = False  # the line has to be broken, however short it is
         self.operator = " "
         self.quotes: tuple[str, ...] | None = None  # set inside an f-string before 3.12
@@ -108,6 +109,15 @@ class Printer:
 
     def paren(self, text: str) -> str:
         return f"({OPEN}{text}{CLOSE})" if self.wide else f"({text})"
+
+    def test(self, node: Expr, level: int = TEST) -> str:
+        """An expression that only decides where control goes."""
+        self.decide(node)
+        return self.expr(node, level)
+
+    def decide(self, node: Expr) -> None:
+        """Announce that the next expression to be printed is a test."""
+        self.deciding = isinstance(node, (BoolOf, Un))
 
     def listed(self, items: list[str], comma: bool = True) -> str:
         """The inside of a bracket."""

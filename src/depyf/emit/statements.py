@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from depyf.emit.contexts import bare, iterable, loose, named, outermost, target
+from depyf.emit.contexts import bare, decision, iterable, loose, named, outermost, target
 from depyf.emit.displays import for_target
 from depyf.emit.naming import is_legal
 from depyf.emit.patterns import pattern
@@ -152,6 +152,7 @@ def raise_(p: Printer, node: Raise) -> str:
 
 @head(Assert)
 def assert_(p: Printer, node: Assert) -> str:
+    p.decide(node.test)
     text = "assert " + outermost(p, node.test)
     return text if node.message is None else f"{text}, {outermost(p, node.message)}"
 
@@ -226,11 +227,11 @@ def if_(p: Printer, node: If) -> None:
 
 
 def _if(p: Printer, node: If) -> str:
-    return f"if {named(p, node.test)}:"
+    return f"if {decision(p, node.test)}:"
 
 
 def _elif(p: Printer, node: If) -> str:
-    return f"elif {named(p, node.test)}:"
+    return f"elif {decision(p, node.test)}:"
 
 
 def _else(p: Printer, orelse: tuple[Stmt, ...]) -> None:
@@ -246,7 +247,7 @@ def while_(p: Printer, node: While) -> None:
 
 
 def _while(p: Printer, node: While) -> str:
-    return f"while {named(p, node.test)}:"
+    return f"while {decision(p, node.test)}:"
 
 
 @head(For)
@@ -344,7 +345,7 @@ def match_body(p: Printer, node: Match) -> None:
 
 
 def _case(p: Printer, node: MatchCase) -> str:
-    guard = "" if node.guard is None else f" if {named(p, node.guard)}"
+    guard = "" if node.guard is None else f" if {decision(p, node.guard)}"
     return f"case {pattern(p, node.pattern)}{guard}:"
 
 

@@ -420,6 +420,14 @@ class Graph:
             depth += pushes - pops
         return depth > 0
 
+    def _is_returned(self, node: Node) -> bool:
+        """Whether all that a block computes is a value to return: alike, they are copies of one statement."""
+        instrs, line = self.program.instrs, self.program.line
+        before = node.code[0] - 1
+        if instrs[before].op == ops.BRANCH and line[before] == line[node.code[0]]:
+            return False  # one arm of a conditional expression
+        return len(node.succs) == 1 and [instrs[i].op for i in self.nodes[node.succs[0]].code] == [ops.RETURN]
+
     def _returns_none(self, node: Node) -> bool:
         """Whether a block is (the end of) the implicit return of a module or class body."""
         instrs = self.program.instrs
@@ -433,7 +441,7 @@ class Graph:
                 return "return", node.container
             # nobody writes the end of a class body: each copy has the line of what is before it
             unlined = program.instrs[node.code[0]].op == ops.RETURN or self._is_class_end(program.next[node.code[0]])
-        if not node.code or not unlined and (not self.merging or self._pushes(node)):
+        if not node.code or not unlined and (not self.merging or self._pushes(node) and not self._is_returned(node)):
             return None
         if any(program.instrs[i].op == WITH_EXIT for i in node.code):
             return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``

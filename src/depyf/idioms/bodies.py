@@ -217,7 +217,8 @@ def _assertion(stmt: If, unit: CodeUnit) -> Stmt | None:
     if isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "AssertionError":
         return None if stmt.orelse else Assert(test, message, stmt.line)
     if unit.asserts_by_name and isinstance(exc, Name) and (exc.id, exc.scope) == ("AssertionError", "global"):
-        if stmt.line is not None and raised[0].line == stmt.line and not isinstance(stmt.test, Const):
+        one_line = stmt.line is not None and raised[0].line == stmt.line and not isinstance(stmt.test, Const)
+        if one_line or not unit.flags & CO_OPTIMIZED:  # where nobody can have written a name that is looked up so
             return Assert(test, message, stmt.line)
     return None
 

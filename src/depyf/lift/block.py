@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from depyf.lift.values import Shared
-from depyf.tree.expr import Expr, Temp
+from depyf.tree.expr import Expr, Marker, Temp
 from depyf.tree.nodes import Stmt
 
 
@@ -38,8 +38,8 @@ class Lifted:
     test_line: int | None = None
     last: int = 0
     lines: list[int] = field(default_factory=list)
-    drops_iterator: bool = False
-    """The first thing it does is drop a loop's iterator: what follows is behind that loop."""
+    iterators: tuple[Marker, ...] = ()
+    """The iterators it drops before it does anything else: what follows is behind their loops."""
     open: dict[int, Shared] = field(default_factory=dict)
     steps: int = 0
     spills: int = 0

@@ -106,7 +106,7 @@ def _pop(s: Symbolic, _: Any) -> None:
         return
     if isinstance(value, Marker):
         if value.kind == "iter" and not s.stmts:
-            s.block.drops_iterator = True
+            s.block.iterators += (value,)
         if value.kind == "import":
             names.finish_import(s, value)
         elif value.kind == "entered":

@@ -16,6 +16,10 @@ def skip_empty(blocks: dict[int, Lifted], containers: Containers, entry: int) ->
         return
     _note_dropped_iterators(blocks)
     for block in blocks.values():
+        if _empty(block) and block.iterators:
+            # what a ``break`` leads to is behind the loop
+            blocks[_final(blocks, containers, block.container, block.succs[0])].iterators += block.iterators
+    for block in blocks.values():
         block.succs = [_final(blocks, containers, block.container, after) for after in block.succs]
     entries = containers.handler_entries
     for region, target in entries.items():
@@ -40,8 +44,8 @@ def _note_dropped_iterators(blocks: dict[int, Lifted]) -> None:
         for after in block.succs:
             before.setdefault(after, []).append(block)
     for name, preds in before.items():
-        if all(_empty(block) and block.drops_iterator for block in preds):
-            blocks[name].drops_iterator = True
+        if all(_empty(block) and block.iterators for block in preds):
+            blocks[name].iterators += preds[0].iterators
 
 
 def _empty(block: Lifted) -> bool:

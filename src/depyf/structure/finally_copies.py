@@ -11,7 +11,12 @@ from depyf.flow.program import END_FINALLY, NONE, Program
 from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect
 
 
-def strip_finally(regions: Regions, region: Region) -> None:
+def strip_finally(regions: Regions, region: Region, *, settled: bool = True) -> None:
+    """Take the copies of a ``finally`` body out, if ``region`` has such a body.
+
+    ``settled`` asks that what is protected within the body and a copy of it is known to be the same kind of statement:
+    copies inside them would be left over otherwise.
+    """
     program = regions.program
     start = region.target
     if program.instrs[start].op == ops.PUSH_EXC_INFO:
@@ -28,7 +33,7 @@ def strip_finally(regions: Regions, region: Region) -> None:
     continuation: dict[int, int] = {}
     for after in [after for _, after in exits] + [inner.resume for inner in resumed]:
         if after not in continuation:
-            found = after if start in ends else _match_copy(program, start, after, ends)
+            found = after if start in ends else _match_copy(regions, region, start, after, ends, settled)
             if found is None:
                 return
             continuation[after] = found
@@ -86,12 +91,18 @@ def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int
     return seen, ends
 
 
-def _match_copy(program: Program, body: int, copy: int, ends: set[int]) -> int | None:
+def _match_copy(regions: Regions, region: Region, body: int, copy: int, ends: set[int], settled: bool) -> int | None:
     """Walk a ``finally`` handler and its presumed copy in lock step.
 
     Returns where the copy continues, -1 if it never does (the body returns or raises), None if it is no copy.  Only
     evidence: a wrong answer is caught by the verifier, so stack shuffles may differ.
     """
+    program, outer = regions.program, {NONE, region.index, *regions.chain(region.parent)}
+
+    def kind(position: int) -> str:
+        around = program.handler[position]
+        return "" if around in outer or around not in regions.table else regions.table[around].kind
+
     continuation = NONE
     seen: set[tuple[int, int]] = set()
     work = [(body, copy, False)]
@@ -122,6 +133,8 @@ def _match_copy(program: Program, body: int, copy: int, ends: set[int]) -> int |
             if b.op in SHUFFLES:
                 work.append((left, program.next[right], nested))
                 continue
+            return None
+        if settled and kind(left) != kind(right):
             return None
         matched += 1
         first, second = program.successors(left), program.successors(right)

@@ -18,8 +18,9 @@ _STARTS = ("iter_start", "with_start")
 class Inside:
     """Adds blocks to the loops of one function."""
 
-    def __init__(self, blocks: dict[int, Lifted], edges: Edges) -> None:
+    def __init__(self, blocks: dict[int, Lifted], edges: Edges, ends: dict[int, int]) -> None:
         self.blocks = blocks
+        self.ends = ends
         self.edges = edges
 
     def keep(
@@ -32,7 +33,7 @@ class Inside:
         follow = outside[0] if len(outside) == 1 and len(labels) == 2 else NONE
         bounds = [items[key].lines for key in loop.body if items[key].lines is not None]
         high = max((b[1] for b in bounds if b is not None), default=None)
-        last = max(items[key].last for key in loop.body)
+        last = max(self.ends.get(loop.header, 0), *(items[key].last for key in loop.body))
         known = follow in items and follow != entry
         follow_line = items[follow].first_line if known else None
         behind = follow if known else NONE
@@ -70,12 +71,13 @@ class Inside:
         return block is not None and any(isinstance(stmt, Return) and stmt.implicit for stmt in block.stmts[:1])
 
     def _behind_loop(self, key: int, header: int) -> bool:
-        """Whether a block drops the iterator before it does anything but return, or finds it dropped: after a ``break``."""
+        """Whether a block drops the loop's iterator before it does anything but return, or finds it dropped: after a ``break``."""
         block, head = self.blocks.get(key), self.blocks.get(header)
         if block is None or head is None:
             return False
         test = head.cond.detail if isinstance(head.cond, Marker) else None
-        if not block.drops_iterator and any(value is test for value in block.entry):
+        dropped = test is not None and any(value is test for value in block.iterators)
+        if not dropped and any(value is test for value in block.entry):
             return False
         return not (len(block.stmts) == 1 and isinstance(block.stmts[0], Return))
 

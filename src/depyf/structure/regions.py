@@ -48,13 +48,15 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     if idioms:
         # a copy is recognised once the copies inside it are gone, wherever the compiler put them
         pending = sorted(regions.table.values(), key=lambda region: -region.target)
+        settled = True
         while pending:
             for region in pending:
                 if region.kind == "except":
-                    strip_finally(regions, region)
+                    strip_finally(regions, region, settled=settled)
             rest = [region for region in pending if region.kind == "except"]
-            if len(rest) == len(pending):
+            if len(rest) == len(pending) and not settled:
                 break
+            settled = len(rest) != len(pending)
             pending = rest
     return regions
 

@@ -48,7 +48,14 @@ class Structurer:
     """Translates one function; ``dispatches`` counts the dispatch variables that irreducible loops needed."""
 
     def __init__(
-        self, blocks: dict[int, Lifted], containers: Containers, entry: int, name: str, *, handlers_last: bool = False
+        self,
+        blocks: dict[int, Lifted],
+        containers: Containers,
+        entry: int,
+        name: str,
+        *,
+        handlers_last: bool = False,
+        ends: dict[int, int] | None = None,
     ) -> None:
         self.blocks = blocks
         self.containers = containers
@@ -62,7 +69,7 @@ class Structurer:
         self.scopes: list[tuple[dict[int, tuple[int, int, int]], dict[int, Item]]] = []
         self.resets: dict[int, tuple[Temp, ...]] = {}
         self.edges = Edges(blocks, containers, entry, name)
-        self.inside = Inside(blocks, self.edges)
+        self.inside = Inside(blocks, self.edges, ends or {})
         self.redirect: dict[int, tuple[int, int, int]] = {}
         self.choices: dict[int, tuple[int, list[int]]] = {}
         self.orelse: dict[int, tuple[dict[int, Item], int]] = {}
@@ -215,8 +222,8 @@ class Structurer:
                         chosen.add(other)
                         work.append(other)
             handler = self.edges.handler_container(key - TRY)
-            caught = [self.blocks[name] for name in self.edges.members.get(handler, ())]
-            if any(self.edges.label(handler, after) in chosen for block in caught for after in block.succs):
+            leaving = () if handler == NONE else self.edges.leaving(handler)
+            if any(self.edges.label(source, after) in chosen for source, after in leaving):
                 continue
             part = {k: items.pop(k) for k in sorted(chosen)}
             self._take_else(part, heads[0])
