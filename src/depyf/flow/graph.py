@@ -182,7 +182,9 @@ class Graph:
                 if len(same) > 1:
                     best.update(same)
             for i, at in best.items():
-                if at != i and at not in leaders and (self._complete(at, i) or self._height(i, at, leaders) == 1):
+                if at != i and at not in leaders and (
+                    self._complete(at, i) or self._height(i, at, leaders) == 1 or self._chained(i, at, leaders)
+                ):
                     starts.append(at)
         return starts
 
@@ -220,6 +222,13 @@ class Graph:
             pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
             height += pushes - pops
         return height
+
+    def _chained(self, end: int, at: int, leaders: set[int]) -> bool:
+        """Whether a chained comparison is the value: its last link, or what drops the operand of a link that failed."""
+        instrs = self.program.instrs
+        if instrs[at - 1].op in (ops.COMPARE, ops.IS, ops.CONTAINS):
+            return self._height(end, at, leaders) == 0
+        return at - 2 in leaders and instrs[at - 2].op in (ops.SWAP, ops.ROT) and instrs[at - 1].op == ops.POP
 
     def _content(self, index: int) -> Any:
         instr = self.program.instrs[index]
