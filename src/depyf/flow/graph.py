@@ -177,15 +177,13 @@ class Graph:
                 for at in self._arm(i, leaders):
                     key = (*key, self._content(at))
                     tails.setdefault(key, []).append((i, at))
-            best: dict[int, int] = {}
-            for same in tails.values():
+            best: dict[int, tuple[int, Any]] = {}
+            for key, same in tails.items():
                 if len(same) > 1:
-                    best.update(same)
-            for i, at in best.items():
-                if at != i and at not in leaders and (
-                    self._complete(at, i) or self._height(i, at, leaders) == 1 or self._chained(i, at, leaders)
-                ):
-                    starts.append(at)
+                    best.update((i, (at, key)) for i, at in same)
+            # the stack is equally high before each copy: what one of them shows holds for all
+            arms = {key for i, (at, key) in best.items() if self._complete(at, i) or self._is_arm(i, at, leaders)}
+            starts.extend(at for i, (at, key) in best.items() if key in arms and at != i and at not in leaders)
         return starts
 
     def _arm(self, end: int, leaders: set[int]) -> list[int]:
@@ -223,9 +221,14 @@ class Graph:
             height += pushes - pops
         return height
 
-    def _chained(self, end: int, at: int, leaders: set[int]) -> bool:
-        """Whether a chained comparison is the value: its last link, or what drops the operand of a link that failed."""
+    def _is_arm(self, end: int, at: int, leaders: set[int]) -> bool:
+        """Whether a block puts one value on the stack and then reaches ``at``.
+
+        The value of a chained comparison is its last link, or left by what drops the operand of a link that failed.
+        """
         instrs = self.program.instrs
+        if self._height(end, at, leaders) == 1:
+            return True
         if instrs[at - 1].op in (ops.COMPARE, ops.IS, ops.CONTAINS):
             return self._height(end, at, leaders) == 0
         return at - 2 in leaders and instrs[at - 2].op in (ops.SWAP, ops.ROT) and instrs[at - 1].op == ops.POP
