@@ -37,3 +37,14 @@ def after_break(rows, n):
         if n:
             f()
     return n
+
+
+def break_before_return(items, known, d):
+    if d:
+        known[0] = 1
+        for item in items:
+            if item in known:
+                known[1] = item
+                break
+        return known
+    return d

@@ -15,6 +15,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.flow.dominance import reverse_postorder
 from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT, Program
+from depyf.flow.tails import Tails
 from depyf.structure.containers import Containers
 
 _OPERAND_OPS = frozenset(
@@ -36,7 +37,6 @@ _OPERAND_OPS = frozenset(
 )
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _CLASS_END = frozenset({"__static_attributes__", "__classdictcell__", "__classcell__"})
-_EXITS = frozenset({ops.RETURN, ops.RAISE})
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 _DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
 _QUIET = ops.SILENT | {WITH_EXIT}
@@ -140,7 +140,7 @@ class Graph:
                     leaders.discard(ret)
         if self.merging:
             leaders.update(self._test_starts(leaders))
-            leaders.update(self._tails(leaders))
+            leaders.update(Tails(program, of).starts(leaders, incoming))
         leaders.update(self._class_ends())
         for leader in leaders:
             if leader not in of:
@@ -155,90 +155,6 @@ class Graph:
                 code.append(last)
             succs = list(after)
             self.nodes[leader] = Node(leader, [i for i in code if instrs[i].op != ops.JUMP], of[leader], succs, last)
-
-    def _tails(self, leaders: set[int]) -> list[int]:
-        """Where the copies of one statement's end begin: ``return f(a if c else b)`` calls and returns in both arms.
-
-        Each arm puts one value on the stack before the copy, or the copy is a whole statement.
-        """
-        program, of = self.program, self.containers.of
-        instrs = program.instrs
-        places: dict[Any, list[int]] = {}
-        for i in of:
-            if instrs[i].op in _EXITS and instrs[i].line is not None:
-                places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
-        starts: list[int] = []
-        for found in places.values():
-            if len(found) < 2:
-                continue
-            tails: dict[Any, list[tuple[int, int]]] = {}
-            for i in found:
-                key: tuple[Any, ...] = ()
-                for at in self._arm(i, leaders):
-                    key = (*key, self._content(at))
-                    tails.setdefault(key, []).append((i, at))
-            best: dict[int, tuple[int, Any]] = {}
-            for key, same in tails.items():
-                if len(same) > 1:
-                    best.update((i, (at, key)) for i, at in same)
-            # the stack is equally high before each copy: what one of them shows holds for all
-            arms = {key for i, (at, key) in best.items() if self._complete(at, i) or self._is_arm(i, at, leaders)}
-            starts.extend(at for i, (at, key) in best.items() if key in arms and at != i and at not in leaders)
-        return starts
-
-    def _arm(self, end: int, leaders: set[int]) -> list[int]:
-        """Instructions from ``end`` back to the start of its block, at most a few."""
-        found, at = [end], end
-        while len(found) < 10 and (at not in leaders or at == end) and self.program.next[at - 1] == at:
-            if self.containers.of.get(at - 1) != self.containers.of[end]:
-                break
-            at -= 1
-            found.append(at)
-        return found
-
-    def _complete(self, start: int, end: int) -> bool:
-        """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before."""
-        height = 0
-        for i in range(start, end + 1):
-            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
-            if pops > height:
-                return False
-            height += pushes - pops
-        return True
-
-    def _height(self, end: int, at: int, leaders: set[int]) -> int:
-        """How many values the block has put on the stack when it reaches ``at``; -1 if that is unknown."""
-        start = at
-        while start not in leaders:
-            if self.program.next[start - 1] != start:
-                return -1
-            start -= 1
-        height = 0
-        for i in range(start, at):
-            if i not in self.containers.of:
-                return -1
-            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
-            height += pushes - pops
-        return height
-
-    def _is_arm(self, end: int, at: int, leaders: set[int]) -> bool:
-        """Whether a block puts one value on the stack and then reaches ``at``.
-
-        The value of a chained comparison is its last link, or left by what drops the operand of a link that failed.
-        """
-        instrs = self.program.instrs
-        if self._height(end, at, leaders) == 1:
-            return True
-        if instrs[at - 1].op in (ops.COMPARE, ops.IS, ops.CONTAINS):
-            return self._height(end, at, leaders) == 0
-        return at - 2 in leaders and instrs[at - 2].op in (ops.SWAP, ops.ROT) and instrs[at - 1].op == ops.POP
-
-    def _content(self, index: int) -> Any:
-        instr = self.program.instrs[index]
-        arg = instr.arg
-        if instr.op == ops.LOAD_CONST:
-            arg = id(arg) if isinstance(arg, CodeUnit) else (type(arg).__name__, repr(arg))
-        return instr.op, arg, instr.line
 
     def _class_ends(self) -> list[int]:
         """Where a class body is done and the compiler's own stores begin; it may copy them behind every branch."""

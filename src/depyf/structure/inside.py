@@ -81,7 +81,9 @@ class Inside:
         test = head.cond.detail if isinstance(head.cond, Marker) else None
         if not block.drops_iterator and any(value is test for value in block.entry):
             return False
-        return not (len(block.stmts) == 1 and isinstance(block.stmts[0], Return))
+        only = block.stmts[0] if len(block.stmts) == 1 else None
+        # a constant is loaded when the iterator is gone; any other value of ``return`` before
+        return not (isinstance(only, Return) and (only.value is None or isinstance(only.value, Const)))
 
     def _keep_starts(self, loop: LoopItems, items: dict[int, Item]) -> None:
         """What starts a loop or a ``with`` stays next to it."""
