@@ -1,3 +1,4 @@
+# known: 3.12 the text reads differently
 def one(a):
     try:
         a()

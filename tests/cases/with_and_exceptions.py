@@ -1,3 +1,4 @@
+# known: 3.10 the text reads differently
 def swallow(a):
     with a:
         raise ValueError
