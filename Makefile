@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 TORCH ?= torch==2.13.0
 N ?= 20000
 
-.PHONY: env test lint types unit corpus selftest mutate fuzz bench demo clean
+.PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo clean
 
 env: $(STAMP)
 
@@ -32,6 +32,13 @@ unit: $(STAMP)
 VERSION ?= 3.11
 corpus: $(STAMP)
 	$(BIN)/python tools/corpus.py --control --version $(VERSION) $(ARGS)
+
+# The same for installed packages, compiled by 3.11 and by 3.13: make site, or make site SITE=numpy
+SITE ?= torch transformers numpy sympy networkx setuptools pip
+SITE_VERSIONS ?= 3.11 3.13
+site: $(STAMP)
+	$(BIN)/python tools/corpus.py --control $(SITE_VERSIONS:%=--version %) \
+		$(SITE:%=--path $(wildcard .venv/lib/python3*/site-packages)/%) $(ARGS)
 
 # The standard library's own tests, run on its decompiled text
 selftest: $(STAMP)

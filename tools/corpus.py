@@ -5,7 +5,7 @@
     python tools/corpus.py --version 3.11 --only json --save  some modules, decompiled text kept
     python tools/corpus.py --mode function                    each function alone instead of whole modules
     python tools/corpus.py --optimize 2 --no-lines            as with -OO, and without line numbers
-    python tools/corpus.py --path .venv/lib/.../numpy         another tree than the standard library
+    python tools/corpus.py --path .venv/lib/.../numpy         another tree than the standard library; may be repeated
     python tools/corpus.py --control                          and how much of it ast.unparse brings back
 
 ``--control`` compiles the text of ``ast.unparse(ast.parse(source))`` as well, compares it with the original by the same
@@ -360,9 +360,9 @@ def print_table(rows: list[list[str]]) -> None:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
 
 
-def sweep(version: str, options: argparse.Namespace) -> Totals:
-    if options.path:
-        root, name = Path(options.path).resolve(), f"{version}-{Path(options.path).name}"
+def sweep(version: str, path: str | None, options: argparse.Namespace) -> Totals:
+    if path:
+        root, name = Path(path).resolve(), f"{version}-{Path(path).name}"
     else:
         python = interpreters.find(version)
         if python is None:
@@ -376,7 +376,7 @@ def sweep(version: str, options: argparse.Namespace) -> Totals:
         name += f"-O{options.optimize}"
     if options.no_lines:
         name += "-nolines"
-    stem = f"{version}-{root.name}" if options.path else version
+    stem = f"{version}-{root.name}" if path else version
     pycs = OUT / "pyc" / (f"{stem}-O{options.optimize}" if options.optimize else stem)
     foreign = version != HOST or options.pyc or options.optimize or options.no_lines
     if foreign:
@@ -431,7 +431,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, help="this many files, evenly spread")
     parser.add_argument("--only", help="files whose path contains this")
     parser.add_argument("--mode", choices=["module", "function"], default="module")
-    parser.add_argument("--path", help="another tree of Python files")
+    parser.add_argument("--path", action="append", help="another tree of Python files (each gives a row)")
     parser.add_argument("--pyc", action="store_true", help="go through .pyc files for the host's version too")
     parser.add_argument("--optimize", type=int, choices=[0, 1, 2], default=0, help="compiled as with -O or -OO")
     parser.add_argument("--no-lines", action="store_true", help="with the line numbers taken out of the code")
@@ -445,7 +445,7 @@ def main() -> int:
     versions = options.version or [HOST]
     if versions == ["all"]:
         versions = [version for version in interpreters.VERSIONS if interpreters.find(version)]
-    rows = [sweep(version, options) for version in versions]
+    rows = [sweep(version, path, options) for version in versions for path in options.path or [None]]
     print_table([totals.row() for totals in rows])
     bad = sum((totals.counts or {}).get("WRONG", 0) + (totals.counts or {}).get("failed", 0) for totals in rows)
     return 1 if bad else 0

@@ -63,18 +63,20 @@ class Tails:
                     key = (*key, instruction_content(program, at))
                     if instrs[at].line is not None:
                         tails.setdefault(key, []).append((i, at))
-            best: dict[int, int] = {}
-            for same in tails.values():
+            best: dict[int, tuple[int, Any]] = {}
+            for key, same in tails.items():
                 if len(same) > 1:
-                    best.update(same)
-            for i, at in best.items():
+                    best.update((i, (at, key)) for i, at in same)
+            # the stack is equally high before each copy: what one of them shows holds for all
+            arms = {key for at, key in best.values() if at not in self.leaders and self._is_arm(at)}
+            for i, (at, key) in best.items():
                 if at == i and (instrs[i].op, instrs[i].arg) != (ops.RAISE, 0):
                     continue  # the graph knows of returns
                 if self._complete(at, i):
                     starts.append(at)
                     if at != i:
                         whole.append(i)
-                elif at not in self.leaders and self._is_arm(at):
+                elif at not in self.leaders and key in arms:
                     starts.append(at)
         return starts, whole
 

@@ -105,7 +105,7 @@ def _pop(s: Symbolic, _: Any) -> None:
     if at < s.block.depth and s.block.entry[at] is value and not isinstance(value, Marker):
         return
     if isinstance(value, Marker):
-        if value.kind == "iter" and not s.stmts:
+        if value.kind == "iter" and not s.stmts and len(s.stack) < s.block.depth:
             s.block.iterators += (value,)
         if value.kind == "import":
             names.finish_import(s, value)

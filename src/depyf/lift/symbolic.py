@@ -326,22 +326,27 @@ class Symbolic:
         stack = self.stack
         if not stack or isinstance(value, (Item, Marker, Shared, Chain, Walrus)) or is_slot(value):
             return False
-        instrs, index, run = self.program.instrs, self.program.next[self.at], [target]
-        while index >= 0 and instrs[index].op == ops.STORE_FAST and len(run) <= len(stack):
-            pending = stack[-len(run)]
-            if isinstance(pending, (Item, Marker, Shared, Chain, Walrus)) or is_slot(pending) or pending is value:
-                break
-            run.append(Name(instrs[index].arg, "fast"))
+        instrs, index, run, depth = self.program.instrs, self.program.next[self.at], [target], 1
+        skipped: list[int] = []
+        while index >= 0 and instrs[index].op in (ops.STORE_FAST, ops.RESTORE_FAST) and depth <= len(stack):
+            pending = stack[-depth]
+            if instrs[index].op == ops.STORE_FAST:
+                if isinstance(pending, (Item, Marker, Shared, Chain, Walrus)) or is_slot(pending) or pending is value:
+                    break
+                run.append(Name(instrs[index].arg, "fast"))
+            elif not isinstance(pending, Marker):
+                break  # an inlined comprehension puts back what it hid: that may come between the stores
+            skipped.append(index)
+            depth += 1
             index = self.program.next[index]
+        while skipped and instrs[skipped[-1]].op == ops.RESTORE_FAST:
+            skipped.pop()
         if len(run) < 2 or len({name.id for name in run}) != len(run):
             return False
-        after = self.at
-        for _ in run[1:]:
-            after = self.program.next[after]
-            self.skip.add(after)
-        values = [*self.pops(len(run) - 1), value]
+        self.skip.update(skipped)
+        values = [item for item in self.pops(len(skipped)) if not isinstance(item, Marker)]
         run.reverse()
-        self.emit(Assign((Display("tuple", tuple(run)),), Display("tuple", tuple(values)), self.instr.line))
+        self.emit(Assign((Display("tuple", tuple(run)),), Display("tuple", (*values, value)), self.instr.line))
         return True
 
     def _complete(self, unpack: Unpack) -> None:

@@ -9,7 +9,7 @@ from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
 from depyf.structure.edges import Edges
 from depyf.structure.items import Item, LoopItems, is_for
-from depyf.tree.expr import Marker
+from depyf.tree.expr import Const, Marker
 from depyf.tree.nodes import ExprStmt, Return
 
 _STARTS = ("iter_start", "with_start")
@@ -79,7 +79,9 @@ class Inside:
         dropped = test is not None and any(value is test for value in block.iterators)
         if not dropped and any(value is test for value in block.entry):
             return False
-        return not (len(block.stmts) == 1 and isinstance(block.stmts[0], Return))
+        only = block.stmts[0] if len(block.stmts) == 1 else None
+        # a constant is loaded when the iterator is gone; any other value of ``return`` before
+        return not (isinstance(only, Return) and (only.value is None or isinstance(only.value, Const)))
 
     def _keep_starts(self, loop: LoopItems, items: dict[int, Item]) -> None:
         """What starts a loop or a ``with`` stays next to it."""

@@ -1,0 +1,19 @@
+# known: 3.8 the text reads differently
+# known ugly: 3.9+ original CALL and recompiled CALL args: operand 1 of 2 differs, a common against a constant
+f = lambda x, w: m(x) + (w if x.n == 1 else w.r([i for i in x]))
+
+
+def chained_message(p):
+    assert p.base, p.exp == p.q() == (1, 2)
+
+
+def chained_raise(p):
+    if p:
+        raise A(p.exp == p.q() == (1, 2))
+    return 1
+
+
+def stores_around_comprehensions(a):
+    b, c = [], [x for x in a]
+    d, e, f = [], [x for x in b], [y for y in c]
+    return b, c, d, e, f
