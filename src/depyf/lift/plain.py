@@ -214,6 +214,7 @@ class PlainSymbolic(Symbolic):
 
     def _enter(self, op: str, slots: object) -> None:
         """A manager in a temporary of its own, written ``Star``, is dropped at the start of the body."""
+        self.fix(len(self.stack) - 1)  # nothing may stand between the manager and the body
         manager = self.stack[-1]
         if isinstance(manager, Temp) and not any(manager.key in self.inside(value) for value in self.stack[:-1]):
             self.stack[-1] = Star(manager)
