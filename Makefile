@@ -44,7 +44,7 @@ site: $(STAMP)
 selftest: $(STAMP)
 	$(BIN)/python tools/stdlib_selftest.py $(ARGS)
 
-# Meaning-changing edits, each of which the proof must reject
+# Meaning-changing edits, each of which the proof must reject: make mutate ARGS="--version 3.13"
 mutate: $(STAMP)
 	$(BIN)/python tools/mutate.py $(ARGS)
 

@@ -49,7 +49,7 @@ class Hostile(Program):
     # -- shape ------------------------------------------------------------------------------------------------------
 
     def prepare(self, root: Context) -> None:
-        self.generator = "yield" in self.features
+        self.generator = self.wrapped = "yield" in self.features
         if self.generator and assembler.VERSION >= (3, 12):
             root.cleanup = Protection(Label("stop iteration"), 0, True)
 
@@ -93,7 +93,11 @@ class Hostile(Program):
         unsure = isinstance(arg, int) and 1 <= arg <= 3 and "delete" in self.features
         if name == "LOAD_FAST" and unsure and assembler.VERSION >= (3, 12):
             name = "LOAD_FAST_CHECK"
+        kept = self.protection
+        if kept is None and self.wrapped:
+            self.protection = self.contexts[0].cleanup
         super().emit(name, arg)
+        self.protection = kept
 
     def noise(self) -> None:
         match self.random.randrange(5):
@@ -366,6 +370,7 @@ class Hostile(Program):
             self.manager_exit(*self.managers[name])
         root = self.contexts[0].cleanup
         if root is not None:
+            self.wrapped = False
             self.items.append(root.target)
             self.protection = None
             self.emit("CALL_INTRINSIC_1", 3)

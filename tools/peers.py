@@ -93,7 +93,7 @@ def prepare(peer: Peer) -> str:
     reason = ""
     try:
         if peer.install[0] == "npm":
-            run(["npm", "install", "--silent", "--prefix", str(peer.home), *peer.install[1:]])
+            run(["npm", "install", "--prefix", str(peer.home), *peer.install[1:]])
         elif python is None:
             reason = f"no Python {peer.version} on this machine"
         else:
@@ -102,7 +102,7 @@ def prepare(peer: Peer) -> str:
     except FileNotFoundError as error:
         reason = f"{error.filename} is not there"
     except subprocess.CalledProcessError as error:
-        reason = next((line for line in error.stderr.splitlines() if "rror" in line), "it cannot be installed")[:80]
+        reason = next((line for line in error.stderr.splitlines() if "error" in line.lower()), "not there")[:80]
     except subprocess.TimeoutExpired:
         reason = "installing takes too long"
     (absent if reason else ready).write_text(reason)

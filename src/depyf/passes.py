@@ -157,7 +157,7 @@ def _bodies(state: State) -> object:
     if state.temporaries:
         # plain lifting has put the deletions where the original drops its values
         released = release_temporaries(state.body) if state.choices.idioms else state.body
-        state.body = number_temporaries(released)
+        state.body = number_temporaries(released, by_slot=not state.choices.idioms)
     return state.body
 
 

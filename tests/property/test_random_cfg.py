@@ -29,9 +29,26 @@ def test_random_programs(batch: int) -> None:
 
 # one of each kind of failure that the sweeps found, most of them at the last resort (plain lifting)
 KEPT = (4, 6, 9, 17, 25, 33, 37, 38, 44, 99, 101, 129, 228, 244, 318, 432, 858, 1835)
-KEPT_WILD = (100002, 100005, 100018, 100022, 100044, 100079, 100097, 100011, 100108)
+KEPT_WILD = (100814, 101412, 101909, 100002, 100005, 100018, 100022, 100044, 100079, 100097, 100011, 100108)
 
-KEPT_HOSTILE = (200041, 200054, 200119, 200166, 200254, 200283, 200293, 200349, 200393, 200480)
+KEPT_HOSTILE = (
+    200007,
+    200096,
+    200151,
+    201033,
+    201087,
+    201283,
+    200041,
+    200054,
+    200119,
+    200166,
+    200254,
+    200283,
+    200293,
+    200349,
+    200393,
+    200480,
+)
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the numbers are those of the programs on 3.11")

@@ -1,4 +1,4 @@
-"""Temporaries get numbers in the order in which they appear."""
+"""Temporaries get numbers in the order in which they appear, or in that of the stack slots they stand for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from depyf.tree.exprs import children, map_expressions
 from depyf.tree.nodes import Body
 
 
-def number_temporaries(body: Body) -> Body:
-    """Rename the temporaries of one function body 0, 1, 2, ...; nested functions have their own."""
+def number_temporaries(body: Body, *, by_slot: bool = False) -> Body:
+    """Rename the temporaries of one function body 0, 1, 2, ...; nested functions have their own.
+
+    ``by_slot``: those of stack slots first, lowest slot first, so that the proof finds what belongs together.
+    """
     names: dict[int, Temp] = {}
     stack: list[object] = list(reversed(body))
     while stack:
@@ -21,6 +24,8 @@ def number_temporaries(body: Body) -> Body:
             )
         else:
             stack.extend(reversed(list(children(node))))
+    if by_slot:
+        names = {key: Temp(number) for number, key in enumerate(sorted(names))}
     if not names or all(key == temp.key for key, temp in names.items()):
         return body
 

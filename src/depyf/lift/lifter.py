@@ -241,7 +241,6 @@ class Lifter:
     def _execute(self, block: Lifted, code: list[int]) -> None:
         block.code.extend(code)
         self.symbolic.run(block, code)
-        block.lines.sort()
         if block.succs:
             if self.generated:
                 for i in range(len(block.stack)):

@@ -53,6 +53,9 @@ _HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsi
 """Markers that stand for an operation on a value which is still to come."""
 _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
 _ADDING = {ops.LIST_APPEND: "append", ops.SET_ADD: "add", ops.MAP_ADD: ""}
+_TAKING_ENTERED = frozenset(
+    {ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF, ops.UNPACK_SEQUENCE, ops.UNPACK_EX}
+)
 MORE = 5_000_000
 """The variable that says whether the last step of an iterator gave an item."""
 _NO_TEMPS: frozenset[int] = frozenset()
@@ -125,6 +128,7 @@ class PlainSymbolic(Symbolic):
         floor = self._floor(block.container)
         self.spills = SPILL_BASE
         instrs = self.program.instrs
+        self._name_entered(block, code)
         for index in code:
             instr = instrs[index]
             self.at, self.instr = index, instr
@@ -161,6 +165,16 @@ class PlainSymbolic(Symbolic):
             if self.stack:
                 self._note_risk(block.container)
         block.spills = self.spills
+
+    def _name_entered(self, block: Lifted, code: list[int]) -> None:
+        """What a manager gave has a temporary where the body of the ``with`` neither stores nor drops it at once."""
+        top = self.stack[-1] if self.stack and not block.stmts else None
+        if isinstance(top, Marker) and top.kind == "entered" and code:
+            if self.program.instrs[code[0]].op not in _TAKING_ENTERED:
+                temp = Temp(len(self.stack) - 1)
+                self.temps[temp.key] = temp
+                self.stmts.append(Assign((temp,), top, self.program.instrs[code[0]].line))
+                self.stack[-1] = temp
 
     def _note_risk(self, container: int) -> None:
         """An exception may leave these temporaries bound."""
@@ -200,6 +214,7 @@ class PlainSymbolic(Symbolic):
 
     def _enter(self, op: str, slots: object) -> None:
         """A manager in a temporary of its own, written ``Star``, is dropped at the start of the body."""
+        self.fix(len(self.stack) - 1)  # nothing may stand between the manager and the body
         manager = self.stack[-1]
         if isinstance(manager, Temp) and not any(manager.key in self.inside(value) for value in self.stack[:-1]):
             self.stack[-1] = Star(manager)
@@ -236,6 +251,10 @@ class PlainSymbolic(Symbolic):
         container = self.stack[-depth]
         if not isinstance(container, Temp):
             raise DecompilationError("a comprehension on the stack", self.program.unit.qualname, self.instr.offset)
+        if key is not None and not self.atomic(key):
+            self.stack.append(key)  # an assignment evaluates the value first
+            self.spill()
+            key = self.pop()
         if key is not None:
             self.emit(Assign((Sub(container, key),), value, self.instr.line))
         else:

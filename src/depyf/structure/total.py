@@ -98,7 +98,7 @@ class Structurer:
         items: dict[int, Item] = {}
         for name in self.edges.members.get(container, ()):
             block = self.blocks[name]
-            lines = (block.lines[0], block.lines[-1]) if block.lines else None
+            lines = (min(block.lines), max(block.lines)) if block.lines else None
             succs = [self.edges.label(container, after) for after in block.succs]
             items[name] = Item(succs, lines, first_line(block), block.code[0] if block.code else block.id, block.last)
         for inner in self.edges.tries.get(container, ()):

@@ -34,6 +34,7 @@ from depyf.verify.values import Values
 STEPS_PER_INSTRUCTION = 60
 ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
 CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
+EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
 
 Key = tuple[int, int, tuple[int, ...]]
@@ -291,6 +292,8 @@ class _Walk:
                 shown = f"{self.sameness.show(pair, left)} against {self.sameness.show(pair, right)}"
                 raise self._mismatch(pair, f"operand {i + 1} of {len(event_a.operands)} differs, {shown}")
         key = event_a.key
+        if key[0] == ops.LIST_EXTEND and self.a.key[a.pc][0] != self.b.key[b.pc][0]:
+            self.note(EXTEND_NOTE)
         if a.cur != b.cur and key != RETURN and not self.sameness.same(pair, a.cur, b.cur):
             raise self._mismatch(pair, "they handle different exceptions at that point")
         if timed:

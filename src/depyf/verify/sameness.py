@@ -39,7 +39,9 @@ class Sameness:
         if not pair.fresh:
             return
         of_a = reachable(pair.a.stack, pair.fresh, self.values)
-        of_b = reachable([*pair.b.stack, *[pair.temps[n] for n in sorted(pair.temps)]], pair.fresh, self.values)
+        # temporaries are numbered in the order of the stack slots they stand for, where they stand for slots
+        names = sorted(pair.temps, key=lambda name: (len(name), name))
+        of_b = reachable([*pair.b.stack, *[pair.temps[name] for name in names]], pair.fresh, self.values)
         for strict in (True, False):
             for left in of_a:
                 for right in of_b:
