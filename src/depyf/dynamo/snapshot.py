@@ -14,7 +14,8 @@ from collections.abc import Callable
 from depyf.dynamo.capture import Capture, EntryBuilder, FunctionBuilder
 from depyf.dynamo.code_record import with_parameters, with_source
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
-from depyf.dynamo.guards import file_resolver, parse_guards
+from depyf.dynamo.graph_breaks import parse_break
+from depyf.dynamo.guards import file_resolver, parse_guards, without_addresses
 from depyf.dynamo.names import file_safe
 from depyf.dynamo.records import CodeRecord, EntryRecord, FunctionRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
@@ -138,7 +139,22 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         transformed=entry.transformed,
         guards=parse_guards(text, resolve),
         guard_state=state,
-        breaks=tuple(entry.breaks),
-        recompiled_because=entry.recompiled_because,
-        failed=entry.failed,
+        breaks=tuple(parse_break(text) for text in entry.breaks),
+        recompiles=entry.recompiles,
+        failed=_failure(entry, live),
+        restarts=entry.restarts,
+        symbols=entry.symbols.records(),
+        caches=tuple(entry.caches),
+        before=entry.before,
     )
+
+
+def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
+    """Why nothing was compiled under this id; "" where something was."""
+    if entry.transformed is not None or live is not None:
+        return ""
+    if entry.recompiles and not entry.started:
+        return "the function has as many entries as torch._dynamo.config.recompile_limit allows"
+    if entry.failed:
+        return without_addresses(entry.failed)
+    return "there was nothing to compile in it (no tensor operation)" if entry.closed else ""

@@ -12,6 +12,11 @@ from depyf.report.layout import WRAPPER_STAGE
 
 _TITLES = {
     "Captured_Graph": "the graph Dynamo captured",
+    "BEFORE_PRE_GRAD": "the graph before Inductor's pre-grad passes",
+    "AFTER_PRE_GRAD": "the graph after Inductor's pre-grad passes",
+    "BEFORE_JOINT_GRAPH": "the graph before Inductor's joint passes",
+    "AFTER_JOINT_GRAPH": "the graph after Inductor's joint passes",
+    "BEFORE_POST_GRAD": "the graph before Inductor's post-grad passes",
     "Joint_graph": "the joint forward and backward graph of AOTAutograd",
     "Forward_graph": "the forward graph of AOTAutograd",
     "Backward_graph": "the backward graph of AOTAutograd",
