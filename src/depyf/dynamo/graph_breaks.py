@@ -46,7 +46,7 @@ def parse_break(text: str) -> BreakRecord:
         place = Place(at["file"], int(at["line"]), inner["function"] if inner else "")
     elif frames:
         place = Place(frames[-1]["file"], int(frames[-1]["line"]), frames[-1]["function"])
-    fields = _fields(text)
+    fields = _fields(text.partition("User code traceback:")[0])
     reason = _reason(text)
     explanation = " ".join(fields.get("Explanation", ()))
     return BreakRecord(
@@ -69,7 +69,9 @@ def _code(text: str) -> str:
 def _reason(text: str) -> str:
     match = _REASON.search(text)
     reason = match["reason"].strip() if match else ""
-    if _SKIPPED in reason:  # the real one is the paragraph after it
+    if _SKIPPED in reason or reason.startswith(
+        "Encountered graph break when"
+    ):  # the real one is the paragraph after it
         rest = text[match.end() :].strip().splitlines() if match else []
         reason = rest[0].strip() if rest else reason
     if not reason:
@@ -90,7 +92,7 @@ def _fields(text: str) -> dict[str, list[str]]:
             current[-1] += " " + line.strip()
         elif line.strip():
             current = None
-    return found
+    return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
 
 
 def _plain_words(reason: str, explanation: str) -> str:

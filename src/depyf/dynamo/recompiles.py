@@ -57,7 +57,9 @@ def _record(reason: str, call_locals: Locals, resolve: Callable[[str], str]) -> 
     equal = _EQUAL.match(guard)
     if equal:
         actual = shown_value(equal["source"], call_locals)
-        return RecompileRecord(entry, guard, place, equal["expected"], actual, _value_advice(equal["source"], equal["expected"]))
+        return RecompileRecord(
+            entry, guard, place, equal["expected"], actual, _value_advice(equal["source"], equal["expected"])
+        )
     return RecompileRecord(entry, guard, place, "", "", _other_advice(guard))
 
 

@@ -24,6 +24,11 @@ class CompileKey:
         return f"{slug}r{self.generation}" if self.generation else slug
 
     @property
+    def label(self) -> str:
+        """The id as people read it: torch's own, and after how many resets."""
+        return f"{self.text} (after reset {self.generation})" if self.generation else self.text
+
+    @property
     def function(self) -> tuple[int, str]:
         """What all compilations of one code object share: the id without its last number."""
         return self.generation, self.text.rpartition("/")[0]
@@ -263,3 +268,5 @@ class RunRecord:
     functions: tuple[FunctionRecord, ...]
     graphs: tuple[GraphRecord, ...]
     notes: tuple[str, ...]
+    never_compiled: tuple[tuple[CodeRecord, str], ...] = ()
+    """Functions that Dynamo met and left alone, and why."""

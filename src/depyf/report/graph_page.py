@@ -40,6 +40,13 @@ def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) 
     return f"{page}\n\n{runnable}" if runnable else page
 
 
+def quick_page(record: GraphRecord) -> str:
+    """The text as torch reported it, without what takes time to find out; it may not be legal Python yet."""
+    if record.stage == WRAPPER_STAGE:
+        return record.text
+    return f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}.\n\nimport torch\n\n\n{importable(record.text)}\n"
+
+
 def _class_name(body: str) -> str:
     return body.split("class ", 1)[-1].split("(", 1)[0]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable
 
-from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
+from depyf.dynamo.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
 from depyf.report.layout import TIMINGS
 
 Pages = dict[str, tuple[FunctionRecord, ...]]
@@ -27,8 +27,9 @@ _STAGES = (
 
 def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
     """The whole page; ``kernels`` counts the kernel files of each compile id."""
-    compiled = [(f, e) for f in run.functions for e in f.entries if not e.failed]
-    eager = [(f, e) for f in run.functions for e in f.entries if e.failed]
+    entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
+    compiled = [(f, e) for f, e in entries if not e.failed]
+    eager = [(f, e) for f, e in entries if e.failed]
     breaks = distinct_breaks(run)
     again = [(f, e) for f, e in compiled if e.recompiles]
     graphs = len({graph.key for graph in run.graphs if graph.stage in ("Captured_Graph", "Forward_graph", "kernel")})
@@ -44,9 +45,10 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
     sections = (
         ("Functions", _functions(pages)),
         ("Ran as ordinary Python", [_eager(f, e) for f, e in eager]),
+        ("Never compiled", [f"- `{c.qualname}` ({c.filename}:{c.line}): {why}" for c, why in run.never_compiled]),
         ("Graph breaks", [_break(n, b, ids) for n, (b, ids) in enumerate(breaks, 1)]),
         ("Recompilations", [_recompile(f, e) for f, e in again]),
-        ("Dynamic shapes", _symbols(run)),
+        ("Dynamic shapes", _symbols(e for _, e in entries)),
         ("Stages", _stages(run, kernels)),
         ("Notes", [f"- {note}" for note in run.notes]),
     )
@@ -68,14 +70,14 @@ def provisional_page(done: Iterable[str]) -> str:
 
 def distinct_breaks(run: RunRecord) -> list[tuple[BreakRecord, list[str]]]:
     """Each graph break once, with the compile ids that met it."""
-    found: dict[tuple[str, int, str], tuple[BreakRecord, list[str]]] = {}
+    found: dict[tuple[str, int, str], tuple[BreakRecord, list[CompileKey]]] = {}
     for function in run.functions:
         for entry in function.entries:
             for record in entry.breaks:
                 known = found.setdefault(record.identity, (record, []))
-                if entry.key.slug not in known[1]:
-                    known[1].append(entry.key.slug)
-    return list(found.values())
+                if entry.key not in known[1]:
+                    known[1].append(entry.key)
+    return [(record, [key.label for key in sorted(keys, key=lambda key: key.order)]) for record, keys in found.values()]
 
 
 def _count(number: int, what: str) -> str:
@@ -90,7 +92,7 @@ def _functions(pages: Pages) -> list[str]:
         for function in functions:
             what = f"after the break at line {function.code.line}: " if function.resume_of is not None else ""
             for entry in function.entries:
-                lines.append(f"  - {what}{entry.key.text}: {_outcome(entry)}")
+                lines.append(f"  - {what}{entry.key.label}: {_outcome(entry)}")
     return lines
 
 
@@ -111,7 +113,7 @@ def _outcome(entry: EntryRecord) -> str:
 
 
 def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
-    where = f"`{function.code.qualname}` ({function.code.filename}:{function.code.line}), {entry.key.text}"
+    where = f"`{function.code.qualname}` ({function.code.filename}:{function.code.line}), {entry.key.label}"
     broken = next((b for b in reversed(entry.breaks) if b.skipped), entry.breaks[-1] if entry.breaks else None)
     if broken is None:
         return f"- {where}: {entry.failed}"
@@ -137,7 +139,7 @@ def _break(number: int, record: BreakRecord, ids: list[str]) -> str:
 
 
 def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
-    lines = [f"- `{function.code.qualname}`, {entry.key.text}:"]
+    lines = [f"- `{function.code.qualname}`, {entry.key.label}:"]
     for record in entry.recompiles:
         values = f"; expected {record.expected}" if record.expected else ""
         values += f", got {record.actual}" if record.actual else ""
@@ -148,18 +150,17 @@ def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
     return "\n".join(lines)
 
 
-def _symbols(run: RunRecord) -> list[str]:
+def _symbols(entries: Iterable[EntryRecord]) -> list[str]:
     lines = []
-    for function in run.functions:
-        for entry in function.entries:
-            for symbol in entry.symbols:
-                value = f", {symbol.value} when compiled" if symbol.value else ""
-                bounds = f", in {symbol.range}" if symbol.range else ""
-                made = f", made at {_at(symbol.place)}" if symbol.place else ""
-                lines.append(f"- {entry.key.text}: {symbol.name} is {symbol.source or 'computed'}{value}{bounds}{made}")
-                lines += [f"  - assumed {expression} at {_at(place)}" for expression, place in symbol.assumptions]
-                if symbol.became:
-                    lines.append(f"  - became the constant {symbol.became} ({symbol.why}) at {_at(symbol.where)}")
+    for entry in entries:
+        for symbol in entry.symbols:
+            value = f", {symbol.value} when compiled" if symbol.value else ""
+            bounds = f", in {symbol.range}" if symbol.range else ""
+            made = f", made at {_at(symbol.place)}" if symbol.place else ""
+            lines.append(f"- {entry.key.label}: {symbol.name} is {symbol.source or 'computed'}{value}{bounds}{made}")
+            lines += [f"  - assumed {expression} at {_at(place)}" for expression, place in symbol.assumptions]
+            if symbol.became:
+                lines.append(f"  - became the constant {symbol.became} ({symbol.why}) at {_at(symbol.where)}")
     return lines
 
 
@@ -176,8 +177,12 @@ def _stages(run: RunRecord, kernels: dict[str, int]) -> list[str]:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for slug, mine in graphs.items():
         counts = [str(sum(graph.stage == stage for graph in mine) or "-") for stage, _ in used]
-        answers = ", ".join(dict.fromkeys(f"{c.cache} {c.status}{f' ({c.reason})' if c.reason else ''}" for c in caches.get(slug, ())))
-        lines.append("| " + " | ".join([mine[0].key.text, *counts, str(kernels.get(slug, 0) or "-"), answers or "-"]) + " |")
+        answers = ", ".join(
+            dict.fromkeys(f"{c.cache} {c.status}{f' ({c.reason})' if c.reason else ''}" for c in caches.get(slug, ()))
+        )
+        lines.append(
+            "| " + " | ".join([mine[0].key.label, *counts, str(kernels.get(slug, 0) or "-"), answers or "-"]) + " |"
+        )
     warm = [slug for slug, found in caches.items() if any(c.status == "hit" for c in found)]
     if warm:
         lines += ["", "Where a cache answered *hit*, torch did not run the passes again: their graphs (before and after",

@@ -44,7 +44,11 @@ def kernels_in(wrapper: str, wrapper_file: str) -> tuple[Kernel, ...]:
         if not isinstance(call, ast.Call) or not isinstance(statement, ast.Assign):
             continue
         target, function = statement.targets[0], call.func
-        if not isinstance(function, ast.Attribute) or not isinstance(target, ast.Name) or function.attr not in _LANGUAGES:
+        if (
+            not isinstance(function, ast.Attribute)
+            or not isinstance(target, ast.Name)
+            or function.attr not in _LANGUAGES
+        ):
             continue
         if not isinstance(function.value, ast.Name) or function.value.id != "async_compile":
             continue

@@ -47,8 +47,10 @@ def manifest_page(
     entries = [_full_code(name, functions) for name, functions in full_code.items() if name in files]
     entries += [{"file": name, "kind": kind, "from": []} for name, kind in _WHOLE_RUN if name in files]
     for name, wrapper in kernels.items():
-        item = {"file": name, "kind": "kernel_source", "compile_id": wrapper.key.text}
-        entries.append({**item, "generation": wrapper.key.generation, "from": [graph_file(wrapper)]})
+        entries.append({
+            "file": name, "kind": "kernel_source", "compile_id": wrapper.key.text,
+            "generation": wrapper.key.generation, "from": [graph_file(wrapper)],
+        })  # fmt: skip
     for function in run.functions:
         if (name := original_file(function)) in files:
             entries.append({"file": name, "kind": "original_code", "from": [_place(function)]})
@@ -67,6 +69,10 @@ def manifest_page(
         "python": run.python_version,
         "files": sorted(entries, key=lambda item: str(item["file"])),
         "functions": [_function(function) for function in run.functions],
+        "never_compiled": [
+            {"function": code.qualname, "from": f"{code.filename}:{code.line}", "reason": reason}
+            for code, reason in run.never_compiled
+        ],
         "notes": list(run.notes),
     }
     return json.dumps(page, indent=1, sort_keys=False, ensure_ascii=False) + "\n"
@@ -179,16 +185,30 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                 "before_recording": entry.before,
                 "graph_breaks": [_break(record) for record in entry.breaks],
                 "recompiled_because": [
-                    {"entry": r.entry, "guard": r.guard, "at": _text(r.place), "expected": r.expected,
-                     "actual": r.actual, "advice": r.advice}
+                    {
+                        "entry": r.entry,
+                        "guard": r.guard,
+                        "at": _text(r.place),
+                        "expected": r.expected,
+                        "actual": r.actual,
+                        "advice": r.advice,
+                    }
                     for r in entry.recompiles
                 ],
                 "failed": one_line(entry.failed),
                 "restarts": list(entry.restarts),
                 "symbols": [
-                    {"name": s.name, "source": s.source, "value": s.value, "range": s.range, "at": _text(s.place),
-                     "assumed": [{"expression": e, "at": str(p)} for e, p in s.assumptions],
-                     "became": s.became, "why": s.why, "specialised_at": _text(s.where)}
+                    {
+                        "name": s.name,
+                        "source": s.source,
+                        "value": s.value,
+                        "range": s.range,
+                        "at": _text(s.place),
+                        "assumed": [{"expression": e, "at": str(p)} for e, p in s.assumptions],
+                        "became": s.became,
+                        "why": s.why,
+                        "specialised_at": _text(s.where),
+                    }
                     for s in entry.symbols
                 ],
                 "caches": [{"cache": c.cache, "status": c.status, "reason": c.reason} for c in entry.caches],
