@@ -163,8 +163,12 @@ class Capture:
         if event.name != "compilation_metrics":
             return
         entry.closed = True
-        if event.data.get("fail_reason"):
-            entry.failed = first_line(f"{event.data.get('fail_type') or ''}: {event.data['fail_reason']}")
+        reason = event.data.get("fail_reason")
+        if reason:
+            entry.failed = first_line(f"{event.data.get('fail_type') or ''}: {reason}")
+            if event.data.get("fail_type") == "Unsupported" and not entry.breaks:  # fullgraph=True: nobody reports it
+                place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
+                entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")
         restarts = event.data.get("restart_reasons")
         entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
         self._on_closed()
