@@ -171,7 +171,9 @@ def test_several_threads(tmp_path):
     names = {f["function"] for f in manifest["functions"]}
     assert {f"work_{n}" for n in range(4)} <= names
     for number in range(4):
-        (item,) = [i for i in manifest["files"] if i.get("function") == f"work_{number}" and i["kind"] == "transformed_code"]
+        (item,) = [
+            i for i in manifest["files"] if i.get("function") == f"work_{number}" and i["kind"] == "transformed_code"
+        ]
         assert files_of(manifest, stage="Forward_graph", compile_id=item["compile_id"])
 
 
