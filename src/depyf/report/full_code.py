@@ -247,8 +247,10 @@ def _heading(guard: GuardRecord) -> str:
 def _wrapped(expression: str) -> list[str]:
     """A long call on several lines, broken between its arguments."""
     prefix = "and " if expression.startswith("and ") else ""
+    if len(expression) + 8 <= WIDTH:
+        return [f"        {expression}"]
     tree = ast.parse(expression[len(prefix) :].strip(), mode="eval").body
-    if len(expression) + 8 <= WIDTH or not isinstance(tree, ast.Call):
+    if not isinstance(tree, ast.Call):
         return [f"        {expression}"]
     arguments = [ast.unparse(argument) for argument in tree.args]
     arguments += [f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in tree.keywords]
