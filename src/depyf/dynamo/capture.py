@@ -81,7 +81,7 @@ class Capture:
         self,
         on_graph: Callable[[GraphRecord], None],
         on_dropped: Callable[[GraphRecord], None],
-        on_closed: Callable[[], None] = lambda: None,
+        on_closed: Callable[[CompileKey], None] = lambda key: None,
     ) -> None:
         self.lock = threading.RLock()
         self.functions: dict[tuple[int, str], FunctionBuilder] = {}
@@ -171,7 +171,7 @@ class Capture:
                 entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")
         restarts = event.data.get("restart_reasons")
         entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
-        self._on_closed()
+        self._on_closed(entry.key)
 
     def begin(self, code: types.CodeType, compile_id: str) -> CompileKey:
         """The bytecode hook saw ``code`` under ``compile_id``: register the function."""

@@ -18,7 +18,7 @@ from depyf.dynamo import live
 from depyf.dynamo.capture import Capture
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.live_graphs import compiled_functions, graphs_alive, live_code
-from depyf.dynamo.records import FunctionRecord, GraphRecord, RunRecord
+from depyf.dynamo.records import CompileKey, FunctionRecord, GraphRecord, RunRecord
 from depyf.dynamo.seen import codes_seen, entries_alive, why_never_compiled
 from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
@@ -65,7 +65,7 @@ class Session:
 
         self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
         self._seen_before = {id(code) for code in codes_seen()}
-        self._write_progress()
+        self.writer.write(INDEX, provisional_page())
         self.capture.start()
         self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode))
 
@@ -206,9 +206,8 @@ class Session:
         """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
         self.writer.write(graph_file(record), quick_page(record))
 
-    def _write_progress(self) -> None:
-        done = [key.slug for key, entry in self.capture.entries.items() if entry.closed]
-        self.writer.write(INDEX, provisional_page(done))
+    def _write_progress(self, key: CompileKey) -> None:
+        self.writer.append(INDEX, f"- {key.label}\n")
 
     def _drop_graph(self, record: GraphRecord) -> None:
         self.writer.remove(graph_file(record))

@@ -58,13 +58,12 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def provisional_page(done: Iterable[str]) -> str:
-    """What stands in the index while the program runs, and stays there if it dies."""
-    ids = ", ".join(done) or "none yet"
+def provisional_page() -> str:
+    """What stands in the index while the program runs, and stays there if it dies; finished compile ids are added."""
     return (
         "# What torch.compile did: not finished\n\n"
         "The program is still inside `prepare_debug`, or it died there. The transformed code and the graphs that torch\n"
-        f"had reported are in this folder; guards and summaries are written on exit. Compile ids finished: {ids}.\n"
+        "had reported are in this folder; guards and summaries are written on exit. Compile ids finished:\n\n"
     )
 
 
