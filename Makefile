@@ -52,9 +52,12 @@ mutate: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python tools/fuzz.py --count $(N) $(ARGS)
 
-# CPU time against ast.unparse(ast.parse(source)), and per instruction as functions grow
+# CPU time against ast.unparse(ast.parse(source)), and per instruction as functions grow; what prepare_debug costs a
+# compilation; what is left in the text that runs for Dynamo frames
 bench: $(STAMP)
 	$(BIN)/python tools/bench.py $(ARGS)
+	$(BIN)/python tools/bench_torch.py
+	$(BIN)/python tools/dynamo_readability.py
 
 demo: $(STAMP)
 	$(BIN)/python tools/demo.py

@@ -23,6 +23,7 @@ from depyf.flow.program import Program
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
 from depyf.idioms.release import release_temporaries
+from depyf.idioms.stores import store_at_once
 from depyf.idioms.temporaries import number_temporaries
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
@@ -155,6 +156,8 @@ def _bodies(state: State) -> object:
         state.body = drop_copies(state.body)
     state.body = finish_body(state.unit, state.body, idioms=state.choices.idioms)
     if state.temporaries:
+        if state.choices.generated:
+            state.body = store_at_once(state.body)
         # plain lifting has put the deletions where the original drops its values
         released = release_temporaries(state.body) if state.choices.idioms else state.body
         state.body = number_temporaries(released, by_slot=not state.choices.idioms)

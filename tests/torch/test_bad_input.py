@@ -134,7 +134,7 @@ def test_bug_of_ours(where, tmp_path, monkeypatch):
 
 
 def test_bug_in_the_summary(tmp_path, monkeypatch):
-    monkeypatch.setattr("depyf.dynamo.session.freeze", lambda capture: 1 / 0)
+    monkeypatch.setattr("depyf.dynamo.session.freeze", lambda *given: 1 / 0)
     with pytest.warns(RuntimeWarning, match="ZeroDivisionError"), prepare_debug(tmp_path):
         torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2))
     assert contexts._Current.active is None

@@ -107,7 +107,7 @@ def test_old_dump_is_replaced(tmp_path):
     (tmp_path / "manifest.json").write_text('{"format": 1, "files": [{"file": "full_code_for_gone_0.py"}]}')
     with prepare_debug(tmp_path):
         pass
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", "mine.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.md", "manifest.json", "mine.txt", "timings.json"]
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

@@ -44,7 +44,7 @@ def line_of(path, text):
     lines = path.read_text().splitlines()
     if text:
         return next(number for number, line in enumerate(lines, 1) if text in line)
-    head = next(number for number, line in enumerate(lines, 1) if line.endswith("):"))
+    head = next(number for number, line in enumerate(lines, 1) if line.endswith("):") and line[0] != "#")
     return head + 1
 
 

@@ -18,9 +18,19 @@ from dataclasses import dataclass, field
 
 from depyf.dynamo.code_record import code_record
 from depyf.dynamo.entries import cache_entries
-from depyf.dynamo.events import STAGES, Event, read_event
-from depyf.dynamo.records import CodeRecord, CompileKey, GraphRecord, TransformedRecord
+from depyf.dynamo.events import STAGES, Event, cache_of, read_event
+from depyf.dynamo.metrics import cache_record, first_line, last_line, phases
+from depyf.dynamo.recompiles import call_locals, parse_recompile
+from depyf.dynamo.records import (
+    CacheRecord,
+    CodeRecord,
+    CompileKey,
+    GraphRecord,
+    RecompileRecord,
+    TransformedRecord,
+)
 from depyf.dynamo.resume import origin, resume_targets
+from depyf.dynamo.symbols import SymbolTable, interned
 
 TRACE_LOGGER = "torch.__trace"
 
@@ -42,11 +52,18 @@ class EntryBuilder:
     key: CompileKey
     attempt: int = 0
     closed: bool = False
+    started: bool = False
+    """torch analysed the frame: not so where the recompile limit was reached."""
+    before: bool = False
+    """It was there when the recording began."""
     transformed: TransformedRecord | None = None
     guard_text: str = ""
     breaks: list[str] = field(default_factory=list)
-    recompiled_because: str = ""
+    recompiles: tuple[RecompileRecord, ...] = ()
     failed: str = ""
+    restarts: tuple[str, ...] = ()
+    symbols: SymbolTable = field(default_factory=SymbolTable)
+    caches: list[CacheRecord] = field(default_factory=list)
 
 
 @dataclass
@@ -60,7 +77,12 @@ class GraphBuilder:
 class Capture:
     """Everything heard since ``start``; thread-safe; deaf in forked children."""
 
-    def __init__(self, on_graph: Callable[[GraphRecord], None], on_dropped: Callable[[GraphRecord], None]) -> None:
+    def __init__(
+        self,
+        on_graph: Callable[[GraphRecord], None],
+        on_dropped: Callable[[GraphRecord], None],
+        on_closed: Callable[[CompileKey], None] = lambda key: None,
+    ) -> None:
         self.lock = threading.RLock()
         self.functions: dict[tuple[int, str], FunctionBuilder] = {}
         self.entries: dict[CompileKey, EntryBuilder] = {}
@@ -70,6 +92,9 @@ class Capture:
         self._current: dict[str, CompileKey] = {}
         self._on_graph = on_graph
         self._on_dropped = on_dropped
+        self._on_closed = on_closed
+        self.timings: dict[CompileKey, dict[str, float]] = {}
+        """Compile times per phase, in seconds: another in every run, so no part of the records."""
         self._pid = os.getpid()
         self._handler = _TraceHandler(self)
 
@@ -120,13 +145,33 @@ class Capture:
                 if event.payload and event.payload not in entry.breaks:
                     entry.breaks.append(event.payload)
             elif event.name == "recompile_reasons":
-                entry.recompiled_because = event.payload
+                entry.recompiles = parse_recompile(event.payload, call_locals())
             elif event.name == "dynamo_cpp_guards_str":
                 entry.guard_text = event.payload
             elif event.name == "dynamo_error":
-                entry.failed = event.payload
-            elif event.name == "compilation_metrics":
-                entry.closed = True
+                entry.failed = entry.failed or last_line(event.payload)
+            elif event.name in ("compilation_metrics", "bwd_compilation_metrics"):
+                self._close(entry, event)
+            elif (cache := cache_of(event.name)) is not None:
+                entry.caches.append(cache_record(*cache, event.payload))
+            else:
+                entry.symbols.take(event.name, event.data)
+
+    def _close(self, entry: EntryBuilder, event: Event) -> None:
+        """torch is done with the frame, or with its backward."""
+        self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
+        if event.name != "compilation_metrics":
+            return
+        entry.closed = True
+        reason = event.data.get("fail_reason")
+        if reason:
+            entry.failed = first_line(f"{event.data.get('fail_type') or ''}: {reason}")
+            if event.data.get("fail_type") == "Unsupported" and not entry.breaks:  # fullgraph=True: nobody reports it
+                place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
+                entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")
+        restarts = event.data.get("restart_reasons")
+        entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
+        self._on_closed(entry.key)
 
     def begin(self, code: types.CodeType, compile_id: str) -> CompileKey:
         """The bytecode hook saw ``code`` under ``compile_id``: register the function."""
@@ -140,7 +185,7 @@ class Capture:
                 builder = FunctionBuilder(code_record(code), weakref.ref(code))
                 builder.resume_names.update(dict.fromkeys(self._names_of(code)))
                 self.functions[key.function] = builder
-            self.entry(key)
+            self.entry(key).started = True
             return key
 
     def _names_of(self, code: types.CodeType) -> list[str]:
@@ -160,7 +205,7 @@ class Capture:
         entry = self.entries.get(key)
         if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
             key = self._renew(compile_id)
-        self.entry(key)
+        self.entry(key).started = True
         if key.function not in self.functions:
             self.functions[key.function] = FunctionBuilder(_from_start(event))
 
@@ -171,6 +216,7 @@ class Capture:
 
     def _restart(self, entry: EntryBuilder, attempt: int) -> None:
         entry.attempt = attempt
+        entry.symbols = SymbolTable()
         stale = [graph for graph in self.graphs if graph.record.key == entry.key and graph.attempt < attempt]
         for graph in stale:
             self.graphs.remove(graph)
@@ -192,18 +238,9 @@ def _from_start(event: Event) -> CodeRecord:
     stack = event.data.get("stack")
     frame = stack[-1] if isinstance(stack, list) and stack else {}
     filename = frame.get("filename", "")
-    if isinstance(filename, int):
-        filename = _interned(filename)
     line = frame.get("line", 0)
     name = str(frame.get("name", "unknown"))
-    return CodeRecord(name, name, str(filename), line if isinstance(line, int) else 0, (), (), (), None, None, ())
-
-
-def _interned(number: int) -> str:
-    from torch._logging import structured
-
-    table = getattr(structured, "INTERN_TABLE", {})
-    return next((text for text, index in table.items() if index == number), "")
+    return CodeRecord(name, name, interned(filename), line if isinstance(line, int) else 0, (), (), (), None, None, ())
 
 
 class _TraceHandler(logging.Handler):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import sys
@@ -65,6 +66,12 @@ class PrepareDebug:
             session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode)
             session.start()
             self._session = _Current.active = session
+            atexit.register(self._at_exit)
+
+    def _at_exit(self) -> None:
+        """The program ends inside the block (it was entered by hand): write what is known."""
+        if self._session is not None and self._session.capture.here:
+            self.__exit__(None, None, None)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
@@ -72,6 +79,7 @@ class PrepareDebug:
         session, self._session = self._session, None
         if session is None:
             return False
+        atexit.unregister(self._at_exit)
         try:
             session.finish()
         finally:

@@ -12,10 +12,15 @@ from typing import Any
 
 STAGES = {
     "dynamo_output_graph": "Captured_Graph",
+    "before_pre_grad_graph": "BEFORE_PRE_GRAD",
+    "after_pre_grad_graph": "AFTER_PRE_GRAD",
     "aot_joint_graph": "Joint_graph",
     "aot_forward_graph": "Forward_graph",
     "aot_inference_graph": "Forward_graph",
     "aot_backward_graph": "Backward_graph",
+    "before_joint_graph": "BEFORE_JOINT_GRAPH",
+    "after_joint_graph": "AFTER_JOINT_GRAPH",
+    "before_post_grad_graph": "BEFORE_POST_GRAD",
     "inductor_post_grad_graph": "AFTER_POST_GRAD",
     "inductor_output_code": "kernel",
     "compiled_autograd_graph": "Compiled_Autograd_Graph",
@@ -29,7 +34,30 @@ OTHERS = frozenset({
     "recompile_reasons",
     "dynamo_cpp_guards_str",
     "compilation_metrics",
+    "bwd_compilation_metrics",
+    "create_symbol",
+    "create_unbacked_symbol",
+    "symbolic_shape_specialization",
+    "guard_added",
+    "guard_added_fast",
 })  # fmt: skip
+
+_CACHES = (
+    ("fx_graph_cache_", "FX graph"),
+    ("fx_graph_bundled_cache_", "FX graph (bundled)"),
+    ("aotautograd_cache_", "AOTAutograd"),
+    ("dynamo_cache_", "Dynamo"),
+    ("precompile_cache_", "precompile"),
+)
+"""Beginnings of artifact names that report what a cache answered -> the cache."""
+
+
+def cache_of(name: str) -> tuple[str, str] | None:
+    """``fx_graph_cache_miss`` -> ("FX graph", "miss"); None for any other event."""
+    for prefix, cache in _CACHES:
+        if name.startswith(prefix) and name[len(prefix) :] in ("hit", "miss", "bypass", "exception"):
+            return cache, name[len(prefix) :]
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +79,7 @@ def read_event(record: logging.LogRecord) -> Event | None:
     for name, data in metadata.items():
         if name == "artifact" and isinstance(data, dict):
             name = str(data.get("name", ""))
-        if name in STAGES or name in OTHERS:
+        if name in STAGES or name in OTHERS or cache_of(name) is not None:
             payload = getattr(record, "payload", None)
             text = payload if isinstance(payload, str) else ""
             attempt = metadata.get("attempt")

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
@@ -160,22 +162,57 @@ def similarity(live_source: str, printed: Printed) -> float:
 
 
 def live_module_text(
-    name: str, module: Any, printed: Printed, source_of: Callable[[types.CodeType], str], seen: tuple[int, ...] = ()
+    name: str,
+    module: Any,
+    printed: Printed,
+    source_of: Callable[[types.CodeType], str],
+    seen: tuple[int, ...] = (),
+    nested_texts: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """The class text of a live GraphModule and, nested in it, of the graph modules it calls."""
+    """The class text of a live GraphModule and, nested in it, of the graph modules it calls.
+
+    A branch that never ran has no Python yet; it is shown as torch printed it (``nested_texts``).
+    """
     function = type(module).__dict__["forward"]
     lines = [f"class {_legal(name)}(torch.nn.Module):"]
     lines += ["    " + line if line else "" for line in annotate(source_of(function.__code__), printed)]
-    for child_name, child in sorted(graph_children(module)):
-        if id(child) not in seen:
+    children = dict(graph_children(module))
+    for child_name in sorted(children | dict.fromkeys(nested_texts)):
+        child = children.get(child_name)
+        if child is None:
+            nested = nested_texts[child_name].splitlines()
+        elif id(child) in seen:
+            continue
+        else:
             nested = live_module_text(child_name, child, printed, source_of, (*seen, id(module)))
-            lines += ["", *("    " + line if line else "" for line in nested)]
+        lines += ["", *("    " + line if line else "" for line in nested)]
     return lines
 
 
+def nested_texts(text: str) -> dict[str, str]:
+    """The classes directly inside the class of a printed graph, by name, each without its indentation."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    lines = text.splitlines()
+    outer = next((node for node in tree.body if isinstance(node, ast.ClassDef)), None)
+    return {
+        node.name: textwrap.dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
+        for node in (outer.body if outer else [])
+        if isinstance(node, ast.ClassDef)
+    }
+
+
 def graph_children(module: Any) -> list[tuple[str, Any]]:
-    """The direct submodules of a GraphModule that are graph modules themselves (bodies of higher-order ops)."""
-    return [(name, child) for name, child in module._modules.items() if "forward" in type(child).__dict__]
+    """The direct submodules of a GraphModule that are graph modules themselves (bodies of higher-order ops) and have
+    run: torch writes the Python of a graph when it is first called."""
+    return [
+        (name, child)
+        for name, child in module._modules.items()
+        if isinstance(forward := type(child).__dict__.get("forward"), types.FunctionType)
+        and forward.__code__.co_filename.startswith("<eval_with_key>")
+    ]
 
 
 def sample_run(class_name: str, text: str) -> str:

@@ -13,6 +13,7 @@ The text is only *shown*: what decides is the live manager (``LiveGuard.check`` 
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -111,6 +112,7 @@ def without_addresses(text: str) -> str:
     return _IDENTITY.sub("ID", _IN_NAME.sub("", _ADDRESS.sub("0xADDR", text)))
 
 
+@functools.lru_cache(maxsize=4096)
 def readable(kind: str, text: str) -> str:
     """The guard as a Python expression; ``torch_checks('...')`` where depyf knows no better."""
     for rule in _RULES:
@@ -242,10 +244,13 @@ def _merge_markings(records: Iterable[GuardRecord]) -> list[GuardRecord]:
 def file_resolver(known: Iterable[str], torch_root: str = "") -> Callable[[str], str]:
     """A function that completes file names as torch shortens them (the common part with torch's own folder is cut,
     and, outside of it, the first letter with it): the one file of ``known`` that ends so, else the name unchanged."""
-    names = sorted(set(known))
+    by_name: dict[str, list[str]] = {}
+    for name in sorted(set(known)):
+        by_name.setdefault(name.rpartition("/")[2], []).append(name)
 
+    @functools.cache
     def resolve(short: str) -> str:
-        matches = [name for name in names if name.endswith(short)]
+        matches = [name for name in by_name.get(short.rpartition("/")[2], ()) if name.endswith(short)]
         if len(matches) == 1:
             return matches[0]
         if torch_root and short.startswith(("_dynamo/", "_functorch/", "_inductor/", "nn/", "fx/", "utils/", "optim/")):

@@ -15,6 +15,7 @@ from typing import Any
 
 from depyf.dynamo.entries import LiveEntry
 from depyf.dynamo.names import COMPILED_FN
+from depyf.dynamo.records import CompileKey, GraphRecord
 
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 24
@@ -65,6 +66,19 @@ def live_code(roots: list[Any]) -> LiveCode:
             compiled[id(value)] = value
         queue.extend((child, depth + 1) for child in _children(value))
     return LiveCode(tuple(modules.values()), tuple(wrappers.values()), tuple(compiled.values()))
+
+
+def graphs_alive(key: CompileKey, entry: LiveEntry) -> list[GraphRecord]:
+    """The graphs behind an entry whose compilation nobody reported: as text, without shapes and the user's lines."""
+    found = live_code(compiled_functions(entry))
+    records = []
+    for position, module in enumerate(found.modules):
+        source = source_of(type(module).__dict__["forward"].__code__)
+        if source:
+            body = "".join("    " + line if line.strip() else line for line in source.strip("\n").splitlines(True))
+            text = f"class GraphModule(torch.nn.Module):\n{body}\n"
+            records.append(GraphRecord(key, "Captured_Graph" if not position else "Forward_graph", position, text))
+    return records
 
 
 def is_graph_module(value: Any) -> bool:

@@ -7,7 +7,7 @@ tensor, no torch type), so report and debugger can read it in another process, a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -22,6 +22,11 @@ class CompileKey:
         """The id as it stands in file names: ``0_1``, ``ca0_1_0``, ``0_1r1`` after one ``torch._dynamo.reset()``."""
         slug = re.sub(r"[^0-9A-Za-z]+", "_", self.text.replace("!", "ca")).strip("_") or "unknown"
         return f"{slug}r{self.generation}" if self.generation else slug
+
+    @property
+    def label(self) -> str:
+        """The id as people read it: torch's own, and after how many resets."""
+        return f"{self.text} (after reset {self.generation})" if self.generation else self.text
 
     @property
     def function(self) -> tuple[int, str]:
@@ -62,6 +67,73 @@ class GuardRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class BreakRecord:
+    """One graph break: torch's report and what it says."""
+
+    text: str
+    place: Place | None
+    reason: str
+    cause: str
+    """In plain words."""
+    explanation: str
+    hints: tuple[str, ...]
+    code: str
+    """torch's number for this kind of break, ``GB0170``; "" where it has none."""
+    skipped: bool
+    """Dynamo could not go on after it: the whole function runs as ordinary Python."""
+
+    @property
+    def identity(self) -> tuple[str, int, str]:
+        """What two reports of the same break share, whichever frame or attempt reported it."""
+        return (self.place.filename, self.place.line, self.reason) if self.place else ("", 0, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class RecompileRecord:
+    """Why one earlier entry did not fit a call."""
+
+    entry: str
+    guard: str
+    place: Place | None
+    expected: str
+    actual: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRecord:
+    """A dynamic-shape symbol: the value it stands for, the line that made it, what the program assumed of it."""
+
+    name: str
+    source: str
+    value: str
+    range: str
+    place: Place | None
+    assumptions: tuple[tuple[str, Place], ...] = ()
+    became: str = ""
+    """The constant that it was specialised to; "" where it stayed a symbol."""
+    why: str = ""
+    where: Place | None = None
+    """The line that specialised it."""
+
+    def assumed(self, expression: str, place: Place) -> SymbolRecord:
+        known = (expression, place) in self.assumptions
+        return self if known else replace(self, assumptions=(*self.assumptions, (expression, place)))
+
+    def specialised(self, became: str, why: str, where: Place | None) -> SymbolRecord:
+        return replace(self, became=became, why=why, where=where)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """What one of torch's caches answered: ``hit``, ``miss``, ``bypass``, and why it was bypassed."""
+
+    cache: str
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRecord:
     """One artifact of a compiled graph: an FX graph printed by torch, or the wrapper that Inductor generated."""
 
@@ -88,6 +160,7 @@ class CodeRecord:
     varkw: str | None
     freevars: tuple[str, ...]
     source: str = ""
+    disassembly: str = ""
 
     @property
     def parameters(self) -> str:
@@ -161,9 +234,17 @@ class EntryRecord:
     guards: tuple[GuardRecord, ...]
     guard_state: str
     """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen."""
-    breaks: tuple[str, ...] = ()
-    recompiled_because: str = ""
+    breaks: tuple[BreakRecord, ...] = ()
+    recompiles: tuple[RecompileRecord, ...] = ()
+    """The earlier entries that did not fit, the newest first."""
     failed: str = ""
+    """Why there is no compiled code, in one line; "" where there is."""
+    restarts: tuple[str, ...] = ()
+    """Why Dynamo began its analysis again."""
+    symbols: tuple[SymbolRecord, ...] = ()
+    caches: tuple[CacheRecord, ...] = ()
+    before: bool = False
+    """Compiled before the recording began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +268,5 @@ class RunRecord:
     functions: tuple[FunctionRecord, ...]
     graphs: tuple[GraphRecord, ...]
     notes: tuple[str, ...]
+    never_compiled: tuple[tuple[CodeRecord, str], ...] = ()
+    """Functions that Dynamo met and left alone, and why."""

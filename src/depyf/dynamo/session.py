@@ -8,22 +8,41 @@ from __future__ import annotations
 
 import linecache
 import sys
+import types
 import warnings
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from depyf.dynamo import live
 from depyf.dynamo.capture import Capture
 from depyf.dynamo.entries import cache_entries
-from depyf.dynamo.live_graphs import compiled_functions, live_code
-from depyf.dynamo.records import FunctionRecord, GraphRecord, RunRecord
+from depyf.dynamo.live_graphs import compiled_functions, graphs_alive, live_code
+from depyf.dynamo.records import CompileKey, FunctionRecord, GraphRecord, RunRecord
+from depyf.dynamo.seen import codes_seen, entries_alive, why_never_compiled
 from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
-from depyf.dynamo.transform import TransformHook
+from depyf.dynamo.transform import TransformHook, decompile_made
 from depyf.report.full_code import full_code_page, function_id
-from depyf.report.graph_page import graph_page
-from depyf.report.layout import MANIFEST, WRAPPER_STAGE, full_code_files, graph_file
-from depyf.report.manifest import manifest_page
+from depyf.report.graph_page import graph_page, quick_page
+from depyf.report.index import index_page, provisional_page
+from depyf.report.kernels import kernels_in
+from depyf.report.layout import (
+    INDEX,
+    MANIFEST,
+    TIMINGS,
+    WRAPPER_STAGE,
+    full_code_files,
+    graph_file,
+    kernel_file,
+    original_file,
+    transformed_file,
+)
+from depyf.report.manifest import manifest_page, timings_page
+from depyf.report.original import original_page
 from depyf.report.writer import DumpWriter
+
+BEFORE = "it was compiled before prepare_debug was entered"
 
 
 class Session:
@@ -31,16 +50,22 @@ class Session:
 
     def __init__(self, writer: DumpWriter, log_bytecode: bool) -> None:
         self.writer = writer
-        self.capture = Capture(self._write_graph, self._drop_graph)
+        self.capture = Capture(self._write_graph, self._drop_graph, self._write_progress)
         self.record: RunRecord | None = None
         self.step_texts: dict[str, str] = {}
         """Graph file -> class text of the live module it was matched with."""
         self.log_bytecode = log_bytecode
         self._handle: Any = None
+        self._before: set[tuple[int, str]] = set()
+        """Code object and compile id of what was compiled when recording began."""
+        self._seen_before: set[int] = set()
 
     def start(self) -> None:
         from torch._dynamo.convert_frame import register_bytecode_hook
 
+        self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
+        self._seen_before = {id(code) for code in codes_seen()}
+        self.writer.write(INDEX, provisional_page())
         self.capture.start()
         self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode))
 
@@ -59,20 +84,68 @@ class Session:
         self._warn()
 
     def _finish(self) -> None:
+        self._add_compiled_before()
         self._add_cached_wrappers()
-        for graph_path, text in self._final_graphs().items():
-            self.writer.write(graph_path, text)
-        run = freeze(self.capture)
+        finished = self._final_graphs()
+        for record in [graph.record for graph in self.capture.graphs]:
+            name = graph_file(record)
+            self.writer.write(name, finished.get(name) or graph_page(record))
+        run = freeze(self.capture, self._never_compiled())
         self._remember_entries(run)
         pages = _pages(run)
         for name, functions in pages.items():
             self.writer.write(name, full_code_page(functions[0], functions[1:]))
+        for function in run.functions:
+            self.writer.write(original_file(function), original_page(function))
+        kernels = self._write_kernels(run)
+        self.writer.write(TIMINGS, timings_page(self.capture.timings))
+        counts = Counter(wrapper.key.slug for wrapper in kernels.values())
+        self.writer.write(INDEX, index_page(run, pages, counts))
         if self.writer.problems:
             self.capture.note("not written: " + "; ".join(self.writer.problems))
-            run = freeze(self.capture)
+            run = replace(run, notes=tuple(self.capture.notes))
         self.record = run
         steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
-        self.writer.write(MANIFEST, manifest_page(run, pages, frozenset(self.writer.written), steppable))
+        self.writer.write(MANIFEST, manifest_page(run, pages, frozenset(self.writer.written), steppable, kernels))
+
+    def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:
+        """Each kernel of each wrapper as a file of its own; file -> the wrapper."""
+        found: dict[str, GraphRecord] = {}
+        for wrapper in run.graphs:
+            for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER_STAGE else ():
+                name = kernel_file(wrapper, kernel.name, kernel.suffix)
+                if self.writer.write(name, kernel.text):
+                    found[name] = wrapper
+        return found
+
+    def _add_compiled_before(self) -> None:
+        """What was compiled before the recording began, as far as torch's caches still hold it."""
+        for code in codes_seen():
+            for entry in cache_entries(code):
+                known = self.capture.entries.get(self.capture.key(entry.compile_id))
+                if (id(code), entry.compile_id) not in self._before or (known is not None and known.closed):
+                    continue
+                key = self.capture.begin(code, entry.compile_id)
+                builder = self.capture.entry(key)
+                if builder.transformed is not None:
+                    continue
+                builder.closed = builder.before = True
+                function = self.capture.functions[key.function].code
+                work = decompile_made(key, function, entry.code)
+                self.writer.write(transformed_file(key, function), work.page(BEFORE).text)
+                builder.transformed = work.record(BEFORE)
+                for record in graphs_alive(key, entry):
+                    self.capture.add_graph(key, record.stage, record.text)
+
+    def _never_compiled(self) -> dict[types.CodeType, str]:
+        """The functions that Dynamo met for the first time while recording, and left alone."""
+        known = {(b.code.filename, b.code.line, b.code.name) for b in self.capture.functions.values()}
+        fresh = [
+            code
+            for code in codes_seen()
+            if id(code) not in self._seen_before and (code.co_filename, code.co_firstlineno, code.co_name) not in known
+        ]
+        return {code: reason for code in fresh if (reason := why_never_compiled(code))}
 
     def _final_graphs(self) -> dict[str, str]:
         """The pages of the graphs that are alive, in the form in which they can be stepped through."""
@@ -130,7 +203,11 @@ class Session:
                 live.remember(str(self.writer.directory), function_id(record.function), code, record)
 
     def _write_graph(self, record: GraphRecord) -> None:
-        self.writer.write(graph_file(record), graph_page(record))
+        """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
+        self.writer.write(graph_file(record), quick_page(record))
+
+    def _write_progress(self, key: CompileKey) -> None:
+        self.writer.append(INDEX, f"- {key.label}\n")
 
     def _drop_graph(self, record: GraphRecord) -> None:
         self.writer.remove(graph_file(record))

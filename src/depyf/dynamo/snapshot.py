@@ -9,20 +9,24 @@ from __future__ import annotations
 import linecache
 import platform
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
 from depyf.dynamo.capture import Capture, EntryBuilder, FunctionBuilder
-from depyf.dynamo.code_record import with_parameters, with_source
+from depyf.dynamo.code_record import code_record, with_parameters, with_source
+from depyf.dynamo.disassembly import disassembly
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
-from depyf.dynamo.guards import file_resolver, parse_guards
+from depyf.dynamo.graph_breaks import parse_break
+from depyf.dynamo.guards import file_resolver, parse_guards, without_addresses
 from depyf.dynamo.names import file_safe
-from depyf.dynamo.records import CodeRecord, EntryRecord, FunctionRecord, RunRecord
+from depyf.dynamo.records import CodeRecord, EntryRecord, FunctionRecord, RecompileRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
 from depyf.errors import DepyfError
 
 
-def freeze(capture: Capture, extra_notes: tuple[str, ...] = ()) -> RunRecord:
-    """The record of everything captured so far."""
+def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = MappingProxyType({})) -> RunRecord:
+    """The record of everything captured so far; ``never_compiled`` are functions that Dynamo left alone, and why."""
     with capture.lock:
         live = {function: _entries(builder) for function, builder in capture.functions.items()}
         by_code = {
@@ -42,7 +46,8 @@ def freeze(capture: Capture, extra_notes: tuple[str, ...] = ()) -> RunRecord:
             python_version=platform.python_version(),
             functions=functions,
             graphs=tuple(graphs),
-            notes=(*capture.notes, *extra_notes),
+            notes=tuple(capture.notes),
+            never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
         )
 
 
@@ -103,6 +108,8 @@ def _function(
     else:
         record = with_source(builder.code)
         record = record if builder.live is not None else with_parameters(record)
+    if code is not None:
+        record = replace(record, disassembly=without_addresses(disassembly(code)))
     names = tuple(dict.fromkeys([*resume_names.get(function, ()), *builder.resume_names]))
     return FunctionRecord(function, record, tuple(records), parent, names)
 
@@ -118,8 +125,6 @@ def _parent_by_name(code: CodeRecord, capture: Capture) -> tuple[int, str] | Non
 
 def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecord:
     """A resume function has no source: show its bytecode decompiled."""
-    from dataclasses import replace
-
     from depyf.pipeline import decompile_code
 
     if code is None:
@@ -138,7 +143,28 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         transformed=entry.transformed,
         guards=parse_guards(text, resolve),
         guard_state=state,
-        breaks=tuple(entry.breaks),
-        recompiled_because=entry.recompiled_because,
-        failed=entry.failed,
+        breaks=tuple(parse_break(text) for text in entry.breaks),
+        recompiles=tuple(_resolved(record, resolve) for record in entry.recompiles),
+        failed=_failure(entry, live),
+        restarts=entry.restarts,
+        symbols=entry.symbols.records(),
+        caches=tuple(entry.caches),
+        before=entry.before,
     )
+
+
+def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
+    """Why nothing was compiled under this id; "" where something was."""
+    if entry.transformed is not None or live is not None:
+        return ""
+    if entry.recompiles and not entry.started:
+        return "the function has as many entries as torch._dynamo.config.recompile_limit allows"
+    if entry.failed:
+        return without_addresses(entry.failed)
+    return "there was nothing to compile in it (no tensor operation)" if entry.closed else ""
+
+
+def _resolved(record: RecompileRecord, resolve: Callable[[str], str]) -> RecompileRecord:
+    """With the whole name of the file, of which torch prints the end."""
+    place = record.place
+    return record if place is None else replace(record, place=replace(place, filename=resolve(place.filename)))

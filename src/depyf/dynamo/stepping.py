@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from depyf.dynamo.graphs import graph_children, importable, live_module_text, read_printed, similarity
+from depyf.dynamo.graphs import graph_children, importable, live_module_text, nested_texts, read_printed, similarity
 from depyf.dynamo.live_graphs import LiveCode, source_of
 from depyf.dynamo.records import GraphRecord
 
@@ -59,8 +59,9 @@ def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMat
 
 def step_text(match: GraphMatch) -> str:
     """The class text of the live module, with the shapes and comments of the captured graph."""
-    printed = read_printed(importable(match.record.text))
-    return "\n".join(live_module_text("GraphModule", match.module, printed, source_of)) + "\n"
+    text = importable(match.record.text)
+    printed, nested = read_printed(text), nested_texts(text)
+    return "\n".join(live_module_text("GraphModule", match.module, printed, source_of, (), nested)) + "\n"
 
 
 @dataclass

@@ -165,7 +165,12 @@ def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: 
         last = user
         if "#" not in lines[number - 1] and not lines[number - 1].rstrip().endswith("\\"):
             lines[number - 1] += f"  # {short}:{user}"
+    for position, line in enumerate(lines):
+        if "record_pregraph_bytecode_" in line and not line.rstrip().endswith("\\"):
+            lines[position] += ", torch's bookkeeping" if "  # " in line else "  # torch's bookkeeping"
     result = "\n".join(lines) + ("\n" if text.endswith("\n") else "")
+    if not any(part in text for part in ('"""', "'''", "\\\n")):  # every line ends outside of strings
+        return result
     try:
         same = ast.dump(ast.parse(result)) == ast.dump(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):

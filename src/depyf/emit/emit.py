@@ -156,21 +156,20 @@ def _function(p: Printer, unit: CodeUnit, body: _Body, name: str | None, path: l
 
 
 def wrap_closures(p: Printer, unit: CodeUnit, shown: str, path: list[str]) -> str:
-    """Open an outer function that has the free variables of ``unit`` as its own."""
-    outer = p.names.fresh(f"__outer_{shown}")
+    """Open a function that makes ``unit``'s, given its free variables."""
+    outer = p.names.fresh(f"__make_{shown}")
     path[:] = [outer, shown]
-    p.line(f"def {outer}():", None, False)
+    free = [p.spelled(name) for name in unit.freevars]
+    p.line(f"def {outer}({', '.join(free)}):", None, False)
     p.enter("function", None)
     p.pad = p.step
-    free = [p.spelled(name) for name in unit.freevars]
     p.scope.stores["fast"].update(unit.freevars)
     if shown not in unit.freevars:
         # Else a global of this name that the function uses would be captured.
         p.scope.stores["global"].add(shown)
         if any(shown in inner.names for inner in _nested(unit)):
             p.line(f"global {shown}", None, False)
-    p.line(f"{' = '.join(free)} = None", None, False)
-    p.blank, p.fresh_block = 1, False
+    p.blank, p.fresh_block = 0, True
     return outer
 
 

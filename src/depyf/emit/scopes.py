@@ -17,6 +17,8 @@ from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CodeUnit
 IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__", ".type_params", ".generic_base"})
 """Cells that the compiler makes by itself."""
 
+_OF_FUNCTIONS = ("local", "type parameter")
+
 Spell = Callable[[str], str]
 
 KINDS = ("fast", "cell", "global", "name")
@@ -105,10 +107,10 @@ def resolve(root: Scope, spell: Spell) -> dict[int, list[str]]:
         if scope.kind == "comp":
             visible = visible | dict.fromkeys(scope.bound, "local")
         elif scope.kind == "params":
-            visible = visible | dict.fromkeys(scope.stores["name"], "local")
+            visible = visible | dict.fromkeys(scope.stores["name"], "type parameter")
         elif scope.kind == "lambda":
             hidden = scope.reads["global"] & (scope.bound | scope.reads["fast"] | scope.reads["cell"])
-            hidden |= {name for name in scope.reads["global"] if visible.get(name) == "local"}
+            hidden |= {name for name in scope.reads["global"] if visible.get(name) in _OF_FUNCTIONS}
             if hidden:
                 raise Shadowed(scope.unit, sorted(hidden))
             visible = visible | dict.fromkeys(scope.bound, "local")
@@ -154,23 +156,26 @@ def _function_lines(
     free = set(unit.freevars)
     own = bound | scope.reads["fast"] | scope.reads["cell"]
     outside = scope.reads["global"] | scope.stores["global"]
-    taken = {name for name in outside | scope.inner_globals if visible.get(name) == "local"}
+    taken = {name for name in outside | scope.inner_globals if visible.get(name) in _OF_FUNCTIONS}
     declared = scope.stores["global"] | taken | (scope.reads["global"] & implied)
     implied -= declared
     clash = own & (outside | declared)
     if clash:
         raise Shadowed(unit, sorted(clash))
     captured = set(_captured(scope))
-    lines = _declare("global", declared, spell) + _declare("nonlocal", bound & free, spell)
+    used = scope.reads["cell"] | bound | captured
+    if {"super"} & (scope.reads["global"] | scope.reads["name"]):
+        used.add("__class__")
+    unused = free - used - (IMPLICIT - {"__class__"})
+    # a free variable that nothing uses: its declaration alone makes it one, where it can be declared
+    named = {name for name in unused if name != "__class__" and visible.get(name) != "type parameter"}
+    lines = _declare("global", declared, spell) + _declare("nonlocal", (bound & free) | named, spell)
     cells = set(unit.cellvars)  # also one called ``__class__``: only class bodies have it without being asked
     unbound = ((scope.reads["fast"] | (scope.reads["cell"] - free)) - IMPLICIT | cells) - bound - free
     unbound -= scope.comp_bound - scope.reads["fast"] - scope.reads["cell"]
     if unbound:
         lines.append(f"if 0: {' = '.join(map(spell, sorted(unbound)))} = None")
-    used = scope.reads["cell"] | bound | captured
-    if {"super"} & (scope.reads["global"] | scope.reads["name"]):
-        used.add("__class__")
-    lines += _dead_uses(free - used - (IMPLICIT - {"__class__"}), spell)
+    lines += _dead_uses(unused - named, spell)
     lines += [f"if 0: (lambda: {spell(name)})" for name in sorted(cells - captured - scope.comp_bound)]
     if unit.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR) and not scope.has_yield:
         lines.append("if 0: yield")

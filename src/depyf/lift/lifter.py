@@ -29,7 +29,7 @@ from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.plain import PlainSymbolic
 from depyf.lift.ready import LOOPS, Once, before_loop, put_comprehension, skip_loop
 from depyf.lift.symbolic import Symbolic
-from depyf.lift.values import EXC, HANDLER_SLOTS, SPILL_BASE, Chain, IterOf, LinkedLeft, Shared, is_slot
+from depyf.lift.values import EXC, HANDLER_SLOTS, Chain, IterOf, LinkedLeft, Shared, is_slot
 from depyf.tree.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name, Temp
 from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
@@ -91,8 +91,7 @@ class Lifter:
 
     def _lift_all(self) -> None:
         graph = self.graph
-        self.symbolic.spills = SPILL_BASE
-        self.symbolic.origins.clear()
+        self.symbolic.begin()
         self.blocks = {}
         self.comprehensions = {}
         self.linked_from: dict[int, int] = {}

@@ -72,6 +72,8 @@ class Symbolic:
         self.stable = choices.stable_globals
         self.rules = fresh.rules(RULES) if choices.generated else RULES
         self.forced: set[int] = set()
+        self.known_forced: frozenset[int] = frozenset()
+        """What was forced when this round of lifting began: forcing it again would not help."""
         self.spills = SPILL_BASE
         self.implicit: set[int] = set()
         self.at = 0
@@ -115,8 +117,14 @@ class Symbolic:
     def push(self, value: Expr) -> None:
         self.stack.append(value)
 
+    def begin(self) -> None:
+        """Everything is lifted from the start."""
+        self.spills = SPILL_BASE
+        self.origins.clear()
+        self.known_forced = frozenset(self.forced)
+
     def force(self, origin: int) -> None:
-        if origin in self.forced:
+        if origin in self.known_forced:
             raise DecompilationError(
                 "a shared value could not be spilled", self.program.unit.qualname, self.instr.offset
             )

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.names import file_safe, transformed_name
-from depyf.dynamo.records import EntryRecord, FunctionRecord, GuardRecord
+from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.report.layout import transformed_file
 from depyf.report.wrap import WIDTH, wrap
 
@@ -151,9 +151,8 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
         f"guard_{slug} = live_guard(__file__, {entry_id(entry)!r})\n\n\n{_guards(function, entry)}",
     ]
     notes = [f"# Compile id {entry.key.text}."]
-    if entry.recompiled_because:
-        notes.append(f"# Compiled because no earlier entry fitted: {_reasons(entry.recompiled_because)}")
-    notes += [f"# Graph break: {first_lines(text)}" for text in entry.breaks]
+    notes += [f"# Compiled because {_unfit(record)}" for record in entry.recompiles[:1]]
+    notes += [f"# Graph break: {_broken(record)}" for record in entry.breaks]
     transformed = entry.transformed
     if transformed is not None and transformed.source:
         notes.append(f"# Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
@@ -187,9 +186,9 @@ def _decorated(source: str, decorator: str) -> str:
 def _without_code(entry: EntryRecord) -> str:
     """A compilation that ended without compiled code: the frame runs as Python."""
     lines = [f"# Compile id {entry.key.text}: nothing was compiled, the function ran as ordinary Python."]
-    lines += [f"# Because: {first_lines(text)}" for text in entry.breaks]
+    lines += [f"# Because: {_broken(record)}" for record in entry.breaks]
     if entry.failed and not entry.breaks:
-        lines.append(f"# Because: {one_line(entry.failed.strip().splitlines()[-1])}")
+        lines.append(f"# Because: {one_line(entry.failed)}")
     return "\n".join(lines)
 
 
@@ -248,8 +247,10 @@ def _heading(guard: GuardRecord) -> str:
 def _wrapped(expression: str) -> list[str]:
     """A long call on several lines, broken between its arguments."""
     prefix = "and " if expression.startswith("and ") else ""
+    if len(expression) + 8 <= WIDTH:
+        return [f"        {expression}"]
     tree = ast.parse(expression[len(prefix) :].strip(), mode="eval").body
-    if len(expression) + 8 <= WIDTH or not isinstance(tree, ast.Call):
+    if not isinstance(tree, ast.Call):
         return [f"        {expression}"]
     arguments = [ast.unparse(argument) for argument in tree.args]
     arguments += [f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in tree.keywords]
@@ -280,19 +281,15 @@ def _dispatcher(function: FunctionRecord) -> str:
     return "\n".join(lines)
 
 
-def _reasons(text: str) -> str:
-    try:
-        import json
-
-        found = json.loads(text)
-        return one_line("; ".join(str(reason) for reason in found) if isinstance(found, list) else str(found))
-    except ValueError:
-        return one_line(text)
+def _unfit(record: RecompileRecord) -> str:
+    values = f"; expected {record.expected}" if record.expected else ""
+    values += f", got {record.actual}" if record.actual else ""
+    return one_line(f"{record.entry or 'the earlier entry'} did not fit: {record.guard}{values}")
 
 
-def first_lines(text: str, count: int = 2) -> str:
-    """The first lines of a report of torch, as one line."""
-    return one_line("; ".join(line.strip() for line in text.strip().splitlines()[:count]))
+def _broken(record: BreakRecord) -> str:
+    at = f"{record.place.filename}:{record.place.line}: " if record.place else ""
+    return one_line(f"{at}{record.cause} ({record.reason})")
 
 
 def one_line(text: str) -> str:

@@ -12,6 +12,11 @@ from depyf.report.layout import WRAPPER_STAGE
 
 _TITLES = {
     "Captured_Graph": "the graph Dynamo captured",
+    "BEFORE_PRE_GRAD": "the graph before Inductor's pre-grad passes",
+    "AFTER_PRE_GRAD": "the graph after Inductor's pre-grad passes",
+    "BEFORE_JOINT_GRAPH": "the graph before Inductor's joint passes",
+    "AFTER_JOINT_GRAPH": "the graph after Inductor's joint passes",
+    "BEFORE_POST_GRAD": "the graph before Inductor's post-grad passes",
     "Joint_graph": "the joint forward and backward graph of AOTAutograd",
     "Forward_graph": "the forward graph of AOTAutograd",
     "Backward_graph": "the backward graph of AOTAutograd",
@@ -33,6 +38,13 @@ def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) 
         return _as_comments(record)
     runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body)
     return f"{page}\n\n{runnable}" if runnable else page
+
+
+def quick_page(record: GraphRecord) -> str:
+    """The text as torch reported it, without what takes time to find out; it may not be legal Python yet."""
+    if record.stage == WRAPPER_STAGE:
+        return record.text
+    return f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}.\n\nimport torch\n\n\n{importable(record.text)}\n"
 
 
 def _class_name(body: str) -> str:

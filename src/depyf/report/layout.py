@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from depyf.dynamo.names import file_safe, graph_name, transformed_name
-from depyf.dynamo.records import CodeRecord, CompileKey, GraphRecord
+from depyf.dynamo.records import CodeRecord, CompileKey, FunctionRecord, GraphRecord
 
 MANIFEST = "manifest.json"
+INDEX = "index.md"
+TIMINGS = "timings.json"
+"""The one file that differs from run to run."""
 WRAPPER_STAGE = "kernel"
 
 
@@ -22,6 +25,17 @@ def graph_file(graph: GraphRecord) -> str:
     if graph.stage == WRAPPER_STAGE:
         return f"{graph_name(graph.key)}.{WRAPPER_STAGE}_{graph.index}.py"
     return f"{graph_name(graph.key)}.{graph.stage}.{graph.index}.py"
+
+
+def original_file(function: FunctionRecord) -> str:
+    """``__original_code_0_for_f.txt``: the frame's number is the compile id without its last part."""
+    slug = CompileKey(*function.function).slug
+    return f"__original_code_{slug}_for_{file_safe(function.code.name)}.txt"
+
+
+def kernel_file(wrapper: GraphRecord, name: str, suffix: str) -> str:
+    """``__compiled_fn_0_0.kernel_0.cpp_fused_add_0.cpp``"""
+    return f"{graph_name(wrapper.key)}.{WRAPPER_STAGE}_{wrapper.index}.{file_safe(name)}.{suffix}"
 
 
 def full_code_files(roots: tuple[CodeRecord, ...]) -> tuple[str, ...]:

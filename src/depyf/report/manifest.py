@@ -9,12 +9,27 @@ import json
 from pathlib import Path
 from typing import Any
 
-from depyf.dynamo.records import EntryRecord, FunctionRecord, GraphRecord, RunRecord
-from depyf.report.full_code import first_lines, one_line
-from depyf.report.layout import MANIFEST, WRAPPER_STAGE, disassembly_file, graph_file, transformed_file
+from depyf.dynamo.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
+from depyf.report.full_code import one_line
+from depyf.report.layout import (
+    INDEX,
+    MANIFEST,
+    TIMINGS,
+    WRAPPER_STAGE,
+    disassembly_file,
+    graph_file,
+    original_file,
+    transformed_file,
+)
 
 FORMAT = 1
+_WHOLE_RUN = ((INDEX, "index"), (TIMINGS, "timings"))
+_OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_")
 _BEFORE = {
+    "BEFORE_PRE_GRAD": ("Captured_Graph",),
+    "AFTER_PRE_GRAD": ("BEFORE_PRE_GRAD",),
+    "BEFORE_JOINT_GRAPH": ("Joint_graph", "Captured_Graph"),
+    "AFTER_JOINT_GRAPH": ("BEFORE_JOINT_GRAPH",),
     "Joint_graph": ("Captured_Graph",),
     "Forward_graph": ("Joint_graph", "Captured_Graph"),
     "Backward_graph": ("Joint_graph", "Captured_Graph"),
@@ -22,11 +37,23 @@ _BEFORE = {
 
 
 def manifest_page(
-    run: RunRecord, full_code: dict[str, tuple[FunctionRecord, ...]], files: frozenset[str], steppable: frozenset[str]
+    run: RunRecord,
+    full_code: dict[str, tuple[FunctionRecord, ...]],
+    files: frozenset[str],
+    steppable: frozenset[str],
+    kernels: dict[str, GraphRecord],
 ) -> str:
-    """The JSON text; ``full_code`` maps each full_code file to the functions in it."""
+    """The JSON text; ``full_code`` maps each full_code file to the functions in it, ``kernels`` each kernel file to its wrapper."""
     entries = [_full_code(name, functions) for name, functions in full_code.items() if name in files]
+    entries += [{"file": name, "kind": kind, "from": []} for name, kind in _WHOLE_RUN if name in files]
+    for name, wrapper in kernels.items():
+        entries.append({
+            "file": name, "kind": "kernel_source", "compile_id": wrapper.key.text,
+            "generation": wrapper.key.generation, "from": [graph_file(wrapper)],
+        })  # fmt: skip
     for function in run.functions:
+        if (name := original_file(function)) in files:
+            entries.append({"file": name, "kind": "original_code", "from": [_place(function)]})
         for entry in function.entries:
             entries += [item for item in _transformed(function, entry) if item["file"] in files]
     places = {function.function: _place(function) for function in run.functions}
@@ -42,6 +69,10 @@ def manifest_page(
         "python": run.python_version,
         "files": sorted(entries, key=lambda item: str(item["file"])),
         "functions": [_function(function) for function in run.functions],
+        "never_compiled": [
+            {"function": code.qualname, "from": f"{code.filename}:{code.line}", "reason": reason}
+            for code, reason in run.never_compiled
+        ],
         "notes": list(run.notes),
     }
     return json.dumps(page, indent=1, sort_keys=False, ensure_ascii=False) + "\n"
@@ -54,7 +85,7 @@ def remove_old_dump(directory: Path) -> None:
         old = json.loads(manifest.read_text(encoding="utf-8"))
         names = [str(item["file"]) for item in old["files"]] if old.get("format") == FORMAT else []
         for name in names:
-            if name.startswith(("__compiled_fn_", "__transformed_code_", "full_code_for_")) and Path(name).name == name:
+            if (name.startswith(_OURS) or name in (INDEX, TIMINGS)) and Path(name).name == name:
                 (directory / name).unlink(missing_ok=True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return  # no dump of ours, or not readable: leave everything
@@ -130,7 +161,9 @@ def _origins(graph: GraphRecord, graphs: tuple[GraphRecord, ...]) -> list[str]:
 
     if graph.stage == WRAPPER_STAGE:
         return files("AFTER_POST_GRAD", graph.index)
-    if graph.stage == "AFTER_POST_GRAD":
+    if graph.stage == "AFTER_POST_GRAD" and files("BEFORE_POST_GRAD", graph.index):
+        return files("BEFORE_POST_GRAD", graph.index)
+    if graph.stage in ("AFTER_POST_GRAD", "BEFORE_POST_GRAD"):
         return files("Forward_graph") if graph.index == 0 else files("Backward_graph")
     for stage in _BEFORE.get(graph.stage, ()):
         if files(stage):
@@ -149,10 +182,59 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                 "guards": len(entry.guards),
                 "state": entry.guard_state,
                 "compiled": entry.transformed is not None,
-                "graph_breaks": [first_lines(text, 4) for text in entry.breaks],
-                "recompiled_because": one_line(entry.recompiled_because),
-                "failed": one_line(entry.failed.strip().splitlines()[-1]) if entry.failed.strip() else "",
+                "before_recording": entry.before,
+                "graph_breaks": [_break(record) for record in entry.breaks],
+                "recompiled_because": [
+                    {
+                        "entry": r.entry,
+                        "guard": r.guard,
+                        "at": _text(r.place),
+                        "expected": r.expected,
+                        "actual": r.actual,
+                        "advice": r.advice,
+                    }
+                    for r in entry.recompiles
+                ],
+                "failed": one_line(entry.failed),
+                "restarts": list(entry.restarts),
+                "symbols": [
+                    {
+                        "name": s.name,
+                        "source": s.source,
+                        "value": s.value,
+                        "range": s.range,
+                        "at": _text(s.place),
+                        "assumed": [{"expression": e, "at": str(p)} for e, p in s.assumptions],
+                        "became": s.became,
+                        "why": s.why,
+                        "specialised_at": _text(s.where),
+                    }
+                    for s in entry.symbols
+                ],
+                "caches": [{"cache": c.cache, "status": c.status, "reason": c.reason} for c in entry.caches],
             }
             for entry in function.entries
         ],
     }
+
+
+def _break(record: BreakRecord) -> dict[str, Any]:
+    return {
+        "at": _text(record.place),
+        "function": record.place.function if record.place else "",
+        "reason": record.reason,
+        "cause": record.cause,
+        "hints": list(record.hints),
+        "code": record.code,
+        "skipped": record.skipped,
+    }
+
+
+def _text(place: Place | None) -> str:
+    return f"{place.filename}:{place.line}" if place else ""
+
+
+def timings_page(timings: dict[CompileKey, dict[str, float]]) -> str:
+    """``timings.json``: seconds by compile id and phase, as torch measured them."""
+    page = {key.slug: dict(sorted(timings[key].items())) for key in sorted(timings, key=lambda key: key.order)}
+    return json.dumps({"seconds": page}, indent=1) + "\n"

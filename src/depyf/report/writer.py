@@ -60,6 +60,15 @@ class DumpWriter:
             self.written[name] = None
         return True
 
+    def append(self, name: str, text: str) -> None:
+        """Add to a file written earlier, at little cost; what cannot be added is left out."""
+        try:
+            with open(self.directory / name, "ab") as file:
+                file.write(text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            with self._lock:
+                self.problems.append(f"{name}: {error.strerror or type(error).__name__}")
+
     def remove(self, name: str) -> None:
         """Take back a file written earlier in this run (a compile attempt that torch restarted)."""
         with self._lock:

@@ -181,18 +181,15 @@ def test_closure() -> None:
     body = (Assign((Name("a", "cell"),), Name("toy", "global")),)
     emitted = emit_function(unit, body)
     assert emitted.text.split("\n") == [
-        "def __outer_toy():",
+        "def __make_toy(a, b):",
         "    global toy",
-        "    a = b = None",
-        "",
         "    def toy():",
-        "        nonlocal a",
-        "        if 0: b",
+        "        nonlocal a, b",
         "        a = toy",
         "    return toy",
         "",
     ]
-    assert emitted.path == ("__outer_toy", "toy")
+    assert emitted.path == ("__make_toy", "toy")
 
 
 def test_dead_bindings() -> None:
@@ -206,7 +203,7 @@ def test_cells() -> None:
     assert "return (lambda: c).__closure__[0]" in text_of(Return(CellOf("c")), unit=unit)
     emitted = emit_function(unit, (Return(CellOf("c")),), options=Options(cells="name"))
     assert emitted.cells == {"__cell_c": "c"}
-    assert "        if 0: c\n        return __cell_c\n" in emitted.text
+    assert "        nonlocal c\n        return __cell_c\n" in emitted.text
 
 
 def test_lambda_with_branches() -> None:

@@ -1,0 +1,103 @@
+"""torch's report of a graph break -> a record.
+
+Input: the payload of ``dynamo_graph_break_reason``.  Output: the user's line, torch's reason, explanation and hints, and
+the cause in plain words.  The layout of the report differs from release to release: a part that is not found is empty,
+and the whole text is kept.
+"""
+
+from __future__ import annotations
+
+import re
+
+from depyf.dynamo.records import BreakRecord, Place
+
+_AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
+_REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
+_FIELD = re.compile(r"^  (?P<name>Explanation|Hint|Developer debug context): ?(?P<text>.*)$")
+_FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
+_SKIPPED = "Skipping the function and falling back to eager"
+
+_PLAIN = (
+    ("data-dependent branching", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("data-dependent jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("unsupported tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
+    ("dynamic shape operator", "the size of the result depends on the values in a tensor, and those are not known while compiling"),
+    ("data dependent operator", "the result is a number read out of a tensor, and the values in it are not known while compiling"),
+    ("builtin operator `print`", "print() writes while the program runs; a compiled graph cannot"),
+    ("call to `torch._dynamo.graph_break", "the program asked for a graph break here"),
+    ("skip calling `torch.compiler.disable", "this function was excluded from compilation by torch.compiler.disable"),
+    ("skip inlining", "this function was excluded from compilation"),
+    ("attempted to call function marked as skipped", "Dynamo does not look into this function (a builtin, C or library function)"),
+    ("unsupported context manager", "Dynamo does not know this context manager"),
+    ("logger not supported", "logging writes while the program runs; a compiled graph cannot"),
+    ("observed exception", "an exception was raised here while compiling"),
+    ("failed to trace builtin operator", "Dynamo does not know this builtin for these arguments"),
+)  # fmt: skip
+"""What torch's reason contains, in lower case -> the cause in plain words."""
+
+
+def parse_break(text: str) -> BreakRecord:
+    """The record of one report."""
+    at = _AT.search(text)
+    frames = list(_FRAME.finditer(text.partition("User code traceback:")[2].partition("\nTraceback ")[0]))
+    place = None
+    if at is not None:
+        inner = next((f for f in reversed(frames) if f["file"] == at["file"] and f["line"] == at["line"]), None)
+        place = Place(at["file"], int(at["line"]), inner["function"] if inner else "")
+    elif frames:
+        place = Place(frames[-1]["file"], int(frames[-1]["line"]), frames[-1]["function"])
+    fields = _fields(text.partition("User code traceback:")[0])
+    reason = _reason(text)
+    explanation = " ".join(fields.get("Explanation", ()))
+    return BreakRecord(
+        text=text,
+        place=place,
+        reason=reason,
+        cause=_plain_words(reason, explanation),
+        explanation=explanation,
+        hints=tuple(fields.get("Hint", ())),
+        code=_code(text),
+        skipped=_SKIPPED in text,
+    )
+
+
+def _code(text: str) -> str:
+    match = re.search(r"\b(gb\d{3,5})\.html", text)
+    return match[1].upper() if match else ""
+
+
+def _reason(text: str) -> str:
+    match = _REASON.search(text)
+    reason = match["reason"].strip() if match else ""
+    if _SKIPPED in reason or reason.startswith(
+        "Encountered graph break when"
+    ):  # the real one is the paragraph after it
+        rest = text[match.end() :].strip().splitlines() if match else []
+        reason = rest[0].strip() if rest else reason
+    if not reason:
+        reason = next((line.strip() for line in text.splitlines() if line.strip() and not _AT.match(line)), "")
+    return reason
+
+
+def _fields(text: str) -> dict[str, list[str]]:
+    """Explanation and hints, each with its continuation lines joined."""
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in text.splitlines():
+        match = _FIELD.match(line)
+        if match:
+            current = found.setdefault(match["name"], [])
+            current.append(match["text"].strip())
+        elif current is not None and line.startswith("      ") and line.strip():
+            current[-1] += " " + line.strip()
+        elif line.strip():
+            current = None
+    return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
+
+
+def _plain_words(reason: str, explanation: str) -> str:
+    low = f"{reason} {explanation}".lower()
+    for part, plain in _PLAIN:
+        if part in low:
+            return plain
+    return explanation or reason

@@ -1,0 +1,74 @@
+"""Dynamic-shape symbols: where each was made, what is known of it, and what made it a constant.
+
+Input: torch's events ``create_symbol``, ``create_unbacked_symbol``, ``symbolic_shape_specialization`` and
+``guard_added``.  Output: one record per symbol of a compilation.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from depyf.dynamo.records import Place, SymbolRecord
+
+_SYMBOL = re.compile(r"\b[suz]+\d+\b")
+
+
+@dataclass
+class SymbolTable:
+    """The symbols of one compile id while it is being compiled."""
+
+    symbols: dict[str, SymbolRecord] = field(default_factory=dict)
+
+    def take(self, event: str, data: dict[str, Any]) -> None:
+        """Take one event in; what it does not say stays empty."""
+        if event in ("create_symbol", "create_unbacked_symbol"):
+            name = str(data.get("symbol", ""))
+            self.symbols[name] = SymbolRecord(
+                name, str(data.get("source", "")), str(data.get("val", "")), str(data.get("vr", "")), user_place(data)
+            )
+        elif event == "symbolic_shape_specialization":
+            known = self._known(str(data.get("symbol", "")), data)
+            became = str(data.get("value", ""))
+            reason = str(data.get("reason", "")).replace("_", " ")
+            self.symbols[known.name] = known.specialised(became, reason, user_place(data))
+        else:
+            expression = str(data.get("expr", ""))
+            place = user_place(data)
+            if place is None:  # torch's own bounds, not the program's
+                return
+            for name in dict.fromkeys(_SYMBOL.findall(expression)):
+                if name in self.symbols:
+                    self.symbols[name] = self.symbols[name].assumed(expression, place)
+
+    def _known(self, name: str, data: dict[str, Any]) -> SymbolRecord:
+        sources = data.get("sources")
+        source = str(sources[0]) if isinstance(sources, list) and sources else ""
+        return self.symbols.get(name) or SymbolRecord(name, source, "", "", None)
+
+    def records(self) -> tuple[SymbolRecord, ...]:
+        return tuple(self.symbols.values())
+
+
+def user_place(data: dict[str, Any]) -> Place | None:
+    """The innermost line of the user that torch names in an event."""
+    stack = data.get("user_stack")
+    frame = stack[-1] if isinstance(stack, list) and stack else None
+    if not isinstance(frame, dict):
+        return None
+    line = frame.get("line", 0)
+    return Place(
+        interned(frame.get("filename", "")), line if isinstance(line, int) else 0, str(frame.get("name", "")),
+        str(frame.get("loc") or ""),
+    )  # fmt: skip
+
+
+def interned(name: object) -> str:
+    """A file name that torch sent as the number of a string it had sent before."""
+    if not isinstance(name, int):
+        return str(name)
+    from torch._logging import structured
+
+    table = getattr(structured, "INTERN_TABLE", {})
+    return next((text for text, index in table.items() if index == name), "")

@@ -1,0 +1,189 @@
+"""``index.md``: what happened, at a glance.
+
+Input: a ``RunRecord`` and the names of the files written.  Output invariant: the same run gives the same text; every
+graph break, recompilation and function that ran as ordinary Python is on it, with the user's line.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable
+
+from depyf.dynamo.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
+from depyf.report.layout import TIMINGS
+
+Pages = dict[str, tuple[FunctionRecord, ...]]
+_STAGES = (
+    ("Captured_Graph", "captured"),
+    ("AFTER_PRE_GRAD", "pre-grad"),
+    ("Joint_graph", "joint"),
+    ("Forward_graph", "forward"),
+    ("Backward_graph", "backward"),
+    ("AFTER_POST_GRAD", "post-grad"),
+    ("kernel", "wrapper"),
+    ("Compiled_Autograd_Graph", "compiled autograd"),
+)
+
+
+def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
+    """The whole page; ``kernels`` counts the kernel files of each compile id."""
+    entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
+    compiled = [(f, e) for f, e in entries if not e.failed]
+    eager = [(f, e) for f, e in entries if e.failed]
+    breaks = distinct_breaks(run)
+    again = [(f, e) for f, e in compiled if e.recompiles]
+    graphs = len({graph.key for graph in run.graphs if graph.stage in ("Captured_Graph", "Forward_graph", "kernel")})
+    parts = [
+        "# What torch.compile did",
+        f"torch {run.torch_version}, Python {run.python_version}. Every file here is described in `manifest.json`; "
+        f"compile times, which differ in every run, are in `{TIMINGS}`.",
+        f"- {_count(len(compiled), 'compilation')}, {_count(graphs, 'graph')}\n"
+        f"- {_count(len(breaks), 'distinct graph break')}\n"
+        f"- {_count(len(again), 'recompilation')}\n"
+        f"- {_count(len(eager), 'time')} a function ran as ordinary Python",
+    ]
+    sections = (
+        ("Functions", _functions(pages)),
+        ("Ran as ordinary Python", [_eager(f, e) for f, e in eager]),
+        ("Never compiled", [f"- `{c.qualname}` ({c.filename}:{c.line}): {why}" for c, why in run.never_compiled]),
+        ("Graph breaks", [_break(n, b, ids) for n, (b, ids) in enumerate(breaks, 1)]),
+        ("Recompilations", [_recompile(f, e) for f, e in again]),
+        ("Dynamic shapes", _symbols(e for _, e in entries)),
+        ("Stages", _stages(run, kernels)),
+        ("Notes", [f"- {note}" for note in run.notes]),
+    )
+    for title, lines in sections:
+        if lines:
+            parts.append(f"## {title}\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def provisional_page() -> str:
+    """What stands in the index while the program runs, and stays there if it dies; finished compile ids are added."""
+    return (
+        "# What torch.compile did: not finished\n\n"
+        "The program is still inside `prepare_debug`, or it died there. The transformed code and the graphs that torch\n"
+        "had reported are in this folder; guards and summaries are written on exit. Compile ids finished:\n\n"
+    )
+
+
+def distinct_breaks(run: RunRecord) -> list[tuple[BreakRecord, list[str]]]:
+    """Each graph break once, with the compile ids that met it."""
+    found: dict[tuple[str, int, str], tuple[BreakRecord, list[CompileKey]]] = {}
+    for function in run.functions:
+        for entry in function.entries:
+            for record in entry.breaks:
+                known = found.setdefault(record.identity, (record, []))
+                if entry.key not in known[1]:
+                    known[1].append(entry.key)
+    return [(record, [key.label for key in sorted(keys, key=lambda key: key.order)]) for record, keys in found.values()]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _functions(pages: Pages) -> list[str]:
+    lines = []
+    for name, functions in pages.items():
+        root = functions[0]
+        lines.append(f"- `{root.code.qualname}` ({root.code.filename}:{root.code.line}): [{name}]({name})")
+        for function in functions:
+            what = f"after the break at line {function.code.line}: " if function.resume_of is not None else ""
+            for entry in function.entries:
+                lines.append(f"  - {what}{entry.key.label}: {_outcome(entry)}")
+    return lines
+
+
+def _outcome(entry: EntryRecord) -> str:
+    if entry.failed:
+        return "ran as ordinary Python"
+    parts = [f"{_count(len(entry.guards), 'guard')}"] if entry.guards else []
+    transformed = entry.transformed
+    if entry.before:
+        parts.append("compiled before the recording began")
+    elif transformed is not None and not transformed.substituted:
+        parts.append(f"Dynamo's own bytecode runs: {transformed.reason}")
+    if entry.breaks:
+        parts.append(_count(len(entry.breaks), "graph break"))
+    if entry.guard_state != "live":
+        parts.append("no longer in torch's cache")
+    return ", ".join(["compiled", *parts])
+
+
+def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
+    where = f"`{function.code.qualname}` ({function.code.filename}:{function.code.line}), {entry.key.label}"
+    broken = next((b for b in reversed(entry.breaks) if b.skipped), entry.breaks[-1] if entry.breaks else None)
+    if broken is None:
+        return f"- {where}: {entry.failed}"
+    return f"- {where}: {broken.cause}, {_at(broken.place)}; Dynamo cannot go on after a graph break there"
+
+
+def _at(place: Place | None) -> str:
+    if place is None:
+        return "in a line that torch did not name"
+    text = place.text or linecache.getline(place.filename, place.line).strip()
+    return f"{place.filename}:{place.line}" + (f" `{text}`" if text else "")
+
+
+def _break(number: int, record: BreakRecord, ids: list[str]) -> str:
+    lines = [f"{number}. {_at(record.place)}: {record.cause}"]
+    code = f" ({record.code})" if record.code else ""
+    lines.append(f"   - torch: {record.reason}{code}")
+    if record.explanation and record.explanation != record.cause:
+        lines.append(f"   - {record.explanation}")
+    lines += [f"   - hint: {hint}" for hint in record.hints]
+    lines.append(f"   - met in {', '.join(ids)}" + ("; the whole function ran as Python" if record.skipped else ""))
+    return "\n".join(lines)
+
+
+def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
+    lines = [f"- `{function.code.qualname}`, {entry.key.label}:"]
+    for record in entry.recompiles:
+        values = f"; expected {record.expected}" if record.expected else ""
+        values += f", got {record.actual}" if record.actual else ""
+        place = f" ({_at(record.place)})" if record.place else ""
+        lines.append(f"  - {record.entry or 'an earlier entry'} did not fit: `{record.guard}`{place}{values}")
+        if record.advice and record is entry.recompiles[0]:
+            lines.append(f"    - to avoid it: {record.advice}")
+    return "\n".join(lines)
+
+
+def _symbols(entries: Iterable[EntryRecord]) -> list[str]:
+    lines = []
+    for entry in entries:
+        for symbol in entry.symbols:
+            value = f", {symbol.value} when compiled" if symbol.value else ""
+            bounds = f", in {symbol.range}" if symbol.range else ""
+            made = f", made at {_at(symbol.place)}" if symbol.place else ""
+            lines.append(f"- {entry.key.label}: {symbol.name} is {symbol.source or 'computed'}{value}{bounds}{made}")
+            lines += [f"  - assumed {expression} at {_at(place)}" for expression, place in symbol.assumptions]
+            if symbol.became:
+                lines.append(f"  - became the constant {symbol.became} ({symbol.why}) at {_at(symbol.where)}")
+    return lines
+
+
+def _stages(run: RunRecord, kernels: dict[str, int]) -> list[str]:
+    """A table: what torch reported for each compile id, and what its caches answered."""
+    graphs: dict[str, list[GraphRecord]] = {}
+    for graph in run.graphs:
+        graphs.setdefault(graph.key.slug, []).append(graph)
+    if not graphs:
+        return []
+    used = [(stage, name) for stage, name in _STAGES if any(graph.stage == stage for graph in run.graphs)]
+    caches = {e.key.slug: e.caches for f in run.functions for e in f.entries}
+    head = ["compile id", *(name for _, name in used), "kernels", "caches"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for slug, mine in graphs.items():
+        counts = [str(sum(graph.stage == stage for graph in mine) or "-") for stage, _ in used]
+        answers = ", ".join(
+            dict.fromkeys(f"{c.cache} {c.status}{f' ({c.reason})' if c.reason else ''}" for c in caches.get(slug, ()))
+        )
+        lines.append(
+            "| " + " | ".join([mine[0].key.label, *counts, str(kernels.get(slug, 0) or "-"), answers or "-"]) + " |"
+        )
+    warm = [slug for slug, found in caches.items() if any(c.status == "hit" for c in found)]
+    if warm:
+        lines += ["", "Where a cache answered *hit*, torch did not run the passes again: their graphs (before and after",
+                  "the pre-grad and joint passes, before the post-grad passes) are reported only by the run that filled the cache."]  # fmt: skip
+    return lines

@@ -1,0 +1,74 @@
+"""The kernels in a generated wrapper, each as a file of its own.
+
+Input: the text of a wrapper that Inductor wrote.  Output: C++ and Triton sources by kernel name, in the order of the
+wrapper, with the comments that stand above each.  Nothing is executed: the text is parsed.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+_LANGUAGES = {
+    "cpp": ("cpp", "//"),
+    "cpp_pybinding": ("cpp", "//"),
+    "cuda": ("cu", "//"),
+    "triton": ("py", "#"),
+    "metal": ("metal", "//"),
+    "halide": ("py", "#"),
+}
+"""Method of ``AsyncCompile`` -> how the file ends, and how a comment begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel: its name in the wrapper, the ending of its file, and the whole text of that file."""
+
+    name: str
+    suffix: str
+    text: str
+
+
+def kernels_in(wrapper: str, wrapper_file: str) -> tuple[Kernel, ...]:
+    """The kernels that the module ``wrapper`` compiles; () for text that is not Python."""
+    if "async_compile." not in wrapper:
+        return ()
+    try:
+        tree = ast.parse(wrapper)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    lines = wrapper.split("\n")
+    found: list[Kernel] = []
+    for statement in tree.body:
+        call = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(call, ast.Call) or not isinstance(statement, ast.Assign):
+            continue
+        target, function = statement.targets[0], call.func
+        if (
+            not isinstance(function, ast.Attribute)
+            or not isinstance(target, ast.Name)
+            or function.attr not in _LANGUAGES
+        ):
+            continue
+        if not isinstance(function.value, ast.Name) or function.value.id != "async_compile":
+            continue
+        strings = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        source = max(strings, key=len, default="")
+        if "\n" not in source:
+            continue
+        suffix, mark = _LANGUAGES[function.attr]
+        head = [f"{mark} Kernel {target.id}, called in {wrapper_file}."]
+        head += [f"{mark} {line.lstrip('# ')}".rstrip() for line in _above(lines, statement.lineno)]
+        found.append(Kernel(target.id, suffix, "\n".join(head) + "\n" + source.strip("\n") + "\n"))
+    return tuple(found)
+
+
+def _above(lines: list[str], lineno: int) -> list[str]:
+    """The comment lines directly above a line, blank lines skipped."""
+    at = lineno - 2
+    while at >= 0 and not lines[at].strip():
+        at -= 1
+    end = at + 1
+    while at >= 0 and lines[at].startswith("#"):
+        at -= 1
+    return lines[at + 1 : end]

@@ -1,0 +1,201 @@
+"""Everything that torch.compile reported is in the dump: breaks, recompiles, symbols, caches, kernels, skipped frames."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from dumps import check_dump, check_substituted, files_of
+
+import depyf
+
+pytestmark = pytest.mark.torch
+
+
+def entries(manifest, name):
+    return [e for f in manifest["functions"] if f["function"].endswith(name) for e in f["entries"]]
+
+
+def test_skipped_frame(tmp_path):
+    def skipped(x):
+        try:
+            x = x + 1
+            print("in the try", end="")
+        finally:
+            x = x * 2
+        for _ in range(2):
+            try:
+                print(end="")
+            except ValueError:
+                pass
+        return x
+
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(skipped, backend="eager")(torch.ones(2))
+    manifest = check_dump(tmp_path)
+    index = (tmp_path / "index.md").read_text()
+    (entry,) = entries(manifest, "skipped")
+    assert not entry["compiled"] and entry["failed"]
+    assert entry["graph_breaks"][-1]["skipped"]
+    assert "## Ran as ordinary Python\n\n- `" in index and "print() writes while the program runs" in index
+    assert "1 time a function ran as ordinary Python" in index
+
+
+def test_breaks_are_counted_once(tmp_path):
+    def branching(x, n):
+        x = x * n
+        if x.sum() > 0:
+            return x + n
+        return x - n
+
+    compiled = torch.compile(branching, backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        for n in (1, 2.5, 3):
+            compiled(torch.ones(2), n)
+    manifest = check_dump(tmp_path)
+    breaks = [b for e in entries(manifest, "branching") for b in e["graph_breaks"]]
+    assert len(breaks) >= 2 and len({b["at"] for b in breaks}) == 1
+    first = branching.__code__.co_firstlineno
+    assert breaks[0]["at"] == f"{__file__}:{first + 2}"
+    assert "depends on the values in a tensor" in breaks[0]["cause"] and breaks[0]["hints"]
+    assert "- 1 distinct graph break\n" in (tmp_path / "index.md").read_text()
+
+
+def test_recompile_values(tmp_path):
+    def scaled(x, n, flag=None):
+        return x * n if flag is None else x + n
+
+    compiled = torch.compile(scaled, backend="eager", dynamic=False)
+    with depyf.prepare_debug(tmp_path):
+        compiled(torch.ones(2), 1)
+        compiled(torch.ones(2), 2)
+        compiled(torch.ones(3), 2)
+        compiled(torch.ones(3), 2, flag="yes")
+    manifest = check_dump(tmp_path)
+    _, second, third, newest = sorted(entries(manifest, "scaled"), key=lambda e: e["compile_id"])
+    assert second["recompiled_because"][0]["expected"] == "1" and second["recompiled_because"][0]["actual"] == "2"
+    assert "a tensor" in second["recompiled_because"][0]["advice"]
+    assert third["recompiled_because"][0]["expected"] == "2" and third["recompiled_because"][0]["actual"] == "3"
+    assert "mark_dynamic(x, 0)" in third["recompiled_because"][0]["advice"]
+    assert newest["recompiled_because"][0]["expected"] == "None"
+    assert newest["recompiled_because"][0]["actual"] == "'yes'"
+
+
+def test_recompile_limit(tmp_path):
+    def scaled(x, n):
+        return x * n
+
+    compiled = torch.compile(scaled, backend="eager", dynamic=False)
+    limit = torch._dynamo.config.recompile_limit
+    with depyf.prepare_debug(tmp_path):
+        for n in range(limit + 1):
+            compiled(torch.ones(2), n)
+    failed = [e["failed"] for e in entries(check_dump(tmp_path), "scaled") if not e["compiled"]]
+    assert len(failed) == 1 and "recompile_limit" in failed[0]
+
+
+def test_symbols(tmp_path):
+    def halved(x):
+        if x.shape[0] % 2 == 0:
+            return x.view(2, -1) + 1
+        return x
+
+    def constant(x):
+        return x + 1 if x.shape[0] == 7 else x
+
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(halved, backend="eager", dynamic=True)(torch.ones(6))
+        torch.compile(constant, backend="eager", dynamic=True)(torch.ones(7))
+    manifest = check_dump(tmp_path)
+    (entry,) = entries(manifest, "halved")
+    (symbol,) = entry["symbols"]
+    first = halved.__code__.co_firstlineno
+    assert symbol["source"] == "L['x'].size()[0]" and symbol["value"] == "6"
+    assert symbol["at"] == f"{__file__}:{first + 1}"
+    assert any("Mod" in a["expression"] and f":{first + 1}" in a["at"] for a in symbol["assumed"])
+    (entry,) = entries(manifest, "constant")
+    assert entry["symbols"][0]["became"] == "7"
+    assert entry["symbols"][0]["specialised_at"] == f"{__file__}:{constant.__code__.co_firstlineno + 1}"
+
+
+def test_inductor_stages(tmp_path):
+    from torch._inductor.utils import fresh_cache
+
+    def loss(x, w):
+        return torch.relu(x @ w).sum()
+
+    compiled = torch.compile(loss)
+    with fresh_cache():
+        with depyf.prepare_debug(tmp_path / "cold"):
+            compiled(torch.ones(4, 4), torch.ones(4, 4, requires_grad=True)).backward()
+        torch._dynamo.reset()
+        with depyf.prepare_debug(tmp_path / "warm"):
+            compiled(torch.ones(4, 4), torch.ones(4, 4, requires_grad=True)).backward()
+    cold, warm = check_dump(tmp_path / "cold"), check_dump(tmp_path / "warm")
+    for manifest in (cold, warm):
+        check_substituted(manifest)
+        for stage in ("Captured_Graph", "Joint_graph", "Forward_graph", "Backward_graph"):
+            assert len(files_of(manifest, stage=stage)) == 1, stage
+        assert len(files_of(manifest, stage="AFTER_POST_GRAD")) == len(files_of(manifest, stage="kernel")) == 2
+        kernels = files_of(manifest, kind="kernel_source")
+        assert kernels and all(name.endswith(".cpp") for name in kernels)
+    assert "FX graph miss" in (tmp_path / "cold" / "index.md").read_text()
+    assert "FX graph hit" in (tmp_path / "warm" / "index.md").read_text()
+    assert len(files_of(cold, stage="BEFORE_PRE_GRAD")) == 1
+    text = (tmp_path / "cold" / files_of(cold, kind="kernel_source")[0]).read_text()
+    assert text.startswith("// Kernel cpp_fused") and 'extern "C"' in text
+    timings = json.loads((tmp_path / "cold" / "timings.json").read_text())["seconds"]["0_0"]
+    assert timings["entire_frame_compile_time"] > 0 and any(name.startswith("backward.") for name in timings)
+
+
+def test_original_code(tmp_path):
+    def breaks(x):
+        y = x + 1
+        print(end="")
+        return y * 2
+
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(breaks, backend="eager")(torch.ones(2))
+    names = files_of(check_dump(tmp_path), kind="original_code")
+    assert len(names) == 2
+    texts = [(tmp_path / name).read_text() for name in names]
+    assert "y = x + 1" in texts[0] and "RETURN_VALUE" in texts[0] and f"{__file__}:" in texts[0]
+    assert "return y * 2" in texts[1] and "RETURN_VALUE" in texts[1]
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_compiled_before(backend, tmp_path):
+    def early(x):
+        return torch.sin(x) + 1
+
+    def later(x):
+        return torch.cos(x) + 1
+
+    compiled = torch.compile(early, backend=backend)
+    expected = compiled(torch.ones(3))
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(later, backend=backend)(torch.ones(3))
+        assert torch.equal(compiled(torch.ones(3)), expected)
+    manifest = check_dump(tmp_path)
+    (entry,) = entries(manifest, "early")
+    assert entry["compiled"] and entry["before_recording"] and entry["guards"]
+    (name,) = [n for n in files_of(manifest, kind="transformed_code") if "early" in n]
+    assert "__compiled_fn_0_0(x)" in (tmp_path / name).read_text()
+    stage = "Captured_Graph" if backend == "eager" else "kernel"
+    assert files_of(manifest, stage=stage, compile_id="0/0")
+    assert not entries(manifest, "later")[0]["before_recording"]
+    before = {item.name: item.read_text() for item in tmp_path.iterdir() if item.name != "timings.json"}
+    with depyf.prepare_debug(tmp_path):  # again: nothing is recorded twice
+        compiled(torch.ones(3))
+    assert before == {item.name: item.read_text() for item in tmp_path.iterdir() if item.name != "timings.json"}
+
+
+def test_never_compiled(tmp_path):
+    def generated(x):
+        yield x + 1
+
+    with depyf.prepare_debug(tmp_path):
+        list(torch.compile(generated, backend="eager")(torch.ones(2)))
+    manifest = check_dump(tmp_path)
+    assert any(f["function"].endswith("generated") and "generator" in f["reason"] for f in manifest["never_compiled"])
