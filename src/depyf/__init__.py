@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from depyf import testing
 from depyf.api import debug, install, prepare_debug, replay, uninstall, why
 from depyf.decompiler import Decompiler, decompile, decompile_pyc
 from depyf.errors import BytecodeError, DecompilationError, DepyfError
@@ -33,6 +34,7 @@ __all__ = [
     "install",
     "prepare_debug",
     "replay",
+    "testing",
     "uninstall",
     "why",
 ]
