@@ -90,7 +90,9 @@ def test_diff(program):
     assert "0/0: they part at full_code" in other.stdout and "full_code_for_f_0.py" in other.stdout
     assert "+++" not in other.stdout
     shown = python("-m", "depyf", "diff", "-u", "--stage", "Captured_Graph", "one", "three", cwd=program)
-    assert shown.returncode == 1 and '-        l_x_: "f32[3]' in shown.stdout.replace("L_x_", "l_x_").replace("    def forward(self, ", "        ")
+    assert shown.returncode == 1 and '-        l_x_: "f32[3]' in shown.stdout.replace("L_x_", "l_x_").replace(
+        "    def forward(self, ", "        "
+    )
     data = json.loads(python("-m", "depyf", "diff", "--json", "one", "three", cwd=program).stdout)
     assert data["equal"] is False and data["stages"]["Captured_Graph"]["differ"] == 2
     assert data["first_difference"]["0/0"] == "full_code_for_f_0.py"
@@ -137,7 +139,9 @@ def test_two_ranks(kind, tmp_path):
         assert "rank 1: the same" in merged.stdout and data["equal"] is True
     else:
         assert merged.returncode == 1
-        assert "rank 1: diverges" in merged.stdout and "they part at full_code (full_code_for_plain_0.py)" in merged.stdout
+        assert (
+            "rank 1: diverges" in merged.stdout and "they part at full_code (full_code_for_plain_0.py)" in merged.stdout
+        )
         assert {item["compile_id"] for item in data["ranks"]["1"]["differences"]} == {"0/0"}, "DDP itself is the same"
     hint = python("-m", "depyf", "diff", "dump", "dump", cwd=tmp_path)
     assert hint.returncode == 4 and "depyf merge" in hint.stderr

@@ -19,8 +19,9 @@ from depyf.errors import DepyfError
 from depyf.report.layout import MANIFEST
 
 ORDER = (
-    "original", "bytecode", "full_code", "transformed_code", "Captured_Graph", "BEFORE_PRE_GRAD", "PRE_GRAD", "Joint_graph",
-    "Forward_graph", "Backward_graph", "BEFORE_POST_GRAD", "AFTER_POST_GRAD", "kernel", "kernel_source",
+    "original_code", "bytecode", "full_code", "transformed_code", "Captured_Graph", "Compiled_Autograd_Graph", "BEFORE_PRE_GRAD",
+    "AFTER_PRE_GRAD", "Joint_graph", "BEFORE_JOINT_GRAPH", "AFTER_JOINT_GRAPH", "Forward_graph", "Backward_graph",
+    "BEFORE_POST_GRAD", "AFTER_POST_GRAD", "kernel", "kernel_source",
 )  # fmt: skip
 """The stages in the order torch goes through them; a stage of another name stands at the end."""
 
@@ -143,7 +144,7 @@ def load(folder: Path) -> Dump:
 
 def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
     name, kind = str(item["file"]), str(item.get("kind", ""))
-    stage = {"wrapper": "kernel", "kernel": "kernel_source"}.get(kind) or str(item.get("stage") or kind or "other")
+    stage = "kernel" if kind == "wrapper" else str(item.get("stage") or kind or "other")
     ids = item.get("compile_ids") or []
     return DumpFile(name, stage, str(item.get("compile_id") or (ids[0] if ids else "")), folder / name)
 
