@@ -86,7 +86,7 @@ def _break(seen: Seen, item: BreakRecord) -> list[str]:
         lines.append("  the whole function runs as ordinary Python")
     if item.reason and item.reason != item.cause:
         lines.append(f"  torch: {item.reason}")
-    return lines + [f"  hint:  {hint}" for hint in item.hints[:3]]
+    return lines + [f"  hint:  {hint}" for hint in item.hints if "report an issue" not in hint]
 
 
 def _recompile(seen: Seen) -> list[str]:

@@ -30,7 +30,7 @@ def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: 
 
     prepare = prepare_debug(folder)
     code, main = _module(target) if is_module else _script(target)
-    sys.argv = [str(main.__file__), *arguments]
+    sys.argv = [str(main.__file__) if is_module else target, *arguments]
     sys.modules["__main__"] = main
     prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run
     try:
@@ -70,8 +70,8 @@ def _script(path: str) -> tuple[types.CodeType, types.ModuleType]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     sys.path[0] = str(script.absolute().parent)
-    main = _main_module(path if script == Path(path) else str(script), None)
-    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", str(script))
+    main = _main_module(str(script.absolute()), None)  # absolute since Python 3.9; argv[0] is as it was typed
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", str(main.__file__))
     return _compiled(source, str(main.__file__)), main
 
 
