@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import depyf
-from depyf.cli import dumps
+from depyf.cli.dumps import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.inputs import InputError, find_unit, resolve
 from depyf.cli.outcome import Exit, Outcome
 from depyf.errors import DepyfError
@@ -81,7 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
     dump.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
     dump.add_argument("--after", metavar="PASS", help="only this pass (default: all, in order)")
     dump.add_argument("--list", action="store_true", help="only the names of the passes")
-    dumps.add_parsers(commands)
+    add_parsers(commands)
     return parser
 
 
@@ -96,9 +96,9 @@ def run(argv: Sequence[str] | None) -> int:
         "decompile": run_decompile,
         "disasm": run_disasm,
         "dump": run_dump,
-        "run": dumps.run_run,
-        "diff": dumps.run_diff,
-        "merge": dumps.run_merge,
+        "run": run_run,
+        "diff": run_diff,
+        "merge": run_merge,
     }
     try:
         return commands[options.command](options)
