@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 TORCH ?= torch==2.13.0
 N ?= 20000
 
-.PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo clean
+.PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo torch-matrix clean
 
 env: $(STAMP)
 
@@ -58,6 +58,12 @@ bench: $(STAMP)
 	$(BIN)/python tools/bench.py $(ARGS)
 	$(BIN)/python tools/bench_torch.py
 	$(BIN)/python tools/dynamo_readability.py
+
+# The integration tests on each supported torch, in environments of their own (5 GB each, removed afterwards):
+# make torch-matrix, or make torch-matrix TORCHES="2.6 2.15"
+TORCHES ?=
+torch-matrix: $(STAMP)
+	$(BIN)/python tools/torch_matrix.py $(TORCHES) $(ARGS)
 
 demo: $(STAMP)
 	$(BIN)/python tools/demo.py

@@ -5,10 +5,18 @@ Importing this never imports torch; what needs torch imports it when it is used.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from depyf import testing
 from depyf.api import debug, install, prepare_debug, replay, uninstall, why
 from depyf.decompiler import Decompiler, decompile, decompile_pyc
 from depyf.errors import BytecodeError, DecompilationError, DepyfError
 from depyf.verify.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from depyf.explain import explain
+else:
+    from depyf import explain  # a package that can be called: depyf.explain(fn), depyf.explain.dump_src(fn)
 
 __version__ = "1.0.0.dev0"
 
@@ -22,9 +30,11 @@ __all__ = [
     "debug",
     "decompile",
     "decompile_pyc",
+    "explain",
     "install",
     "prepare_debug",
     "replay",
+    "testing",
     "uninstall",
     "why",
 ]

@@ -190,7 +190,9 @@ def test_globals_modules_modes(monkeypatch):
             assert f"{subject} differs" in str(depyf.why(compiled, X))
     with torch.no_grad():
         assert agree(compiled, X) == []
-        assert "expected  grad_mode=True" in str(depyf.why(compiled, X))
+        assert "expected  grad_mode=True" in str(depyf.why(compiled, X)) or "check_global_state()" in str(
+            depyf.why(compiled, X)
+        )
     with torch.inference_mode():
         assert agree(compiled, torch.ones(2, 3)) == []
     model.eval()
@@ -230,6 +232,8 @@ def test_other_backend_and_first_call():
         depyf.replay(compiled)
     compiled(X)
     other = torch.compile(f, backend="aot_eager")
+    if cache_entries(f.__code__)[0].backend is None:
+        pytest.skip("this torch does not tell the backend of an entry")
     assert depyf.why(other, X).runs is None
     assert "another backend" in str(depyf.why(other, X))
     with pytest.raises(TypeError):
@@ -241,7 +245,8 @@ def test_recompile_limit():
         return x * n
 
     compiled = torch.compile(f, backend="eager", dynamic=False)
-    with torch._dynamo.config.patch(recompile_limit=2):
+    name = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
+    with torch._dynamo.config.patch({name: 2}):
         compiled(X, 1)
         compiled(X, 2)
         answer = depyf.why(compiled, X, 3)

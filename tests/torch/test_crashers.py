@@ -47,6 +47,8 @@ def test_nested_graph_breaks(tmp_path):
 
         return torch.compile(f, backend="eager")(torch.ones(3))
 
+    if not hasattr(torch._dynamo.config, "nested_graph_breaks"):
+        pytest.skip("this torch has no nested graph breaks")
     with torch._dynamo.config.patch(nested_graph_breaks=True):
         want = run()
         torch._dynamo.reset()
@@ -85,12 +87,15 @@ def test_compiled_autograd(tmp_path):
         got = run()
     assert same(want, got)
     manifest = check_dump(tmp_path)
-    assert any(item.get("compile_id", "").startswith("!") for item in manifest["files"])
+    found = [item for item in manifest["files"] if item.get("stage") == "Compiled_Autograd_Graph"]
+    assert found or any(item.get("compile_id", "").startswith("!") for item in manifest["files"])
 
 
 def test_subprocess_compile_mode(tmp_path, monkeypatch):
     from torch._inductor import compile_fx
 
+    if not hasattr(compile_fx, "FxCompileMode"):
+        pytest.skip("this torch compiles in its own process only")
     monkeypatch.setattr(compile_fx, "fx_compile_mode", compile_fx.FxCompileMode.SUBPROCESS)
     with prepare_debug(tmp_path):
         x = torch.ones(33, requires_grad=True)

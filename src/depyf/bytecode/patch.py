@@ -46,7 +46,8 @@ def bind(
     """``code`` as the original had it; the tables are those of ``Emitted``.
 
     Every load of an identifier in ``consts`` becomes a load of that very object, every load of one in ``cells`` a load
-    of the variable's cell, every name in ``renames`` gets its original spelling; nested code objects alike.  With a
+    of the variable's cell, every name in ``renames`` gets its original spelling (one under ``def NAME`` only where it is
+    what a function calls itself); nested code objects alike.  With a
     ``template`` the result also takes its name, flags and order of cells, and has at least as many locals.
 
     Raises ``DepyfError`` where the template has another signature, other cells or other free variables, where
@@ -131,7 +132,7 @@ class _Binder:
 
     def _own_names(self, code: CodeType) -> dict[str, str]:
         changes = {}
-        name = self.renames.get(code.co_name, code.co_name)
+        name = self._called(code.co_name)
         if name != code.co_name:
             changes["co_name"] = name
         if VERSION >= (3, 11):
@@ -148,7 +149,11 @@ class _Binder:
         return self._spelled(name)
 
     def _spelled(self, dotted: str) -> str:
-        return ".".join([self.renames.get(part, part) for part in dotted.split(".")])
+        return ".".join([self._called(part) for part in dotted.split(".")])
+
+    def _called(self, name: str) -> str:
+        """What a function defined as ``name`` calls itself."""
+        return self.renames.get(f"def {name}", self.renames.get(name, name))
 
     def _load_objects(
         self, code: CodeType, ops: list[Op], consts: list[Any], slots: dict[str, int], class_name: str

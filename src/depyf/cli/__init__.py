@@ -14,11 +14,13 @@ MISSING_EXTRA = "depyf: the command line needs the package 'rich': pip install '
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    try:
-        import rich  # noqa: F401
-    except ImportError:
-        print(MISSING_EXTRA, file=sys.stderr)
-        return 2
+    given = sys.argv[1:] if argv is None else list(argv)
+    if given[:1] not in (["run"], ["diff"], ["merge"]):  # these print plain text
+        try:
+            import rich  # noqa: F401
+        except ImportError:
+            print(MISSING_EXTRA, file=sys.stderr)
+            return 2
     from depyf.cli.commands import run
 
     return run(argv)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import depyf
+from depyf.cli.dumps import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.inputs import InputError, find_unit, resolve
 from depyf.cli.outcome import Exit, Outcome
 from depyf.errors import DepyfError
@@ -22,6 +23,9 @@ examples:
   depyf decompile json:JSONDecoder.decode       a live function
   depyf disasm module.pyc:function              its normalised instructions
   depyf dump module.pyc:function --after lift   what the decompiler made of it by then
+  depyf run --out dump train.py --epochs 1      a program, with what torch.compile does in it dumped
+  depyf diff dump_a dump_b                      what differs between two dumps, stage by stage
+  depyf merge dump                              where the ranks of a distributed run diverge
 
 'depyf COMMAND --help' says more.
 """
@@ -77,6 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
     dump.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
     dump.add_argument("--after", metavar="PASS", help="only this pass (default: all, in order)")
     dump.add_argument("--list", action="store_true", help="only the names of the passes")
+    add_parsers(commands)
     return parser
 
 
@@ -87,7 +92,14 @@ def run(argv: Sequence[str] | None) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return Exit.USAGE
-    commands = {"decompile": run_decompile, "disasm": run_disasm, "dump": run_dump}
+    commands = {
+        "decompile": run_decompile,
+        "disasm": run_disasm,
+        "dump": run_dump,
+        "run": run_run,
+        "diff": run_diff,
+        "merge": run_merge,
+    }
     try:
         return commands[options.command](options)
     except UsageError as error:

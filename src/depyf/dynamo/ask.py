@@ -17,6 +17,7 @@ from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
 from depyf.dynamo.guard_values import GuardStep, evaluate, values_of
 from depyf.dynamo.guards import readable, split_comment, without_addresses
+from depyf.dynamo.records import GuardRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +89,10 @@ def _sized(steps: tuple[GuardStep, ...], text: str) -> GuardStep | None:
             expected = f"{match['count']} items" if match else step.expected
             return replace(step, holds=False, expected=expected)
     return None
+
+
+def user_place(guard: GuardRecord) -> bool:
+    """Whether a line of somebody's program caused this guard, not torch's own bookkeeping."""
+    if guard.place is None:
+        return bool(guard.source) or guard.expression.startswith(("L[", "2 <= L[", "check_no_aliasing"))
+    return "torch/_dynamo/" not in guard.place.filename and not guard.place.filename.startswith("_dynamo/")

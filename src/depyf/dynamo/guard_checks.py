@@ -90,13 +90,13 @@ def same_value(value: Any, expected: Any) -> bool:
 
 
 def same_object(value: Any, kind: str, guard: Guard | None = None) -> bool:
-    """``value`` is the very object seen at compile time, a ``kind``."""
-    return _asked(guard, value, type_is(value, kind))
+    """``value`` is the very object seen at compile time, a ``kind`` (``object`` where torch did not say)."""
+    return _asked(guard, value, kind == "object" or type_is(value, kind))
 
 
 def same_items(value: Any, kind: str, guarded: int) -> bool:
     """``value`` is exactly a ``kind`` with as many items as at compile time; at least ``guarded`` (torch knows)."""
-    return type_is(value, kind) and len(value) >= guarded
+    return (not kind or type_is(value, kind)) and len(value) >= guarded
 
 
 def marks_on(value: Any) -> list[str]:

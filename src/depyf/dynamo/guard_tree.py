@@ -103,9 +103,11 @@ def ask_leaves(leaves: tuple[Leaf, ...], names: dict[str, Any]) -> bool | None:
     return all(known) if known else None
 
 
-def _type_name(cls: type) -> str:
-    found = re.match(r"<(?:class|enum) '([^']*)'>", str(cls))
-    return found[1] if found else cls.__qualname__
+def _type_name(manager: Any) -> str:
+    """The type of the guarded value as torch prints it; "" where it does not."""
+    ask = getattr(manager, "get_type_of_guarded_value", None)
+    found = re.match(r"<(?:class|enum) '([^']*)'>", str(ask())) if ask is not None else None
+    return found[1] if found else ""
 
 
 def _count(manager: Any) -> int:
@@ -130,7 +132,7 @@ def _leaves(manager: Any) -> Iterator[Leaf]:
 def _walk(manager: Any, seen: list[Any], is_root: bool = False) -> Iterator[Leaf]:
     source = "" if is_root else str(manager.get_source())
     if hasattr(manager, "get_key_value_managers") and not is_root:
-        record = dict_record(source, _type_name(manager.get_type_of_guarded_value()), _count(manager))
+        record = dict_record(source, _type_name(manager), _count(manager))
         yield Leaf(DICT_ITEMS, (record.text,), source, manager)
     for guard in manager.get_leaf_guards():
         if any(guard is known for known in seen):  # a relational guard stands at each value it relates

@@ -24,8 +24,9 @@ _LINE = re.compile(r"^(?P<bars>(?:\| )*)\+- (?P<rest>.*)$")
 _LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.S)
 _MANAGER = re.compile(
     r"^(?:KeyManager: |ValueManager: )?(?P<manager>\w*(?:Manager|Guard\w*)): source=(?P<source>.*?)"
-    r"(?:, accessed_by=.*?)?, type=<(?:class|enum) '(?P<type>[^']*)'>"
+    r"(?:, accessed_by=.*|, type=<.*)?$"
 )
+_TYPE = re.compile(r", type=<(?:class|enum) '(?P<type>[^']*)'>")
 _PAIR = re.compile(r"^KeyValueManager pair at index=(?P<index>\d+)")
 _DICTS = ("DictGuardManager", "SubclassedDictGuardManager", "DictSubclassGuardManager")
 DICT_ITEMS = "DICT_ITEMS"
@@ -46,8 +47,9 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
         if manager:
             sources[depth] = manager["source"]
             if manager["manager"] in _DICTS:
-                dicts[depth] = (len(records), manager["type"])
-                records.append(dict_record(manager["source"], manager["type"], 0))
+                found = _TYPE.search(rest)  # torch before 2.8 does not print it
+                dicts[depth] = (len(records), found["type"] if found else "")
+                records.append(dict_record(manager["source"], dicts[depth][1], 0))
             continue
         pair = _PAIR.match(rest)
         if pair and depth - 1 in dicts and depth - 1 in sources:
@@ -162,6 +164,8 @@ def _id_match(kind: str, text: str) -> str | None:
 
 
 def _global_state(kind: str, text: str) -> str | None:
+    if text == "___check_global_state()":  # torch before 2.8 does not say what it was
+        return "check_global_state()"
     match = re.match(r"^___check_global_state\(\) against (?P<state>\{.*\})$", text, re.S)
     if match is None:
         return None

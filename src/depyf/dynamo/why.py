@@ -17,6 +17,7 @@ from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries
 from depyf.dynamo.guard_values import GuardStep, plain
 from depyf.dynamo.guards import file_resolver
+from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.target import Target, find_target
 
 
@@ -65,10 +66,19 @@ class Why:
     """The entries that torch would try first and pass over."""
     otherwise: str
     """What torch would do where no entry fits."""
+    continues_in: tuple[str, ...] = ()
+    """The resume functions of the entry that runs: their guards look at values that are not there yet."""
 
     @property
     def outcome(self) -> str:
-        return f"cache entry {self.runs} runs" if self.runs is not None else self.otherwise
+        if self.runs is None:
+            return self.otherwise
+        later = (
+            f"; after its graph break {', '.join(self.continues_in)} is dispatched for itself"
+            if self.continues_in
+            else ""
+        )
+        return f"cache entry {self.runs} runs{later}"
 
     def __str__(self) -> str:
         lines = [f"{self.function} ({self.place}): {self.outcome}"]
@@ -114,6 +124,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     entries = cache_entries(code)
     refusals: list[Refusal] = []
     runs: str | None = None
+    later: tuple[str, ...] = ()
     for entry in entries:
         if other_backend(entry, target):
             refusals.append(Refusal(entry.compile_id, None, "it was compiled for another backend"))
@@ -121,11 +132,12 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         answer = ask_entry(entry, L, resolve)
         if answer.runs:
             runs = answer.compile_id
+            later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
             break
         refusals.append(_refused(answer))
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = getattr(code, "co_qualname", code.co_name)
-    return Why(name, place, runs, tuple(refusals), _otherwise(target, entries))
+    return Why(name, place, runs, tuple(refusals), _otherwise(target, entries), later)
 
 
 def _refused(answer: EntryAnswer) -> Refusal:

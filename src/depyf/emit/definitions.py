@@ -6,6 +6,7 @@ from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS
 from depyf.emit.access import arguments
 from depyf.emit.contexts import outermost
 from depyf.emit.grammar import docstring_of
+from depyf.emit.naming import DEF
 from depyf.emit.printer import DEFINE, TEST, Printer, prints
 from depyf.emit.quoting import clean, docstring
 from depyf.emit.scopes import Scope
@@ -130,10 +131,21 @@ def function_expression(p: Printer, node: Func, level: int) -> str:
             raise p.fail(f"{node.unit.name} is no lambda, but made inside an expression")
         name = p.hoisted[id(node)] = p.names.stand_in(node.unit.name) if "<" in node.unit.name else ""
         if not name:
-            name = p.hoisted[id(node)] = p.names.fresh(p.spelled(node.unit.name))
-            p.names.renames[name] = node.unit.name
+            name = p.hoisted[id(node)] = _stack_name(p, node.unit.name)
         p.pending.append((name, node))
     return name
+
+
+def _stack_name(p: Printer, name: str) -> str:
+    """A name for a function that only the stack holds: a temporary where there are locals, so that nothing takes it for
+    the user's variable.  What the function calls itself is ``name`` all the same."""
+    if p.scope.kind in ("module", "class"):
+        found = p.names.fresh(p.spelled(name))
+        p.names.renames[found] = name
+    else:
+        found = p.names.fresh(p.temp(p.spelled(name)))
+        p.names.renames[f"{DEF}{found}"] = name
+    return found
 
 
 def lambda_text(p: Printer, node: Func, value: Expr) -> str:

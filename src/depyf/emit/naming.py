@@ -13,6 +13,9 @@ import unicodedata
 
 from depyf.bytecode.codeunit import CodeUnit
 
+DEF = "def "
+"""In front of a stand-in in ``renames``: only functions of that name are renamed, not the variable that holds them."""
+
 _RESERVED = frozenset(keyword.kwlist) | {"__debug__", "async", "await"}
 
 

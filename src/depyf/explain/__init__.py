@@ -1,10 +1,30 @@
-"""Explain a compiled function after the fact: ``dump_src``."""
+"""``depyf.explain(compiled_fn)``: a report of what torch has compiled; also the module that holds ``dump_src``.
+
+The published depyf has ``depyf.explain.dump_src``, so ``depyf.explain`` stays a package; it can be called as well.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+import types
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["dump_src"]
+if TYPE_CHECKING:
+    from depyf.explain.report import Report
+
+__all__ = ["dump_src", "explain"]
+
+
+def explain(fn: Any) -> Report:
+    """What torch has compiled for ``fn`` (a compiled function, method or module) so far: a report.
+
+    Cache entries with their guards, graphs, graph breaks, recompilations, skipped frames, as far as torch still knows;
+    nothing had to be switched on before.  ``print`` it, show it in a notebook, or take ``.to_json()``.  DepyfError where
+    ``fn`` has no bytecode.
+    """
+    from depyf.explain.report import explain as make
+
+    return make(fn)
 
 
 def dump_src(fn: Any) -> str:
@@ -15,3 +35,13 @@ def dump_src(fn: Any) -> str:
     from depyf.explain.cached import cached_source
 
     return cached_source(fn)
+
+
+class _CallablePackage(types.ModuleType):
+    """A module that is called like the function of its name."""
+
+    def __call__(self, fn: Any) -> Report:
+        return explain(fn)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

@@ -129,6 +129,7 @@ def _original(function: FunctionRecord) -> str:
     )
     try:
         tree = ast.parse(renamed)
+        compile(tree, "<original>", "exec", dont_inherit=True)  # `nonlocal` is only refused here
     except (SyntaxError, ValueError, RecursionError):
         tree = None
     defined = (

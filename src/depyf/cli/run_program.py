@@ -1,0 +1,126 @@
+"""``depyf run``: ``depyf.prepare_debug`` around a whole program, which sees nothing of it.
+
+Input: a script or module and its arguments.  Output: the dump, and one line on standard error that says where it is.
+``sys.argv``, ``sys.path``, ``__main__``, the exit status and the traceback of an exception are those of
+``python script.py args``; what depyf itself adds to a traceback is cut off.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib.machinery
+import importlib.util
+import io
+import os
+import signal
+import sys
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from depyf.cli.inputs import InputError
+from depyf.errors import DepyfError
+
+DEFAULT_FOLDER = "depyf_dump"
+
+
+def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: str) -> int:
+    """Run it; returns the exit status, or raises SystemExit as the program did."""
+    from depyf.api import prepare_debug
+
+    prepare = prepare_debug(folder)
+    code, main = _module(target) if is_module else _script(target)
+    sys.argv = [str(main.__file__) if is_module else target, *arguments]
+    sys.modules["__main__"] = main
+    prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run
+    try:
+        return _guarded(lambda: exec(code, main.__dict__))
+    finally:
+        prepare.__exit__(None, None, None)
+        sys.stdout.flush()
+        print(_where_to_look(Path(folder)), file=sys.stderr)
+
+
+def _guarded(program: Callable[[], None]) -> int:
+    """Status 0, or that of an exception nobody caught, shown without the frames of depyf."""
+    try:
+        program()
+    except SystemExit:
+        raise
+    except BaseException as error:
+        own = error.__traceback__
+        traceback = own.tb_next.tb_next if own is not None and own.tb_next is not None else None
+        error.__traceback__ = traceback
+        sys.excepthook(type(error), error, traceback)
+        if isinstance(error, KeyboardInterrupt):  # as the interpreter does: the shell sees that it was interrupted
+            sys.stderr.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+        return 1
+    return 0
+
+
+def _script(path: str) -> tuple[types.CodeType, types.ModuleType]:
+    script = Path(path)
+    if script.is_dir():
+        script = script / "__main__.py"
+    try:
+        with io.open_code(str(script.absolute())) as file:
+            source = file.read()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    sys.path[0] = str(script.absolute().parent)
+    main = _main_module(str(script.absolute()), None)  # absolute since Python 3.9; argv[0] is as it was typed
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", str(main.__file__))
+    return _compiled(source, str(main.__file__)), main
+
+
+def _compiled(source: bytes, filename: str) -> types.CodeType:
+    try:
+        return compile(source, filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        error.__traceback__ = None
+        sys.excepthook(type(error), error, None)
+        raise SystemExit(1) from None
+
+
+def _module(name: str) -> tuple[types.CodeType, types.ModuleType]:
+    sys.path[0] = os.getcwd()
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name += ".__main__"
+            spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"no module named {name}: {error}") from error
+    loader = spec.loader if spec is not None else None
+    code = loader.get_code(name) if loader is not None and hasattr(loader, "get_code") else None
+    if spec is None or code is None:
+        raise InputError(f"no module named {name}, or it has no code")
+    main = _main_module(str(spec.origin), spec)
+    main.__loader__ = loader
+    return code, main
+
+
+def _main_module(file: str, spec: importlib.machinery.ModuleSpec | None) -> types.ModuleType:
+    main = types.ModuleType("__main__")
+    vars(main).update(__file__=file, __builtins__=builtins, __spec__=spec, __cached__=None)
+    main.__package__ = spec.parent if spec is not None else None
+    return main
+
+
+def _where_to_look(folder: Path) -> str:
+    """The first thing to read in the dump, or why there is nothing."""
+    from depyf.report.compare import dumps_in
+
+    try:
+        dumps = dumps_in(folder)
+    except DepyfError:
+        return f"depyf: nothing was written to {folder}"
+    first, count = next(iter(dumps.values())), len(dumps)
+    pages = sorted(path.name for path in first.glob("full_code_for_*.py"))
+    if not pages:
+        return f"depyf: torch compiled nothing while the program ran; {first / 'manifest.json'} has the notes"
+    entry = next((name for name in ("index.md",) if (first / name).exists()), pages[0])
+    ranks = f" (one of {count} ranks)" if count > 1 else ""
+    return f"depyf: {len(pages)} compiled function{'s' if len(pages) > 1 else ''}; read {first / entry} first{ranks}"

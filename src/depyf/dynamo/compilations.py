@@ -1,0 +1,66 @@
+"""The compilations torch itself remembers: its ring buffer of compilation metrics (the last 64), as plain records.
+
+This is what can be said after the fact, without having listened: which frames were skipped and why, where graphs broke,
+why a function was compiled again.  A field that this torch does not have is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """One attempt of Dynamo at one frame."""
+
+    compile_id: str
+    name: str
+    filename: str
+    line: int
+    compiled: bool
+    """Whether code came of it; otherwise the frame was skipped and ``failure`` says why."""
+    seconds: float | None
+    operations: int | None
+    breaks: tuple[str, ...]
+    recompiled_because: str
+    failure: str
+    failure_line: int | None
+
+
+def recent_compilations() -> tuple[Compilation, ...]:
+    """Oldest first; () where this torch does not keep them."""
+    try:
+        from torch._dynamo.utils import get_compilation_metrics
+    except ImportError:
+        return ()
+    return tuple(found for found in map(_compilation, get_compilation_metrics()) if found.compile_id)
+
+
+def of_code(all_of_them: Iterable[Compilation], filename: str, line: int, name: str) -> tuple[Compilation, ...]:
+    """Those of one code object; two functions on one line with one name cannot be told apart."""
+    return tuple(c for c in all_of_them if (c.filename, c.line, c.name) == (filename, line, name))
+
+
+def _compilation(metrics: Any) -> Compilation:
+    def get(name: str, default: Any) -> Any:
+        value = getattr(metrics, name, None)
+        return default if value is None else value
+
+    compile_id = get("compile_id", "")
+    if not compile_id and get("co_name", ""):  # torch before 2.7 has only the number of the frame
+        compile_id = f"frame {get('frame_key', '?')}"
+    return Compilation(
+        str(compile_id),
+        str(get("co_name", "")),
+        str(get("co_filename", "")),
+        int(get("co_firstlineno", 0)),
+        bool(get("has_guarded_code", True)) and not get("fail_type", ""),
+        get("entire_frame_compile_time_s", None),
+        get("graph_op_count", None),
+        tuple(sorted(str(reason) for reason in get("restart_reasons", ()))),
+        str(get("recompile_reason", "")),
+        str(get("fail_reason", "")),
+        get("fail_user_frame_lineno", None),
+    )

@@ -1,0 +1,60 @@
+"""What torch.compile does while a block runs: graph breaks, recompilations, graphs.  For ``depyf.testing``.
+
+Input: torch's structured trace, heard through a ``Capture`` of its own.  Output: plain records.  Nothing is decompiled,
+nothing is written, and the compiled code is torch's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from depyf.dynamo.capture import Capture, EntryBuilder
+from depyf.dynamo.graph_breaks import parse_break
+from depyf.dynamo.records import BreakRecord, RecompileRecord
+
+CAPTURED = "Captured_Graph"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One compilation that a block made torch do."""
+
+    compile_id: str
+    function: str
+    place: str
+    breaks: tuple[BreakRecord, ...]
+    recompiles: tuple[RecompileRecord, ...]
+    graphs: int
+    failed: str
+
+
+class Watch:
+    """Listens between ``start`` and ``stop``."""
+
+    def __init__(self) -> None:
+        self._capture = Capture(lambda record: None, lambda record: None)
+
+    def start(self) -> None:
+        self._capture.start()
+
+    def stop(self) -> None:
+        self._capture.stop()
+
+    def compilations(self) -> tuple[Seen, ...]:
+        """What was compiled so far, in order."""
+        with self._capture.lock:
+            entries = sorted(self._capture.entries.values(), key=lambda entry: entry.key.order)
+            return tuple(self._seen(entry) for entry in entries)
+
+    def _seen(self, entry: EntryBuilder) -> Seen:
+        function = self._capture.functions.get(entry.key.function)
+        graphs = [g for g in self._capture.graphs if g.record.key == entry.key and g.record.stage == CAPTURED]
+        return Seen(
+            entry.key.text,
+            function.code.qualname if function is not None else "?",
+            f"{function.code.filename}:{function.code.line}" if function is not None else "?",
+            tuple(parse_break(text) for text in entry.breaks),
+            entry.recompiles,
+            len(graphs),
+            entry.failed,
+        )

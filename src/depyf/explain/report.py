@@ -1,0 +1,290 @@
+"""``depyf.explain(compiled_fn)``: what torch has compiled for a function so far, as a report.
+
+Made from torch's live cache entries and from the compilations torch itself remembers; nothing has to be switched on
+beforehand, and asking changes nothing.  ``str()`` is for a terminal, ``_repr_html_`` for a notebook, ``to_json`` for
+programs.  What cannot be known after the fact is said to be unknown, never guessed.
+"""
+
+from __future__ import annotations
+
+import ast
+import html
+import linecache
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.dynamo.ask import user_place
+from depyf.dynamo.compilations import Compilation, of_code, recent_compilations
+from depyf.dynamo.contexts import require_torch
+from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
+from depyf.dynamo.guard_values import plain
+from depyf.dynamo.guards import file_resolver, parse_guards
+from depyf.dynamo.live_graphs import compiled_functions, live_code
+from depyf.dynamo.records import GuardRecord
+from depyf.dynamo.resume import resume_targets
+from depyf.dynamo.target import find_target
+from depyf.dynamo.why import named
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Why a graph ended before the function did, or why a function was left alone."""
+
+    cause: str
+    hints: tuple[str, ...]
+    line: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cause": self.cause, "hints": list(self.hints), "line": self.line}
+
+
+@dataclass(frozen=True, slots=True)
+class EntryReport:
+    """One cache entry: a compiled version of the function."""
+
+    compile_id: str
+    guards: tuple[GuardRecord, ...]
+    graphs: int
+    operations: int | None
+    backend: str
+    seconds: float | None
+    recompiled_because: str
+    continues_in: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "compile_id": self.compile_id,
+            "guards": [
+                {"guard": plain(guard.expression), "from": str(guard.place) if guard.place is not None else ""}
+                for guard in self.guards
+            ],
+            "graphs": self.graphs,
+            "operations": self.operations,
+            "backend": self.backend,
+            "seconds": self.seconds,
+            "recompiled_because": self.recompiled_because,
+            "continues_in": list(self.continues_in),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A function, its cache entries in the order torch tries them, and the rest of it after each graph break."""
+
+    function: str
+    filename: str
+    line: int
+    entries: tuple[EntryReport, ...]
+    breaks: tuple[Break, ...]
+    skipped: tuple[Break, ...]
+    resumes: tuple[Report, ...]
+    complete: bool
+    """Whether torch still remembers the compilation of every entry; otherwise breaks and reasons may be missing."""
+
+    def all(self) -> Iterator[Report]:
+        """This function and every resume function."""
+        yield self
+        for resume in self.resumes:
+            yield from resume.all()
+
+    @property
+    def graphs(self) -> int:
+        """How many compiled graphs the entries hold, resume functions included."""
+        return sum(entry.graphs for report in self.all() for entry in report.entries)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: dictionaries, lists, strings, numbers."""
+        return {
+            "function": self.function,
+            "file": self.filename,
+            "line": self.line,
+            "entries": [entry.to_json() for entry in self.entries],
+            "graph_breaks": [item.to_json() for item in self.breaks],
+            "skipped": [item.to_json() for item in self.skipped],
+            "resumes": [resume.to_json() for resume in self.resumes],
+            "complete": self.complete,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines(top=True))
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for report in self.all():
+            where = f"{report.filename}:{report.line}"
+            rows.append(f"<h4>{html.escape(report.function)} <small>{html.escape(where)}</small></h4>")
+            rows += [f"<p><b>{kind}</b>: {html.escape(item.cause)}</p>"
+                     for kind, items in (("graph break", report.breaks), ("not compiled", report.skipped)) for item in items]  # fmt: skip
+            rows += [_entry_html(entry) for entry in report.entries]
+        return f"<div>{self._headline()}{''.join(rows)}</div>"
+
+    def _headline(self) -> str:
+        breaks = sum(len(report.breaks) for report in self.all())
+        again = sum(bool(entry.recompiled_because) for report in self.all() for entry in report.entries)
+        parts = [
+            _counted(sum(len(report.entries) for report in self.all()), "cache entry", "cache entries"),
+            _counted(self.graphs, "graph"),
+            _counted(breaks, "graph break"),
+            _counted(again, "recompilation"),
+        ]
+        return ", ".join(parts)
+
+    def _lines(self, top: bool = False) -> list[str]:
+        lines = [f"{self.function} ({self.filename}:{self.line})"]
+        if top:
+            lines[0] += f": {self._headline()}"
+        if not self.entries and not self.skipped:
+            lines.append("  nothing is compiled for it (it was never called, or torch has dropped it)")
+        for item in self.skipped:
+            lines += _break_lines("not compiled, runs as ordinary Python", item)
+        for entry in self.entries:
+            lines += _entry_lines(entry)
+        for item in self.breaks:
+            lines += _break_lines("graph break", item)
+        if not self.complete:
+            lines.append("  torch no longer remembers all of these compilations: reasons may be missing")
+        for resume in self.resumes:
+            lines += ["", *resume._lines()]
+        return lines
+
+
+def explain(fn: Any) -> Report:
+    """The report of a compiled function, method or module (or of the plain function behind it), as things stand now.
+
+    DepyfError where ``fn`` has no Python bytecode, or torch is missing or too old.
+    """
+    require_torch()
+    return _report(find_target(fn).code, recent_compilations(), [])
+
+
+def _report(code: types.CodeType, compilations: tuple[Compilation, ...], seen: list[types.CodeType]) -> Report:
+    seen.append(code)
+    entries = cache_entries(code)
+    own = of_code(compilations, code.co_filename, code.co_firstlineno, code.co_name)
+    by_id = {compilation.compile_id: compilation for compilation in own}
+    mine = [by_id[entry.compile_id] for entry in entries if entry.compile_id in by_id]
+    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    reports = [_entry(entry, by_id.get(entry.compile_id), resolve) for entry in entries]
+    resumes: list[Report] = []
+    for entry in entries:
+        for _, target in resume_targets(entry):
+            if not any(target is known for known in seen):
+                resumes.append(_report(target, compilations, seen))
+    breaks = dict.fromkeys(_break(text) for compilation in mine for text in compilation.breaks)
+    skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
+    return Report(
+        getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno, tuple(reports), tuple(breaks),
+        tuple(skipped), tuple(resumes), len(mine) == len(entries) and all(resume.complete for resume in resumes),
+    )  # fmt: skip
+
+
+def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any) -> EntryReport:
+    graphs = compiled_functions(entry)
+    return EntryReport(
+        entry.compile_id,
+        parse_guards(guard_text(entry), resolve),
+        len(graphs),
+        compilation.operations if compilation is not None else _operations(graphs),
+        _backend_name(entry.backend),
+        compilation.seconds if compilation is not None else None,
+        compilation.recompiled_because if compilation is not None else "",
+        tuple(dict.fromkeys(f"{code.co_name}, line {code.co_firstlineno}" for _, code in resume_targets(entry))),
+    )
+
+
+def _operations(graphs: list[Any]) -> int | None:
+    modules = live_code(graphs).modules
+    calls = ("call_function", "call_method", "call_module")
+    counts = [sum(node.op in calls for node in module.graph.nodes) for module in modules if hasattr(module, "graph")]
+    return max(counts, default=None)
+
+
+def _backend_name(backend: Any) -> str:
+    name = getattr(backend, "compiler_name", None) or getattr(backend, "__name__", None)
+    return str(name or type(backend).__name__) if backend is not None else ""
+
+
+def _break(text: str, line: int | None = None) -> Break:
+    """torch's reason taken apart: what happened, and its hints."""
+    before = text.partition("Developer debug context:")[0]
+    lines = [part.strip() for part in before.strip().splitlines()]
+    explanation = [part.removeprefix("Explanation:").strip() for part in lines if part.startswith("Explanation:")]
+    hints = [part.removeprefix("Hint:").strip() for part in lines if part.startswith("Hint:")]
+    first = next((part for part in lines if part), "unknown")
+    cause = f"{first}: {explanation[0]}" if explanation else first
+    return Break(cause, tuple(hint for hint in hints if "report an issue" not in hint), line)
+
+
+def _entry_lines(entry: EntryReport) -> list[str]:
+    facts = [_counted(entry.graphs, "graph")]
+    if entry.operations is not None:
+        facts.append(_counted(entry.operations, "operation"))
+    facts += [part for part in (f"backend {entry.backend}" if entry.backend else "", _time(entry.seconds)) if part]
+    lines = [f"  {entry.compile_id}: {', '.join(facts)}"]
+    if entry.recompiled_because:
+        lines.append(f"    compiled because no earlier entry fitted: {' '.join(entry.recompiled_because.split())}")
+    lines += [f"    goes on in {name}" for name in entry.continues_in]
+    about, rest = split_guards(entry.guards)
+    for guard in about:
+        lines.append(f"    guard {brief(guard.expression)}")
+        if guard.place is not None and guard.place.text:
+            lines[-1] += f"  # {guard.place.filename.rpartition('/')[2]}:{guard.place.line}"
+    if rest:
+        lines.append(f"    and {_counted(rest, 'guard')} on torch's own state, modules and functions")
+    return lines
+
+
+def brief(expression: str) -> str:
+    """A guard on one line: a tensor as ``x: Tensor float32[None, 3]``, anything else as Python."""
+    text = plain(expression)
+    tree = ast.parse(text, mode="eval").body
+    if isinstance(tree, ast.Call) and ast.unparse(tree.func) == "check_tensor":
+        wanted = {keyword.arg: ast.unparse(keyword.value) for keyword in tree.keywords}
+        cls, dtype = ast.literal_eval(tree.args[1]), ast.unparse(tree.args[2]).removeprefix("torch.")
+        grad = ", requires_grad" if wanted.get("requires_grad") == "True" else ""
+        return f"{named(ast.unparse(tree.args[0]))}: {cls} {dtype}{wanted.get('size', '')}, stride {wanted.get('stride', '')}{grad}"
+    return text if len(text) <= 110 else text[:107] + "..."
+
+
+def split_guards(guards: tuple[GuardRecord, ...]) -> tuple[list[GuardRecord], int]:
+    """The guards on the user's values, and how many others there are."""
+    about = [guard for guard in guards if user_place(guard) and not _MACHINERY.search(guard.expression)]
+    return about, len(guards) - len(about)
+
+
+_MACHINERY = re.compile(
+    r"^(?:same_object|no_dynamic_marks|torch_checks)\(|__import_torch|^type_is\(.*\._(?:modules|parameters|buffers)\b|\.__dict__$"
+)
+"""Guards that follow from how torch finds values, not from what the user's program does with them."""
+
+
+def _entry_html(entry: EntryReport) -> str:
+    about, _ = split_guards(entry.guards)
+    head, *more = _entry_lines(entry)
+    reasons = "".join(
+        f"<br>{html.escape(line.strip())}" for line in more if not line.startswith(("    guard ", "    and "))
+    )
+    rows = "".join(
+        f"<tr><td><code>{html.escape(plain(guard.expression))}</code></td>"
+        f"<td>{html.escape(str(guard.place) if guard.place is not None else '')}</td></tr>"
+        for guard in about
+    )
+    summary = f"{_counted(len(entry.guards), 'guard')}, {len(about)} of them on your values"
+    table = f"<table><tr><th>guard</th><th>from</th></tr>{rows}</table>"
+    return f"<p>{html.escape(head.strip())}{reasons}</p><details><summary>{summary}</summary>{table}</details>"
+
+
+def _break_lines(what: str, item: Break) -> list[str]:
+    where = f" (line {item.line})" if item.line is not None else ""
+    return [f"  {what}{where}: {item.cause}", *(f"    hint: {hint}" for hint in item.hints)]
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else f"compiled in {seconds:.2f} s"
+
+
+def _counted(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {several or one + 's'}"

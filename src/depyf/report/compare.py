@@ -1,0 +1,220 @@
+"""Two dumps compared stage by stage, and the ranks of one distributed run.
+
+Input: folders written by ``prepare_debug``.  Output: a ``Comparison``: for each stage how many files are the same, differ,
+or are there only once, and for each compile id the first stage at which the two part ways.  Files are paired by name,
+which is keyed by compile id.  What differs in every run by nature (timings, Inductor's cache folder) is left out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from depyf.errors import DepyfError
+from depyf.report.layout import MANIFEST
+
+ORDER = (
+    "original_code", "bytecode", "full_code", "transformed_code", "Captured_Graph", "Compiled_Autograd_Graph", "BEFORE_PRE_GRAD",
+    "AFTER_PRE_GRAD", "Joint_graph", "BEFORE_JOINT_GRAPH", "AFTER_JOINT_GRAPH", "Forward_graph", "Backward_graph",
+    "BEFORE_POST_GRAD", "AFTER_POST_GRAD", "kernel", "kernel_source",
+)  # fmt: skip
+"""The stages in the order torch goes through them; a stage of another name stands at the end."""
+
+_LEFT_OUT = ("index", "timings", "manifest")
+_CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")
+"""Inductor's cache: a folder of the user's, and file names that are hashes of (among others) the torch version."""
+
+
+@dataclass(frozen=True, slots=True)
+class DumpFile:
+    """One file of a dump, as its manifest has it."""
+
+    name: str
+    stage: str
+    compile_id: str
+    path: Path
+
+    def text(self, normal: Callable[[str], str]) -> str:
+        try:
+            text = self.path.read_text(encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise DepyfError(f"cannot read {self.path}: {error.strerror}") from error
+        return normal(_CACHE.sub("<inductor cache>", text) if self.stage.startswith("kernel") else text)
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A folder and what its manifest says."""
+
+    folder: Path
+    torch: str
+    python: str
+    files: dict[str, DumpFile]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A file that is not the same on both sides; ``where`` is "both", "first" or "second"."""
+
+    file: str
+    stage: str
+    compile_id: str
+    where: str
+    added: int = 0
+    removed: int = 0
+    diff: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs between two dumps."""
+
+    first: Dump
+    second: Dump
+    same: dict[str, int]
+    differences: tuple[Difference, ...]
+
+    @property
+    def equal(self) -> bool:
+        return not self.differences
+
+    @property
+    def stages(self) -> list[str]:
+        return sorted({*self.same, *(item.stage for item in self.differences)}, key=_rank)
+
+    def counts(self, stage: str) -> tuple[int, int, int, int]:
+        """(same, differ, only in the first, only in the second)."""
+        here = [item.where for item in self.differences if item.stage == stage]
+        return self.same.get(stage, 0), here.count("both"), here.count("first"), here.count("second")
+
+    def first_by_compile_id(self) -> dict[str, Difference]:
+        """For each compile id the earliest stage that differs: everything behind it follows from it."""
+        found: dict[str, Difference] = {}
+        for item in self.differences:
+            found.setdefault(item.compile_id, item)
+        return dict(sorted(found.items(), key=lambda pair: [int(n) for n in re.findall(r"\d+", pair[0])]))
+
+    def to_json(self, diffs: bool = False) -> dict[str, Any]:
+        return {
+            "equal": self.equal,
+            "first": _side(self.first),
+            "second": _side(self.second),
+            "stages": {
+                stage: dict(zip(("same", "differ", "only_first", "only_second"), self.counts(stage)))
+                for stage in self.stages
+            },
+            "first_difference": {key: item.file for key, item in self.first_by_compile_id().items()},
+            "differences": [
+                {
+                    "file": item.file, "stage": item.stage, "compile_id": item.compile_id, "in": item.where,
+                    "added": item.added, "removed": item.removed, **({"diff": list(item.diff)} if diffs else {}),
+                }
+                for item in self.differences
+            ],
+        }  # fmt: skip
+
+
+def _side(dump: Dump) -> dict[str, Any]:
+    return {"folder": str(dump.folder), "torch": dump.torch, "python": dump.python, "files": len(dump.files)}
+
+
+def _rank(stage: str) -> tuple[int, str]:
+    return (ORDER.index(stage) if stage in ORDER else len(ORDER)), stage
+
+
+def load(folder: Path) -> Dump:
+    """The dump in ``folder``.  DepyfError where there is none."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        items = [item for item in manifest["files"] if item.get("kind") not in _LEFT_OUT]
+        files = {str(item["file"]): _file(folder, item) for item in items}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        ranks = sorted(path.name for path in folder.glob("rank_*")) if folder.is_dir() else []
+        if ranks:
+            raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
+        raise DepyfError(f"{folder} is no dump of depyf: {MANIFEST} is missing or cannot be read") from error
+    return Dump(folder, str(manifest.get("torch", "?")), str(manifest.get("python", "?")), files, tuple(map(str, manifest.get("notes", ()))))  # fmt: skip
+
+
+def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
+    name, kind = str(item["file"]), str(item.get("kind", ""))
+    stage = "kernel" if kind == "wrapper" else str(item.get("stage") or kind or "other")
+    ids = item.get("compile_ids") or []
+    return DumpFile(name, stage, str(item.get("compile_id") or (ids[0] if ids else "")), folder / name)
+
+
+def compare(first: Dump, second: Dump, normal: Callable[[str], str] = lambda text: text) -> Comparison:
+    """Compare all files; ``normal`` takes out of a text what may differ (the number of a device between ranks)."""
+    same: dict[str, int] = {}
+    differences: list[Difference] = []
+    for name in sorted({*first.files, *second.files}, key=lambda name: _position(first.files.get(name) or second.files[name])):  # fmt: skip
+        one, two = first.files.get(name), second.files.get(name)
+        file = one or two
+        assert file is not None
+        before, after = (side.text(normal) if side is not None else "" for side in (one, two))
+        if one is not None and two is not None and before == after:
+            same[file.stage] = same.get(file.stage, 0) + 1
+            continue
+        where = "both" if one is not None and two is not None else "first" if one is not None else "second"
+        lines = tuple(difflib.unified_diff(before.splitlines(), after.splitlines(),
+                                           str(first.folder / name), str(second.folder / name), lineterm=""))  # fmt: skip
+        added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+        removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+        differences.append(Difference(name, file.stage, file.compile_id, where, added, removed, lines))
+    return Comparison(first, second, same, tuple(differences))
+
+
+def _position(file: DumpFile) -> tuple[tuple[int, str], str]:
+    return _rank(file.stage), file.name
+
+
+def dumps_in(folder: Path) -> dict[int, Path]:
+    """rank -> its dump; a run of one process is rank 0 in the folder itself.  DepyfError where there is no dump."""
+    if (folder / MANIFEST).exists():
+        return {0: folder}
+    found = {
+        int(path.name.removeprefix("rank_")): path
+        for path in folder.glob("rank_*")
+        if path.name.removeprefix("rank_").isdigit() and (path / MANIFEST).exists()
+    }
+    if not found:
+        raise DepyfError(f"{folder} holds no dump of depyf, and no rank_N folders with one")
+    return dict(sorted(found.items()))
+
+
+def without_device(text: str) -> str:
+    """``cuda:3`` -> ``cuda:N``, and a rank's own folder alike: ranks differ in these and mean the same."""
+    text = re.sub(r"\b(cuda|xpu|hpu):\d+", r"\1:N", text)
+    text = re.sub(r"\b(device_index|index|get_raw_stream|_DeviceGuard|set_device)(=|\()\d+", r"\1\2N", text)
+    return re.sub(r"rank_\d+", "rank_N", text)
+
+
+def compare_ranks(folder: Path) -> list[tuple[int, Comparison]]:
+    """Every rank against the lowest one.  DepyfError where there are not at least two."""
+    found = {rank: load(path) for rank, path in dumps_in(folder).items()}
+    if len(found) < 2:
+        raise DepyfError(f"{folder} holds the dump of one process only: there is nothing to merge")
+    lowest, *others = found
+    return [(rank, compare(found[lowest], found[rank], without_device)) for rank in others]
+
+
+def table(comparison: Comparison) -> list[str]:
+    """The summary, one line per stage."""
+    lines = [f"{'stage':18} {'same':>6} {'differ':>7} {'only 1':>7} {'only 2':>7}"]
+    for stage in comparison.stages:
+        same, differ, one, two = comparison.counts(stage)
+        lines.append(f"{stage:18} {same:6} {differ or '-':>7} {one or '-':>7} {two or '-':>7}")
+    return lines
+
+
+def listing(differences: Sequence[Difference]) -> list[str]:
+    """One line per file that differs."""
+    words = {"both": "differs", "first": "only in 1", "second": "only in 2"}
+    width = max((len(item.file) for item in differences), default=0)
+    return [f"{words[item.where]:10} {item.file:{width}}  -{item.removed} +{item.added}" for item in differences]

@@ -1,0 +1,86 @@
+"""``depyf.explain``: a report after the fact, with nothing switched on before."""
+
+from __future__ import annotations
+
+import importlib
+import json
+
+import pytest
+import torch
+
+import depyf
+
+pytestmark = pytest.mark.torch
+
+
+def broken(x, n=2):
+    y = x * n
+    print("break")
+    return y + 1
+
+
+def test_report(capsys):
+    compiled = torch.compile(broken, backend="eager")
+    assert "nothing is compiled" in str(depyf.explain(compiled))
+    compiled(torch.ones(2))
+    compiled(torch.ones(3))
+    report = depyf.explain(compiled)
+    assert report.function == "broken" and report.filename == __file__
+    assert [entry.compile_id for entry in report.entries] == ["0/1", "0/0"]
+    assert report.graphs == 4 and report.complete
+    assert "size mismatch at index 0. expected 2, actual 3" in report.entries[0].recompiled_because
+    assert len(report.breaks) == 1 and "print" in report.breaks[0].cause and report.breaks[0].hints
+    assert [len(resume.entries) for resume in report.resumes] == [2]
+    text = str(report)
+    assert "4 cache entries, 4 graphs, 1 graph break, 2 recompilations" in text
+    assert "guard x: Tensor float32[2], stride [1]" in text and "guard L['n'] == 2" in text
+    data = json.loads(json.dumps(report.to_json()))
+    assert data["entries"][1]["compile_id"] == "0/0" and data["resumes"][0]["entries"]
+    page = report._repr_html_()
+    assert page.count("<table>") == page.count("</table>") == 4 and "L[&#x27;n&#x27;] == 2" in page
+    assert "0x7f" not in text + page + json.dumps(data)
+    capsys.readouterr()
+
+
+def test_skipped_frame(capsys):
+    def loops(x):
+        for _ in range(2):
+            print("break")
+            x = x + 1
+        return x
+
+    compiled = torch.compile(loops, backend="eager")
+    compiled(torch.ones(2))
+    report = depyf.explain(compiled)
+    assert report.entries == () and report.skipped
+    assert "not compiled, runs as ordinary Python" in str(report)
+    capsys.readouterr()
+
+
+def test_modules_and_methods():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    compiled = torch.compile(model, backend="aot_eager")
+    compiled(torch.ones(2, 3))
+    (entry,) = depyf.explain(compiled).entries
+    assert entry.graphs == 1 and entry.backend == "aot_eager"
+    assert depyf.explain(torch.compile(torch.nn.Linear(1, 1), backend="eager")).entries is not None
+    with pytest.raises(depyf.DepyfError, match="has no Python bytecode"):
+        depyf.explain(len)
+
+
+def test_what_torch_has_forgotten():
+    compiled = torch.compile(broken, backend="eager")
+    compiled(torch.ones(2))
+    torch._dynamo.utils._compilation_metrics.clear()
+    report = depyf.explain(compiled)
+    assert len(report.entries) == 1 and not report.complete
+    assert "no longer remembers" in str(report)
+
+
+def test_package_and_function():
+    """``depyf.explain`` is called, and is the package that the published depyf has."""
+    package = importlib.import_module("depyf.explain")
+    assert package is depyf.explain and callable(depyf.explain)
+    from depyf.explain import dump_src
+
+    assert depyf.explain.dump_src is dump_src

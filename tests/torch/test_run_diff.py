@@ -1,0 +1,148 @@
+"""``depyf run``, ``depyf diff``, ``depyf merge``: as a user types them, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from dumps import ROOT, check_dump, files_of
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = """
+import sys, torch
+import helper
+def f(x):
+    y = helper.twice(x)
+    print("break")
+    return y + SIZE
+SIZE = int(sys.argv[1])
+print(__name__, __file__, sys.argv, sys.path[0], __spec__ is None, sys.modules["__main__"].f is f)
+torch.compile(f, backend="eager")(torch.ones(SIZE))
+if "--raise" in sys.argv:
+    raise RuntimeError("mine")
+if "--exit" in sys.argv:
+    sys.exit(7)
+"""
+
+
+def python(*command, cwd, env=None):
+    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"} | (env or {})
+    return subprocess.run(
+        [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+@pytest.fixture
+def program(tmp_path):
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "program.py").write_text(PROGRAM)
+    (tmp_path / "app" / "helper.py").write_text("def twice(x):\n    return x * 2\n")
+    (tmp_path / "app" / "__main__.py").write_text("from program import f\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("flags", [(), ("--raise",), ("--exit",)])
+def test_run_is_invisible(program, flags):
+    plain = python("app/program.py", "3", *flags, cwd=program)
+    done = python("-m", "depyf", "run", "--out", "dump", "app/program.py", "3", *flags, cwd=program)
+    assert done.stdout == plain.stdout
+    assert done.returncode == plain.returncode == {(): 0, ("--raise",): 1, ("--exit",): 7}[flags]
+    own, where = done.stderr.rsplit("depyf: ", 1)
+    assert own == plain.stderr, "the traceback too"
+    assert "compiled function" in where and "dump" in where
+    manifest = check_dump(program / "dump")
+    assert "full_code_for_f_0.py" in files_of(manifest, kind="full_code")
+
+
+def test_run_module_and_errors(program):
+    command = ("-m", "depyf", "run", "--out", "dump", "-m")
+    plain = python("-m", "program", "2", cwd=program / "app")
+    done = python(*command, "program", "2", cwd=program / "app")
+    assert plain.returncode == done.returncode == 0, done.stderr
+    assert done.stdout == plain.stdout
+    assert "no module named nothing_here" in python(*command, "nothing_here", cwd=program).stderr
+    missing = python("-m", "depyf", "run", "nothing.py", cwd=program)
+    assert missing.returncode == 4 and "cannot read nothing.py" in missing.stderr
+    assert "Traceback" not in missing.stderr
+    (program / "bad.py").write_text("def (:\n")
+    plain = python("bad.py", cwd=program)
+    done = python("-m", "depyf", "run", "bad.py", cwd=program)
+    assert done.returncode == plain.returncode == 1 and plain.stderr in done.stderr
+    (program / "file").write_text("")
+    refused = python("-m", "depyf", "run", "--out", "file/x", "app/program.py", "2", cwd=program)
+    assert refused.returncode == 3 and "cannot write" in refused.stderr and refused.stdout == ""
+
+
+def test_diff(program):
+    for name, size in (("one", "3"), ("two", "3"), ("three", "4")):
+        done = python("-m", "depyf", "run", "--out", name, "app/program.py", size, cwd=program)
+        assert done.returncode == 0, done.stderr
+    same = python("-m", "depyf", "diff", "one", "two", cwd=program)
+    assert same.returncode == 0, same.stdout + same.stderr
+    assert "the two are the same" in same.stdout
+    other = python("-m", "depyf", "diff", "one", "three", cwd=program)
+    assert other.returncode == 1
+    assert "0/0: they part at full_code" in other.stdout and "full_code_for_f_0.py" in other.stdout
+    assert "+++" not in other.stdout
+    shown = python("-m", "depyf", "diff", "-u", "--stage", "Captured_Graph", "one", "three", cwd=program)
+    assert shown.returncode == 1
+    assert '-        y: "f32[3]' in shown.stdout and '+        y: "f32[4]' in shown.stdout
+    data = json.loads(python("-m", "depyf", "diff", "--json", "one", "three", cwd=program).stdout)
+    assert data["equal"] is False and data["stages"]["Captured_Graph"]["differ"] == 2
+    assert data["first_difference"]["0/0"] == "full_code_for_f_0.py"
+    shutil.rmtree(program / "three")
+    gone = python("-m", "depyf", "diff", "one", "three", cwd=program)
+    assert gone.returncode == 4 and "no dump of depyf" in gone.stderr
+
+
+RANKS = """
+import os, sys, torch
+import torch.distributed as dist
+import depyf
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+def plain(x):
+    return x.sin() + (1 if sys.argv[1] == "same" else rank)
+with depyf.prepare_debug(sys.argv[2]):
+    torch.compile(plain, backend="eager")(torch.ones(3))
+    model = DistributedDataParallel(torch.nn.Linear(4, 4))
+    torch.compile(model, backend="aot_eager")(torch.ones(2, 4)).sum().backward()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("kind", ["same", "different"])
+def test_two_ranks(kind, tmp_path):
+    (tmp_path / "ranks.py").write_text(RANKS)
+    env = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"}
+    done = python(
+        "-m", "torch.distributed.run", "--nproc_per_node=2", "--master_addr=127.0.0.1", "--master_port=0", "ranks.py", kind, "dump",
+        cwd=tmp_path, env=env,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for rank in (0, 1):
+        manifest = check_dump(tmp_path / "dump" / f"rank_{rank}")
+        assert "full_code_for_plain_0.py" in files_of(manifest, kind="full_code")
+        assert files_of(manifest, stage="Backward_graph")
+    merged = python("-m", "depyf", "merge", "dump", cwd=tmp_path)
+    data = json.loads(python("-m", "depyf", "merge", "--json", "dump", cwd=tmp_path).stdout)
+    if kind == "same":
+        assert merged.returncode == 0, merged.stdout
+        assert "rank 1: the same" in merged.stdout and data["equal"] is True
+    else:
+        assert merged.returncode == 1
+        assert (
+            "rank 1: diverges" in merged.stdout and "they part at full_code (full_code_for_plain_0.py)" in merged.stdout
+        )
+        assert {item["compile_id"] for item in data["ranks"]["1"]["differences"]} == {"0/0"}, "DDP itself is the same"
+    hint = python("-m", "depyf", "diff", "dump", "dump", cwd=tmp_path)
+    assert hint.returncode == 4 and "depyf merge" in hint.stderr
+    alone = python("-m", "depyf", "merge", "dump/rank_0", cwd=tmp_path)
+    assert alone.returncode == 4 and "one process only" in alone.stderr

@@ -1,0 +1,131 @@
+"""``depyf.testing`` and the pytest plugin: clear messages, and nothing where nothing is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from dumps import ROOT
+
+from depyf.testing import assert_graph_count, assert_no_graph_breaks, assert_no_recompiles
+
+pytestmark = pytest.mark.torch
+
+
+def breaks(x):
+    y = x + 1
+    print("break")  # the line
+    return y * 2
+
+
+def fine(x, n=2):
+    return x.sin() * n
+
+
+def compiled(fn, **options):
+    return torch.compile(fn, backend="eager", **options)
+
+
+def test_graph_breaks(capsys):
+    with assert_no_graph_breaks():
+        compiled(fine)(torch.ones(2))
+    with pytest.raises(AssertionError) as failed, assert_no_graph_breaks():
+        compiled(breaks)(torch.ones(2))
+    text = str(failed.value)
+    line = breaks.__code__.co_firstlineno + 2
+    assert text.startswith("1 graph break:") and f"{__file__}:{line} in breaks [0/0]" in text.replace("[1/0]", "[0/0]")
+    assert "cause: " in text and "print" in text
+    capsys.readouterr()
+
+
+def test_skipped_function(capsys):
+    def loops(x):
+        for _ in range(2):
+            print("break")
+            x = x + 1
+        return x
+
+    with pytest.raises(AssertionError, match="graph break"), assert_no_graph_breaks():
+        compiled(loops)(torch.ones(2))
+    capsys.readouterr()
+
+
+def test_recompiles():
+    fn = compiled(fine, dynamic=False)
+    with assert_no_recompiles():
+        fn(torch.ones(2))
+        fn(torch.zeros(2))
+    with pytest.raises(AssertionError) as failed, assert_no_recompiles():
+        fn(torch.ones(3))
+        fn(torch.ones(2), 3)
+    text = str(failed.value)
+    assert text.startswith("2 recompilations:") and f"fine ({__file__}:" in text
+    assert "expected 2, actual 3" in text and "advice: " in text
+
+
+def test_graph_count(capsys):
+    fn = compiled(breaks)
+    with assert_graph_count(2):
+        fn(torch.ones(2))
+    with assert_graph_count(0):
+        fn(torch.ones(2))
+    with pytest.raises(AssertionError, match=r"expected 1 graph, torch\.compile captured 2"), assert_graph_count(1):
+        compiled(breaks, dynamic=False)(torch.ones(4))
+    capsys.readouterr()
+
+
+def test_other_exceptions_go_through():
+    with pytest.raises(KeyError), assert_graph_count(9), assert_no_graph_breaks(), assert_no_recompiles():
+        raise KeyError
+
+
+SUITE = """
+import pytest
+@pytest.mark.no_graph_breaks
+def test_breaks(one): one()
+@pytest.mark.no_graph_breaks
+def test_fine(two): two()
+def test_fixture(one, no_graph_breaks): one()
+@pytest.mark.graph_count(2)
+@pytest.mark.no_recompiles
+def test_count(one): one()
+@pytest.mark.graph_count("x")
+def test_wrong(two): two()
+@pytest.fixture
+def one():
+    import torch
+    torch._dynamo.reset()
+    def f(x):
+        y = x + 1
+        print("break")
+        return y * 2
+    return lambda: torch.compile(f, backend="eager")(torch.ones(2))
+@pytest.fixture
+def two():
+    import torch
+    one = torch.compile(lambda x: x + 1, backend="eager")
+    return lambda: one(torch.ones(2))
+"""
+
+
+def run_pytest(folder, text, *options):
+    (folder / "test_it.py").write_text(text)
+    env = dict(os.environ) | {"PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "pytest", "-p", "depyf.pytest_plugin", "-q", "-c", os.devnull, "--rootdir", str(folder), *options, str(folder)]  # fmt: skip
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def test_plugin(tmp_path):
+    done = run_pytest(tmp_path, SUITE, "--strict-markers")
+    assert "3 failed, 2 passed" in done.stdout, done.stdout
+    for name in ("test_breaks", "test_fixture", "test_wrong"):
+        assert f"FAILED test_it.py::{name}" in done.stdout, done.stdout
+    assert "1 graph break:" in done.stdout and "graph_count takes one number" in done.stdout
+
+
+def test_plugin_is_light(tmp_path):
+    done = run_pytest(tmp_path, "import sys\ndef test_it(): assert 'torch' not in sys.modules\n")
+    assert "1 passed" in done.stdout, done.stdout
