@@ -6,8 +6,9 @@ Importing this never imports torch; what needs torch imports it when it is used.
 from __future__ import annotations
 
 from depyf.api import debug, install, prepare_debug, replay, uninstall, why
+from depyf.debugger.where import Where, where
 from depyf.decompiler import Decompiler, decompile, decompile_pyc
-from depyf.errors import BytecodeError, DecompilationError, DepyfError
+from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
 from depyf.verify.verdict import Status, Verdict
 
 __version__ = "1.0.0.dev0"
@@ -17,8 +18,10 @@ __all__ = [
     "DecompilationError",
     "Decompiler",
     "DepyfError",
+    "NonFiniteError",
     "Status",
     "Verdict",
+    "Where",
     "debug",
     "decompile",
     "decompile_pyc",
@@ -27,4 +30,5 @@ __all__ = [
     "replay",
     "uninstall",
     "why",
+    "where",
 ]

@@ -31,17 +31,24 @@ def prepare_debug(
     return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode)
 
 
-def debug() -> AbstractContextManager[None]:
+def debug(level: str | None = None, stop_on: str | None = None) -> AbstractContextManager[None]:
     """Step through the code dumped by the last ``prepare_debug``, with pdb or any other debugger.
 
     On entry it prints where the files are and stops in ``breakpoint()`` so that breakpoints can be set by file and
     line; inside the block they are hit in transformed code, captured graphs (eager), AOT forward and backward graphs
     (aot_eager) and generated wrappers (inductor).  It does not stop without a terminal or debugger, nor with the
-    environment variable ``DEPYF_NO_PAUSE``.  DepyfError before any ``prepare_debug``, and inside one.
+    environment variable ``DEPYF_NO_PAUSE``.
+
+    ``level``: ``"graph"``, ``"aot"`` or ``"wrapper"``: whatever the program's backend, torch compiles again at this level
+    inside the block, so that its lines can be stepped through; warm caches are passed by.
+    ``stop_on``: ``"nan"`` or ``"inf"``: stop at the first line of a graph, forward or backward, that creates such a value
+    (level ``"aot"`` unless given); ``depyf.NonFiniteError`` is raised there when nobody can be stopped for.
+
+    On exit everything is as before.  DepyfError before any ``prepare_debug``, inside one, and for other arguments.
     """
     from depyf.dynamo.contexts import Debug
 
-    return Debug()
+    return Debug(level, stop_on)
 
 
 def install() -> None:

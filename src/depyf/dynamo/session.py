@@ -6,7 +6,6 @@ artifact is on disk as soon as torch has produced it, so a process that dies lea
 
 from __future__ import annotations
 
-import linecache
 import sys
 import warnings
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from depyf.dynamo import live
 from depyf.dynamo.capture import Capture
 from depyf.dynamo.entries import cache_entries
-from depyf.dynamo.live_graphs import compiled_functions, live_code
+from depyf.dynamo.live_graphs import compiled_functions, live_code, wrapper_path
 from depyf.dynamo.records import FunctionRecord, GraphRecord, RunRecord
 from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
@@ -103,7 +102,7 @@ class Session:
                     post_grad = getattr(compiled, "inductor_post_grad_graph_str", None)
                     wrapper = getattr(compiled, "source_code", None)
                     self.capture.add_graph(key, "AFTER_POST_GRAD", str(post_grad or ""))
-                    self.capture.add_graph(key, WRAPPER_STAGE, str(wrapper or ""), _wrapper_path(str(wrapper or "")))
+                    self.capture.add_graph(key, WRAPPER_STAGE, str(wrapper or ""), wrapper_path(str(wrapper or "")))
 
     def live_graphs(self) -> list[GraphMatch]:
         """Each captured graph that is still alive, with its GraphModule."""
@@ -146,17 +145,6 @@ class Session:
             warnings.warn(text, RuntimeWarning, stacklevel=4)
         except RuntimeWarning:  # warnings are errors here; ours must not be one
             print(text, file=sys.stderr)
-
-
-def _wrapper_path(text: str) -> str:
-    """The file in Inductor's cache whose content is ``text``, among the loaded ones."""
-    import torch._inductor.codecache as codecache
-
-    for module in codecache.PyCodeCache.modules:
-        path = str(getattr(module, "__file__", ""))
-        if path and "".join(linecache.getlines(path)) == text:
-            return path
-    return ""
 
 
 def _pages(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
