@@ -5,7 +5,7 @@ Importing this never imports torch; what needs torch imports it when it is used.
 
 from __future__ import annotations
 
-from depyf.api import debug, install, prepare_debug, replay, uninstall, why
+from depyf.api import compare, debug, install, prepare_debug, replay, uninstall, why
 from depyf.debugger.where import Where, where
 from depyf.decompiler import Decompiler, decompile, decompile_pyc
 from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
@@ -22,6 +22,7 @@ __all__ = [
     "Status",
     "Verdict",
     "Where",
+    "compare",
     "debug",
     "decompile",
     "decompile_pyc",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from depyf.dynamo.compare import Comparison
     from depyf.dynamo.replay import Replay
     from depyf.dynamo.why import Why
 
@@ -49,6 +51,30 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     from depyf.dynamo.contexts import Debug
 
     return Debug(level, stop_on)
+
+
+def compare(
+    fn: Callable[..., Any],
+    *args: Any,
+    backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] = ("eager", "inductor"),
+    rtol: float | None = None,
+    atol: float | None = None,
+    **kwargs: Any,
+) -> Comparison:
+    """Call ``fn(*args, **kwargs)`` once, each compiled graph on both backends with the same inputs, and compare.
+
+    ``fn`` is a function or module, compiled or not; ``backends`` are names or callables, the reference first.  Outputs,
+    inputs written into and gradients (for made-up gradients of the outputs) are compared; for a graph that differs beyond
+    tolerance, the first node that differs is named, with both values' statistics and the user's line.  ``rtol`` and
+    ``atol`` default to what the dtype allows.  The result is true where both agree; print it.  The program goes on with
+    the graph's eager results; random numbers are fixed while comparing.  DepyfError without torch 2.6 or newer.
+    """
+    from depyf.dynamo.contexts import require_torch
+
+    require_torch()
+    from depyf.dynamo.compare import compare as run
+
+    return run(fn, args, kwargs, backends, rtol, atol)
 
 
 def install() -> None:

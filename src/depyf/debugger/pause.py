@@ -44,7 +44,9 @@ def pause(directory: str, steppable: Sequence[str], level: str | None) -> None:
     """Print where to look; then wait in the debugger, where there is somebody to wait for."""
     lines = [f"depyf: the code torch.compile runs is in {directory}"]
     if level is not None:
-        lines.append(f"depyf: everything is compiled again at level {level!r}: breakpoints in {_LEVEL_FILES[level]} stop")
+        lines.append(
+            f"depyf: everything is compiled again at level {level!r}: breakpoints in {_LEVEL_FILES[level]} stop"
+        )
     else:
         lines += [
             "depyf: read full_code_for_*.py first; breakpoints in __transformed_code_*.py stop when that code runs"

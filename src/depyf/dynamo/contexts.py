@@ -116,8 +116,8 @@ class Debug:
                 "depyf.debug(stop_on=...) watches the lines of graphs; the lines of a wrapper call fused kernels. Use "
                 'level="aot" (the default with stop_on) or level="graph"'
             )
-        self._level: Level | None = level if level is not None or stop_on is None else "aot"  # type: ignore[assignment]
-        self._watch = Watch(stop_on) if stop_on is not None else None  # type: ignore[arg-type]
+        self._level: Level | None = level if level is not None or stop_on is None else "aot"
+        self._watch = Watch(stop_on) if stop_on is not None else None
         self._stepping: Stepping | None = None
         self._run: LevelRun | None = None
 

@@ -80,12 +80,20 @@ def _watched(statement: ast.stmt) -> list[ast.stmt]:
     """``statement`` and, where it assigns the result of a computation to a name, the check behind it."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
     value = getattr(statement, "value", None)
-    if not isinstance(target, ast.Name) or not isinstance(value, ast.expr) or isinstance(value, (ast.Constant, ast.Name)):
+    if (
+        not isinstance(target, ast.Name)
+        or not isinstance(value, ast.expr)
+        or isinstance(value, (ast.Constant, ast.Name))
+    ):
         return [statement]
     operands = sorted({node.id for node in ast.walk(value) if isinstance(node, ast.Name)})
     check = ast.Call(
         ast.Constant(_CHECK),
-        [ast.Constant(target.id), ast.Name(target.id, ast.Load()), ast.Constant(tuple(operands))],
+        [
+            ast.Constant(target.id),
+            ast.Name(target.id, ast.Load()),
+            ast.Tuple([ast.Constant(name) for name in operands], ast.Load()),
+        ],
         [],
     )
     stop = ast.If(check, [ast.Expr(ast.Call(ast.Constant(_STOP), [], []))], [])
