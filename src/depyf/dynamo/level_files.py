@@ -19,6 +19,7 @@ from depyf.dynamo.records import FunctionRecord, GraphRecord
 from depyf.dynamo.session import Session
 from depyf.dynamo.stepping import GraphMatch, Stepping, graph_codes, match_graphs, step_text
 from depyf.dynamo.transform import decompile_made
+from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.graph_page import graph_page
 from depyf.report.layout import WRAPPER_STAGE, graph_file, transformed_file
 from depyf.report.transformed import transformed_page
@@ -95,7 +96,8 @@ class LevelFiles:
             new = record is None
             if record is None:
                 record = self._new_record(WRAPPER_STAGE, text, compile_id, path)
-                self._session.writer.write(graph_file(record), graph_page(record))
+                page = with_user_lines(graph_page(record), user_lines(path))
+                self._session.writer.write(graph_file(record), page)
             target = self._session.writer.path(graph_file(record))
             self._stepping.wrapper(target, path, text)
             if new:

@@ -36,7 +36,7 @@ class Watch:
         forward = _function_at(tree, code.co_firstlineno)
         if forward is None:
             return code
-        forward.body = [part for statement in forward.body for part in _watched(statement)]
+        forward.body = [part for statement in forward.body for part in _watched(statement, forward.lineno)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # "str object is not callable": the consts are replaced
             module = compile(ast.fix_missing_locations(tree), code.co_filename, "exec", dont_inherit=True)
@@ -76,8 +76,12 @@ def _function_at(tree: ast.Module, line: int) -> ast.FunctionDef | None:
     return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.lineno == line), None)
 
 
-def _watched(statement: ast.stmt) -> list[ast.stmt]:
-    """``statement`` and, where it assigns the result of a computation to a name, the check behind it."""
+def _watched(statement: ast.stmt, other_line: int) -> list[ast.stmt]:
+    """``statement`` and, where it assigns the result of a computation to a name, the check behind it.
+
+    pdb stops at the next line that begins, since 3.13 at once.  Before, the call stands on another line, so that the rest
+    of the statement's own line begins after it: the debugger shows that line, and the operands are still there.
+    """
     target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
     value = getattr(statement, "value", None)
     if (
@@ -96,11 +100,16 @@ def _watched(statement: ast.stmt) -> list[ast.stmt]:
         ],
         [],
     )
-    stop = ast.If(check, [ast.Expr(ast.Call(ast.Constant(_STOP), [], []))], [])
+    call = ast.Expr(ast.Call(ast.Constant(_STOP), [], []))
+    stop = ast.If(check, [call, ast.Pass()], [])
     for node in ast.walk(stop):
         if isinstance(node, (ast.expr, ast.stmt)):
             node.lineno = node.end_lineno = statement.end_lineno or statement.lineno
             node.col_offset = node.end_col_offset = 0
+    if sys.version_info < (3, 13):
+        for node in ast.walk(call):
+            if isinstance(node, (ast.expr, ast.stmt)):
+                node.lineno = node.end_lineno = other_line
     return [statement, stop]
 
 

@@ -6,11 +6,12 @@ Input: a GraphModule that Dynamo captured.  Output: a changed copy; the original
 from __future__ import annotations
 
 import copy
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
 
-_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)')
+FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,18 @@ def describe(node: Any) -> Node:
 
 def user_line(stack_trace: str) -> str:
     """The innermost frame outside torch, as ``file:line in function: code``."""
+    frame = outside_torch(list(FRAME.finditer(stack_trace)))
+    if frame is None:
+        return ""
+    return f"{frame['file']}:{frame['line']} in {frame['function']}: {frame['code'].strip()}"
+
+
+def outside_torch(frames: list[re.Match[str]]) -> re.Match[str] | None:
+    """The innermost frame that is not in torch itself; the innermost of all where there is no such frame."""
     import torch
 
-    inside = torch.__file__.rpartition("/")[0]
-    frames = list(_FRAME.finditer(stack_trace))
-    outside = [frame for frame in frames if not frame["file"].startswith(inside)] or frames
-    if not outside:
-        return ""
-    frame = outside[-1]
-    return f"{frame['file']}:{frame['line']} in {frame['function']}: {frame['code'].strip()}"
+    inside = os.path.dirname(torch.__file__)
+    return next((f for f in reversed(frames) if not f["file"].startswith(inside)), frames[-1] if frames else None)
 
 
 def _clone(value: Any) -> Any:

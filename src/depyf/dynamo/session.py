@@ -18,6 +18,7 @@ from depyf.dynamo.records import FunctionRecord, GraphRecord, RunRecord
 from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.dynamo.transform import TransformHook
+from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.full_code import full_code_page, function_id
 from depyf.report.graph_page import graph_page
 from depyf.report.layout import MANIFEST, WRAPPER_STAGE, full_code_files, graph_file
@@ -61,6 +62,7 @@ class Session:
         self._add_cached_wrappers()
         for graph_path, text in self._final_graphs().items():
             self.writer.write(graph_path, text)
+        self._comment_wrappers()
         run = freeze(self.capture)
         self._remember_entries(run)
         pages = _pages(run)
@@ -89,6 +91,15 @@ class Session:
                 pages[graph_file(record)] = page
                 self.step_texts[graph_file(record)] = page
         return pages
+
+    def _comment_wrappers(self) -> None:
+        """Write the wrappers again with the user's lines, which Inductor knows once they are loaded."""
+        for graph in list(self.capture.graphs):
+            record = graph.record
+            if record.stage == WRAPPER_STAGE and record.path:
+                text = with_user_lines(record.text, user_lines(record.path))
+                if text != record.text:
+                    self.writer.write(graph_file(record), text)
 
     def _add_cached_wrappers(self) -> None:
         """Inductor's output for compilations that reported none (they ran in a subprocess)."""
