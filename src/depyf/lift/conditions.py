@@ -21,7 +21,20 @@ def negate(test: Expr) -> Expr:
         return test.operand
     if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
         return Cmp(test.left, (_OPPOSITE[test.ops[0]],), test.rights)
+    if isinstance(test, BoolOf) and not test.apart and _reads_better_negated(test):
+        return BoolOf("and" if test.op == "or" else "or", tuple(negate(value) for value in test.values))
     return Un("not", test)
+
+
+def _reads_better_negated(test: BoolOf) -> bool:
+    """``a is not None and not b`` is how people write ``not (a is None or b)``, which compiles to the same code.
+
+    Counted in the standard library: operands that have an opposite decide; of two plain ones, ``not a and not b``
+    outnumbers ``not (a or b)``, while ``not (a and b)`` outnumbers ``not a or not b``.
+    """
+    if any(isinstance(value, Cmp) and len(value.ops) == 1 and value.ops[0] in _OPPOSITE for value in test.values):
+        return True
+    return test.op == "or" and len(test.values) == 2 and not any(isinstance(value, BoolOf) for value in test.values)
 
 
 _OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
