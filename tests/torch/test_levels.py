@@ -6,7 +6,7 @@ import sys
 
 import pexpect
 import pytest
-from dumps import ROOT, run_python
+from dumps import ROOT, check_dump, run_python
 
 pytestmark = pytest.mark.torch
 
@@ -63,6 +63,7 @@ def test_everything_is_as_before(backend, level, tmp_path):
     stages = {"graph": ["Captured_Graph.0"], "aot": ["Forward_graph.0", "Backward_graph.0"], "wrapper": ["kernel_0"]}
     for stage in stages[level]:
         assert list(dump.glob(f"__compiled_fn_0_*.{stage}.py")), sorted(p.name for p in dump.iterdir())
+    check_dump(dump)
     written = list(dump.glob("__compiled_fn_0_*.Captured_Graph.0.py"))
     assert len(written) == 1, "the same graph again is the same file"
 

@@ -62,7 +62,7 @@ def dumped(model, directory, backend):
     [
         ("log", "nan", "# the planted bug", "forward"),
         ("overflow", "inf", "# the planted overflow", "forward"),
-        ("backward", "inf", "# the planted infinite slope", "backward"),
+        ("backward", "nan", "# the planted infinite slope", "backward"),
     ],
 )
 def test_planted(broken, kind, planted, stage, backend, tmp_path):

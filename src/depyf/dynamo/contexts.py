@@ -135,7 +135,7 @@ class Debug:
         try:
             if self._level is not None:
                 instrument = self._watch.instrument if self._watch is not None else None
-                self._run = LevelRun(self._level, session, LevelFiles(session, stepping, instrument))
+                self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
                 self._run.start()
             if self._watch is None:
                 pause(str(session.writer.directory), stepping.steppable, self._level)

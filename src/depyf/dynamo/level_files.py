@@ -21,7 +21,8 @@ from depyf.dynamo.stepping import GraphMatch, Stepping, graph_codes, match_graph
 from depyf.dynamo.transform import decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.graph_page import graph_page
-from depyf.report.layout import WRAPPER_STAGE, graph_file, transformed_file
+from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file, transformed_file
+from depyf.report.level_manifest import with_level_graph
 from depyf.report.transformed import transformed_page
 
 Instrument = Callable[[types.CodeType, str], types.CodeType]
@@ -31,7 +32,8 @@ Instrument = Callable[[types.CodeType, str], types.CodeType]
 class LevelFiles:
     """Finds or writes the file for each piece of code; ``stepping`` undoes it."""
 
-    def __init__(self, session: Session, stepping: Stepping, instrument: Instrument | None) -> None:
+    def __init__(self, session: Session, stepping: Stepping, level: str, instrument: Instrument | None) -> None:
+        self._level = level
         self._session = session
         self._stepping = stepping
         self._instrument = instrument
@@ -41,14 +43,17 @@ class LevelFiles:
         """Tell the user what could not be done; the program goes on."""
         print(f"depyf: {text}", file=sys.stderr)
 
-    def graph(self, stage: str, module: Any, compile_id: str) -> None:
-        """``module`` is about to run as the graph of ``stage``: make it run as lines of a file."""
+    def graph(self, stage: str, module: Any, compile_id: str, text: str = "") -> None:
+        """``module`` is about to run as the graph of ``stage``: make it run as lines of a file.
+
+        ``text``: torch's printing of it, where it was printed before its calling convention changed.
+        """
         try:
-            self._graph(stage, module, compile_id)
+            self._graph(stage, module, compile_id, text)
         except Exception as error:  # contract 1: the graph runs, but not as lines of a file
             self.note(f"{stage} of {compile_id} cannot be stepped through: {type(error).__name__}: {error}")
 
-    def _graph(self, stage: str, module: Any, compile_id: str) -> None:
+    def _graph(self, stage: str, module: Any, compile_id: str, text: str) -> None:
         with_forward(module)
         live = LiveCode((module,), (), ())
         match = next((m for m in match_graphs(self._dumped(stage, compile_id), live) if m.exact), None)
@@ -57,13 +62,13 @@ class LevelFiles:
             if self._exchange(path, path.read_text(), module):
                 self._used.add(path.name)
                 return
-        record = self._new_record(stage, printed(module), compile_id)
+        record = self._new_record(stage, text or printed(module), compile_id)
         path = self._session.writer.path(graph_file(record))
-        text = graph_page(record, step_text(GraphMatch(record, module, True)))
-        if not self._session.writer.write(path.name, text) or not self._exchange(path, text, module):
+        page = graph_page(record, step_text(GraphMatch(record, module, True)))
+        if not self._session.writer.write(path.name, page) or not self._exchange(path, page, module):
             self.note(f"{stage} of {compile_id}: what runs cannot be written as a file to step through")
             return
-        self._used.add(path.name)
+        self._remember(record)
         if self._instrument is None:  # who waits for a NaN wants no other stop
             pause_for_new_file(str(path))
 
@@ -75,10 +80,21 @@ class LevelFiles:
 
     def _dumped(self, stage: str, compile_id: str) -> list[GraphRecord]:
         """The dumped graphs of this stage, those of the same function first."""
-        records = [graph.record for graph in self._session.capture.graphs if graph.record.stage == stage]
+        records = [record for record in self._all() if record.stage == stage]
         function = compile_id.rpartition("/")[0]
         fresh = [record for record in records if graph_file(record) not in self._used]
         return sorted(fresh or records, key=lambda record: record.key.text.rpartition("/")[0] != function)
+
+    def _all(self) -> list[GraphRecord]:
+        return [*(graph.record for graph in self._session.capture.graphs), *self._session.level_graphs]
+
+    def _remember(self, record: GraphRecord) -> None:
+        """A new file: used, known to the next ``debug``, and in the manifest."""
+        self._used.add(graph_file(record))
+        self._session.level_graphs.append(record)
+        writer = self._session.writer
+        text = with_level_graph(writer.path(MANIFEST).read_text(encoding="utf-8"), record, self._level)
+        writer.write(MANIFEST, text)
 
     def _new_record(self, stage: str, text: str, compile_id: str, path: str = "") -> GraphRecord:
         key = self._session.capture.key(compile_id)
@@ -91,13 +107,14 @@ class LevelFiles:
         """Inductor wrote and loaded ``path``: make it run as lines of a dumped file with the same text."""
         try:
             text = Path(path).read_text()
-            wrappers = [g.record for g in self._session.capture.graphs if g.record.stage == WRAPPER_STAGE]
+            wrappers = [record for record in self._all() if record.stage == WRAPPER_STAGE]
             record = next((record for record in wrappers if record.text == text), None)
             new = record is None
             if record is None:
                 record = self._new_record(WRAPPER_STAGE, text, compile_id, path)
                 page = with_user_lines(graph_page(record), user_lines(path))
                 self._session.writer.write(graph_file(record), page)
+                self._remember(record)
             target = self._session.writer.path(graph_file(record))
             self._stepping.wrapper(target, path, text)
             if new:

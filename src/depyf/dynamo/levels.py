@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from depyf.dynamo.level_files import LevelFiles
+from depyf.dynamo.level_files import LevelFiles, printed
 from depyf.dynamo.live_graphs import wrapper_path
 from depyf.dynamo.transform import current_compile_id
 
@@ -114,8 +114,9 @@ class LevelRun:
 
         def compiler(stage: str) -> Callable[..., Any]:
             def compile_graph(graph: Any, inputs: Any) -> Any:
+                text = printed(graph)
                 made = runnable(graph, inputs)  # may rewrite the graph's calling convention
-                self.files.graph(stage, graph, compile_id)
+                self.files.graph(stage, graph, compile_id, text)
                 return made
 
             return compile_graph

@@ -90,6 +90,8 @@ def _watched(statement: ast.stmt, other_line: int) -> list[ast.stmt]:
         or isinstance(value, (ast.Constant, ast.Name))
     ):
         return [statement]
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("iter", "next"):
+        return [statement]  # a boxed argument is taken out of its list
     operands = sorted({node.id for node in ast.walk(value) if isinstance(node, ast.Name)})
     check = ast.Call(
         ast.Constant(_CHECK),

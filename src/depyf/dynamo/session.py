@@ -35,6 +35,8 @@ class Session:
         self.record: RunRecord | None = None
         self.step_texts: dict[str, str] = {}
         """Graph file -> class text of the live module it was matched with."""
+        self.level_graphs: list[GraphRecord] = []
+        """What ``debug(level=...)`` added to the dump."""
         self.log_bytecode = log_bytecode
         self._handle: Any = None
 
