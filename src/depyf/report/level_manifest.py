@@ -17,7 +17,7 @@ def with_level_graph(manifest: str, record: GraphRecord, level: str) -> str:
     name = graph_file(record)
     if any(item["file"] == name for item in page["files"]):
         return manifest
-    item = {
+    item: dict[str, object] = {
         "file": name,
         "kind": "wrapper" if record.stage == WRAPPER_STAGE else "graph",
         "stage": record.stage,
