@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from depyf import testing
-from depyf.api import debug, install, prepare_debug, replay, uninstall, why
+from depyf.api import compare, debug, install, prepare_debug, replay, uninstall, why
+from depyf.debugger.where import Where, where
 from depyf.decompiler import Decompiler, decompile, decompile_pyc
-from depyf.errors import BytecodeError, DecompilationError, DepyfError
+from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
 from depyf.verify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ __all__ = [
     "DecompilationError",
     "Decompiler",
     "DepyfError",
+    "NonFiniteError",
     "Status",
     "Verdict",
+    "Where",
+    "compare",
     "debug",
     "decompile",
     "decompile_pyc",
@@ -37,4 +41,5 @@ __all__ = [
     "testing",
     "uninstall",
     "why",
+    "where",
 ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from depyf.dynamo.compare import Comparison
     from depyf.dynamo.replay import Replay
     from depyf.dynamo.why import Why
 
@@ -31,17 +33,48 @@ def prepare_debug(
     return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode)
 
 
-def debug() -> AbstractContextManager[None]:
+def debug(level: str | None = None, stop_on: str | None = None) -> AbstractContextManager[None]:
     """Step through the code dumped by the last ``prepare_debug``, with pdb or any other debugger.
 
     On entry it prints where the files are and stops in ``breakpoint()`` so that breakpoints can be set by file and
     line; inside the block they are hit in transformed code, captured graphs (eager), AOT forward and backward graphs
     (aot_eager) and generated wrappers (inductor).  It does not stop without a terminal or debugger, nor with the
-    environment variable ``DEPYF_NO_PAUSE``.  DepyfError before any ``prepare_debug``, and inside one.
+    environment variable ``DEPYF_NO_PAUSE``.
+
+    ``level``: ``"graph"``, ``"aot"`` or ``"wrapper"``: whatever the program's backend, torch compiles again at this level
+    inside the block, so that its lines can be stepped through; warm caches are passed by.
+    ``stop_on``: ``"nan"`` or ``"inf"``: stop at the first line of a graph, forward or backward, that creates such a value
+    (level ``"aot"`` unless given); ``depyf.NonFiniteError`` is raised there when nobody can be stopped for.
+
+    On exit everything is as before.  DepyfError before any ``prepare_debug``, inside one, and for other arguments.
     """
     from depyf.dynamo.contexts import Debug
 
-    return Debug()
+    return Debug(level, stop_on)
+
+
+def compare(
+    fn: Callable[..., Any],
+    *args: Any,
+    backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] = ("eager", "inductor"),
+    rtol: float | None = None,
+    atol: float | None = None,
+    **kwargs: Any,
+) -> Comparison:
+    """Call ``fn(*args, **kwargs)`` once, each compiled graph on both backends with the same inputs, and compare.
+
+    ``fn`` is a function or module, compiled or not; ``backends`` are names or callables, the reference first.  Outputs,
+    inputs written into and gradients (for made-up gradients of the outputs) are compared; for a graph that differs beyond
+    tolerance, the first node that differs is named, with both values' statistics and the user's line.  ``rtol`` and
+    ``atol`` default to what the dtype allows.  The result is true where both agree; print it.  The program goes on with
+    the graph's eager results; random numbers are fixed while comparing.  DepyfError without torch 2.6 or newer.
+    """
+    from depyf.dynamo.contexts import require_torch
+
+    require_torch()
+    from depyf.dynamo.compare import compare as run
+
+    return run(fn, args, kwargs, backends, rtol, atol)
 
 
 def install() -> None:

@@ -21,3 +21,14 @@ class DecompilationError(DepyfError):
 
 class BytecodeError(DepyfError):
     """Malformed bytecode, ``.pyc`` file or marshal data; the message carries the offset."""
+
+
+class NonFiniteError(DepyfError):
+    """A graph created the value that ``depyf.debug(stop_on=...)`` names, and no debugger was there to stop in.
+
+    ``where`` (a ``depyf.Where``) is the line of the graph, with the user's line.
+    """
+
+    def __init__(self, message: str, where: object) -> None:
+        super().__init__(message)
+        self.where = where

@@ -33,16 +33,36 @@ def _under_bdb() -> bool:
     return False
 
 
-def pause(directory: str, steppable: Sequence[str]) -> None:
+_LEVEL_FILES = {
+    "graph": "__compiled_fn_*.Captured_Graph.*.py",
+    "aot": "__compiled_fn_*.Forward_graph.*.py and __compiled_fn_*.Backward_graph.*.py",
+    "wrapper": "__compiled_fn_*.kernel_*.py",
+}
+
+
+def pause(directory: str, steppable: Sequence[str], level: str | None) -> None:
     """Print where to look; then wait in the debugger, where there is somebody to wait for."""
-    lines = [
-        f"depyf: the code torch.compile runs is in {directory}",
-        "depyf: read full_code_for_*.py first; breakpoints in __transformed_code_*.py stop when that code runs"
-        + (f", and so do those in {len(steppable)} __compiled_fn_* file(s):" if steppable else "."),
-        *(f"depyf:   {name}" for name in steppable),
-    ]
+    lines = [f"depyf: the code torch.compile runs is in {directory}"]
+    if level is not None:
+        lines.append(
+            f"depyf: everything is compiled again at level {level!r}: breakpoints in {_LEVEL_FILES[level]} stop"
+        )
+    else:
+        lines += [
+            "depyf: read full_code_for_*.py first; breakpoints in __transformed_code_*.py stop when that code runs"
+            + (f", and so do those in {len(steppable)} __compiled_fn_* file(s):" if steppable else "."),
+            *(f"depyf:   {name}" for name in steppable),
+        ]
     if not should_pause():
         print("\n".join(lines))
         return
     print("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]))
     breakpoint()
+
+
+def pause_for_new_file(path: str) -> None:
+    """A file came into being while the program ran: let the user set breakpoints in it before it runs."""
+    print(f"depyf: what is about to run is in {path}")
+    if should_pause():
+        print("depyf: set breakpoints in it now, then continue.")
+        breakpoint()

@@ -11,6 +11,9 @@ import types
 from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
+from depyf.dynamo.level_files import LevelFiles
+from depyf.dynamo.levels import LEVELS, Level, LevelRun
+from depyf.dynamo.nonfinite import KINDS, Watch
 from depyf.dynamo.ranks import rank_directory
 from depyf.dynamo.session import Session
 from depyf.dynamo.stepping import Stepping
@@ -111,8 +114,20 @@ def _session(writer: DumpWriter, log_bytecode: bool) -> Session:
 class Debug:
     """See ``depyf.debug``."""
 
-    def __init__(self) -> None:
+    def __init__(self, level: str | None = None, stop_on: str | None = None) -> None:
+        if level is not None and level not in LEVELS:
+            raise DepyfError(f"depyf.debug(level={level!r}): the levels are {', '.join(map(repr, LEVELS))}")
+        if stop_on is not None and stop_on not in KINDS:
+            raise DepyfError(f"depyf.debug(stop_on={stop_on!r}): it stops on {' or '.join(map(repr, KINDS))}")
+        if stop_on is not None and level == "wrapper":
+            raise DepyfError(
+                "depyf.debug(stop_on=...) watches the lines of graphs; the lines of a wrapper call fused kernels. Use "
+                'level="aot" (the default with stop_on) or level="graph"'
+            )
+        self._level: Level | None = level if level is not None or stop_on is None else "aot"
+        self._watch = Watch(stop_on) if stop_on is not None else None
         self._stepping: Stepping | None = None
+        self._run: LevelRun | None = None
 
     def __enter__(self) -> None:
         if _Current.active is not None:
@@ -124,9 +139,14 @@ class Debug:
                 "`with depyf.prepare_debug(directory):`"
             )
         require_torch()
-        self._stepping = stepping = redirect(session)
+        self._stepping = stepping = Stepping() if self._level else redirect(session)
         try:
-            pause(str(session.writer.directory), stepping.steppable)
+            if self._level is not None:
+                instrument = self._watch.instrument if self._watch is not None else None
+                self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
+                self._run.start()
+            if self._watch is None:
+                pause(str(session.writer.directory), stepping.steppable, self._level)
         except BaseException:  # the user quits the debugger here: without a block there is no exit
             self.__exit__(None, None, None)
             raise
@@ -134,6 +154,9 @@ class Debug:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
     ) -> Literal[False]:
+        run, self._run = self._run, None
+        if run is not None:
+            run.stop()
         if self._stepping is not None:
             self._stepping.restore()
             self._stepping = None

@@ -101,6 +101,17 @@ def source_of(code: types.CodeType) -> str:
     return "".join(linecache.getlines(code.co_filename))
 
 
+def wrapper_path(text: str) -> str:
+    """The file in Inductor's cache whose content is ``text``, among the loaded ones; "" where there is none."""
+    import torch._inductor.codecache as codecache
+
+    for module in codecache.PyCodeCache.modules:
+        path = str(getattr(module, "__file__", ""))
+        if path and "".join(linecache.getlines(path)) == text:
+            return path
+    return ""
+
+
 def _children(value: Any) -> list[Any]:
     kind = type(value)
     if kind is types.FunctionType:

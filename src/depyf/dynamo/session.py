@@ -6,7 +6,6 @@ artifact is on disk as soon as torch has produced it, so a process that dies lea
 
 from __future__ import annotations
 
-import linecache
 import sys
 import types
 import warnings
@@ -17,12 +16,13 @@ from typing import Any
 from depyf.dynamo import live
 from depyf.dynamo.capture import Capture
 from depyf.dynamo.entries import cache_entries
-from depyf.dynamo.live_graphs import compiled_functions, graphs_alive, live_code
+from depyf.dynamo.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.records import CompileKey, FunctionRecord, GraphRecord, RunRecord
 from depyf.dynamo.seen import codes_seen, entries_alive, why_never_compiled
 from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.dynamo.transform import TransformHook, decompile_made
+from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.full_code import full_code_page, function_id
 from depyf.report.graph_page import graph_page, quick_page
 from depyf.report.index import index_page, provisional_page
@@ -54,6 +54,8 @@ class Session:
         self.record: RunRecord | None = None
         self.step_texts: dict[str, str] = {}
         """Graph file -> class text of the live module it was matched with."""
+        self.level_graphs: list[GraphRecord] = []
+        """What ``debug(level=...)`` added to the dump."""
         self.log_bytecode = log_bytecode
         self._handle: Any = None
         self._before: set[tuple[int, str]] = set()
@@ -89,7 +91,7 @@ class Session:
         finished = self._final_graphs()
         for record in [graph.record for graph in self.capture.graphs]:
             name = graph_file(record)
-            self.writer.write(name, finished.get(name) or graph_page(record))
+            self.writer.write(name, finished.get(name) or with_user_lines(graph_page(record), user_lines(record.path)))
         run = freeze(self.capture, self._never_compiled())
         self._remember_entries(run)
         pages = _pages(run)
@@ -176,7 +178,7 @@ class Session:
                     post_grad = getattr(compiled, "inductor_post_grad_graph_str", None)
                     wrapper = getattr(compiled, "source_code", None)
                     self.capture.add_graph(key, "AFTER_POST_GRAD", str(post_grad or ""))
-                    self.capture.add_graph(key, WRAPPER_STAGE, str(wrapper or ""), _wrapper_path(str(wrapper or "")))
+                    self.capture.add_graph(key, WRAPPER_STAGE, str(wrapper or ""), wrapper_path(str(wrapper or "")))
 
     def live_graphs(self) -> list[GraphMatch]:
         """Each captured graph that is still alive, with its GraphModule."""
@@ -223,17 +225,6 @@ class Session:
             warnings.warn(text, RuntimeWarning, stacklevel=4)
         except RuntimeWarning:  # warnings are errors here; ours must not be one
             print(text, file=sys.stderr)
-
-
-def _wrapper_path(text: str) -> str:
-    """The file in Inductor's cache whose content is ``text``, among the loaded ones."""
-    import torch._inductor.codecache as codecache
-
-    for module in codecache.PyCodeCache.modules:
-        path = str(getattr(module, "__file__", ""))
-        if path and "".join(linecache.getlines(path)) == text:
-            return path
-    return ""
 
 
 def _pages(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:

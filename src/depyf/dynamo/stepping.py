@@ -76,7 +76,7 @@ class Stepping:
         """Make ``module`` and the graph modules in it run as lines of ``path``, whose content is ``text``."""
         codes = graph_codes(path, text, module)
         for function, code in codes:
-            self._exchange(function, code)
+            self.exchange(function, code)
         if codes:
             self.steppable.append(path.name)
         else:
@@ -86,14 +86,15 @@ class Stepping:
         """Make the functions of the generated module ``original`` run as lines of ``path`` (the same text)."""
         hit = False
         for function in module_functions(original):
-            self._exchange(function, with_filename(function.__code__, original, str(path)))
+            self.exchange(function, with_filename(function.__code__, original, str(path)))
             hit = True
         if hit:
             self.steppable.append(path.name)
         else:
             self.notes.append(f"{path.name}: the generated module is not loaded here; it cannot be stepped through")
 
-    def _exchange(self, function: types.FunctionType, code: types.CodeType) -> None:
+    def exchange(self, function: types.FunctionType, code: types.CodeType) -> None:
+        """Give ``function`` the code until ``restore``."""
         self._undo.append((function, function.__code__))
         function.__code__ = code
 

@@ -24,7 +24,7 @@ def negate(test: Expr) -> Expr:
         return test.operand
     if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
         return Cmp(test.left, (_OPPOSITE[test.ops[0]],), test.rights)
-    if isinstance(test, BoolOf) and sum(map(_nots, test.values)) <= 1:
+    if isinstance(test, BoolOf) and not test.apart and (sum(map(_nots, test.values)) <= 1 or _two_plain(test)):
         return BoolOf("or" if test.op == "and" else "and", tuple([negate(value) for value in test.values]))
     return Un("not", test)
 
@@ -36,6 +36,15 @@ def _nots(test: Expr) -> int:
     if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
         return 0 if test.rights[0] is TESTED_NONE else 100
     return min(1, sum(map(_nots, test.values))) if isinstance(test, BoolOf) else 1
+
+
+def _two_plain(test: BoolOf) -> bool:
+    """``not a and not b`` outnumbers ``not (a or b)`` in the standard library; it is the other way round for ``and``."""
+    return (
+        test.op == "or"
+        and [_nots(value) for value in test.values] == [1, 1]
+        and not any(isinstance(value, BoolOf) for value in test.values)
+    )
 
 
 _OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}

@@ -1,7 +1,7 @@
 """The page of one ``__compiled_fn_*`` file.
 
 Input: a ``GraphRecord`` and, for a graph that is alive and can be stepped through, its text as it runs.  Output
-invariant: valid Python; a generated wrapper is byte for byte what torch wrote, so that its lines are those that run.
+invariant: valid Python; a generated wrapper has the code and the lines that torch wrote.
 """
 
 from __future__ import annotations

@@ -1,0 +1,103 @@
+"""Two tensors side by side: are they the same within tolerance, and what are they like?
+
+Input: what two backends computed for the same thing.  Output: ``None`` or a frozen ``Difference`` of plain numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+_RTOL = {"float64": 1e-7, "float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2, "complex64": 1e-4, "complex128": 1e-7}
+"""Relative tolerances that different orders of summation stay within, on real models, and planted bugs do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a tensor holds: shape, dtype, range and mean of the finite values, and how many are not finite."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    low: float
+    high: float
+    mean: float
+    nans: int
+    infs: int
+
+    def __str__(self) -> str:
+        odd = (f", {self.nans} NaN" if self.nans else "") + (f", {self.infs} inf" if self.infs else "")
+        return f"{self.dtype}{list(self.shape)} min {self.low:.6g} max {self.high:.6g} mean {self.mean:.6g}{odd}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two values differ most, and both values' statistics."""
+
+    expected: Statistics
+    got: Statistics
+    wrong: int
+    """How many elements are beyond tolerance; 0 where shapes or kinds differ."""
+    index: tuple[int, ...]
+    worst: tuple[float, float]
+    """The expected and the other value at ``index``, where they are farthest apart."""
+    reason: str
+
+
+def statistics(value: Any) -> Statistics:
+    """Of one tensor."""
+    import torch
+
+    plain = value.detach()
+    if plain.is_complex():
+        plain = torch.view_as_real(plain)
+    wide = plain.to(torch.float64)
+    finite = wide[torch.isfinite(wide)]
+    low, high, mean = (
+        (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.numel() else (0.0, 0.0, 0.0)
+    )
+    name = str(value.dtype).removeprefix("torch.")
+    nans, infs = int(torch.isnan(wide).sum()), int(torch.isinf(wide).sum())
+    return Statistics(tuple(value.shape), name, low, high, mean, nans, infs)
+
+
+def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) -> Difference | None:
+    """None where the two are the same: exactly for integers and booleans, NaN like NaN, else within tolerance.
+
+    ``rtol`` is relative to each element plus the tensor's mean magnitude, so that sums that cancel are not measured
+    against nothing; None means a default by dtype.
+    """
+    import torch
+
+    if not isinstance(expected, torch.Tensor) or not isinstance(got, torch.Tensor):
+        return None
+    if expected.shape != got.shape or expected.dtype != got.dtype:
+        return Difference(statistics(expected), statistics(got), 0, (), (0.0, 0.0), "shape or dtype differs")
+    if expected.numel() == 0:
+        return None
+    name = str(expected.dtype).removeprefix("torch.")
+    relative = _RTOL.get(name, 0.0) if rtol is None else rtol
+    first, second = (_wide(expected), _wide(got).to(expected.device))
+    finite = torch.isfinite(first)
+    scale = first[finite].abs().mean() if bool(finite.any()) else torch.zeros((), dtype=torch.float64)
+    allowed = relative * (first.abs().nan_to_num(0.0, 0.0, 0.0) + scale) + (atol or 0.0)
+    same = (first == second) | (torch.isnan(first) & torch.isnan(second))
+    apart = (first - second).abs()
+    bad = ~same & ~(apart <= allowed)
+    if not bool(bad.any()):
+        return None
+    badness = torch.where(bad, apart.nan_to_num(float("inf")), torch.full_like(apart, -1.0))
+    position = int(badness.flatten().argmax())
+    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(position), first.shape))
+    worst = (float(first.flatten()[position]), float(second.flatten()[position]))
+    count = int(bad.sum())
+    reason = f"{count} of {expected.numel()} elements differ beyond tolerance"
+    return Difference(statistics(expected), statistics(got), count, index, worst, reason)
+
+
+def _wide(value: Any) -> Any:
+    import torch
+
+    plain = value.detach()
+    if plain.is_complex():
+        plain = torch.view_as_real(plain)
+    return plain.to(torch.float64)

@@ -1,0 +1,160 @@
+"""The files of one ``depyf.debug(level=...)``: dumped ones where they say what runs, new ones where they do not.
+
+Input: what torch compiles at the forced level, piece by piece.  Output invariant: a live function gets the name and lines
+of a file only if that file's text has the function's very bytecode (``stepping.graph_codes``).
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from depyf.debugger.pause import pause_for_new_file
+from depyf.dynamo import substitute
+from depyf.dynamo.live_graphs import LiveCode
+from depyf.dynamo.records import FunctionRecord, GraphRecord
+from depyf.dynamo.session import Session
+from depyf.dynamo.stepping import GraphMatch, Stepping, graph_codes, match_graphs, step_text
+from depyf.dynamo.transform import decompile_made
+from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
+from depyf.report.graph_page import graph_page
+from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file, transformed_file
+from depyf.report.level_manifest import with_level_graph
+from depyf.report.transformed import transformed_page
+
+Instrument = Callable[[types.CodeType, str], types.CodeType]
+"""(code of a graph, text of its file) -> the code to run: with checks added, on the same lines."""
+
+
+class LevelFiles:
+    """Finds or writes the file for each piece of code; ``stepping`` undoes it."""
+
+    def __init__(self, session: Session, stepping: Stepping, level: str, instrument: Instrument | None) -> None:
+        self._level = level
+        self._session = session
+        self._stepping = stepping
+        self._instrument = instrument
+        self._used: set[str] = set()
+
+    def note(self, text: str) -> None:
+        """Tell the user what could not be done; the program goes on."""
+        print(f"depyf: {text}", file=sys.stderr)
+
+    def graph(self, stage: str, module: Any, compile_id: str, text: str = "") -> None:
+        """``module`` is about to run as the graph of ``stage``: make it run as lines of a file.
+
+        ``text``: torch's printing of it, where it was printed before its calling convention changed.
+        """
+        try:
+            self._graph(stage, module, compile_id, text)
+        except Exception as error:  # contract 1: the graph runs, but not as lines of a file
+            self.note(f"{stage} of {compile_id} cannot be stepped through: {type(error).__name__}: {error}")
+
+    def _graph(self, stage: str, module: Any, compile_id: str, text: str) -> None:
+        with_forward(module)
+        live = LiveCode((module,), (), ())
+        match = next((m for m in match_graphs(self._dumped(stage, compile_id), live) if m.exact), None)
+        if match is not None:
+            path = self._session.writer.path(graph_file(match.record))
+            if self._exchange(path, path.read_text(), module):
+                self._used.add(path.name)
+                return
+        record = self._new_record(stage, text or printed(module), compile_id)
+        path = self._session.writer.path(graph_file(record))
+        page = graph_page(record, step_text(GraphMatch(record, module, True)))
+        if not self._session.writer.write(path.name, page) or not self._exchange(path, page, module):
+            self.note(f"{stage} of {compile_id}: what runs cannot be written as a file to step through")
+            return
+        self._remember(record)
+        if self._instrument is None:  # who waits for a NaN wants no other stop
+            pause_for_new_file(str(path))
+
+    def _exchange(self, path: Path, text: str, module: Any) -> bool:
+        codes = graph_codes(path, text, module)
+        for function, code in codes:
+            self._stepping.exchange(function, self._instrument(code, text) if self._instrument else code)
+        return bool(codes)
+
+    def _dumped(self, stage: str, compile_id: str) -> list[GraphRecord]:
+        """The dumped graphs of this stage, those of the same function first."""
+        records = [record for record in self._all() if record.stage == stage]
+        function = compile_id.rpartition("/")[0]
+        fresh = [record for record in records if graph_file(record) not in self._used]
+        return sorted(fresh or records, key=lambda record: record.key.text.rpartition("/")[0] != function)
+
+    def _all(self) -> list[GraphRecord]:
+        return [*(graph.record for graph in self._session.capture.graphs), *self._session.level_graphs]
+
+    def _remember(self, record: GraphRecord) -> None:
+        """A new file: used, known to the next ``debug``, and in the manifest."""
+        self._used.add(graph_file(record))
+        self._session.level_graphs.append(record)
+        writer = self._session.writer
+        text = with_level_graph(writer.path(MANIFEST).read_text(encoding="utf-8"), record, self._level)
+        writer.write(MANIFEST, text)
+
+    def _new_record(self, stage: str, text: str, compile_id: str, path: str = "") -> GraphRecord:
+        key = self._session.capture.key(compile_id)
+        index = 0
+        while self._session.writer.path(graph_file(GraphRecord(key, stage, index, ""))).exists():
+            index += 1
+        return GraphRecord(key, stage, index, text, path)
+
+    def wrapper(self, path: str, compile_id: str) -> None:
+        """Inductor wrote and loaded ``path``: make it run as lines of a dumped file with the same text."""
+        try:
+            text = Path(path).read_text()
+            wrappers = [record for record in self._all() if record.stage == WRAPPER_STAGE]
+            record = next((record for record in wrappers if record.text == text), None)
+            new = record is None
+            if record is None:
+                record = self._new_record(WRAPPER_STAGE, text, compile_id, path)
+                page = with_user_lines(graph_page(record), user_lines(path))
+                self._session.writer.write(graph_file(record), page)
+                self._remember(record)
+            target = self._session.writer.path(graph_file(record))
+            self._stepping.wrapper(target, path, text)
+            if new:
+                pause_for_new_file(str(target))
+        except Exception as error:
+            self.note(f"the wrapper of {compile_id} cannot be stepped through: {type(error).__name__}: {error}")
+
+    def transformed(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
+        """The proven code to run for ``made``, as lines of the dumped file that says the same; None without one."""
+        function = self._function_of(code)
+        for entry in function.entries if function is not None else ():
+            if function is None or entry.transformed is None or not entry.transformed.substituted:
+                continue
+            work = decompile_made(entry.key, function.code, made)
+            if work.found is None or work.reason or work.record("").source != entry.transformed.source:
+                continue
+            page = transformed_page(entry.key, function.code, entry.transformed, "")
+            path = self._session.writer.path(transformed_file(entry.key, function.code))
+            recompiled = work.found.compile_at(str(path), page.first_line)
+            candidate = substitute.with_original_codes(made, substitute.like(made, recompiled))
+            if not (substitute.refuse(code, made, candidate) or substitute.refuse_constants(made, candidate)):
+                return candidate
+        return None
+
+    def _function_of(self, code: types.CodeType) -> FunctionRecord | None:
+        run = self._session.record
+        if run is None:
+            return None
+        place = (code.co_name, code.co_filename, code.co_firstlineno)
+        return next((f for f in run.functions if (f.code.name, f.code.filename, f.code.line) == place), None)
+
+
+def printed(module: Any) -> str:
+    """torch's own printing of a graph, as its trace log has it."""
+    return str(module.print_readable(print_output=False, include_stride=True, include_device=True))
+
+
+def with_forward(module: Any) -> None:
+    """Make torch.fx write the ``forward`` of a lazy GraphModule, and of those in it, now rather than at the first call."""
+    for part in module.modules():
+        recompile = getattr(part, "real_recompile", None)  # torch.fx._lazy_graph_module
+        if recompile is not None:
+            recompile()

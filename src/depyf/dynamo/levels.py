@@ -1,0 +1,192 @@
+"""``depyf.debug(level=...)``: compile again at another level, run the dumped text of that level, forget it all on exit.
+
+The program is not edited: ``torch.compiler.set_stance(force_backend=...)`` puts a backend of ours in the place of the
+program's.  Torch keeps cache entries apart by backend, so the entries of the program are neither used nor lost; ours are
+taken out of the cache on exit.
+
+| level   | what runs                                            | dumped file                          |
+|---------|------------------------------------------------------|--------------------------------------|
+| graph   | the graph Dynamo captured, called eagerly            | ``*.Captured_Graph.*``               |
+| aot     | AOTAutograd's forward and backward, called eagerly   | ``*.Forward_graph.*``, ``*.Backward_graph.*`` |
+| wrapper | the code that Inductor generates                     | ``*.kernel_*``                       |
+
+Warm caches are passed by, for they hold no graph that could be stepped through.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from depyf.dynamo.level_files import LevelFiles, printed
+from depyf.dynamo.live_graphs import wrapper_path
+from depyf.dynamo.transform import current_compile_id
+
+if TYPE_CHECKING:
+    from depyf.dynamo.session import Session
+
+Level = Literal["graph", "aot", "wrapper"]
+LEVELS: tuple[Level, ...] = ("graph", "aot", "wrapper")
+
+
+@dataclass
+class LevelRun:
+    """The forced backend of one ``depyf.debug(level=...)``, from ``start`` to ``stop``."""
+
+    level: Level
+    session: Session
+    files: LevelFiles
+    _stance: Any = None
+    _hook: Any = None
+    _codes: list[types.CodeType] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Force the level from now on; torch compiles again whatever is called."""
+        import torch
+        from torch._dynamo.convert_frame import register_bytecode_hook
+
+        self._backend = self._backend_of_level()
+        self._hook = register_bytecode_hook(self._see_code)
+        self._stance = torch.compiler.set_stance(force_backend=self._backend)
+
+    def stop(self) -> None:
+        """The stance, the hook and torch's caches are as they were before ``start``."""
+        if self._stance is not None:
+            self._stance.__exit__(None, None, None)
+            self._stance = None
+        if self._hook is not None:
+            self._hook.remove()
+            self._hook = None
+        for code in self._codes:
+            drop_entries(code, self._backend)
+        self._codes.clear()
+
+    def _see_code(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
+        self._codes.append(code)
+        try:
+            return self.files.transformed(code, made)
+        except Exception as error:  # Dynamo's own bytecode runs
+            self.files.note(f"{code.co_name}: {type(error).__name__}: {error}")
+            return None
+
+    def _backend_of_level(self) -> Callable[..., Any]:
+        if self.level == "graph":
+            return self._graph
+        if self.level == "wrapper":
+            return self._wrapper
+        return self._inductor_aot if self._dumped_with_inductor() else self._plain_aot
+
+    def _dumped_with_inductor(self) -> bool:
+        return any(graph.record.stage in ("AFTER_POST_GRAD", "kernel") for graph in self.session.capture.graphs)
+
+    def _graph(self, gm: Any, example_inputs: Any) -> Any:
+        self.files.graph("Captured_Graph", gm, current_compile_id())
+        return gm.forward
+
+    def _plain_aot(self, gm: Any, example_inputs: Any) -> Any:
+        """What the backend ``aot_eager`` does, with our forward and backward."""
+        from torch._dynamo.backends.debugging import aot_eager, boxed_nop
+
+        forward, backward = self._aot_compilers(boxed_nop)
+        with no_caches():
+            return aot_eager(gm, example_inputs, fw_compiler=forward, bw_compiler=backward)
+
+    def _inductor_aot(self, gm: Any, example_inputs: Any) -> Any:
+        """Inductor's decompositions and partitioner; the graphs it would compile are called instead."""
+        from torch._inductor.compile_fx import compile_fx
+
+        forward, backward = self._aot_compilers(lambda graph, inputs: boxed(graph.forward))
+
+        def inner(graph: Any, inputs: Any, *args: Any, is_backward: bool = False, **kwargs: Any) -> Any:
+            return (backward if is_backward else forward)(graph, inputs)
+
+        with no_caches():
+            return compile_fx(gm, example_inputs, inner_compile=inner)
+
+    def _aot_compilers(self, runnable: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """Compilers of the forward and the backward graph; ``runnable(graph, inputs)`` is what torch will call."""
+        compile_id = current_compile_id()  # the backward may be compiled later, on behalf of this frame
+
+        def compiler(stage: str) -> Callable[..., Any]:
+            def compile_graph(graph: Any, inputs: Any) -> Any:
+                text = printed(graph)
+                made = runnable(graph, inputs)  # may rewrite the graph's calling convention
+                self.files.graph(stage, graph, compile_id, text)
+                return made
+
+            return compile_graph
+
+        return compiler("Forward_graph"), compiler("Backward_graph")
+
+    def _wrapper(self, gm: Any, example_inputs: Any) -> Any:
+        from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+
+        compile_id = current_compile_id()
+
+        def inner(graph: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            compiled = compile_fx_inner(graph, inputs, *args, **kwargs)
+            path = wrapper_path(str(getattr(compiled, "source_code", "") or ""))
+            if path:
+                self.files.wrapper(path, compile_id)
+            return compiled
+
+        with no_caches():
+            return compile_fx(gm, example_inputs, inner_compile=inner)
+
+
+def boxed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """AOTAutograd's calling convention: one list, emptied by the callee, so that arguments can be freed early."""
+
+    def call(args: list[Any]) -> Any:
+        values = tuple(args)
+        args.clear()
+        return function(*values)
+
+    call._boxed_call = True  # type: ignore[attr-defined]
+    return call
+
+
+@contextlib.contextmanager
+def no_caches() -> Iterator[None]:
+    """Inductor and AOTAutograd compile for real, and store nothing."""
+    import torch._functorch.config as functorch_config
+    import torch._inductor.config as inductor_config
+
+    with contextlib.ExitStack() as stack:
+        for config, names in (
+            (functorch_config, ("enable_autograd_cache", "enable_remote_autograd_cache")),
+            (inductor_config, ("fx_graph_cache", "fx_graph_remote_cache")),
+        ):
+            known = {name: False for name in names if hasattr(config, name)}
+            stack.enter_context(config.patch(known))
+        yield
+
+
+def drop_entries(code: types.CodeType, backend: Any) -> None:
+    """Take the entries that ``backend`` compiled for ``code`` out of torch's cache; where torch cannot, they stay.
+
+    They cost nothing then but a place: torch never runs them for another backend.  An entry taken out stays in torch's
+    list as a deleted one; an object of ours that no frame holds keeps it from counting towards ``recompile_limit``
+    (``_dynamo/cache_size.py``).
+    """
+    try:
+        from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list
+        from torch._dynamo.guards import DeletedGuardManagerWrapper
+    except ImportError:
+        return
+    for entry in _debug_get_cache_entry_list(code):
+        if getattr(entry, "backend", None) is not backend and getattr(entry, "backend", None) != backend:
+            continue
+        state = getattr(entry.guard_manager, "extra_state", None)
+        try:
+            if state is not None:
+                deleted = DeletedGuardManagerWrapper("depyf.debug() has ended")
+                deleted.id_matched_objs = {"depyf": weakref.ref(drop_entries)}
+                state.invalidate(entry, deleted)
+        except Exception as error:
+            print(f"depyf: a cache entry of {code.co_name} stays: {type(error).__name__}: {error}", file=sys.stderr)

@@ -1,0 +1,44 @@
+"""Which line of the user each line of a generated wrapper came from.
+
+Inductor keeps that map in memory (``PyCodeCache.linemaps``, filled on warm caches too); the dump keeps it as comments.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from itertools import pairwise
+
+from depyf.dynamo.probes import FRAME, outside_torch
+
+
+def user_lines(path: str) -> dict[int, str]:
+    """Wrapper line -> ``file:line in function``, for the first line of each operation; {} where Inductor has no map."""
+    cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
+    linemap = getattr(cache, "linemaps", {}).get(path)
+    if not linemap or len(linemap) != 2:
+        return {}
+    found: dict[int, str] = {}
+    for line, trace in zip(*linemap):
+        frame = outside_torch(list(FRAME.finditer(str(trace or ""))))
+        if frame is not None and isinstance(line, int):
+            found[line] = f"{frame['file']}:{frame['line']} in {frame['function']}"
+    return found
+
+
+def with_user_lines(text: str, places: dict[int, str]) -> str:
+    """``text`` with ``# File: ...`` behind the first statement of each mapped stretch; same lines, same code."""
+    lines = text.split("\n")
+    ends = [*sorted(places), len(lines) + 1]
+    for start, end in pairwise(ends):
+        for number in range(start, min(end, len(lines) + 1)):
+            body = lines[number - 1].strip()
+            if body and not body.startswith(("#", "@", "def ", "class ")) and not body.endswith(("\\", "'''", '"""')):
+                lines[number - 1] += f"  # File: {places[start]}"
+                break
+    result = "\n".join(lines)
+    try:
+        same = ast.dump(ast.parse(result)) == ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        same = False
+    return result if same else text  # a line inside a string is no place for a comment

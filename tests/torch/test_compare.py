@@ -1,0 +1,112 @@
+"""``depyf.compare`` finds planted differences, and finds none where there is none."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import depyf
+
+pytestmark = pytest.mark.torch
+
+
+def net(x, w1, w2):
+    h = torch.tanh(x @ w1)
+    h = torch.relu(h @ w2)
+    return torch.sigmoid(h).sum()
+
+
+def inputs():
+    torch.manual_seed(0)
+    return torch.randn(4, 8), torch.randn(8, 8, requires_grad=True), torch.randn(8, 8, requires_grad=True)
+
+
+def replaces(name, by, compile_graph):
+    """A backend whose pass is wrong: it exchanges one function for another."""
+
+    def backend(gm, example_inputs):
+        for node in gm.graph.nodes:
+            if node.op == "call_function" and getattr(node.target, "__name__", "") == name:
+                node.target = by
+        gm.recompile()
+        return compile_graph(gm, example_inputs)
+
+    return backend
+
+
+def eagerly(gm, example_inputs):
+    return gm.forward
+
+
+def with_inductor(gm, example_inputs):
+    from torch._inductor.compile_fx import compile_fx
+
+    return compile_fx(gm, example_inputs)
+
+
+class WrongSlope(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.tanh(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 0.5
+
+
+def wrong_slope(x):
+    return WrongSlope.apply(x)
+
+
+def test_same_on_eager_and_inductor():
+    result = depyf.compare(net, *inputs())
+    assert result and result.first is None, str(result)
+    assert "the same" in str(result)
+
+
+@pytest.mark.parametrize("compile_graph", [eagerly, with_inductor])
+def test_wrong_pass(compile_graph):
+    result = depyf.compare(
+        net, *inputs(), backends=("eager", replaces("relu", torch.nn.functional.silu, compile_graph))
+    )
+    assert not result
+    assert result.first.node.name.startswith(("h", "relu")) and not result.first.gradient
+    assert "h = torch.relu(h @ w2)" in result.first.node.place
+    assert result.first.difference.expected.low == 0.0 and result.first.difference.got.low < 0.0
+    assert "DIFFERENT" in str(result)
+
+
+def test_wrong_gradient():
+    result = depyf.compare(net, *inputs(), backends=("eager", replaces("tanh", wrong_slope, eagerly)))
+    assert result.first.gradient
+    assert "h = torch.tanh(x @ w1)" in result.first.node.place
+    assert "gradient of" in str(result)
+
+
+def test_half_precision_overflow():
+    def overflows(x):
+        return (x * x) / 300
+
+    result = depyf.compare(overflows, torch.full((8,), 600.0, dtype=torch.float16))
+    assert result.first.difference.expected.infs == 8 and result.first.difference.got.infs == 0
+
+
+def test_graph_breaks_mutation_and_dropout():
+    def step(x, w):
+        x.add_(1)
+        h = torch.dropout(x @ w, 0.5, True)
+        print("break")
+        return h * 2
+
+    x, w, _ = inputs()
+    before = x.clone()
+    result = depyf.compare(step, x, w)
+    assert result, str(result)
+    assert len(result.graphs) == 2
+    assert torch.equal(x, before + 1), "the program's own inputs are written once"
+
+
+def test_compiled_function_and_two_backends_needed():
+    assert depyf.compare(torch.compile(net, backend="eager"), *inputs(), backends=("eager", "aot_eager"))
+    with pytest.raises(depyf.DepyfError, match="give two"):
+        depyf.compare(net, *inputs(), backends=("eager",))

@@ -1,0 +1,127 @@
+"""A real debugpy adapter, spoken to as VS Code does, stops on lines of the dumped files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from dumps import run_python
+
+pytest.importorskip("debugpy")
+from dap import DapClient
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = """
+import sys
+import torch
+import depyf
+backend, directory, level = sys.argv[1:]
+def layer(x, w):
+    h = torch.tanh(x @ w)
+    print("between")
+    return (h * w.sum()).sum()
+fn = torch.compile(layer, backend=backend)
+w = torch.eye(3, requires_grad=True)
+def main():
+    fn(torch.ones(2, 3), w).backward()
+with depyf.prepare_debug(directory):
+    main()
+with depyf.debug(level=None if level == "-" else level):
+    main()
+print("LEFT")
+main()
+"""
+
+
+def first_line(path, text):
+    lines = enumerate(path.read_text().splitlines(), 1)
+    return next(number for number, line in lines if text in line and not line.lstrip().startswith("#"))
+
+
+@pytest.fixture
+def session(tmp_path):
+    """Starts the program under debugpy, goes on to the pause of ``depyf.debug``; (client, dump, thread)."""
+    clients = []
+
+    def start(backend, level="-"):
+        program = tmp_path / "program.py"
+        program.write_text(PROGRAM)
+        dump = tmp_path / "dump"
+        client = DapClient(program, [backend, str(dump), level])
+        clients.append(client)
+        client.start()
+        return client, dump, client.stopped()["thread"]
+
+    yield start
+    for client in clients:
+        client.close()
+
+
+def stop_at(client, dump, thread, file, text, condition=None):
+    path = dump / file
+    line = first_line(path, text)
+    client.breakpoints(path, line, condition=condition)
+    client.go("continue", thread)
+    stop = client.stopped()
+    assert (stop["source"]["path"], stop["line"]) == (str(path), line)
+    client.breakpoints(path)
+    return stop
+
+
+def test_transformed_code_and_captured_graph(session):
+    client, dump, thread = session("eager")
+    stop = stop_at(client, dump, thread, "__transformed_code_0_0_for_layer.py", "__compiled_fn_0_0(")
+    assert "tensor" in client.variables(stop["id"])["x"]
+    client.go("stepIn", thread)
+    inside = client.stopped()
+    for _ in range(30):  # torch's own wrapper frames may lie between
+        if inside["source"]["path"].endswith("Captured_Graph.0.py"):
+            break
+        client.go("stepIn", thread)
+        inside = client.stopped()
+    assert inside["source"]["path"].endswith("__compiled_fn_0_0.Captured_Graph.0.py")
+    stop = stop_at(client, dump, thread, "__compiled_fn_0_0.Captured_Graph.0.py", "torch.tanh(")
+    place = client.evaluate("__import__('depyf').where()", stop["id"])
+    assert "compile id 0/0" in place and "program.py:7 in layer: h = torch.tanh(x @ w)" in place
+    before = stop["line"]
+    client.go("next", thread)
+    assert client.stopped()["line"] > before
+    callers = [frame["source"]["path"].rpartition("/")[2] for frame in client.frames(thread)]
+    assert "__transformed_code_0_0_for_layer.py" in callers and "program.py" in callers
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_aot_forward_and_backward(session, backend):
+    """With inductor, only level="aot" brings these graphs back; the program's text is the same."""
+    client, dump, thread = session(backend, "-" if backend == "aot_eager" else "aot")
+    stop = stop_at(client, dump, thread, "__compiled_fn_0_0.Forward_graph.0.py", "aten.tanh.default(")
+    assert "Tensor" in client.evaluate("type(mm)", stop["id"])
+    stop = stop_at(client, dump, thread, "__compiled_fn_0_0.Backward_graph.0.py", "= torch.ops.aten.")
+    place = client.evaluate("__import__('depyf').where()", stop["id"])
+    assert "backward graph of AOTAutograd" in place and "h = torch.tanh(x @ w)" in place
+
+
+def test_condition_and_wrapper(session):
+    client, dump, thread = session("inductor")
+    stop = stop_at(client, dump, thread, "__compiled_fn_0_0.kernel_0.py", "args.clear()", condition="len(args) == 2")
+    assert client.evaluate("len(args)", stop["id"]) == "2"
+
+
+def test_after_the_context_nothing_stops(session):
+    client, dump, thread = session("eager")
+    graph = dump / "__compiled_fn_0_0.Captured_Graph.0.py"
+    stop_at(client, dump, thread, graph.name, "torch.tanh(")
+    client.breakpoints(graph, first_line(graph, "torch.tanh("))
+    client.go("continue", thread)
+    client.event("terminated")
+    assert "LEFT" in "".join(client.output)
+
+
+def test_batch_run_of_the_same_program(tmp_path):
+    """The program that the debugger tests run is sound, and the manifest lists what it wrote."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    done = run_python(str(program), "eager", str(tmp_path / "dump"), "-")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "dump" / "manifest.json").read_text())["files"]

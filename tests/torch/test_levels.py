@@ -1,0 +1,125 @@
+"""``depyf.debug(level=...)``: any backend is stepped at any level, and everything is as before afterwards."""
+
+from __future__ import annotations
+
+import sys
+
+import pexpect
+import pytest
+from dumps import ROOT, check_dump, run_python
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = """
+import sys
+import torch
+import depyf
+from depyf.dynamo.entries import cache_entries
+from torch._dynamo import convert_frame
+import torch._dynamo.eval_frame as eval_frame
+backend, directory, level = sys.argv[1:]
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        return torch.tanh(self.lin(x)).sum()
+torch.manual_seed(0)
+net = Net()
+fn = torch.compile(net, backend=backend)
+x = torch.randn(2, 4)
+def main():
+    net.zero_grad()
+    out = fn(x)
+    out.backward()
+    return out, net.lin.weight.grad.clone()
+with depyf.prepare_debug(directory):
+    before = main()
+def state():
+    entries = [e.compile_id for e in cache_entries(Net.forward.__code__) if "Deleted" not in type(e.manager).__name__]
+    return entries, dict(convert_frame._bytecode_hooks), eval_frame._stance, sys.gettrace()
+start = state()
+for _ in range(12):
+    with depyf.debug(level=level):
+        inside = main()
+    assert torch.allclose(before[0], inside[0]) and torch.allclose(before[1], inside[1])
+assert state() == start, (state(), start)
+torch._dynamo.config.error_on_recompile = True
+after = main()
+assert torch.equal(before[0], after[0]) and torch.equal(before[1], after[1])
+"""
+
+
+@pytest.mark.parametrize(
+    "backend, level",
+    [("eager", "aot"), ("eager", "wrapper"), ("aot_eager", "graph"), ("inductor", "graph"), ("inductor", "aot")],
+)
+def test_everything_is_as_before(backend, level, tmp_path):
+    """A dozen times, which is more than torch's recompile limit; the program's own entries are used afterwards."""
+    dump = tmp_path / "dump"
+    done = run_python(PROGRAM, backend, str(dump), level, env={"DEPYF_NO_PAUSE": "1"})
+    assert done.returncode == 0, done.stderr
+    assert "cannot be" not in done.stderr
+    stages = {"graph": ["Captured_Graph.0"], "aot": ["Forward_graph.0", "Backward_graph.0"], "wrapper": ["kernel_0"]}
+    for stage in stages[level]:
+        assert list(dump.glob(f"__compiled_fn_0_*.{stage}.py")), sorted(p.name for p in dump.iterdir())
+    check_dump(dump)
+    written = list(dump.glob("__compiled_fn_0_*.Captured_Graph.0.py"))
+    assert len(written) == 1, "the same graph again is the same file"
+
+
+PDB_PROGRAM = PROGRAM.split("def state")[0] + "with depyf.debug(level=level):\n    main()\n"
+
+
+def test_pdb_in_a_terminal(tmp_path):
+    """A real pdb in a pseudo-terminal: an inductor model is stepped in its AOT backward, with live tensors."""
+    script = tmp_path / "program.py"
+    script.write_text(PDB_PROGRAM)
+    dump = tmp_path / "dump"
+    environment = {
+        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests' / 'torch'}",
+        "PYTHONWARNINGS": "ignore",
+        "TERM": "dumb",
+    }
+    child = pexpect.spawn(
+        sys.executable, [str(script), "inductor", str(dump), "aot"], env=environment | {"PATH": "/usr/bin:/bin"},
+        encoding="utf-8", timeout=240, dimensions=(50, 300),
+    )  # fmt: skip
+    try:
+        child.expect_exact("(Pdb) ")
+        assert "compiled again at level 'aot'" in child.before
+        path = dump / "__compiled_fn_0_0.Backward_graph.0.py"
+        lines = path.read_text().splitlines()
+        line = next(number for number, text in enumerate(lines, 1) if "aten.mul.Tensor(" in text)
+        for command, answer in (
+            (f"b {path}:{line}", f"Breakpoint 1 at {path}:{line}"),
+            ("c", f"{path.name}({line})"),
+            ("p tangents_1 is None, type(primals_3).__name__", "Tensor"),
+            ("import depyf; print(depyf.where())", "backward graph of AOTAutograd"),
+            ("display mul", "display mul"),
+            ("n", f"{path.name}("),
+            ("p mul.shape", "torch.Size("),
+            ("r", "--Return--"),
+            ("up", ">"),
+        ):
+            child.sendline(command)
+            child.expect_exact("(Pdb) ")
+            assert answer in child.before, (command, child.before)
+        child.sendline("cl 1")
+        child.expect_exact("(Pdb) ")
+        child.sendline("c")
+        child.expect(pexpect.EOF)
+    finally:
+        child.close(force=True)
+    assert child.exitstatus == 0
+
+
+def test_bad_arguments(tmp_path):
+    import depyf
+
+    with pytest.raises(depyf.DepyfError, match="'graph', 'aot', 'wrapper'"):
+        depyf.debug(level="kernel")
+    with pytest.raises(depyf.DepyfError, match="'nan' or 'inf'"):
+        depyf.debug(stop_on="zero")
+    with pytest.raises(depyf.DepyfError, match="wrapper"):
+        depyf.debug(stop_on="nan", level="wrapper")

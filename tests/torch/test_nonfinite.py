@@ -1,0 +1,91 @@
+"""``depyf.debug(stop_on=...)`` on planted bugs: it names the first line of a graph, forward or backward, and the user's."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import depyf
+
+pytestmark = pytest.mark.torch
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, width, broken):
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(width)
+        self.attention = torch.nn.MultiheadAttention(width, 2, batch_first=True)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+        self.broken = broken
+
+    def forward(self, x):
+        h = self.norm(x)
+        x = x + self.attention(h, h, h, need_weights=False)[0]
+        h = torch.nn.functional.gelu(self.up(self.norm(x)))
+        if self.broken == "log":
+            h = h + 0.0 * torch.log(h - 5)  # the planted bug
+        if self.broken == "overflow":
+            h = (h * 4e38).clamp(-1, 1)  # the planted overflow
+        if self.broken == "backward":
+            h = h + 0.0 * torch.sqrt(h - h)  # the planted infinite slope
+        return x + self.down(h)
+
+
+class Transformer(torch.nn.Module):
+    def __init__(self, broken, at, depth=6):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Layer(16, broken if i == at else "") for i in range(depth)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+@pytest.fixture(autouse=True)
+def nobody_there(monkeypatch):
+    monkeypatch.setenv("DEPYF_NO_PAUSE", "1")
+
+
+def dumped(model, directory, backend):
+    torch.manual_seed(0)
+    fn = torch.compile(model, backend=backend)
+    x = torch.randn(2, 5, 16)
+    with depyf.prepare_debug(directory):
+        fn(x).sum().backward()
+    return fn, x
+
+
+@pytest.mark.parametrize(
+    "broken, kind, planted, stage, backend",
+    [
+        ("log", "nan", "# the planted bug", "forward", "eager"),
+        ("log", "nan", "# the planted bug", "forward", "inductor"),
+        ("overflow", "inf", "# the planted overflow", "forward", "eager"),
+        ("backward", "nan", "# the planted infinite slope", "backward", "aot_eager"),
+    ],
+)
+def test_planted(broken, kind, planted, stage, backend, tmp_path):
+    fn, x = dumped(Transformer(broken, at=4), tmp_path / "dump", backend)
+    with pytest.raises(depyf.NonFiniteError) as caught, depyf.debug(stop_on=kind):
+        fn(x).sum().backward()
+    place = caught.value.where
+    assert planted in place.user_code and place.user_file == __file__
+    assert place.stage == f"{stage} graph of AOTAutograd"
+    fn(x).sum().backward()  # outside the context nothing is watched
+
+
+def test_nan_that_comes_in_is_not_created(tmp_path):
+    fn, x = dumped(Transformer("", at=0, depth=2), tmp_path / "dump", "eager")
+    x = torch.full_like(x, float("nan"))
+    with depyf.debug(stop_on="nan"):
+        fn(x).sum().backward()
+
+
+def test_clean_model_does_not_stop_and_computes_the_same(tmp_path):
+    model = Transformer("", at=0, depth=2)
+    fn, x = dumped(model, tmp_path / "dump", "aot_eager")
+    expected = fn(x)
+    with depyf.debug(stop_on="nan", level="graph"):
+        got = fn(x)
+    torch.testing.assert_close(got, expected)
