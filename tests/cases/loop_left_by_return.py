@@ -1,4 +1,5 @@
 # versions: 3.8-3.13
+# known: 3.8-3.13 the text reads differently
 def recolorize(self):
     next = "1.0"
     while True:

@@ -1,3 +1,4 @@
+# known: 3.8+ the text reads differently
 def iterate(g):
     res = []
     while True:

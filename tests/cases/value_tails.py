@@ -1,5 +1,4 @@
-# known: 3.8 the text reads differently
-# known ugly: 3.9+ original CALL and recompiled CALL args: operand 1 of 2 differs, a common against a constant
+# known ugly: 3.9+ original CALL 1 args and recompiled CALL 1 args: operand 1 of 2 differs, a common against a constant
 f = lambda x, w: m(x) + (w if x.n == 1 else w.r([i for i in x]))
 
 
