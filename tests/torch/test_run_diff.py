@@ -110,9 +110,15 @@ rank = dist.get_rank()
 torch.manual_seed(0)
 def plain(x):
     return x.sin() + (1 if sys.argv[1] == "same" else rank)
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        return self.lin(x).relu()
 with depyf.prepare_debug(sys.argv[2]):
     torch.compile(plain, backend="eager")(torch.ones(3))
-    model = DistributedDataParallel(torch.nn.Linear(4, 4))
+    model = DistributedDataParallel(Layer())
     torch.compile(model, backend="aot_eager")(torch.ones(2, 4)).sum().backward()
 dist.destroy_process_group()
 """
@@ -121,9 +127,9 @@ dist.destroy_process_group()
 @pytest.mark.parametrize("kind", ["same", "different"])
 def test_two_ranks(kind, tmp_path):
     (tmp_path / "ranks.py").write_text(RANKS)
-    env = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"}
+    env = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     done = python(
-        "-m", "torch.distributed.run", "--nproc_per_node=2", "--master_addr=127.0.0.1", "--master_port=0", "ranks.py", kind, "dump",
+        "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "ranks.py", kind, "dump",
         cwd=tmp_path, env=env,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
