@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from depyf.bytecode.breakpoints import STOPS_AT_ONCE
 from depyf.debugger.pause import should_pause
 from depyf.debugger.where import Where, where_is
 from depyf.errors import NonFiniteError
@@ -79,8 +80,8 @@ def _function_at(tree: ast.Module, line: int) -> ast.FunctionDef | None:
 def _watched(statement: ast.stmt, other_line: int) -> list[ast.stmt]:
     """``statement`` and, where it assigns the result of a computation to a name, the check behind it.
 
-    pdb stops at the next line that begins, since 3.13 at once.  Before, the call stands on another line, so that the rest
-    of the statement's own line begins after it: the debugger shows that line, and the operands are still there.
+    Where pdb stops only at the next line that begins, the call stands on ``other_line``, so that the rest of the
+    statement's own line begins after it: the debugger shows that line, and the operands are still there.
     """
     target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
     value = getattr(statement, "value", None)
@@ -108,7 +109,7 @@ def _watched(statement: ast.stmt, other_line: int) -> list[ast.stmt]:
         if isinstance(node, (ast.expr, ast.stmt)):
             node.lineno = node.end_lineno = statement.end_lineno or statement.lineno
             node.col_offset = node.end_col_offset = 0
-    if sys.version_info < (3, 13):
+    if not STOPS_AT_ONCE:
         for node in ast.walk(call):
             if isinstance(node, (ast.expr, ast.stmt)):
                 node.lineno = node.end_lineno = other_line
