@@ -157,20 +157,27 @@ def fill_silent(regions: Regions) -> None:
         for after in program.successors(i):
             before[after].append(i)
     entered = {0, *(region.target for region in regions.table.values())}
-    silent = [i for i, instr in enumerate(program.instrs) if instr.op in ops.SILENT and i not in entered and before[i]]
+    silent = {i for i, instr in enumerate(program.instrs) if instr.op in ops.SILENT and i not in entered and before[i]}
     for region in sorted(regions.table.values(), key=lambda region: (-len(regions.chain(region.index)), region.index)):
         inside = set(regions.members(region.index))
         around = regions.chain(region.index)[1:] or (NONE,)
-        possible = {i for i in silent if i not in inside and handler[i] in around}
+        possible: set[int] = set()
+        work = list(inside)
+        while work:  # what nothing silent joins to the range is not looked at: there may be many ranges
+            i = work.pop()
+            for near in (*before[i], *program.successors(i)):
+                if near in silent and near not in inside and near not in possible and handler[near] in around:
+                    possible.add(near)
+                    work.append(near)
         work = list(possible)
         while work:
             i = work.pop()
             if i not in possible:
                 continue
-            near = (*before[i], *program.successors(i))
-            if not program.successors(i) or not all(other in inside or other in possible for other in near):
+            joined = (*before[i], *program.successors(i))
+            if not program.successors(i) or not all(other in inside or other in possible for other in joined):
                 possible.discard(i)
-                work.extend(other for other in near if other in possible)
+                work.extend(other for other in joined if other in possible)
         for i in possible:
             handler[i] = region.index
         if possible:
