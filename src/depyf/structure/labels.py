@@ -385,7 +385,9 @@ def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
 
 
 def _common_exit(stmt: If) -> tuple[If, Body]:
-    """An exit that ends both arms stands behind the ``if``, unless it is all there is in the first."""
+    """An exit that ends both arms stands behind the ``if``, unless it is all there is in the first, or a loop's head."""
+    if isinstance(stmt.test, Marker):
+        return stmt, ()
     first = stmt.body[-1] if len(stmt.body) > 1 else None
     other = stmt.orelse[-1] if stmt.orelse else None
     if isinstance(first, Exit) and isinstance(other, Exit) and first.label == other.label:
