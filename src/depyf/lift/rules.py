@@ -99,13 +99,18 @@ def _rot(s: Symbolic, n: int) -> None:
     stack.insert(len(stack) - n, stack.pop())
 
 
+def _only_entry(s: Symbolic) -> bool:
+    """Whether the block has left nothing of its own on the stack, such as the value that it is about to return."""
+    return all(value is before for value, before in zip(s.stack, s.block.entry)) and len(s.stack) < s.block.depth
+
+
 def _pop(s: Symbolic, _: Any) -> None:
     value = s.raw()
     at = len(s.stack)
     if at < s.block.depth and s.block.entry[at] is value and not isinstance(value, Marker):
         return
     if isinstance(value, Marker):
-        if value.kind == "iter" and not s.stmts and len(s.stack) < s.block.depth:
+        if value.kind == "iter" and not s.stmts and _only_entry(s):
             s.block.iterators += (value,)
         if value.kind == "import":
             names.finish_import(s, value)
