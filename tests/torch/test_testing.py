@@ -113,7 +113,7 @@ def two():
 
 def run_pytest(folder, text, *options):
     (folder / "test_it.py").write_text(text)
-    env = dict(os.environ) | {"PYTHONPATH": str(ROOT / "src")}
+    env = dict(os.environ) | {"PYTHONPATH": str(ROOT / "src"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-p", "depyf.pytest_plugin", "-q", "-c", os.devnull, "--rootdir", str(folder), *options, str(folder)]  # fmt: skip
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=folder)
 
