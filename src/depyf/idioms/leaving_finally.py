@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.tree.nodes import Body, Try
+from depyf.tree.expr import Const
+from depyf.tree.nodes import Body, Return, Try
 from depyf.tree.rewrite import walk
 
-_Shape = list[tuple[type, int]]
+_Shape = list[tuple[type, int, bool]]
 
 
 def leaving_finally(stmt: Try, rest: Body) -> tuple[Try, Body]:
@@ -37,15 +38,20 @@ def leaving_finally(stmt: Try, rest: Body) -> tuple[Try, Body]:
     return stmt, rest
 
 
+def returns_none(stmt: Return) -> bool:
+    """``return`` or ``return None``."""
+    return stmt.value is None or isinstance(stmt.value, Const) and stmt.value.value is None
+
+
 def _shape(body: Body) -> _Shape:
-    """Kinds and lines of all statements; empty if one has no line, or if the body does not leave."""
+    """Kinds and lines of all statements, and which return nothing; empty if one has no line, or if the body does not leave."""
     from depyf.structure.labels import ends
 
     if not ends(body):
         return []
     found: _Shape = []
     for stmt in walk(body):
-        if stmt.line is None or len(found) > 40:
-            return []
-        found.append((type(stmt), stmt.line))
+        if stmt.line is None or len(found) > 40 or isinstance(stmt, Return) and stmt.implicit:
+            return []  # before 3.10 the end of a function that nobody wrote has the line of its last statement
+        found.append((type(stmt), stmt.line, isinstance(stmt, Return) and returns_none(stmt)))
     return found
