@@ -19,14 +19,18 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 EXCERPT = 48
 MEANING = {
-    "full_code": "START HERE: guards, the code each of them leads to, resume functions",
+    "full_code": "guards, the code each of them leads to, resume functions",
     "transformed_code": "the bytecode that Dynamo made of the function, as proven Python",
     "Captured_Graph": "the graph that Dynamo captured",
     "Joint_graph": "AOTAutograd: forward and backward in one",
     "Forward_graph": "AOTAutograd: forward",
     "Backward_graph": "AOTAutograd: backward",
     "AFTER_POST_GRAD": "Inductor's graph after its own passes",
-    "kernel": "Inductor's generated wrapper and kernels",
+    "kernel": "Inductor's generated wrapper",
+    "kernel_source": "the source of one kernel that the wrapper calls",
+    "original_code": "your function before: source and bytecode",
+    "index": "START HERE: what happened, and why",
+    "timings": "compile times (differ in every run)",
 }
 
 
@@ -77,7 +81,9 @@ def main() -> int:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     print(f"A tiny GPT-2 was compiled under depyf.prepare_debug; the logits are {'equal' if same else 'DIFFERENT'}.")
     print(f"\nIn {folder.resolve()} (manifest.json lists it all, and what came from what):")
-    records = sorted(manifest["files"], key=lambda record: (record["kind"] != "full_code", record["file"]))
+    records = sorted(
+        manifest["files"], key=lambda record: (record["kind"] != "index", record["kind"] != "full_code", record["file"])
+    )
     for record in records:
         print(f"  {record['file']}\n      {describe(record)}")
     for kind in ("full_code", "transformed_code"):
