@@ -15,9 +15,12 @@ A version unparses its own files; 3.8 cannot, so the host does it for 3.8.
 Code of the host's own version is compiled here; code of another version is read from ``.pyc`` files that its own
 interpreter writes once into ``corpus_out/pyc``.
 
-Written to ``corpus_out/<name>/``: ``files.jsonl`` (one record a file; ``--resume`` skips the files it lists) and
-``failures.jsonl`` (file, qualname, status, reason, instructions) for ``tools/triage.py``; for EQUIVALENT code the reason
-is the first instruction that differs.
+The column "invented" counts the functions whose text shows a name of ours: a temporary, a flag, a dispatch variable
+(``tools/invented.py``).
+
+Written to ``corpus_out/<name>/``: ``files.jsonl`` (one record a file, with the functions that show an invented name;
+``--resume`` skips the files it lists) and ``failures.jsonl`` (file, qualname, status, reason, instructions) for
+``tools/triage.py``; for EQUIVALENT code the reason is the first instruction that differs.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import control
 import interpreters
+import invented
 import testsuites
 
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -247,6 +251,7 @@ def run_job(job: Job) -> dict[str, Any]:
             # what a time limit cut off counts as failed
             cut = record["codes"] - len(records)
             records += [{"qualname": "<not reached>", "status": "failed", "reason": "time limit", "n": 0}] * cut
+    shown = [found.qualname for text in texts for found in invented.invented(text)]
     if job.save_to and texts:
         target = Path(job.save_to, job.name)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -254,7 +259,7 @@ def run_job(job: Job) -> dict[str, Any]:
     counts = dict.fromkeys(COLUMNS, 0)
     for item in records:
         counts[item["status"]] += 1
-    return record | counts | {"records": [r for r in records if r["status"] != "IDENTICAL"]}
+    return record | counts | {"invented": shown, "records": [r for r in records if r["status"] != "IDENTICAL"]}
 
 
 def results(jobs: list[Job], processes: int) -> Iterator[dict[str, Any]]:
@@ -296,6 +301,7 @@ def run_alone(job: Job) -> dict[str, Any]:
                 "codes": 1,
                 "instrs": 0,
                 "cpu": 0.0,
+                "invented": [],
                 "records": [failure],
             } | counts
 
@@ -311,6 +317,7 @@ class Totals:
     codes: int = 0
     instrs: int = 0
     cpu: float = 0.0
+    invented: int = 0
     control: int | None = None
     counts: dict[str, int] | None = None
 
@@ -326,6 +333,7 @@ class Totals:
         self.codes += result["codes"]
         self.instrs += result["instrs"]
         self.cpu += result["cpu"]
+        self.invented += len(result["invented"])
         if "control" in result:
             self.control = (self.control or 0) + result["control"]
 
@@ -347,11 +355,22 @@ class Totals:
             share(proven),
             same,
             at_best,
+            str(self.invented),
             pace,
         ]
 
 
-HEADER = ["version", "proven files", "code objects", *COLUMNS, "proven", "identical", "control", "CPU s/100k instrs"]
+HEADER = [
+    "version",
+    "proven files",
+    "code objects",
+    *COLUMNS,
+    "proven",
+    "identical",
+    "control",
+    "invented",
+    "CPU s/100k instrs",
+]
 
 
 def print_table(rows: list[list[str]]) -> None:

@@ -38,6 +38,7 @@ from depyf.structure.matches import find_matches
 from depyf.structure.region_table import Regions
 from depyf.structure.regions import fill_silent, find_regions
 from depyf.structure.separate import separate_handlers
+from depyf.structure.sinking import cheapest
 from depyf.structure.total import Structurer
 from depyf.tree.expr import Temp
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
@@ -145,8 +146,15 @@ def _structure(state: State) -> object:
 def _labels(state: State) -> object:
     assert state.labelled is not None
     releases = not state.choices.idioms and not state.unit.flags & CO_OPTIMIZED
-    lowering = Lowering(lambda: nop_lines(state.unit), releases)
-    state.body = lowering.run(state.labelled)
+
+    def lowered(labelled: list[Stmt]) -> tuple[Lowering, Body]:
+        lowering = Lowering(lambda: nop_lines(state.unit), releases)
+        return lowering, lowering.run(labelled)
+
+    lowering, state.body = lowered(state.labelled)
+    if any(lowering.cost) and state.choices.idioms:
+        state.labelled = cheapest(state.labelled, lowering.cost, lambda body: lowered(body)[0].cost)
+        lowering, state.body = lowered(state.labelled)
     state.temporaries = state.temporaries or lowering.flags + lowering.temporaries > 0
     return state.body
 

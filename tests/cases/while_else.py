@@ -1,5 +1,3 @@
-# known: 3.10 the text reads differently
-# known: 3.12+ the text reads differently
 def search(a, b):
     while a:
         if b(a):

@@ -46,7 +46,10 @@ class Graph:
         self.merging = merge
         self.nodes: dict[int, Node] = {}
         self.barriers: set[int] = set()
-        """Blocks jumped to over a handler, a loop's end, or by ``break``: what comes before is a statement of its own."""
+        """Blocks jumped to over a handler, a loop's end, or by ``break``: what comes before is a statement of its own.
+
+        A ``return`` that the compiler carried to the jump is one, too.
+        """
         self.implicit: set[int] = set()
         """Where falling off the end of the function is."""
         self.entry = 0
@@ -132,9 +135,12 @@ class Graph:
             spans = test_spans(program, of, leaders)
             leaders.update(start for start, _ in spans)
             self._spans = [span for span in spans if not leaders.isdisjoint(range(span[0] + 1, span[1] + 1))]
-            starts, whole = Tails(program, self.containers, leaders).find()
-            leaders.update(starts)
-            leaders.difference_update(ret for ret in whole if incoming[ret] == 1)
+            tails = Tails(program, self.containers, leaders)
+            starts, whole = tails.find()
+            carried = tails.carried()
+            leaders.update(starts, (start for start, _ in carried))
+            self.barriers.update(start for start, _ in carried)
+            leaders.difference_update(ret for ret in [*whole, *(end for _, end in carried)] if incoming[ret] == 1)
         leaders.update(self._class_ends())
         for leader in leaders:
             if leader not in of:

@@ -12,6 +12,7 @@ A copy has the same instructions and source lines.  Each arm puts one value on t
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from typing import Any
 
 from depyf.bytecode import ops
@@ -79,6 +80,38 @@ class Tails:
                 elif at not in self.leaders and key in arms:
                     starts.append(at)
         return starts, whole
+
+    def carried(self) -> list[tuple[int, int]]:
+        """First and last instruction of each ``return`` that by its line stands behind code that is laid out after it.
+
+        The compiler put a copy of it where the code before it jumped there.
+        """
+        instrs = self.program.instrs
+        found: list[tuple[int, int]] = []
+        lines: list[int] = []
+        for i in range(len(instrs) - 1, -1, -1):
+            line = instrs[i].line
+            if i in self.containers.of and instrs[i].op == ops.RETURN and line is not None:
+                arm = [at for at in self._arm(i) if instrs[at].line == line]
+                at = arm[-1]
+                before = self._line_before(at)
+                if before is not None and self._complete(at, i) and len(arm) == i - at + 1:
+                    between = bisect_right(lines, before)
+                    if between < len(lines) and lines[between] < line:
+                        found.append((at, i))
+            if line is not None and i in self.containers.of:
+                insort(lines, line)
+        return found
+
+    def _line_before(self, at: int) -> int | None:
+        """The last line of the code of one block before ``at``; None where a block begins there."""
+        instrs = self.program.instrs
+        last: int | None = None
+        while at not in self.leaders and self.program.next[at - 1] == at:
+            at -= 1
+            line = instrs[at].line
+            last = line if last is None or line is not None and line > last else last
+        return last
 
     def _arm(self, end: int) -> list[int]:
         """Instructions from ``end`` back to the start of its block, at most a few."""

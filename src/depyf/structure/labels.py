@@ -105,7 +105,7 @@ def exit_labels(body: Body) -> set[int]:
 
 
 class Lowering:
-    """Lowers one function; ``flags`` counts the flag variables it needed.
+    """Lowers one function; ``flags`` counts the flag variables it needed, ``copies`` the tails it wrote more than once.
 
     ``releases`` deletes each of them where it is of no use any more: in a namespace it would stay.
     """
@@ -114,7 +114,12 @@ class Lowering:
         self.nop_lines = nop_lines
         self.releases = releases
         self.flags = 0
+        self.copies = 0
         self.temporaries = 0
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        return self.flags, self.copies
 
     def run(self, body: list[Stmt]) -> Body:
         _ENDS.clear()
@@ -152,6 +157,7 @@ class Lowering:
             if isinstance(stmt, Block) and tail is not None:
                 inner = self.lower(stmt.body, own | {stmt.label}, breaks, loop)
                 if _exits_to(inner, stmt.label):
+                    self.copies += 1
                     inner = _replace_exits(inner, stmt.label, self.lower(tail, fall, breaks, loop))
                     result.extend(inner)
                     if ends(inner):

@@ -1,0 +1,120 @@
+"""What only one exit leads to goes to where that exit is, where leaving first would cost a flag.
+
+    Block(A): Block(B): Loop(L): if a: Exit(A)      Block(A): Loop(L): if a: Exit(A)
+                                 if b: Exit(B)  ->                     if b: raise X
+              raise X                                              ..
+    tail                                            tail
+
+Control is left to flow as before, so this is sound wherever the moved code raises into the same handlers: it crosses
+no ``try`` or ``with``, unless it cannot raise.  A constant that is returned, or another exit, is so small that the
+compiler copies it as well: any number of exits may lead to that.  Input and output: the labelled dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from depyf.structure.labels import ends, first_line
+from depyf.tree.expr import Const, Marker
+from depyf.tree.nodes import Block, Body, Exit, If, Loop, Return, Stmt, Try
+from depyf.tree.rewrite import bodies, with_bodies
+
+MOST = 60
+"""Labels that are tried in one function; each costs one more translation of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """An exit: whether it crosses a loop, one with an iterator, or a handler's protection."""
+
+    loop: bool
+    iterator: bool
+    protected: bool
+
+
+Cost = tuple[int, int]
+"""How many flags a text needs, and how many copies."""
+
+
+def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) -> list[Stmt]:
+    """``body`` with code moved to the exits that lead to it, as far as that makes its ``price`` (now ``cost``) smaller."""
+    tried: set[int] = set()
+    while any(cost) and len(tried) < MOST:
+        found = [(line, at, label) for at, (line, label) in enumerate(movable(tuple(body))) if label not in tried]
+        if not found:
+            break
+        label = min(found)[2]  # what stands last in the file is behind the loop
+        tried.add(label)
+        moved = list(sink(tuple(body), label))
+        now = price(moved)
+        if now < cost:
+            body, cost = moved, now
+    return body
+
+
+def movable(body: Body) -> list[tuple[int, int]]:
+    """Labels of the blocks whose following code may go to their exits, with its line, inner ones first."""
+    found: list[tuple[int, int]] = []
+    for at, stmt in enumerate(body):
+        for inner in bodies(stmt):
+            found.extend(movable(inner))
+        if isinstance(stmt, Block) and _may_sink(stmt, body[at + 1 :]):
+            found.append((first_line(body[at + 1 :]) or 0, stmt.label))
+    return found
+
+
+def _may_sink(block: Block, tail: Body) -> bool:
+    if not tail or not ends(tail):
+        return False
+    uses = list(_uses(block.body, block.label, _Use(False, False, False)))
+    small = len(tail) == 1 and _small(tail[0])
+    if not uses or len(uses) > 1 and not small:
+        return False
+    if small:
+        return any(use.loop or use.protected for use in uses)
+    return uses[0].loop and not uses[0].iterator and not uses[0].protected
+
+
+def _small(stmt: Stmt) -> bool:
+    return isinstance(stmt, Exit) or isinstance(stmt, Return) and (stmt.value is None or isinstance(stmt.value, Const))
+
+
+def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
+    found: list[_Use] = []
+    for stmt in body:
+        inside = use
+        if isinstance(stmt, Exit) and stmt.label == label:
+            found.append(use)
+        elif isinstance(stmt, Loop):
+            inside = replace(use, loop=True, iterator=use.iterator or _has_iterator(stmt))
+        elif isinstance(stmt, Try):
+            inside = replace(use, protected=True)
+        for inner in bodies(stmt):
+            found.extend(_uses(inner, label, inside))
+    return found
+
+
+def _has_iterator(loop: Loop) -> bool:
+    head = loop.body[0] if loop.body else None
+    while isinstance(head, Block) and head.body:
+        head = head.body[0]
+    return isinstance(head, If) and isinstance(head.test, Marker)
+
+
+def sink(body: Body, label: int) -> Body:
+    """``body`` with the code behind the block ``label`` at the exits to it; the block is gone."""
+    for at, stmt in enumerate(body):
+        if isinstance(stmt, Block) and stmt.label == label:
+            return (*body[:at], *_replaced(stmt.body, label, body[at + 1 :]))
+    return tuple(with_bodies(stmt, lambda inner: sink(inner, label)) if bodies(stmt) else stmt for stmt in body)
+
+
+def _replaced(body: Body, label: int, tail: Body) -> Body:
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Exit) and stmt.label == label:
+            result.extend(tail)
+        else:
+            result.append(with_bodies(stmt, lambda inner: _replaced(inner, label, tail)) if bodies(stmt) else stmt)
+    return tuple(result)
