@@ -25,6 +25,7 @@ from depyf.idioms.copies import drop_copies
 from depyf.idioms.release import release_temporaries
 from depyf.idioms.stores import store_at_once
 from depyf.idioms.temporaries import number_temporaries
+from depyf.idioms.unread import drop_unread
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
@@ -42,7 +43,8 @@ from depyf.structure.sinking import cheapest
 from depyf.structure.total import Structurer
 from depyf.tree.expr import Temp
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
-from depyf.tree.nodes import Body, Stmt
+from depyf.tree.nodes import Body, Pass, Stmt
+from depyf.tree.rewrite import walk
 
 Nested = Callable[[CodeUnit, bool], Body]
 """Decompiles nested code; true where the source has an expression, not a function: there are no statements then."""
@@ -151,9 +153,13 @@ def _labels(state: State) -> object:
         lowering = Lowering(lambda: nop_lines(state.unit), releases)
         return lowering, lowering.run(labelled)
 
+    def price(labelled: list[Stmt]) -> tuple[int, ...]:
+        lowering, body = lowered(labelled)
+        return *lowering.cost, sum(isinstance(stmt, Pass) for stmt in walk(body))
+
     lowering, state.body = lowered(state.labelled)
     if any(lowering.cost) and state.choices.idioms:
-        state.labelled = cheapest(state.labelled, lowering.cost, lambda body: lowered(body)[0].cost)
+        state.labelled = cheapest(state.labelled, price(state.labelled), price)
         lowering, state.body = lowered(state.labelled)
     state.temporaries = state.temporaries or lowering.flags + lowering.temporaries > 0
     return state.body
@@ -164,6 +170,8 @@ def _bodies(state: State) -> object:
         state.body = drop_copies(state.body)
     state.body = finish_body(state.unit, state.body, idioms=state.choices.idioms)
     if state.temporaries:
+        if state.choices.idioms:
+            state.body = drop_unread(state.body)
         if state.choices.generated:
             state.body = store_at_once(state.body)
         # plain lifting has put the deletions where the original drops its values

@@ -17,10 +17,10 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.flow.program import Program
+from depyf.flow.program import END_FINALLY, Program
 from depyf.structure.containers import Containers
 
-_EXITS = frozenset({ops.RETURN, ops.RAISE})
+_EXITS = frozenset({ops.RETURN, ops.RAISE, END_FINALLY})
 _LONGEST = 12
 
 
@@ -128,7 +128,8 @@ class Tails:
         """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before."""
         height = 0
         for i in range(start, end + 1):
-            pops, pushes = ops.stack_effect(self.program.instrs[i].op, self.program.instrs[i].arg)
+            instr = self.program.instrs[i]
+            pops, pushes = (0, 0) if instr.op == END_FINALLY else ops.stack_effect(instr.op, instr.arg)
             if pops > height:
                 return False
             height += pushes - pops

@@ -105,7 +105,8 @@ def exit_labels(body: Body) -> set[int]:
 
 
 class Lowering:
-    """Lowers one function; ``flags`` counts the flag variables it needed, ``copies`` the tails it wrote more than once.
+    """Lowers one function; ``flags`` counts the flag variables it needed, ``once`` the loops that run once, ``copies``
+    the tails it wrote more than once.
 
     ``releases`` deletes each of them where it is of no use any more: in a namespace it would stay.
     """
@@ -114,12 +115,13 @@ class Lowering:
         self.nop_lines = nop_lines
         self.releases = releases
         self.flags = 0
+        self.once = 0
         self.copies = 0
         self.temporaries = 0
 
     @property
-    def cost(self) -> tuple[int, int]:
-        return self.flags, self.copies
+    def cost(self) -> tuple[int, int, int]:
+        return self.flags, self.once, self.copies
 
     def run(self, body: list[Stmt]) -> Body:
         _ENDS.clear()
@@ -171,7 +173,8 @@ class Lowering:
     def _statement(self, stmt: Stmt, fall: Labels, breaks: Labels, loop: int | None) -> Body:
         if isinstance(stmt, Block):
             inner = self.lower(stmt.body, fall | {stmt.label}, breaks, loop)
-            return self._resolve(inner, stmt.label)
+            once = self._once(stmt, fall) if _exits_to(inner, stmt.label) else None
+            return (once,) if once is not None else self._resolve(inner, stmt.label)
         if isinstance(stmt, Loop):
             inner = self.lower(stmt.body, frozenset({stmt.label}), fall, stmt.label)
             inner = self._resolve(inner, stmt.label)
@@ -268,6 +271,20 @@ class Lowering:
                 replace(core, body=body, handlers=handlers, orelse=orelse),
             )
         return None
+
+    def _once(self, block: Block, fall: Labels) -> Stmt | None:
+        """A block as a loop that is left by ``break`` in any case, where nothing in it leaves or goes on with one around.
+
+        Whoever wrote a ``while True`` that ends in ``break`` meant this; the compiler has left no jump back.
+        """
+        flags = self.flags
+        own = fall | {block.label}
+        body = self.lower(block.body, own, own, None)
+        if self.flags > flags or exit_labels(body):
+            self.flags = flags
+            return None
+        self.once += 1
+        return While(Const(True), body if ends(body) else (*body, Break()), (), block.line or first_line(body))
 
     def _resolve(self, body: Body, label: int) -> Body:
         """Get rid of the exits to ``label``, the end of ``body``, that are left, with a flag variable."""

@@ -33,23 +33,21 @@ class _Use:
     protected: bool
 
 
-Cost = tuple[int, int]
-"""How many flags a text needs, and how many copies."""
+Cost = tuple[int, ...]
+"""What a text has that nobody would write, the worst first: flags, loops that run once, copies, ``pass``."""
 
 
 def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) -> list[Stmt]:
     """``body`` with code moved to the exits that lead to it, as far as that makes its ``price`` (now ``cost``) smaller."""
-    tried: set[int] = set()
-    while any(cost) and len(tried) < MOST:
-        found = [(line, at, label) for at, (line, label) in enumerate(movable(tuple(body))) if label not in tried]
-        if not found:
+    left = MOST
+    while any(cost[:-1]) and left > 0:
+        # of equal ones the first in the file: what stands last is behind the loop
+        found = [label for _, label in sorted(movable(tuple(body)), key=lambda place: place[0])][:left]
+        left -= len(found)
+        tried = [(price(moved), at, moved) for at, moved in enumerate(list(sink(tuple(body), one)) for one in found)]
+        if not tried or min(one[0] for one in tried) >= cost:
             break
-        label = min(found)[2]  # what stands last in the file is behind the loop
-        tried.add(label)
-        moved = list(sink(tuple(body), label))
-        now = price(moved)
-        if now < cost:
-            body, cost = moved, now
+        cost, _, body = min(tried, key=lambda one: one[:2])
     return body
 
 
@@ -71,9 +69,7 @@ def _may_sink(block: Block, tail: Body) -> bool:
     small = len(tail) == 1 and _small(tail[0])
     if not uses or len(uses) > 1 and not small:
         return False
-    if small:
-        return any(use.loop or use.protected for use in uses)
-    return uses[0].loop and not uses[0].iterator and not uses[0].protected
+    return small or uses[0].loop and not uses[0].iterator and not uses[0].protected
 
 
 def _small(stmt: Stmt) -> bool:

@@ -1,0 +1,86 @@
+"""Temporaries that nothing reads: what they were given is evaluated, and that is all.
+
+    tmp = None; del tmp       ->   (nothing)
+    tmp = f(x)                ->   f(x)
+
+    try: A; tmp = x           ->   try: A; return x
+    finally: raise y               finally: raise y
+
+A ``finally`` that always leaves drops the value that was to be returned.  Input and output: the Python dialect, before
+temporaries are released.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from depyf.tree.expr import Const, Func, Temp
+from depyf.tree.exprs import children
+from depyf.tree.nodes import Assign, Body, ExprStmt, Pass, Return, Stmt, Try
+from depyf.tree.rewrite import bodies, walk, with_bodies
+
+
+def drop_unread(body: Body) -> Body:
+    """``body`` without such temporaries."""
+    bound = Counter(
+        target.key
+        for stmt in walk(body)
+        if isinstance(stmt, Assign)
+        for target in stmt.targets
+        if isinstance(target, Temp)
+    )
+    if not bound:
+        return body
+    mentions = _mentions(body)
+    unread = frozenset(key for key, count in bound.items() if mentions[key] == count)
+    return _block(body, unread) if unread else body
+
+
+def _mentions(body: Body) -> Counter[int]:
+    """How often each temporary of the function stands in ``body``; nested functions have their own."""
+    found: Counter[int] = Counter()
+    stack: list[object] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Temp):
+            found[node.key] += 1
+        elif isinstance(node, Func):
+            stack.extend([*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)])
+        else:
+            stack.extend(children(node))
+    return found
+
+
+def _block(body: Body, unread: frozenset[int]) -> Body:
+    out: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Try):
+            stmt = _returning(stmt, unread)
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner: _block(inner, unread) or ((Pass(),) if inner else ()))
+        if _is_unread(stmt, unread):
+            assert isinstance(stmt, Assign)
+            if not isinstance(stmt.value, Const):
+                out.append(ExprStmt(stmt.value, stmt.line))
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
+def _returning(stmt: Try, unread: frozenset[int]) -> Try:
+    """The value on the stack at the end of the body was to be returned, where the ``finally`` always leaves."""
+    from depyf.structure.labels import ends
+
+    last = stmt.body[-1] if stmt.body else None
+    if last is None or stmt.handlers or not ends(stmt.final) or not _is_unread(last, unread):
+        return stmt
+    assert isinstance(last, Assign)
+    return replace(stmt, body=(*stmt.body[:-1], Return(last.value, last.line)))
+
+
+def _is_unread(stmt: Stmt, unread: frozenset[int]) -> bool:
+    if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
+        return False
+    target = stmt.targets[0]
+    return isinstance(target, Temp) and target.key in unread
