@@ -39,12 +39,11 @@ from depyf.structure.matches import find_matches
 from depyf.structure.region_table import Regions
 from depyf.structure.regions import fill_silent, find_regions
 from depyf.structure.separate import separate_handlers
-from depyf.structure.sinking import cheapest
+from depyf.structure.sinking import cheapest, idle
 from depyf.structure.total import Structurer
 from depyf.tree.expr import Temp
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
-from depyf.tree.nodes import Body, Pass, Stmt
-from depyf.tree.rewrite import walk
+from depyf.tree.nodes import Body, Stmt
 
 Nested = Callable[[CodeUnit, bool], Body]
 """Decompiles nested code; true where the source has an expression, not a function: there are no statements then."""
@@ -155,7 +154,7 @@ def _labels(state: State) -> object:
 
     def price(labelled: list[Stmt]) -> tuple[int, ...]:
         lowering, body = lowered(labelled)
-        return *lowering.cost, sum(isinstance(stmt, Pass) for stmt in walk(body))
+        return *lowering.cost, idle(body)
 
     lowering, state.body = lowered(state.labelled)
     if any(lowering.cost) and state.choices.idioms:

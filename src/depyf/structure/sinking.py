@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 
 from depyf.structure.labels import ends, first_line
 from depyf.tree.expr import Const, Marker
-from depyf.tree.nodes import Block, Body, Exit, If, Loop, Return, Stmt, Try
-from depyf.tree.rewrite import bodies, with_bodies
+from depyf.tree.nodes import Block, Body, Exit, If, Loop, Pass, Return, Stmt, Try
+from depyf.tree.rewrite import bodies, walk, with_bodies
 
 MOST = 60
 """Labels that are tried in one function; each costs one more translation of it."""
@@ -49,6 +49,11 @@ def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) 
             break
         cost, _, body = min(tried, key=lambda one: one[:2])
     return body
+
+
+def idle(body: Body) -> int:
+    """How many statements of ``body`` say nothing."""
+    return sum(isinstance(stmt, Pass) for stmt in walk(body))
 
 
 def movable(body: Body) -> list[tuple[int, int]]:
