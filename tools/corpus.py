@@ -404,7 +404,7 @@ def sweep(version: str, path: str | None, options: argparse.Namespace) -> Totals
     if options.control:
         control.unparse(version, root, names, controls / "text")
         write_pycs(version, controls / "text", names, controls / "pyc")
-    folder = OUT / (f"{options.name}-{version}" if options.name else name)
+    folder = OUT / (f"{options.name}-{name}" if options.name else name)
     folder.mkdir(parents=True, exist_ok=True)
     totals = Totals(name if whole else f"{name} without Lib/test")
     done: set[str] = set()
