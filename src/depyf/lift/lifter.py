@@ -23,7 +23,6 @@ from depyf.flow.graph import Graph, Node
 from depyf.flow.program import ASYNC_FOR_ITER, WITH_EXIT
 from depyf.lift import fresh
 from depyf.lift.block import Lifted
-from depyf.lift.calls import COMPREHENSIONS
 from depyf.lift.comprehensions import fold_comprehension
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.plain import PlainSymbolic
@@ -254,19 +253,13 @@ class Lifter:
                 block.stmts.append(ExprStmt(Marker("iter_start", marker), self.symbolic.instr.line or block.line))
                 stack[i] = marker
         if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
-            comprehension = self.unit.name in COMPREHENSIONS
-            iterator = max(
-                (i for i, value in enumerate(stack) if isinstance(value, Marker) and value.kind == "iter"), default=0
-            )
-            for i, value in enumerate(stack):
-                if isinstance(value, Marker) and value.kind == "saved":
-                    comprehension = True
-                elif (comprehension or i == iterator - 1) and isinstance(value, Display) and not value.elts:
-                    # no statement keeps a value below the iterator of its loop; an inlined comprehension has saved
-                    # nothing where it binds no variable of its own
-                    stack[i] = Marker("acc", value.kind)
-                elif (comprehension or i == iterator - 1) and isinstance(value, DictOf) and not value.items:
-                    stack[i] = Marker("acc", "dict")
+            # no statement keeps a value right below the iterator of its loop; that of a comprehension is its result
+            below = len(stack) - 2 - sum(isinstance(value, Marker) and value.kind == "null" for value in stack[-1:])
+            value = stack[below] if below >= 0 else None
+            if isinstance(value, Display) and not value.elts:
+                stack[below] = Marker("acc", value.kind)
+            elif isinstance(value, DictOf) and not value.items:
+                stack[below] = Marker("acc", "dict")
 
     def _is_loop_test(self, name: int) -> bool:
         node = self.graph.nodes[name]
