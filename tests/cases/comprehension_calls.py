@@ -1,3 +1,4 @@
+# known ugly: 3.12+ dict updated on the stack
 def a(kwds):
     return g(1, **{k: v for k, v in kwds.items()})
 
