@@ -254,11 +254,11 @@ class Lifter:
                 stack[i] = marker
         if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
             # no statement keeps a value right below the iterator of its loop; that of a comprehension is its result
-            below = len(stack) - 2 - sum(isinstance(value, Marker) and value.kind == "null" for value in stack[-1:])
-            value = stack[below] if below >= 0 else None
-            if isinstance(value, Display) and not value.elts:
-                stack[below] = Marker("acc", value.kind)
-            elif isinstance(value, DictOf) and not value.items:
+            below = len(stack) - 2 - sum(isinstance(top, Marker) and top.kind == "null" for top in stack[-1:])
+            result = stack[below] if below >= 0 else None
+            if isinstance(result, Display) and not result.elts:
+                stack[below] = Marker("acc", result.kind)
+            elif isinstance(result, DictOf) and not result.items:
                 stack[below] = Marker("acc", "dict")
 
     def _is_loop_test(self, name: int) -> bool:
