@@ -3,17 +3,20 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 BIN := .venv/bin
 STAMP := .venv/.installed
 TORCH ?= torch==2.13.0
+VISION ?= torchvision==0.28.0 timm>=1.0
 N ?= 20000
 
-.PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo torch-matrix clean
+.PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo torch-matrix models clean
 
 env: $(STAMP)
 
-# torch first: everything else then resolves against it
+# torch first: everything else then resolves against it.  torchvision (the version that belongs to this torch) and timm lie in
+# a folder of their own, found by tools/models only: its wheel needs help beside a CPU torch
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install --quiet "$(TORCH)"
 	$(BIN)/pip install --quiet -e ".[cli,test,tools,models]"
+	test -d .venv/vision/timm || $(BIN)/pip install --quiet --no-deps --target .venv/vision $(VISION:%="%")
 	touch $@
 
 test: lint types unit
@@ -65,8 +68,13 @@ TORCHES ?=
 torch-matrix: $(STAMP)
 	$(BIN)/python tools/torch_matrix.py $(TORCHES) $(ARGS)
 
+# Every model of the paper and the architectures since, with depyf and without; goes on where the last run ended:
+# make models, or make models ARGS="--only Bert --backend eager --shard 1/4 --seconds 600"
+models: $(STAMP)
+	PYTHONPATH=src:tools $(BIN)/python -m models $(ARGS)
+
 demo: $(STAMP)
 	$(BIN)/python tools/demo.py
 
 clean:
-	rm -rf build dist corpus_out demo_dump .mypy_cache .ruff_cache .pytest_cache src/*.egg-info
+	rm -rf build dist corpus_out models_out demo_dump .mypy_cache .ruff_cache .pytest_cache src/*.egg-info

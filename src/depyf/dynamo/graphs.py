@@ -19,6 +19,8 @@ from typing import Any
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
 _ANNOTATION = re.compile(r'(?P<start>^|;  )(?P<name>\w+): "[^"]*"(?= = )')
 _PARAMETER = re.compile(r'(?P<name>\w+): "(?P<type>[^"]*)"')
+_PLAIN_PARAMETER = re.compile(r"(?P<name>\w+) : torch\.[\w.]+(?=[,)])")
+"""A parameter of a live graph function, with the class of its value."""
 _DELETIONS = re.compile(r";  (?:\w+ = )+None$")
 _TENSOR_TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[[^\]]*\])?(?P<device>\w+(?::\d+)?)?$")
 _SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
@@ -126,7 +128,7 @@ def annotate(live_source: str, printed: Printed) -> list[str]:
             continue
         body = line.strip()
         if body.startswith("def "):
-            lines.append(body)
+            lines.append(_PLAIN_PARAMETER.sub(lambda match: _typed(match, printed.types), body))
             continue
         key = statement_key(body)
         comment = printed.comments.get(key, ())
@@ -142,6 +144,11 @@ def annotate(live_source: str, printed: Printed) -> list[str]:
             body = f'{target}: "{printed.types[target]}" = {value}'
         lines.append("    " + body)
     return lines
+
+
+def _typed(parameter: re.Match[str], types: Mapping[str, str]) -> str:
+    name = parameter["name"]
+    return f'{name}: "{types[name]}"' if name in types else parameter.group()
 
 
 def similarity(live_source: str, printed: Printed) -> float:
