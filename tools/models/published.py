@@ -5,6 +5,7 @@ Written from the papers, with few channels.  Each function returns a model ready
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -36,8 +37,8 @@ class UNet(nn.Module):
         super().__init__()
         widths = [width * 2**level for level in range(depth + 1)]
         self.start = DoubleConvolution(3, width)
-        self.down = nn.ModuleList(DoubleConvolution(a, b) for a, b in zip(widths, widths[1:]))
-        self.lift = nn.ModuleList(nn.ConvTranspose2d(b, a, 2, stride=2) for a, b in zip(widths, widths[1:]))
+        self.down = nn.ModuleList(DoubleConvolution(a, b) for a, b in itertools.pairwise(widths))
+        self.lift = nn.ModuleList(nn.ConvTranspose2d(b, a, 2, stride=2) for a, b in itertools.pairwise(widths))
         self.up = nn.ModuleList(DoubleConvolution(2 * a, a) for a in widths[:-1])
         self.classes = nn.Conv2d(width, classes, 1)
 
@@ -190,7 +191,7 @@ class DeepRecommender(nn.Module):
     def __init__(self, items: int = 96, widths: tuple[int, ...] = (32, 32, 64), dropout: float = 0.5) -> None:
         super().__init__()
         sizes = (items, *widths)
-        self.encode = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
+        self.encode = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
         self.decode = nn.ModuleList(nn.Linear(b, a) for a, b in zip(reversed(sizes[:-1]), reversed(sizes[1:])))
         self.dropout = nn.Dropout(dropout)
 
