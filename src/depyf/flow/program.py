@@ -20,6 +20,8 @@ ASYNC_FOR_ITER = "ASYNC_FOR_ITER"
 MATCH_CASE = "MATCH_CASE"
 """The whole pattern of one ``case`` (arg ``Case``); falls through when it matched, jumps when it did not."""
 
+STATEMENTS = frozenset({WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, MATCH_CASE})
+"""These stand for a part of a statement; no stack effect is defined for them."""
 ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
 _OPPOSITE = {"true": "false", "false": "true", "none": "not none", "not none": "none"}
 NONE = -1

@@ -17,7 +17,7 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.flow.program import END_FINALLY, Program
+from depyf.flow.program import END_FINALLY, STATEMENTS, Program
 from depyf.structure.containers import Containers
 
 _EXITS = frozenset({ops.RETURN, ops.RAISE, END_FINALLY})
@@ -77,8 +77,8 @@ class Tails:
                     starts.append(at)
                     if at != i:
                         whole.append(i)
-                elif at not in self.leaders and key in arms:
-                    starts.append(at)
+                elif key in arms:
+                    starts += [at] if instrs[i].op != END_FINALLY else [at, i]
         return starts, whole
 
     def carried(self) -> list[tuple[int, int]]:
@@ -114,11 +114,22 @@ class Tails:
         return last
 
     def _arm(self, end: int) -> list[int]:
-        """Instructions from ``end`` back to the start of its block, at most a few."""
+        """Instructions from ``end`` back to the start of its block, at most a few.
+
+        Returning from a ``try`` is no part of it, but the value before is.
+        """
+        of = self.containers.of
+        inner = of.get(end - 1, of[end])
+        if (
+            inner == of[end]
+            or self.program.instrs[end].op != ops.RETURN
+            or not self.containers.encloses(of[end], inner)
+        ):
+            inner = of[end]
         found, at = [end], end
         starts = {end, end - 1} if self.program.instrs[end - 1].op == ops.LOAD_CONST else {end}
         while len(found) < 12 and (at not in self.leaders or at in starts) and self.program.next[at - 1] == at:
-            if self.containers.of.get(at - 1) != self.containers.of[end]:
+            if of.get(at - 1) != inner:
                 break
             at -= 1
             found.append(at)
@@ -129,6 +140,8 @@ class Tails:
         height = 0
         for i in range(start, end + 1):
             instr = self.program.instrs[i]
+            if instr.op in STATEMENTS - {END_FINALLY}:
+                return False
             pops, pushes = (0, 0) if instr.op == END_FINALLY else ops.stack_effect(instr.op, instr.arg)
             if pops > height:
                 return False
@@ -149,7 +162,7 @@ class Tails:
             start -= 1
         height = 0
         for i in range(start, at):
-            if i not in self.containers.of:
+            if i not in self.containers.of or instrs[i].op in STATEMENTS:
                 return False
             pops, pushes = ops.stack_effect(instrs[i].op, instrs[i].arg)
             height += pushes - pops

@@ -20,6 +20,8 @@ from depyf.lift.patterns import NoPattern, PatternReader, Reading
 from depyf.tree.nodes import MatchAs, Pattern
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
+_STORES = frozenset({ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL})
+_LOADS = frozenset({ops.LOAD_CONST, ops.LOAD_FAST, ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_DEREF})
 _GUARD_LENGTH = 100
 _VALUE_TESTS = frozenset({(ops.COMPARE, "=="), (ops.IS, "is")})
 _STRUCTURE = frozenset({WITH_EXIT, END_FINALLY, MATCH_CASE})
@@ -53,14 +55,20 @@ def find_matches(program: Program, *, idioms: bool = True) -> int:
             cases = finder.statement(finder.class_start(at) if instr.op == ops.MATCH_CLASS else at)
         elif idioms and instr.op == ops.BRANCH and (start := finder.value_start(at)) != NONE:
             cases = finder.statement(start, value=True)
+        elif idioms and finder.is_second(at) and (instr.op in _STORES or instr.op in _LOADS):
+            cases = finder.statement(at, value=True)
         else:
             continue
         if cases is None or not idioms and not finder.only_match(cases):
             continue
-        if all(fact.kind in ("name", "copy") for _, reading, _ in cases for fact in reading.facts):
-            continue  # ``a = b = value`` is the same code as a capture of which the guard is never true
-        count += 1
+        second = finder.is_second(cases[0][0])
         cases = finder.with_wildcard(cases)
+        if second and cases[0][1].code:
+            continue  # what a case before it would have left is not there
+        if not second and not finder.has_guard(cases):
+            if all(fact.kind in ("name", "copy") for _, reading, _ in cases for fact in reading.facts):
+                continue  # ``a = b = value`` is the same code as a capture of which the guard is never true
+        count += 1
         for position, reading, case in cases:
             taken.update(reading.code)
             if not reading.code:
@@ -88,6 +96,21 @@ class _Finder:
         """Whether the cases use operations that nothing but a pattern compiles to."""
         instrs = self.program.instrs
         return any(instrs[i].op in _ONLY_MATCH for _, reading, _ in cases for i in reading.code)
+
+    def is_second(self, at: int) -> bool:
+        """Whether the code at ``at`` is on a later line than the tests that lead to it, and nothing else does."""
+        program = self.program
+        if at == 0 or program.next[at - 1] == at:
+            return False
+        before = [program.line[i] if program.instrs[i].op == ops.BRANCH else None for i in self.jumps.get(at, ())]
+        own = program.line[at]
+        return bool(before) and own is not None and all(line is not None and line < own for line in before)
+
+    def has_guard(self, cases: Found) -> bool:
+        """Whether something is tested between the pattern of the first case and the second case."""
+        if len(cases) < 2:
+            return False
+        return self.program.follow(cases[0][1].success) != self.program.follow(cases[1][0])
 
     def class_start(self, at: int) -> int:
         """Where the operands of a ``MATCH_CLASS`` begin."""
