@@ -15,7 +15,7 @@ MISSING_EXTRA = "depyf: the command line needs the package 'rich': pip install '
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
     given = sys.argv[1:] if argv is None else list(argv)
-    if given[:1] not in (["run"], ["diff"], ["merge"]):  # these print plain text
+    if given[:1] not in (["run"], ["diff"], ["merge"], ["gallery"]):  # these print plain text
         try:
             import rich  # noqa: F401
         except ImportError:

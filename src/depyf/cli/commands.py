@@ -10,6 +10,7 @@ from pathlib import Path
 
 import depyf
 from depyf.cli.dumps import add_parsers, run_diff, run_merge, run_run
+from depyf.cli.gallery import add_gallery_parser, run_gallery
 from depyf.cli.inputs import InputError, find_unit, resolve
 from depyf.cli.outcome import Exit, Outcome
 from depyf.errors import DepyfError
@@ -26,6 +27,7 @@ examples:
   depyf run --out dump train.py --epochs 1      a program, with what torch.compile does in it dumped
   depyf diff dump_a dump_b                      what differs between two dumps, stage by stage
   depyf merge dump                              where the ranks of a distributed run diverge
+  depyf gallery dump -o scripts                 each compiled graph as a script that checks itself
 
 'depyf COMMAND --help' says more.
 """
@@ -82,6 +84,7 @@ def build_parser() -> argparse.ArgumentParser:
     dump.add_argument("--after", metavar="PASS", help="only this pass (default: all, in order)")
     dump.add_argument("--list", action="store_true", help="only the names of the passes")
     add_parsers(commands)
+    add_gallery_parser(commands)
     return parser
 
 
@@ -99,6 +102,7 @@ def run(argv: Sequence[str] | None) -> int:
         "run": run_run,
         "diff": run_diff,
         "merge": run_merge,
+        "gallery": run_gallery,
     }
     try:
         return commands[options.command](options)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from depyf.dynamo.code_record import code_record
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.events import STAGES, Event, cache_of, read_event
+from depyf.dynamo.graph_facts import GraphFacts, facts_of
 from depyf.dynamo.metrics import cache_record, first_line, last_line, phases
 from depyf.dynamo.recompiles import call_locals, parse_recompile
 from depyf.dynamo.records import (
@@ -140,7 +141,7 @@ class Capture:
                 self._restart(entry, event.attempt)
             if event.name in STAGES:
                 path = str(event.data.get("file_path") or event.data.get("filename") or "")
-                self.add_graph(key, STAGES[event.name], event.payload, path, event.attempt)
+                self.add_graph(key, STAGES[event.name], event.payload, path, event.attempt, self._facts(event))
             elif event.name == "dynamo_graph_break_reason":
                 if event.payload and event.payload not in entry.breaks:
                     entry.breaks.append(event.payload)
@@ -222,13 +223,23 @@ class Capture:
             self.graphs.remove(graph)
             self._on_dropped(graph.record)
 
-    def add_graph(self, key: CompileKey, stage: str, text: str, path: str = "", attempt: int = 0) -> None:
+    def _facts(self, event: Event) -> GraphFacts | None:
+        """Asked while torch reports the graph: later nothing holds it."""
+        try:
+            return facts_of(STAGES[event.name])
+        except Exception as error:
+            self.note(f"the inputs of a graph could not be recorded: {type(error).__name__}: {error}")
+            return None
+
+    def add_graph(
+        self, key: CompileKey, stage: str, text: str, path: str = "", attempt: int = 0, facts: GraphFacts | None = None
+    ) -> None:
         """Record one graph or wrapper, unless this very text was reported for this stage before."""
         with self.lock:
             same = [graph.record for graph in self.graphs if graph.record.key == key and graph.record.stage == stage]
             if not text or any(record.text == text for record in same):
                 return
-            record = GraphRecord(key, stage, len(same), text, path)
+            record = GraphRecord(key, stage, len(same), text, path, facts)
             self.graphs.append(GraphBuilder(record, attempt))
             self._on_graph(record)
 

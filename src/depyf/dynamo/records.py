@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from depyf.dynamo.graph_facts import GraphFacts
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class CompileKey:
@@ -143,6 +145,8 @@ class GraphRecord:
     text: str
     path: str = ""
     """Where torch itself keeps it (generated wrappers only)."""
+    facts: GraphFacts | None = None
+    """What the text does not say; None where torch's frames did not hold the graph."""
 
 
 @dataclass(frozen=True, slots=True)

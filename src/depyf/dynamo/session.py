@@ -24,6 +24,7 @@ from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_
 from depyf.dynamo.transform import TransformHook, decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.full_code import full_code_page, function_id
+from depyf.report.graph_inputs import inputs_page
 from depyf.report.graph_page import graph_page, quick_page
 from depyf.report.index import index_page, provisional_page
 from depyf.report.kernels import kernels_in
@@ -34,6 +35,7 @@ from depyf.report.layout import (
     WRAPPER_STAGE,
     full_code_files,
     graph_file,
+    inputs_file,
     kernel_file,
     original_file,
     transformed_file,
@@ -92,6 +94,8 @@ class Session:
         for record in [graph.record for graph in self.capture.graphs]:
             name = graph_file(record)
             self.writer.write(name, finished.get(name) or with_user_lines(graph_page(record), user_lines(record.path)))
+            if record.facts is not None:
+                self.writer.write(inputs_file(record), inputs_page(record.facts))
         run = freeze(self.capture, self._never_compiled())
         self._remember_entries(run)
         pages = _pages(run)

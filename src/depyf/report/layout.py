@@ -27,6 +27,11 @@ def graph_file(graph: GraphRecord) -> str:
     return f"{graph_name(graph.key)}.{graph.stage}.{graph.index}.py"
 
 
+def inputs_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.json``: what the graph's text does not say."""
+    return graph_file(graph).removesuffix(".py") + ".json"
+
+
 def original_file(function: FunctionRecord) -> str:
     """``__original_code_0_for_f.txt``: the frame's number is the compile id without its last part."""
     slug = CompileKey(*function.function).slug

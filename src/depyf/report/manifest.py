@@ -18,6 +18,7 @@ from depyf.report.layout import (
     WRAPPER_STAGE,
     disassembly_file,
     graph_file,
+    inputs_file,
     original_file,
     transformed_file,
 )
@@ -63,6 +64,11 @@ def manifest_page(
             if not item["from"] and graph.key.function in places:
                 item["from"] = [places[graph.key.function]]  # the first stage comes from the user's function
             entries.append(item)
+            if (name := inputs_file(graph)) in files:
+                entries.append({
+                    "file": name, "kind": "graph_inputs", "compile_id": graph.key.text,
+                    "generation": graph.key.generation, "from": [graph_file(graph)],
+                })  # fmt: skip
     page = {
         "format": FORMAT,
         "torch": run.torch_version,

@@ -1,0 +1,70 @@
+"""``depyf gallery``: dumps become scripts (``depyf.gallery``); here it is asked for, told, and checked."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from depyf.cli.outcome import Exit
+from depyf.gallery import Gallery, GalleryError, write_gallery
+
+DIFFERENT = 1
+
+
+def add_gallery_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """``gallery``."""
+    parser = commands.add_parser(
+        "gallery",
+        help="each compiled graph of a dump as a script that checks itself",
+        description="Turn a dump into self-contained scripts: each compiled graph with inputs of the recorded shapes, "
+        "strides, dtypes and devices, its forward and backward, compared with eager mode.  The scripts need torch only.",
+        epilog="Exit status: 0 every graph has a script (and passed, with --check); 1 one was left out or does not "
+        "agree; 4 no dump, nothing in it, or the output cannot be written.",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="where the scripts go (default: DIR/gallery)")
+    parser.add_argument("--check", action="store_true", help="run each script afterwards")
+    parser.add_argument("--backend", metavar="NAME", help="with --check: the backend for torch.compile")
+
+
+def run_gallery(options: argparse.Namespace) -> int:
+    """See the parser's epilogue for the exit status."""
+    out: Path = options.output if options.output is not None else options.folder / "gallery"
+    try:
+        galleries = write_gallery(options.folder, out)
+    except GalleryError as error:
+        print(f"depyf: {error}", file=sys.stderr)
+        return Exit.UNREADABLE
+    status = 0
+    for name, gallery in galleries.items():
+        folder = out / name if name else out
+        _tell(folder, gallery)
+        if gallery.left_out:
+            status = DIFFERENT
+        if options.check and not _check(folder, gallery, options.backend):
+            status = DIFFERENT
+    return status
+
+
+def _tell(folder: Path, gallery: Gallery) -> None:
+    count = len(gallery.scripts)
+    print(f"{count} script{'' if count == 1 else 's'} in {folder}; {folder / 'index.md'} lists them")
+    for item in gallery.left_out:
+        print(f"left out: {item.compile_id} {item.function}: {item.reason}", file=sys.stderr)
+
+
+def _check(folder: Path, gallery: Gallery, backend: str | None) -> bool:
+    """Run the scripts, one line each; what a failing one printed is shown."""
+    passed = True
+    for script in gallery.scripts:
+        command = [sys.executable, str(folder / script.file), *(["--backend", backend] if backend else [])]
+        done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
+        lines = (done.stdout.strip() or done.stderr.strip() or "nothing was printed").splitlines()
+        print(f"{'ok  ' if done.returncode == 0 else 'FAIL'}  {script.file}  {lines[-1].strip()}", flush=True)
+        if done.returncode:
+            passed = False
+            print("\n".join("      " + line for line in [*done.stdout.splitlines(), *done.stderr.splitlines()][-40:]))
+    return passed

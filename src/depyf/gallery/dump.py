@@ -1,0 +1,146 @@
+"""A dump folder -> the compiled graphs in it, each with its stages.
+
+Input: a folder written by ``depyf.prepare_debug``.  Output: ``CompiledGraph`` records of plain text and data.  Raises
+``GalleryError`` where the folder is no dump, or holds nothing to make a gallery of.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from depyf.errors import DepyfError
+from depyf.report.layout import INDEX, MANIFEST
+
+CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
+_STAGES = (CAPTURED, FORWARD, BACKWARD)
+
+
+class GalleryError(DepyfError):
+    """There is no dump, or nothing in it that can become a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFile:
+    """One graph of a dump: its page, and what ``__compiled_fn_*.json`` says of it ({} where there is none)."""
+
+    name: str
+    text: str
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGraph:
+    """The stages of one graph that torch compiled."""
+
+    compile_id: str
+    generation: int
+    index: int
+    function: str
+    """The user's function."""
+    place: str
+    """Its file and line."""
+    stages: dict[str, StageFile] = field(default_factory=dict)
+    wrapper: bool = False
+    """Inductor generated code for it."""
+    torch: str = ""
+
+    @property
+    def slug(self) -> str:
+        """``1_0``; ``ca0_1_0`` for compiled autograd; ``r1`` after one reset; the number of a second graph."""
+        text = re.sub(r"\W+", "_", self.compile_id.replace("!", "ca")).strip("_")
+        text += f"r{self.generation}" if self.generation else ""
+        return f"{text}_graph{self.index}" if self.index else text
+
+    @property
+    def file(self) -> str:
+        name = re.sub(r"\W+", "_", self.function.rpartition(".")[2]).strip("_")
+        return f"graph_{self.slug}_{name or 'function'}.py"
+
+
+def read_dump(folder: Path) -> tuple[CompiledGraph, ...]:
+    """The compiled graphs in ``folder``, in the order of their compile ids; never empty."""
+    manifest = _manifest(folder)
+    try:
+        graphs = _graphs(folder, manifest)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise GalleryError(f"{folder / MANIFEST} is damaged ({type(error).__name__}: {error})") from error
+    except OSError as error:
+        raise GalleryError(f"{folder}: a file of the dump cannot be read: {error}") from error
+    if not graphs:
+        raise GalleryError(f"{folder} holds no captured graph: torch.compile compiled nothing while it was recorded")
+    return graphs
+
+
+def rank_folders(folder: Path) -> list[Path]:
+    """The dumps of the ranks in ``folder``, in order of rank."""
+    found = [path for path in folder.glob("rank_*") if path.is_dir() and path.name[5:].isdigit()]
+    return sorted(found, key=lambda path: int(path.name[5:]))
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    if not folder.exists():
+        raise GalleryError(f"{folder} does not exist")
+    if not folder.is_dir():
+        raise GalleryError(f"{folder} is a file; a dump is the folder that depyf.prepare_debug wrote")
+    try:
+        text = (folder / MANIFEST).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if (folder / INDEX).exists() or any(folder.glob("__compiled_fn_*")):
+            raise GalleryError(
+                f"{folder} is the dump of a run that has not finished, or was killed: {MANIFEST} is written when "
+                "prepare_debug is left"
+            ) from None
+        raise GalleryError(f"{folder} is no dump of depyf: it has no {MANIFEST}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise GalleryError(f"{folder / MANIFEST} cannot be read: {error}") from error
+    try:
+        manifest = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise GalleryError(f"{folder / MANIFEST} is not JSON: {error}") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), list):
+        raise GalleryError(f"{folder / MANIFEST} is not the manifest of a dump")
+    return manifest
+
+
+def _graphs(folder: Path, manifest: dict[str, Any]) -> tuple[CompiledGraph, ...]:
+    functions = {
+        entry["compile_id"]: (str(function["function"]), str(function["from"]))
+        for function in manifest.get("functions", ())
+        for entry in function["entries"]
+    }
+    listed = {str(item["file"]) for item in manifest["files"]}
+    found: dict[tuple[int, str, int], CompiledGraph] = {}
+    wrappers: set[tuple[int, str]] = set()
+    for item in manifest["files"]:
+        if item["kind"] == "wrapper":
+            wrappers.add((int(item["generation"]), str(item["compile_id"])))
+        if item["kind"] != "graph" or item["stage"] not in _STAGES:
+            continue
+        key = (int(item["generation"]), str(item["compile_id"]), int(item["index"]))
+        function, place = functions.get(key[1], ("", ""))
+        graph = found.setdefault(
+            key, CompiledGraph(key[1], key[0], key[2], function, place, {}, torch=str(manifest.get("torch", "")))
+        )
+        graph.stages[item["stage"]] = _stage(folder, str(item["file"]), listed)
+    ordered = sorted(found, key=lambda key: (key[0], key[1].startswith("!"), _numbers(key[1]), key[2]))
+    return tuple(
+        CompiledGraph(g.compile_id, g.generation, g.index, g.function, g.place, g.stages, key[:2] in wrappers, g.torch)
+        for key in ordered
+        if CAPTURED in (g := found[key]).stages
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text))
+
+
+def _stage(folder: Path, name: str, listed: set[str]) -> StageFile:
+    if Path(name).name != name:
+        raise ValueError(f"{name!r} is not a file of the dump")
+    facts_name = name.removesuffix(".py") + ".json"
+    facts = json.loads((folder / facts_name).read_text(encoding="utf-8")) if facts_name in listed else {}
+    return StageFile(name, (folder / name).read_text(encoding="utf-8"), facts)

@@ -1,0 +1,103 @@
+"""Which values the inputs of a graph may have: indices inside what they index, nothing negative under a root.
+
+Input: a ``GraphClass`` and its inputs' types.  Output: for each input a ``Choice``.  Method: the graph is evaluated on
+intervals (``intervals.py``; only what tells something about indices and signs is modelled, all else is "anything").
+Its *sinks* (an embedding, a gather, a loss with class labels, a square root) say whether an interval fits.  For each
+input in turn the widest of a few candidates is taken with which no sink complains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from depyf.gallery.evaluate import Complaint, evaluate_graph
+from depyf.gallery.graph_text import GraphClass
+from depyf.gallery.intervals import Span
+from depyf.gallery.types import Number, TensorType
+
+_NORMAL = Span(-8, 8)
+_POSITIVE = (Span(0.5, 1.5), Span(0.05, 0.95), Span(-0.9, 0.9), Span(0.0, 1.0))
+_SMALL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Values for one input.  ``span`` None: any (normally distributed); ``why`` says what asks for the span."""
+
+    span: Span | None
+    why: str = ""
+
+
+def choose(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[str, Number]) -> dict[str, Choice]:
+    """A choice for each tensor parameter of ``graph`` that is not boolean."""
+    spans: dict[str, Span] = {}
+    for name, kind in types.items():
+        spans[name] = Span(0, 0) if kind.integer else Span(0, 1) if kind.dtype == "bool" else _NORMAL
+    chosen: dict[str, Choice] = {}
+    limits = _sizes(evaluate_graph(graph, spans, types, symbols))
+    for name, kind in types.items():
+        if kind.integer:
+            chosen[name], spans[name] = _integers(graph, name, spans, types, symbols, limits)
+    for name, kind in types.items():
+        if kind.floating:
+            chosen[name], spans[name] = _floats(graph, name, spans, types, symbols)
+    return chosen
+
+
+def _sizes(complaints: list[Complaint]) -> list[int]:
+    """The sizes of everything that is indexed, the largest first."""
+    return sorted({int(c.high) + 1 for c in complaints if c.index and c.high < 2**31}, reverse=True)
+
+
+def _integers(
+    graph: GraphClass,
+    name: str,
+    spans: Mapping[str, Span],
+    types: Mapping[str, TensorType],
+    symbols: Mapping[str, Number],
+    limits: list[int],
+) -> tuple[Choice, Span]:
+    before = _bad(evaluate_graph(graph, spans, types, symbols))
+    wild = evaluate_graph(graph, {**spans, name: Span(-(2.0**40), 2.0**40)}, types, symbols)
+    reached = [c for c in wild if c.bad and c.where not in {b.where for b in before}]
+    indexed = [c for c in reached if c.index]
+    if not reached:
+        return Choice(Span(0, 1), "nothing in the graph bounds it"), Span(0, 1)
+    # a value beyond `bound` (a sum of masks that becomes a position) is tried as well: down from the sizes to 1
+    candidates = sorted({*limits, *(int(c.high) + 1 for c in indexed if c.high < 2**31), _SMALL, 2, 1}, reverse=True)
+    for low in (0, 1, 2):
+        for count in candidates:
+            span = Span(low, low + count - 1)
+            after = evaluate_graph(graph, {**spans, name: span}, types, symbols)
+            if len(_bad(after)) <= len(before) and not _new(after, before):
+                tight = [c for c in indexed if c.high + 1 == count] or indexed or reached
+                return Choice(span, tight[0].text), span
+    return Choice(Span(0, 1), reached[0].text), Span(0, 1)
+
+
+def _floats(
+    graph: GraphClass,
+    name: str,
+    spans: Mapping[str, Span],
+    types: Mapping[str, TensorType],
+    symbols: Mapping[str, Number],
+) -> tuple[Choice, Span]:
+    before = _bad(evaluate_graph(graph, spans, types, symbols))
+    if not before:
+        return Choice(None), spans[name]
+    for span in _POSITIVE:
+        after = _bad(evaluate_graph(graph, {**spans, name: span}, types, symbols))
+        if len(after) < len(before):
+            left = {c.where for c in after}
+            return Choice(span, next(c.text for c in before if c.where not in left)), span
+    return Choice(None), spans[name]
+
+
+def _bad(complaints: list[Complaint]) -> list[Complaint]:
+    return [c for c in complaints if c.bad]
+
+
+def _new(after: list[Complaint], before: list[Complaint]) -> bool:
+    known = {c.where for c in before}
+    return any(c.bad and c.where not in known for c in after)

@@ -1,0 +1,388 @@
+"""One compiled graph -> one self-contained script.
+
+Input: a ``CompiledGraph``.  Output: a ``Script``: the text of a file that needs torch only, makes inputs like those
+the graph was compiled for, runs the captured graph in eager mode, under ``torch.compile`` and as AOTAutograd's
+forward and backward graphs, and compares.  Raises ``CannotRender`` where that cannot be.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.gallery.classes import class_text, constants_of
+from depyf.gallery.dump import BACKWARD, CAPTURED, FORWARD, CompiledGraph
+from depyf.gallery.graph_text import GraphClass, imports_of, read_graph, short_path
+from depyf.gallery.inputs import CannotRender, input_lines, readable_source, same_layout
+from depyf.gallery.parts import harness_text
+from depyf.gallery.types import Number, tensor_type
+
+_RANDOM = re.compile(r"dropout|bernoulli|\brand|\.rand|normal_|uniform_|inductor_random|multinomial|exponential_")
+_LOW_PRECISION = (("bf16[", "torch.bfloat16", 5e-2), ("f16[", "torch.float16", 1e-2), ("f8e", "float8", 2e-1))
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A rendered script: the name of its file, its text, and one line for the index."""
+
+    file: str
+    text: str
+    compile_id: str
+    function: str
+    place: str
+    stages: tuple[str, ...]
+    inputs: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Aot:
+    """AOTAutograd's graphs, and how they are called."""
+
+    forward: GraphClass
+    backward: GraphClass | None
+    facts: dict[str, Any]
+    strides: tuple[tuple[int, ...] | None, ...] = ()
+
+    @property
+    def front(self) -> int:
+        return len(self.facts["mutated"]) + len(self.facts["outputs"]) + int(self.facts["bases"])
+
+
+def render(graph: CompiledGraph, root: str = "") -> Script:
+    """The script of ``graph``; files below ``root`` are named relative to it.  CannotRender where there is none."""
+    stage = graph.stages[CAPTURED]
+    captured = read_graph(stage.text, root)
+    if captured is None:
+        raise CannotRender(f"{stage.name} holds no graph that can be read")
+    symbols: dict[str, Number] = dict(stage.facts.get("symbols", {}))
+    aot, notes = _aot(graph, captured, root, symbols)
+    with_grad = _with_grad(aot)
+    lines = input_lines(captured, stage.facts, symbols, with_grad)
+    classes = [(captured, "Captured", stage.facts)]
+    if aot is not None:
+        classes.append((aot.forward, "Forward", graph.stages[FORWARD].facts))
+        if aot.backward is not None:
+            classes.append((aot.backward, "Backward", graph.stages[BACKWARD].facts))
+    functions = {str(k): str(v) for _, _, facts in classes for k, v in facts.get("functions", {}).items()}
+    texts = []
+    for one, name, facts in classes:
+        constants = constants_of(facts)
+        texts += [class_text(part, name, constants) for part in one.everything()]
+    imports, unknown = imports_of([one for one, _, _ in classes], functions)
+    if unknown:
+        raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
+    page = _page(graph, captured, aot, lines, texts, imports, symbols, notes, root)
+    try:
+        ast.parse(page)
+    except SyntaxError as error:
+        raise CannotRender(f"torch printed what is no Python (line {error.lineno} of the script)") from error
+    stages = tuple(name for _, name, _ in classes)
+    place = _short(graph.place, root)
+    return Script(graph.file, page, graph.compile_id, graph.function, place, stages, len(lines), tuple(notes))
+
+
+def _aot(
+    graph: CompiledGraph, captured: GraphClass, root: str, symbols: dict[str, Number]
+) -> tuple[_Aot | None, list[str]]:
+    """AOTAutograd's graphs where the script can call them, and what the reader must know."""
+    stage = graph.stages.get(FORWARD)
+    if stage is None:
+        return None, []
+    why = "AOTAutograd's graphs are left out: "
+    facts = stage.facts.get("aot")
+    forward = read_graph(stage.text, root)
+    if forward is None or facts is None:
+        return None, [why + "the dump does not say how they are called."]
+    if facts["subclasses"] or facts["tokens"] or len(forward.parameters) != len(captured.parameters):
+        return None, [why + "they take other inputs than the captured graph."]
+    if graph.stages.get(BACKWARD) is None:
+        return _Aot(forward, None, facts), []
+    back = graph.stages[BACKWARD]
+    for name, value in back.facts.get("symbols", {}).items():
+        symbols.setdefault(name, value)
+    backward = read_graph(back.text, root)
+    aot = _Aot(forward, backward, facts)
+    saved = set(forward.returned()[aot.front :])
+    missing = [] if backward is None else [p.name for p in backward.parameters if not p.name.startswith("tangents_") and p.name not in saved]  # fmt: skip
+    wanted = len(facts["mutated_tangents"]) + len(facts["output_tangents"]) + int(facts["bases"])
+    if backward is None or missing or wanted != sum(p.name.startswith("tangents_") for p in backward.parameters):
+        note = "AOTAutograd's backward graph is left out: it takes what the forward graph does not return."
+        return _Aot(forward, None, facts), [note]
+    return _Aot(forward, backward, facts, _tangent_strides(backward, symbols)), []
+
+
+def _tangent_strides(backward: GraphClass, symbols: Mapping[str, Number]) -> tuple[tuple[int, ...] | None, ...]:
+    """For each tangent the strides it was compiled for, where they are not the usual ones."""
+    found: list[tuple[int, ...] | None] = []
+    for parameter in backward.parameters:
+        if not parameter.name.startswith("tangents_"):
+            continue
+        kind = tensor_type(parameter.type, symbols)
+        known = kind is not None and kind.stride is not None and None not in (*kind.shape, *kind.stride)
+        shape = tuple(int(s or 0) for s in kind.shape) if kind is not None else ()
+        stride = tuple(int(s or 0) for s in kind.stride or ()) if kind is not None else ()
+        found.append(stride if known and not same_layout(shape, stride) else None)
+    return tuple(found)
+
+
+def _with_grad(aot: _Aot | None) -> frozenset[int]:
+    if aot is None or aot.backward is None:
+        return frozenset()
+    return frozenset(i for i, name in enumerate(aot.backward.returned()) if name)
+
+
+def _page(
+    graph: CompiledGraph,
+    captured: GraphClass,
+    aot: _Aot | None,
+    inputs: list[str],
+    classes: list[str],
+    imports: list[str],
+    symbols: Mapping[str, Number],
+    notes: list[str],
+    root: str,
+) -> str:
+    texts = "\n".join(classes)
+    facts = graph.stages[CAPTURED].facts
+    random = bool(_RANDOM.search(texts))
+    used = _used_symbols(inputs, symbols)
+    sources = {i["symbol"]: i.get("source", "") for i in facts.get("inputs", ()) if i.get("symbol")}
+    head = [
+        f'"""{_title(graph, root)}\n',
+        *_about(graph, aot, random),
+        *notes,
+        '"""\n',
+        "from __future__ import annotations\n",
+    ]
+    values = ["# Dynamic sizes, with the values they had; others may be tried."] if used else []
+    for name in used:
+        source = readable_source(str(sources.get(name, "")))
+        values.append(f"{name} = {symbols[name]}" + (f"  # {source}" if source else ""))
+    table = [
+        "def make_inputs(seed=0):",
+        '    """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""',
+        "    make = Make(seed)" if any("make." in line for line in inputs) else "    del seed",
+        "    return {",
+        *(f"        {line}" for line in inputs),
+        "    }",
+    ]
+    main = _main(graph, captured, aot, facts.get("modes", {}), random, texts)
+    harness, needed = harness_text("\n".join([*table, main]))
+    lines = [
+        *sorted({"import argparse", "import sys", *needed}),
+        "",
+        *sorted({"import torch", *imports}, key=_import_order),
+    ]
+    if "torch.utils.checkpoint." in texts or "tag_activation_checkpoint" in texts:
+        lines.append("import torch.utils.checkpoint")
+    sections = [
+        "\n".join([*head, *lines]),
+        *(["\n".join(values)] if values else []),
+        "\n".join(table),
+        *classes,
+        main,
+        "# What follows is the same in every script of the gallery.",
+        harness,
+        'if __name__ == "__main__":\n    sys.exit(main())',
+    ]
+    return "\n\n\n".join(section.strip("\n") for section in sections) + "\n"
+
+
+def _import_order(line: str) -> tuple[bool, str]:
+    return line.startswith("from "), line
+
+
+def _title(graph: CompiledGraph, root: str) -> str:
+    what = f"{graph.function} ({_short(graph.place, root)})" if graph.function else "an unknown function"
+    return f"The graph that torch.compile made of {what}, compile id {graph.compile_id}.".replace("\\", "\\\\")
+
+
+def _short(place: str, root: str) -> str:
+    path, _, line = place.rpartition(":")
+    return f"{short_path(path, root)}:{line}" if path else place
+
+
+def _about(graph: CompiledGraph, aot: _Aot | None, random: bool) -> list[str]:
+    also = ""
+    if aot is not None:
+        also = " and as AOTAutograd's " + ("forward and backward graphs" if aot.backward is not None else "graph")
+    lines = [
+        f"Written by `depyf gallery`, recorded with torch {graph.torch}; it needs torch only.  It runs the captured graph in eager",
+        f"mode, under torch.compile{also}, and compares results and gradients.\n",
+        "    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]\n",
+        "Exit status: 0 everything agrees, 1 something differs, 2 a device is missing.",
+    ]  # fmt: skip
+    if random:
+        lines.append("The graph draws random numbers: they come from a fixed pattern where draws would differ.")
+    return lines
+
+
+def _used_symbols(lines: list[str], symbols: Mapping[str, Number]) -> list[str]:
+    words = set(re.findall(r"\w+", "\n".join(line.partition("  # ")[0] for line in lines)))
+    return sorted((name for name in symbols if name in words), key=lambda name: (name[0], len(name), name))
+
+
+def _main(
+    graph: CompiledGraph, captured: GraphClass, aot: _Aot | None, modes: Mapping[str, Any], random: bool, texts: str
+) -> str:
+    devices = sorted(set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts)))))  # fmt: skip
+    backend = "inductor" if graph.wrapper else "aot_eager"
+    lines = _ambient(modes)
+    if aot is not None and aot.backward is not None:
+        lines += _targets(aot)
+    lines += [
+        "def main(argv=None):",
+        "    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)",
+        f'    parser.add_argument("--backend", default="{backend}", help="for torch.compile; none: leave it out")',
+        '    parser.add_argument("--seed", type=int, default=0, help="other values for the inputs")',
+        "    options = parser.parse_args(argv)",
+    ]
+    if devices:
+        lines += [
+            f"    if torch.{devices[0].partition(':')[0]}.device_count() < {_count(devices)}:",
+            f'        print("this graph was compiled for {", ".join(devices)}, which is not here", file=sys.stderr)',
+            "        return 2",
+        ]
+    lines += [
+        f"    report = Report(tolerance={_tolerance(texts)})",
+        "    captured = Captured()",
+        "    names = list(make_inputs())",
+        "",
+        "    def inputs():",
+        "        return list(make_inputs(options.seed).values())",
+        "",
+        '    report.title("The captured graph in eager mode")',
+        "    with drawing(fixed=False):",
+        "        eager = run(captured, inputs(), ambient)",
+        '    report.describe(eager["outputs"])',
+        "",
+        '    if options.backend != "none":',
+        '        report.title(f"torch.compile(graph, backend={options.backend!r})")',
+        "        torch._dynamo.reset()",
+    ]
+    fixed = "False"
+    if random:
+        lines.append("        torch._inductor.config.fallback_random = True")
+    lines += [
+        "        compiled = torch.compile(captured, backend=options.backend)",
+        f"        with drawing(fixed={fixed}):",
+        "            got = run(compiled, inputs(), ambient)",
+        "        report.same(names, eager, got)",
+    ]
+    if aot is not None:
+        lines += _aot_lines(aot, random, [p.name for p in captured.parameters])
+    lines += ["", "    return report.conclusion()"]
+    return "\n".join(lines)
+
+
+def _count(devices: list[str]) -> int:
+    return 1 + max([int(d.partition(":")[2] or 0) for d in devices])
+
+
+def _tolerance(texts: str) -> float:
+    return next((value for mark, name, value in _LOW_PRECISION if f'"{mark}' in texts or name in texts), 1e-4)
+
+
+def _ambient(modes: Mapping[str, Any]) -> list[str]:
+    """``ambient()``: the state of torch in which the program called the graph."""
+    managers = []
+    if modes.get("inference"):
+        managers.append("torch.inference_mode()")
+    elif not modes.get("grad", True):
+        managers.append("torch.no_grad()")
+    managers += [f'torch.autocast("{device}", {dtype})' for device, dtype in modes.get("autocast", {}).items()]
+    lines = ["def ambient():", '    """The modes that the program had switched on around the graph."""']
+    if len(managers) < 2:
+        lines.append(f"    return {managers[0] if managers else 'contextlib.nullcontext()'}")
+    else:
+        lines.append("    stack = contextlib.ExitStack()")
+        lines += [f"    stack.enter_context({manager})" for manager in managers]
+        lines.append("    return stack")
+    return [*lines, "", ""]
+
+
+def _bases(aot: _Aot) -> list[str]:
+    """Expressions for the intermediate results that outputs are views of."""
+    found = []
+    for base in range(int(aot.facts["bases"])):
+        views = [
+            i
+            for i, (kind, index) in enumerate(zip(aot.facts["outputs"], aot.facts["output_bases"]))
+            if index == base and kind in ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
+        ]
+        found.append(f"outputs[{views[0]}]._base" if views else "None")
+    return found
+
+
+def _targets(aot: _Aot) -> list[str]:
+    items = [f"arguments[{i}]" for i in aot.facts["mutated_tangents"]]
+    items += [f"outputs[{i}]" for i in aot.facts["output_tangents"]]
+    items += _bases(aot)
+    return [
+        "def targets(arguments, outputs):",
+        '    """What the gradients arrive for, in the order of the backward graph\'s tangents."""',
+        *([] if any("arguments" in item for item in items) else ["    del arguments"]),
+        f"    return [{', '.join(items)}]",
+        "",
+        "",
+    ]
+
+
+def _aot_lines(aot: _Aot, random: bool, inputs: list[str]) -> list[str]:
+    saved = aot.forward.returned()[aot.front :] if aot.backward is not None else ()
+    chosen = ", targets" if aot.backward is not None else ""
+    lines = [
+        "",
+        f'    report.title("AOTAutograd\'s {"forward and backward graphs" if aot.backward is not None else "graph"}")',
+        f"    with drawing(fixed={random}):",
+        f"        eager = run(captured, inputs(), ambient{chosen})",
+        '    outputs, arguments = eager["outputs"], eager["inputs afterwards"]',
+    ]
+    call = [f"front={aot.front}"]
+    if aot.backward is not None:
+        wanted = [p.name for p in aot.backward.parameters]
+        lines += [f"    saved = {_names(saved)}", f"    wanted = {_names(tuple(wanted))}"]
+        if any(aot.strides):
+            lines.append(f"    strides = {aot.strides!r}")
+            lines.append('    cotangents = [laid_out(c, s) for c, s in zip(eager["cotangents"], strides)]')
+        else:
+            lines.append('    cotangents = eager["cotangents"]')
+        call += ["backward=Backward()", "saved=saved", "wanted=wanted", "cotangents=cotangents"]
+    expected = [f"arguments[{i}]" for i in aot.facts["mutated"]]
+    everything = f"[*outputs{''.join(', ' + b for b in _bases(aot))}]" if aot.facts["bases"] else "outputs"
+    if expected:
+        everything = f"[{', '.join(expected)}, *outputs{''.join(', ' + b for b in _bases(aot))}]"
+    labels = [f"input {inputs[i]}" for i in aot.facts["mutated"]] + [
+        f"output {i}" for i in range(len(aot.facts["outputs"]))
+    ]
+    labels += [f"base {i}" for i in range(int(aot.facts["bases"]))]
+    lines += [
+        f"    with drawing(fixed={random}):",
+        f"        got = run_aot(Forward(), inputs(), {', '.join(call)})",
+        f"    labels = {_names(tuple(labels))}",
+        f'    report.all("", labels, {everything}, got["results"])',
+    ]
+    kept = _kept_inputs(aot)
+    if kept:
+        lines.append(f"    for i in {_names(kept, quote=False)}:  # written to inside the graph")
+        lines.append('        report.check(f"input {names[i]}", arguments[i], got["inputs afterwards"][i])')
+    if aot.backward is not None:
+        lines.append('    report.all("gradient of", names, eager["gradients"], got["gradients"])')
+    return lines
+
+
+def _kept_inputs(aot: _Aot) -> tuple[str, ...]:
+    """Positions of the inputs that the forward graph itself writes to (``aten.copy_``)."""
+    text = "\n".join(aot.forward.body)
+    written = re.findall(r"torch\.ops\.aten\.copy_\.default\((\w+)", text)
+    names = [p.name for p in aot.forward.parameters]
+    return tuple(str(i) for i, name in enumerate(names) if name in written)
+
+
+def _names(names: tuple[str, ...], quote: bool = True) -> str:
+    items = [f'"{name}"' if quote else name for name in names]
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

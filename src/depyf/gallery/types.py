@@ -1,0 +1,84 @@
+"""The types torch prints for the values of a graph: ``f32[2, s0*4][s0*4, 1]cpu``, ``Sym(s0)``.
+
+Output: dtype and shape with symbols replaced by the numbers they stood for.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_TENSOR = re.compile(
+    r"^(?:[A-Za-z]\w*\()?(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>\w+(?::\d+)?)?\)?$"
+)
+DTYPES = {
+    "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
+    "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "b8": "bool",
+    "c32": "complex32", "c64": "complex64", "c128": "complex128", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+    "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz",
+}  # fmt: skip
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A printed tensor type; sizes are None where a symbol in them has no known value."""
+
+    dtype: str
+    shape: tuple[int | None, ...]
+    stride: tuple[int | None, ...] | None = None
+
+    @property
+    def integer(self) -> bool:
+        return self.dtype.startswith(("int", "uint"))
+
+    @property
+    def floating(self) -> bool:
+        return self.dtype.startswith(("float", "bfloat", "complex"))
+
+
+def tensor_type(text: str, symbols: Mapping[str, Number]) -> TensorType | None:
+    """The type in an annotation; None where it is no tensor's."""
+    match = _TENSOR.match(text)
+    if match is None or match["dtype"] not in DTYPES:
+        return None
+    stride = None if match["stride"] is None else _numbers(match["stride"], symbols)
+    return TensorType(DTYPES[match["dtype"]], _numbers(match["size"], symbols), stride)
+
+
+def _numbers(text: str, symbols: Mapping[str, Number]) -> tuple[int | None, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return tuple(None if (value := evaluate(part, symbols)) is None else int(value) for part in parts)
+
+
+def evaluate(text: str, symbols: Mapping[str, Number]) -> Number | None:
+    """The value of ``s77*2 + 1``; None where it is more than sums and products of known symbols."""
+    try:
+        return _value(ast.parse(text, mode="eval").body, symbols)
+    except (SyntaxError, ValueError, RecursionError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def _value(node: ast.expr, symbols: Mapping[str, Number]) -> Number | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return node.value
+    if isinstance(node, ast.Name):
+        return symbols.get(node.id)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _value(node.operand, symbols)
+        return None if value is None else -value
+    if isinstance(node, ast.BinOp):
+        left, right = _value(node.left, symbols), _value(node.right, symbols)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Add):
+            return left + right
+        if isinstance(node.op, ast.Sub):
+            return left - right
+        if isinstance(node.op, ast.Mult):
+            return left * right
+        if isinstance(node.op, ast.FloorDiv):
+            return left // right
+    return None

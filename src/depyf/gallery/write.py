@@ -1,0 +1,133 @@
+"""A dump -> a folder of scripts with an index.
+
+Input: the folder of a dump, or of the dumps of several ranks.  Output invariant: everything is rendered before the
+first file is written, each file is written whole, scripts of an earlier run that no longer belong are removed; the
+same dump gives the same files.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from depyf.errors import DepyfError
+from depyf.gallery.dump import GalleryError, rank_folders, read_dump
+from depyf.gallery.inputs import CannotRender
+from depyf.gallery.script import Script, render
+
+INDEX = "index.md"
+_MARK = "<!-- written by depyf gallery -->"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A compiled graph without a script, and why."""
+
+    compile_id: str
+    function: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """All scripts of a dump."""
+
+    scripts: tuple[Script, ...]
+    left_out: tuple[LeftOut, ...]
+    torch: str = ""
+
+
+def render_dump(folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Gallery:
+    """The scripts of the dump in ``folder``, as text.
+
+    ``root``: files below it are named relative to it (default: the current folder).  Raises ``GalleryError`` where
+    there is no dump or nothing in it.
+    """
+    base = os.path.realpath(root if root is not None else os.getcwd())
+    graphs = read_dump(Path(folder))
+    scripts: list[Script] = []
+    left_out: list[LeftOut] = []
+    for graph in graphs:
+        try:
+            scripts.append(render(graph, base))
+        except CannotRender as error:
+            left_out.append(LeftOut(graph.compile_id, graph.function, str(error)))
+        except DepyfError:
+            raise
+        except Exception as error:  # one graph that is not understood must not cost the others
+            left_out.append(LeftOut(graph.compile_id, graph.function, f"{type(error).__name__}: {error}"))
+    return Gallery(tuple(scripts), tuple(left_out), graphs[0].torch)
+
+
+def write_gallery(
+    folder: str | os.PathLike[str], out: str | os.PathLike[str], root: str | os.PathLike[str] | None = None
+) -> dict[str, Gallery]:
+    """Write the gallery of ``folder`` to ``out``; the dumps of ranks go to ``out/rank_N``.
+
+    Returns the galleries by subfolder ("" for a single dump).  Raises ``GalleryError``.
+    """
+    source, target = Path(folder), Path(out)
+    ranks = rank_folders(source) if source.is_dir() and not (source / "manifest.json").exists() else []
+    dumps = {rank.name: rank for rank in ranks} or {"": source}
+    galleries = {name: render_dump(dump, root) for name, dump in dumps.items()}
+    for name, gallery in galleries.items():
+        _write(target / name if name else target, gallery)
+    return galleries
+
+
+def _write(folder: Path, gallery: Gallery) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        old = _old_scripts(folder)
+        for script in gallery.scripts:
+            _write_whole(folder / script.file, script.text)
+        _write_whole(folder / INDEX, index_text(gallery))
+        for name in old - {script.file for script in gallery.scripts}:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise GalleryError(f"cannot write to {folder}: {error.strerror or error}") from error
+
+
+def _write_whole(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _old_scripts(folder: Path) -> set[str]:
+    """The scripts that an index of ours in ``folder`` lists."""
+    try:
+        text = (folder / INDEX).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return set()
+    if _MARK not in text:
+        return set()
+    names = [line.partition("](")[2].partition(")")[0] for line in text.splitlines() if line.startswith("| [")]
+    return {name for name in names if name.startswith("graph_") and name.endswith(".py") and "/" not in name}
+
+
+def index_text(gallery: Gallery) -> str:
+    """The index of a gallery, in Markdown."""
+    lines = [
+        "# Compiled graphs",
+        "",
+        _MARK,
+        "",
+        f"Each script holds one graph that torch.compile made (torch {gallery.torch}), makes inputs for it, runs it, and compares",
+        "eager mode, torch.compile and AOTAutograd's graphs: `python SCRIPT`, `--help` for options.",
+        "",
+        "| script | compile id | function | stages | inputs |",
+        "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for script in gallery.scripts:
+        stages = ", ".join(stage.lower() for stage in script.stages)
+        where = f"`{script.function}` ({script.place})" if script.function else ""
+        lines.append(f"| [{script.file}]({script.file}) | {script.compile_id} | {where} | {stages} | {script.inputs} |")
+    if gallery.left_out:
+        lines += ["", "Left out:", ""]
+        lines += [f"- {item.compile_id} `{item.function}`: {item.reason}" for item in gallery.left_out]
+    return "\n".join(lines) + "\n"

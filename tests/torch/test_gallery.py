@@ -1,0 +1,224 @@
+"""``depyf gallery``: scripts that run on their own, agree with eager mode, and notice when something is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+import torch
+from dumps import run_python
+
+from depyf.api import prepare_debug
+from depyf.cli import main as command
+from depyf.gallery import GalleryError, render_dump, write_gallery
+
+pytestmark = pytest.mark.torch
+
+
+def run_script(text: str, *options: str) -> int:
+    """The script's ``main`` in this process; its exit status."""
+    module = types.ModuleType("gallery_script")
+    code = compile(text, "<script>", "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+    return module.main(list(options))
+
+
+def recorded(tmp_path, fn, *args, backend="aot_eager", backward=True, **options):
+    """The scripts of what compiling and calling ``fn`` leaves behind."""
+    with prepare_debug(tmp_path / "dump"):
+        out = torch.compile(fn, backend=backend, **options)(*args)
+        if backward:
+            (out if isinstance(out, torch.Tensor) else out[0]).sum().backward()
+    gallery = render_dump(tmp_path / "dump", root=Path(__file__).parent)
+    assert not gallery.left_out, gallery.left_out
+    return gallery.scripts
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(11, 6)
+        self.norm = torch.nn.BatchNorm1d(6)
+        self.drop = torch.nn.Dropout(0.25)
+        self.out = torch.nn.Linear(6, 5)
+
+    def forward(self, ids, mask, labels):
+        x = self.table(ids)
+        x = torch.where(mask.unsqueeze(-1), self.drop(x), torch.zeros_like(x))
+        x = self.norm(x.reshape(-1, 6))
+        logits = self.out(x)
+        return torch.nn.functional.cross_entropy(logits.reshape(-1, 5), labels.reshape(-1)), logits
+
+
+def net_inputs():
+    return torch.randint(0, 11, (3, 4)), torch.ones(3, 4, dtype=torch.bool), torch.randint(0, 5, (3, 4))
+
+
+def test_training_graph(tmp_path):
+    (script,) = recorded(tmp_path, Net(), *net_inputs())
+    assert script.stages == ("Captured", "Forward", "Backward")
+    assert "make.integers(3, 4, high=11),  # it selects rows of an embedding (11)" in script.text
+    assert "make.integers(3, 4, high=5),  # a loss takes it as class labels (5)" in script.text
+    assert "make.booleans(3, 4)" in script.text
+    assert "# File: test_gallery.py:" in script.text, "the user's lines stand in comments"
+    assert run_script(script.text) == 0
+    assert run_script(script.text, "--backend", "none", "--seed", "3") == 0
+
+
+def test_a_wrong_backward_is_noticed(tmp_path, capsys):
+    (script,) = recorded(tmp_path, lambda a, b: (a.sin() * b).sum(), torch.randn(3, requires_grad=True), torch.randn(3))
+    assert run_script(script.text, "--backend", "none") == 0
+    broken = script.text.replace("torch.ops.aten.cos.default", "torch.ops.aten.sin.default")
+    assert broken != script.text
+    assert run_script(broken, "--backend", "none") == 1
+    assert "MISMATCH" in capsys.readouterr().out
+
+
+def test_script_needs_torch_only(tmp_path):
+    (script,) = recorded(tmp_path, Net().eval(), *net_inputs())
+    path = tmp_path / script.file
+    path.write_text(script.text)
+    done = subprocess.run(
+        [sys.executable, "-I", str(path), "--backend", "none"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "results agree" in done.stdout
+    assert "depyf" not in [
+        line.split()[1].split(".")[0] for line in script.text.splitlines() if line.startswith("import ")
+    ]
+
+
+def views_and_writes(x, n, idx):
+    y = x * 2
+    y.mul_(n)
+    z = y + x[idx]
+    return z, y.view(-1)[1:], y.t()
+
+
+def test_views_writes_and_symbols(tmp_path):
+    x = torch.randn(5, 4, requires_grad=True)
+    (script,) = recorded(tmp_path, views_and_writes, x, 7, torch.randint(0, 5, (5,)), dynamic=True)
+    assert "_base" in script.text, "an output is a view of an intermediate result"
+    assert run_script(script.text) == 0
+
+
+def test_written_input_and_layout(tmp_path):
+    def f(x, buffer):
+        buffer.add_(x.mean())
+        return x.sin() + buffer
+
+    x = torch.randn(40)[3:27].as_strided((4, 3), (1, 5)).requires_grad_()
+    (script,) = recorded(tmp_path, f, x, torch.zeros(3))
+    assert "stride=(1, 5)" in script.text
+    assert '"input buffer"' in script.text
+    assert run_script(script.text) == 0
+
+
+def test_higher_order_bodies(tmp_path):
+    def f(x):
+        y = torch.cond(x.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (x,))
+        return torch.utils.checkpoint.checkpoint(lambda a: (a * 2).exp(), y, use_reentrant=False)
+
+    (script,) = recorded(tmp_path, f, torch.randn(4, requires_grad=True))
+    assert "class Captured_cond_true_0(torch.nn.Module):" in script.text
+    assert run_script(script.text) == 0
+
+
+def test_modes(tmp_path):
+    def f(x, w):
+        with torch.autocast("cpu", torch.bfloat16):
+            return torch.compile(lambda a, b: a @ b, backend="aot_eager")(x, w)
+
+    with prepare_debug(tmp_path), torch.no_grad():
+        f(torch.randn(3, 4), torch.randn(4, 2))
+    (script,) = render_dump(tmp_path).scripts
+    assert "torch.no_grad()" in script.text
+    assert 'torch.autocast("cpu", torch.bfloat16)' in script.text
+    assert run_script(script.text) == 0
+
+
+def test_domains(tmp_path):
+    def f(x, p, v):
+        return (
+            torch.log(x).sum() + torch.nn.functional.binary_cross_entropy(p, torch.ones_like(p)) + (v + 1).sqrt().sum()
+        )
+
+    inputs = torch.rand(3, requires_grad=True), torch.rand(3), torch.rand(3)
+    (script,) = recorded(tmp_path, f, *inputs)
+    assert script.text.count("make.uniform") == 3
+    assert run_script(script.text, "--backend", "none") == 0
+
+
+def test_constants(tmp_path):
+    def f(x):
+        return x * torch.tensor([1.0, 2.0, 4.0])
+
+    (script,) = recorded(tmp_path, f, torch.randn(3, requires_grad=True))
+    assert run_script(script.text) == 0
+
+
+def test_deterministic_and_rewritten(tmp_path):
+    for name in ("one", "two"):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        with prepare_debug(tmp_path / name):
+            torch.compile(Net(), backend="aot_eager")(*net_inputs())[0].backward()
+        write_gallery(tmp_path / name, tmp_path / f"out_{name}")
+    one, two = ({p.name: p.read_text() for p in (tmp_path / f"out_{n}").iterdir()} for n in ("one", "two"))
+    assert one == two
+    assert set(one) == {"index.md", "graph_0_0_forward.py"}
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path / "three"):
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
+    (tmp_path / "out_one" / "mine.py").write_text("x = 1\n")
+    write_gallery(tmp_path / "three", tmp_path / "out_one")
+    assert {p.name for p in (tmp_path / "out_one").iterdir()} == {"index.md", "graph_0_0_lambda.py", "mine.py"}
+
+
+def test_graphs_that_cannot_be_scripts_are_listed(tmp_path, capsys):
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    with prepare_debug(tmp_path / "dump"):
+        torch.compile(lambda x: x + x, backend="aot_eager")(TwoTensor(torch.ones(3), torch.zeros(3)))
+        torch.compile(lambda x: x * 2, backend="eager")(torch.ones(3))
+    assert command(["gallery", str(tmp_path / "dump"), "-o", str(tmp_path / "out")]) == 1
+    assert "TwoTensor, not a plain tensor" in capsys.readouterr().err
+    text = (tmp_path / "out" / "index.md").read_text()
+    assert "Left out:" in text and "graph_1_0_lambda.py" in text
+
+
+def test_bad_input(tmp_path, capsys):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    unfinished = tmp_path / "unfinished"
+    done = run_python(
+        f"""
+        import os, torch, depyf
+        depyf.prepare_debug({str(unfinished)!r}).__enter__()
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
+        os._exit(0)
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    nothing = tmp_path / "nothing"
+    with prepare_debug(nothing):
+        pass
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "manifest.json").write_text("{")
+    cases = {
+        tmp_path / "missing": "does not exist",
+        empty: "is no dump of depyf",
+        unfinished: "has not finished",
+        nothing: "compiled nothing",
+        damaged: "is not JSON",
+    }
+    for folder, message in cases.items():
+        with pytest.raises(GalleryError, match=message):
+            render_dump(folder)
+        assert command(["gallery", str(folder), "-o", str(tmp_path / "out")]) == 4
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists(), "nothing is half-written"
