@@ -65,18 +65,22 @@ def leftovers(text: str) -> Leftovers:
     return Leftovers(len(text.splitlines()), len(names), deletions, shuffles, idle)
 
 
-def frames(wanted: list[str]) -> dict[str, list[tuple[types.CodeType, types.CodeType]]]:
-    """Program -> the (given, made) code objects of its frames, compiled with the eager backend."""
+def frames(wanted: list[str]) -> dict[str, list[tuple[types.CodeType, types.CodeType, Any]]]:
+    """Program -> the (given, made) code objects of its frames and how to decompile them; eager backend."""
     import torch
     from torch._dynamo.convert_frame import register_bytecode_hook
     from torch_models import MODELS, run_model
     from torch_programs import PROGRAMS
 
-    found: dict[str, list[tuple[types.CodeType, types.CodeType]]] = {}
+    from depyf.dynamo.generated import generated_options
+
+    found: dict[str, list[tuple[types.CodeType, types.CodeType, Any]]] = {}
     for name in wanted or [*MODELS, *PROGRAMS]:
         torch._dynamo.reset()
         mine = found.setdefault(name, [])
-        handle = register_bytecode_hook(lambda code, made, mine=mine: mine.append((code, made)))
+        handle = register_bytecode_hook(
+            lambda code, made, mine=mine: mine.append((code, made, generated_options(code, made)))
+        )
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 if name in MODELS:
@@ -94,7 +98,6 @@ def main() -> int:
     parser.add_argument("--show", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    from depyf.dynamo.transform import GENERATED
     from depyf.pipeline import _Attempts, decompile_code
 
     attempts: list[str] = []
@@ -108,10 +111,10 @@ def main() -> int:
     total = {"frames": 0, "lines": 0, "temporaries": 0, "deletions": 0, "shuffles": 0, "idle": 0, "seconds": 0.0}
     print(f"{'frame':58}{'lines':>7}{'temps':>7}{'dels':>6}{'shuf':>6}{'idle':>6}{'tries':>7}{'ms':>7}  verdict")
     for program, pairs in frames(arguments.names).items():
-        for code, made in pairs:
+        for code, made, options in pairs:
             attempts.clear()
             start = time.process_time()
-            made_text = decompile_code(made, name=re.sub(r"\W", "_", code.co_name), options=GENERATED)
+            made_text = decompile_code(made, name=re.sub(r"\W", "_", code.co_name), options=options)
             took = time.process_time() - start
             left = leftovers(made_text.source)
             worst = "proven" if made_text.proven else "UNPROVEN"

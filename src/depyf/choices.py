@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from depyf.promises import NO_PROMISES, Promises
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,8 @@ class Choices:
     ``loops`` off an iterator is moreover a value like any other, and each ``FOR_ITER`` a step of it.
     ``wide_folds`` off keeps tests on different source lines apart (``if a:`` / ``if b:`` rather than ``a and b``).
     ``finally_`` off shows a ``finally`` as ``except: ...; raise`` with its copies.  ``generated`` evaluates containers
-    that never leave the function while lifting, and writes assignments rather than walruses.
+    that never leave the function while lifting, and writes assignments rather than walruses;
+    ``tidy`` moves values to where they are used as far as ``promises`` allow.
     """
 
     idioms: bool = True
@@ -21,7 +24,8 @@ class Choices:
     wide_folds: bool = True
     finally_: bool = True
     generated: bool = False
-    stable_globals: tuple[str, ...] = ()
+    promises: Promises = NO_PROMISES
+    tidy: bool = False
 
 
 LADDER = (
@@ -34,8 +38,10 @@ LADDER = (
 """Tried in this order until the proof holds."""
 
 
-def ladder(generated: bool, stable_globals: tuple[str, ...]) -> tuple[Choices, ...]:
+def ladder(generated: bool, promises: Promises) -> tuple[Choices, ...]:
     """The choices to try for one decompilation."""
     if not generated:
         return LADDER
-    return (Choices(generated=True, stable_globals=stable_globals), *LADDER)
+    first = Choices(generated=True, promises=promises)
+    tidy = (replace(first, tidy=True),) if promises.variables is not None else ()
+    return (*tidy, first, *LADDER)

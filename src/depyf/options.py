@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from depyf.promises import NO_PROMISES, Promises
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -12,8 +14,8 @@ class Options:
     ``idioms`` off gives the plain translation of the control-flow graph ("ugly" mode: nothing folded, no copy
     undone).  ``verify`` off skips the proof, every verdict is then UNVERIFIED.  ``python`` is an interpreter to
     recompile with, for code of another version than the running one.  ``generated`` says that a program wrote the code:
-    containers that never leave the function are folded away, and global names that begin with one of
-    ``stable_globals`` are taken to be installed by that program and never rebound.
+    containers that never leave the function are folded away; ``promises`` is what that
+    program says about its code, and each promise a proof needed is in the verdict.
     """
 
     indent: int = 4
@@ -22,4 +24,4 @@ class Options:
     verify: bool = True
     python: str | None = None
     generated: bool = False
-    stable_globals: tuple[str, ...] = ()
+    promises: Promises = NO_PROMISES

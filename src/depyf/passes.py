@@ -22,9 +22,11 @@ from depyf.flow.graph import Graph
 from depyf.flow.program import Program
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
+from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
 from depyf.idioms.stores import store_at_once
 from depyf.idioms.temporaries import number_temporaries
+from depyf.idioms.tidy import tidy
 from depyf.idioms.unread import drop_unread
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
@@ -173,8 +175,12 @@ def _bodies(state: State) -> object:
             state.body = drop_unread(state.body)
         if state.choices.generated:
             state.body = store_at_once(state.body)
+        if state.choices.tidy:
+            state.body = tidy(state.body, state.choices.promises)
         # plain lifting has put the deletions where the original drops its values
         released = release_temporaries(state.body) if state.choices.idioms else state.body
+        if state.choices.tidy:
+            released = polish(state.unit, released, state.choices.promises)
         state.body = number_temporaries(released, by_slot=not state.choices.idioms)
     return state.body
 

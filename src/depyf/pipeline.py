@@ -83,13 +83,6 @@ def decompile_unit(
         return _Attempts(unit, name, options, strict).run()
 
 
-@dataclass(frozen=True, slots=True)
-class _Stable:
-    """Stands for the value of a global that is never rebound."""
-
-    name: str
-
-
 class _Attempts:
     """Decompilations of one unit, each with the choices that the proof of the one before asks for."""
 
@@ -100,14 +93,12 @@ class _Attempts:
         self.emitting = EmitOptions(options.indent, options.temp_prefix, cells="name" if unit.live else "closure")
         self.strict = strict
         self.is_module = not unit.flags & CO_OPTIMIZED and unit.name == "<module>"
-        self.ladder = ladder(options.generated, options.stable_globals)
+        self.ladder = ladder(options.generated, options.promises)
         self.giving_up = False
         self.rungs: dict[Key, int] = {}
         self.reasons: dict[str, str] = {}
         self.undecided: dict[Key, int] = {}
         self.settled: set[Key] = set()
-        names = {name for inner in units(unit) for name in inner.names if name.startswith(options.stable_globals)}
-        self.stable = {name: _Stable(name) for name in sorted(names)} if options.stable_globals else {}
         self.keys: dict[str, list[Key]] = {}
         for inner in units(unit):
             self.keys.setdefault(inner.qualname, []).append(key_of(inner))
@@ -184,7 +175,7 @@ class _Attempts:
             self.options.temp_prefix,
             renames={} if bound else emitted.renames,
             bindings={} if bound else emitted.consts,
-            stable=self.stable,
+            promises=self.options.promises,
         )
         missing = sorted(name for name, value in emitted.consts.items() if getattr(builtins, name, None) is not value)
         if missing and not bound:

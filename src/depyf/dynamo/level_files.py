@@ -128,7 +128,7 @@ class LevelFiles:
         for entry in function.entries if function is not None else ():
             if function is None or entry.transformed is None or not entry.transformed.substituted:
                 continue
-            work = decompile_made(entry.key, function.code, made)
+            work = decompile_made(entry.key, function.code, code, made)
             if work.found is None or work.reason or work.record("").source != entry.transformed.source:
                 continue
             page = transformed_page(entry.key, function.code, entry.transformed, "")

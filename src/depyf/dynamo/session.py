@@ -137,7 +137,7 @@ class Session:
                     continue
                 builder.closed = builder.before = True
                 function = self.capture.functions[key.function].code
-                work = decompile_made(key, function, entry.code)
+                work = decompile_made(key, function, code, entry.code)
                 self.writer.write(transformed_file(key, function), work.page(BEFORE).text)
                 builder.transformed = work.record(BEFORE)
                 for record in graphs_alive(key, entry):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from depyf.dynamo import substitute
 from depyf.dynamo.capture import Capture
 from depyf.dynamo.disassembly import disassembly
+from depyf.dynamo.generated import generated_options
 from depyf.dynamo.guards import without_addresses
 from depyf.dynamo.names import readable_globals, rename, transformed_name
 from depyf.dynamo.reading import readable_function
@@ -53,7 +54,7 @@ class TransformHook:
     def _transform(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         key = self._capture.begin(code, current_compile_id())
         function = self._capture.functions[key.function].code
-        work = decompile_made(key, function, made)
+        work = decompile_made(key, function, code, made)
         candidate, reason = self._candidate(code, work)
         if self._log_bytecode:
             self._writer.write(disassembly_file(key, function), work.disassembly)
@@ -115,10 +116,12 @@ class DecompiledCode:
         return transformed_page(self.key, self.function, self.record(reason), disassembly)
 
 
-def decompile_made(key: CompileKey, function: CodeRecord, made: types.CodeType) -> DecompiledCode:
-    """Decompile ``made``; never raises for code that cannot be decompiled."""
+def decompile_made(
+    key: CompileKey, function: CodeRecord, code: types.CodeType | None, made: types.CodeType
+) -> DecompiledCode:
+    """Decompile ``made``, which Dynamo made of ``code`` (None where that is gone); never raises for code that cannot be decompiled."""
     renamed = readable_globals(key, made.co_names)
-    found, reason = _decompile(made, transformed_name(key, function.name))
+    found, reason = _decompile(made, transformed_name(key, function.name), generated_options(code, made))
     text = "" if found is None else commented(rename(found.source, renamed), found.linemap, function.filename)
     reading = readable_function(text, transformed_name(key, function.name)) if text else None
     return DecompiledCode(key, function, made, renamed, text, found, reading or "", reason)
@@ -132,19 +135,11 @@ def current_compile_id() -> str:
     return str(found) if found is not None else "unknown"
 
 
-GENERATED = Options(
-    generated=True,
-    stable_globals=("__compiled_fn_", "__resume_at_", "__import_", "__nested_resume_at_"),
-    temp_prefix="value_",
-)
-"""Dynamo names these globals itself, with a counter or an id in the name, and never rebinds them."""
-
-
-def _decompile(made: types.CodeType, name: str) -> tuple[Decompiled | None, str]:
+def _decompile(made: types.CodeType, name: str, options: Options) -> tuple[Decompiled | None, str]:
     from depyf.pipeline import decompile_code
 
     try:
-        found = decompile_code(made, name=name, options=GENERATED)
+        found = decompile_code(made, name=name, options=options)
     except DepyfError as error:
         return None, str(error)
     if found.code is None or not found.proven:

@@ -74,7 +74,7 @@ def function_record(code: types.CodeType, resume_of: tuple[int, str] | None, nam
 
 
 def _transformed(key: CompileKey, code: types.CodeType, entry: LiveEntry) -> Any:
-    work = decompile_made(key, code_record(code), entry.code)
+    work = decompile_made(key, code_record(code), code, entry.code)
     ran = entry.code.co_filename.endswith(f"{key.slug}_for_{code.co_name}.py")
     return work.record("" if ran else "it was compiled without depyf.prepare_debug")
 

@@ -69,7 +69,7 @@ class Symbolic:
         self.nested = nested
         self.spill_all = not choices.idioms
         self.generated = choices.generated
-        self.stable = choices.stable_globals
+        self.stable = choices.promises.stable
         self.rules = fresh.rules(RULES) if choices.generated else RULES
         self.forced: set[int] = set()
         self.known_forced: frozenset[int] = frozenset()

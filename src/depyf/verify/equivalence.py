@@ -21,10 +21,12 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
+from depyf.promises import NO_PROMISES, READ_LOCALS, Promises
 from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
 from depyf.verify.program import Program
+from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
 from depyf.verify.quiet import enter_handler
 from depyf.verify.sameness import Sameness
 from depyf.verify.silent import CIRCLE, LifetimeMismatch, Mismatch, advance
@@ -61,14 +63,17 @@ def prove(
     nested_proven: Callable[[CodeUnit, CodeUnit], bool],
     renames: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
-    stable: Mapping[str, Any] | None = None,
+    promises: Promises = NO_PROMISES,
+    variables: frozenset[str] = frozenset(),
     lifetimes: bool = True,
 ) -> Proof:
     """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent.
 
-    ``stable`` maps global names that never change to stand-ins for their values, on both sides.  ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
+    ``promises`` hold for both sides; ``variables`` are locals of the original that count as temporaries of its own.
+    ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
     """
-    return _Walk(original, recompiled, is_temp, nested_proven, renames, bindings, stable, lifetimes).run()
+    walk = _Walk(original, recompiled, is_temp, nested_proven, renames, bindings, promises, variables, lifetimes)
+    return walk.run()
 
 
 STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
@@ -83,12 +88,14 @@ class _Walk:
         nested_proven: Callable[[CodeUnit, CodeUnit], bool],
         renames: Mapping[str, str] | None,
         bindings: Mapping[str, Any] | None,
-        stable: Mapping[str, Any] | None,
+        promises: Promises,
+        variables: frozenset[str],
         lifetimes: bool,
     ) -> None:
         self.values = Values()
-        fixed = dict(stable or {})
-        self.a = Program(original, self.values, 0, bindings=fixed)
+        fixed = stable_globals(promises, original, recompiled)
+        self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
+        self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
         self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})})
         self.units = original.unit, recompiled.unit
         self.lifetimes = lifetimes
@@ -103,6 +110,8 @@ class _Walk:
         self.rebinds_cells = any(instr.op == ops.MAKE_CELL for instr in (*original.instrs, *recompiled.instrs))
         if fixed:
             self.note(STABLE_NOTE)
+        if variables:
+            self.note(VARIABLE_NOTE)
         if self.b.namespace_temps:
             self.note(NAMESPACE_NOTE)
 
@@ -114,7 +123,9 @@ class _Walk:
 
     def run(self) -> Proof:
         outer = self.values.outer_exc
-        self.work.append(Pair(Side(self.a, 0, [], outer), Side(self.b, 0, [], outer)))
+        start = Pair(Side(self.a, 0, [], outer), Side(self.b, 0, [], outer))
+        start.early = self.promised is not None
+        self.work.append(start)
         while True:
             if self.work:
                 self._run_pair(self.work.pop())
@@ -123,6 +134,8 @@ class _Walk:
                 del self.pending[key]
                 self._run_pair(self._thaw(self.states[key], _entry(key[0]), _entry(key[1])))
             else:
+                for text in self.promised.notes if self.promised is not None else ():
+                    self.note(text)
                 return self.proof
 
     def _run_pair(self, pair: Pair) -> None:
@@ -175,8 +188,9 @@ class _Walk:
         """Merge into the stored state of this pair of instructions; None if nothing new was learned."""
         a, b = pair.a, pair.b
         a.joined = b.joined = False
+        self._same_marks(pair)
         self.sameness.pair_fresh(pair)
-        temps = self._kept_temps(pair, b.pc)
+        temps = self._kept_temps(pair)
         key = (a.pc, b.pc, self._flag_key(temps, b.pc))
         frozen = freeze(pair, self.values, temps, (a.exc, b.exc))
         stored = self._store(key, frozen)
@@ -197,7 +211,7 @@ class _Walk:
             if old.depth_a != frozen.depth_a or old.depth_b != frozen.depth_b:
                 raise GaveUp("the stack depth is not the same on every path")
             if old.temps != frozen.temps:  # a temporary that is only bound on some paths, and not needed, is forgotten
-                kept = self.b.live_temps(_entry(key[1])).union(set(old.temps) & set(frozen.temps))
+                kept = self._live_temps(_entry(key[0]), _entry(key[1])).union(set(old.temps) & set(frozen.temps))
                 old = self.states[key] = restrict(old, kept)
                 frozen = restrict(frozen, kept)
             if covers(old, frozen, self.values):
@@ -206,20 +220,24 @@ class _Walk:
         self.states[key] = frozen
         return frozen
 
-    def _kept_temps(self, pair: Pair, pc: int) -> dict[str, int]:
+    def _live_temps(self, pc_a: int, pc_b: int) -> frozenset[str]:
+        live = self.b.live_temps(pc_b)
+        return live | self.a.live_temps(pc_a) if self.a.temps else live
+
+    def _kept_temps(self, pair: Pair) -> dict[str, int]:
         """Temporaries worth remembering: those read later, and those that keep an object alive."""
         temps = pair.temps
         if not temps or self.lifetimes:
             return temps
-        live = self.b.live_temps(pc)
+        live = self._live_temps(pair.a.pc, pair.b.pc)
         return {name: value for name, value in temps.items() if name in live}
 
-    def _caught_temps(self, pair: Pair, target: int, below: list[int]) -> dict[str, int]:
+    def _caught_temps(self, pair: Pair, target_a: int, target: int, below: list[int]) -> dict[str, int]:
         """The temporaries a handler may still read, and those of slots ``below`` that the original keeps as well."""
         temps = pair.temps
         if not temps:
             return temps
-        live = self.b.live_temps(target)
+        live = self._live_temps(target_a, target)
         kept = {name: value for name, value in temps.items() if name in live or value in below}
         if self.lifetimes and target >= 0 and len(kept) != len(temps):
             self.note(CAUGHT_NOTE)
@@ -240,6 +258,12 @@ class _Walk:
         )
 
     # Comparing.
+
+    def _same_marks(self, pair: Pair) -> None:
+        a, b = pair.a, pair.b
+        if a.marks != b.marks:
+            raise self._mismatch(pair, "they have not made the same calls before")
+        a.marks = b.marks = ()
 
     def _same_locals(self, pair: Pair) -> None:
         """Both sides must have left the user locals alike; their stores become common knowledge."""
@@ -280,6 +304,8 @@ class _Walk:
                     b.pc += 1
                     return None
             raise self._mismatch(pair, "they do different things")
+        if a.marks or b.marks:
+            self._same_marks(pair)
         # Asked before the operands are compared: a container that both pass on is opaque afterwards.
         timed = event_a.key not in (RETURN, UNWIND, DIVERGE) and not self._holds_the_same(pair)
         if len(event_a.operands) != len(event_b.operands):
@@ -361,6 +387,10 @@ class _Walk:
                 if event.pops > 2:  # before 3.11 the slots below the exception hold the one handled before
                     side.cur = side.stack[-5]
         kind = FRAME_READER if op in NAME_LOADS and key[1] in READ_LOCALS else RESULT_TYPES.get(op)
+        if self.promised is not None and op != ops.MAKE_CELL:
+            callee = event_a.operands[0] if op in CALLS else -1
+            self.promised.ended(pair, callee)
+            kind = self.promised.result_type(callee) if callee >= 0 else kind
         results = [values.new() if kind is None else values.typed(kind) for _ in range(event_a.results)]
         for side, event in ((a, event_a), (b, event_b)):
             if event.pops:
@@ -388,7 +418,7 @@ class _Walk:
         target_b = handler_b.target if handler_b else -1
         depth_a = handler_a.depth if handler_a else 0
         depth_b = handler_b.depth if handler_b else 0
-        temps = self._caught_temps(pair, target_b, a.stack[:depth_a])
+        temps = self._caught_temps(pair, target_a, target_b, a.stack[:depth_a])
         place = (-2 - target_a, -2 - target_b)
         held = {*a.stack[:depth_a], *b.stack[:depth_b], a.cur, b.cur, *temps.values()}
         loc = pair.named(held)
@@ -420,12 +450,12 @@ class _Walk:
 
 FRAME_READER = "frame reader"
 NAME_LOADS = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME})
-READ_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
+CALLS = frozenset({ops.CALL, ops.CALL_EX})
 
 
 def reads_locals(event: Event, values: Values) -> bool:
     """A call of a builtin that shows the caller's local variables."""
-    return event.key[0] in (ops.CALL, ops.CALL_EX) and values.desc[event.operands[0]] == ("type", FRAME_READER)
+    return event.key[0] in CALLS and values.desc[event.operands[0]] == ("type", FRAME_READER)
 
 
 def _entry(pc: int) -> int:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from depyf.verify.program import ORIGINAL
 from depyf.verify.state import NAMES_ONLY, Pair, resolve
-from depyf.verify.values import Values
+from depyf.verify.values import OUTPUT, Values
 
-HOLDS_NOTHING = frozenset({"bool", "int", "str"})
+HOLDS_NOTHING = frozenset({"bool", "int", "str", "mark"})
 
 
 def held_apart(pair: Pair, values: Values) -> str:
     """Why the sets of objects held by stacks and temporaries differ, or ``""``; what user locals hold is common."""
     a, b = pair.a, pair.b
-    of_a = _leaves(pair, values, (*a.stack, a.cur))
-    of_b = _leaves(pair, values, (*b.stack, b.cur, *pair.temps.values()))
+    own = [value for name, value in pair.temps.items() if name[0] == ORIGINAL]
+    of_a = _leaves(pair, values, (*a.stack, a.cur, *own))
+    of_b = _leaves(
+        pair, values, (*b.stack, b.cur, *[value for name, value in pair.temps.items() if name[0] != ORIGINAL])
+    )
     if of_a == of_b:
         return ""
     common = _leaves(pair, values, pair.loc.values())
     more, less = of_b - of_a - common, of_a - of_b - common
+    if values.promised is not None:  # the outputs of a graph live as long as the list of them
+        more = {value for value in more if values.output_of(value) not in of_a | common}
+        less = {value for value in less if values.output_of(value) not in of_b | common}
     if more:
-        names = [name for name, value in pair.temps.items() if more & _leaves(pair, values, (value,))]
+        names = [
+            name for name, value in pair.temps.items() if name[0] != ORIGINAL and more & _leaves(pair, values, (value,))
+        ]
         if names:
             return f"{min(names)} still holds an object that the original has released"
         return "the recompiled code still holds an object that the original has released"
@@ -52,7 +61,9 @@ def _leaves(pair: Pair, values: Values, places: Iterable[int]) -> set[int]:
         if known is None or known == ("maybe",):
             found.add(value)
         elif known[0] == "op":
-            if known[1] not in NAMES_ONLY:
+            if known[1] == OUTPUT:
+                found.add(value)
+            elif known[1] not in NAMES_ONLY:
                 work.extend(known[2])
         elif known[0] == "type" and known[1] not in HOLDS_NOTHING:
             found.add(value)

@@ -26,6 +26,8 @@ TEMP_KINDS = {
     ops.STORE_NAME: kinds.STORE_TEMP,
     ops.DELETE_NAME: kinds.DELETE_TEMP,
 }
+ORIGINAL = "\0"
+"""In front of a temporary of the original: a variable that the program which wrote the code added for itself."""
 BRANCH_KINDS = frozenset(kinds.BRANCHES.values())
 EMPTY: frozenset[str] = frozenset()
 TERMINATING = ops.TERMINATORS
@@ -70,7 +72,7 @@ class Program:
         unbinds = {i.op for i in self.instrs} & {ops.DELETE_FAST, ops.LOAD_FAST_CLEAR}
         self.always: frozenset[str] = EMPTY if unbinds else frozenset(self.params)
         """Parameters that are bound all the time."""
-        if self.temps:
+        if self.temps and side:
             self._find_flags()
 
     def _fill(
@@ -87,6 +89,7 @@ class Program:
                 arg = values.new(("const", arg)) if type(arg) is CodeUnit else values.const(arg)
             elif op in TEMP_KINDS and is_temp is not None and is_temp(arg):
                 kind = TEMP_KINDS[op]
+                arg = arg if self.side else ORIGINAL + arg
                 self.temps.add(arg)
                 self.namespace_temps = self.namespace_temps or op in NAMESPACE
             elif op in LOADS:

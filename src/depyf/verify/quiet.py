@@ -19,6 +19,7 @@ from depyf.verify.known import (
     raised,
     take,
 )
+from depyf.verify.program import ORIGINAL
 from depyf.verify.state import Pair, Side, resolve
 from depyf.verify.values import Values
 
@@ -98,7 +99,9 @@ def _reraise(pair: Pair, side: Side, values: Values, arg: int) -> int:
         # as for an exception of an operation: what is not read any more counts as unwound with the stack
         live = side.program.live_temps(target)
         kept = set(pair.a.stack)
-        pair.temps = {name: value for name, value in pair.temps.items() if name in live or value in kept}
+        pair.temps = {
+            name: value for name, value in pair.temps.items() if name in live or value in kept or name[0] == ORIGINAL
+        }
     return target
 
 

@@ -42,6 +42,7 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
     stack, dirty, loc = side.stack, side.dirty, pair.loc
     always = program.always
     desc = values.desc
+    promised = values.promised
     pc = side.pc
     side.split = -1
     limit = program.count + 8
@@ -120,11 +121,12 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
         elif kind == kinds.FOLD:
             side.pc = pc
             if not FOLDS[program.instrs[pc].op](pair, side, other, values, arg_of[pc]):
-                break
+                if promised is None or not promised.step(pair, side, pc):
+                    break
             if side.pc != pc:
                 pc = side.pc
                 continue
-        else:
+        elif promised is None or not promised.step(pair, side, pc):
             break
         pc += 1
     side.pc = pc

@@ -26,7 +26,7 @@ MAX_NAMES = 16
 class Side:
     """One side of a running pair.  ``pc`` is -1 while an exception (``exc``) leaves the frame."""
 
-    __slots__ = ("cur", "dirty", "exc", "joined", "pc", "program", "split", "stack")
+    __slots__ = ("cur", "dirty", "exc", "joined", "marks", "pc", "program", "split", "stack")
 
     def __init__(self, program: Program, pc: int, stack: list[int], cur: int) -> None:
         self.program = program
@@ -39,19 +39,22 @@ class Side:
         self.joined = False
         self.split = -1
         """The undecided boolean this side wants to branch on."""
+        self.marks: tuple[tuple[int, ...], ...] = ()
+        """Calls whose place among the reads around them does not count (``promised``)."""
 
     def copy(self) -> Side:
         new = Side(self.program, self.pc, self.stack.copy(), self.cur)
         new.dirty = self.dirty.copy()
         new.exc = self.exc
         new.joined = self.joined
+        new.marks = self.marks
         return new
 
 
 class Pair:
     """Both sides while they run in lock step."""
 
-    __slots__ = ("a", "alias", "b", "epoch", "facts", "fresh", "loc", "names", "temps")
+    __slots__ = ("a", "alias", "b", "early", "epoch", "facts", "fresh", "loc", "names", "temps")
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
@@ -66,6 +69,8 @@ class Pair:
         self.facts: dict[int, int] = {}
         """A boolean -> the constant it was decided to be on this path."""
         self.epoch = 0
+        self.early = False
+        """Nothing but reads has happened since the code was entered (``promised``)."""
 
     def bind(self, name: str, value: int) -> None:
         """Both sides agree that the local ``name`` holds ``value`` now."""
@@ -84,6 +89,7 @@ class Pair:
         new = Pair(self.a.copy(), self.b.copy())
         new.temps, new.loc, new.names, new.facts = self.temps, self.loc, self.names, self.facts
         new.fresh, new.alias, new.epoch = self.fresh.copy(), self.alias.copy(), self.epoch
+        new.early = self.early
         return new
 
     def copy(self) -> Pair:
@@ -95,6 +101,7 @@ class Pair:
         new.alias = self.alias.copy()
         new.facts = self.facts.copy()
         new.epoch = self.epoch
+        new.early = self.early
         return new
 
 

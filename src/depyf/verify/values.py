@@ -16,13 +16,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode.codeunit import CodeUnit
+
+if TYPE_CHECKING:
+    from depyf.verify.promised import Promised
 
 Desc = tuple[Any, ...]
 
 SCALARS = frozenset({int, str, bytes, bool, type(None), type(Ellipsis)})
+OUTPUT = "output"
+"""Tag of an item of what a compiled graph returned (``promised``): unlike a tuple of parts, an object of its own."""
 BOOL_TAGS = frozenset({"is", "not", "mapping?", "sequence?"})
 
 
@@ -52,6 +57,7 @@ class Values:
         self._interned: dict[tuple[Any, ...], int] = {}
         self._keep: list[Any] = []
         self._exceptions: dict[int, int] = {}
+        self.promised: Promised | None = None
         self.null = self.new(("mark", "NULL"))
         self.method = self.new(
             ("mark", "method")
@@ -91,6 +97,12 @@ class Values:
         found = self._interned.get(key)
         if found is None:
             found = self._interned[key] = self.new(key)
+        return found
+
+    def output_of(self, value: int) -> int:
+        """The graph's result that ``value`` was read from; -1 for any other value."""
+        known = self.desc[value]
+        found: int = known[2][0] if known is not None and known[0:2] == ("op", OUTPUT) else -1
         return found
 
     def is_const(self, value: int) -> bool:
@@ -194,7 +206,7 @@ class Values:
         known = self.desc[value]
         if known is None:
             return False
-        return known[0] in ("const", "op", "type")
+        return known[0] in ("const", "type") or (known[0] == "op" and known[1] != OUTPUT)
 
     def fold(self, op: str, arg: str, operands: tuple[int, ...]) -> int | None:
         """The constant an operator gives on plain constants, if it gives one without an error."""

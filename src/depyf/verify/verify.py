@@ -13,8 +13,10 @@ from typing import Any
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered, lower
 from depyf.errors import BytecodeError
+from depyf.promises import NO_PROMISES, Promises
 from depyf.verify.equivalence import GaveUp, Proof, prove
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
+from depyf.verify.promised import added_variables, locals_of
 from depyf.verify.signature import parameter_renames, qualname_difference, signature_difference
 from depyf.verify.silent import LifetimeMismatch, Mismatch
 from depyf.verify.verdict import Status, Verdict
@@ -28,19 +30,19 @@ def verify(
     lifetimes: bool = True,
     renames: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
-    stable: Mapping[str, Any] | None = None,
+    promises: Promises = NO_PROMISES,
     lowered: Lowered | None = None,
 ) -> tuple[Verdict, ...]:
     """Prove that ``recompiled`` means the same as ``original``.
 
     Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
     not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
-    identifiers); ``bindings`` maps global names of the recompiled code to the constants they stand for.  ``stable`` maps global
-    names that are never rebound to stand-ins for their values; loading one has no effect then.  With
+    identifiers); ``bindings`` maps global names of the recompiled code to the constants they stand for.  ``promises``
+    is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
     ``lowered`` saves lowering ``original`` again.
     """
-    checker = _Checker(temp_prefix, lifetimes, dict(renames or {}), dict(bindings or {}), dict(stable or {}))
+    checker = _Checker(temp_prefix, lifetimes, dict(renames or {}), dict(bindings or {}), promises)
     if lowered is not None:
         checker.lowered[id(original)] = lowered
     return tuple(checker.report(original, recompiled, None))
@@ -53,9 +55,9 @@ class _Checker:
         lifetimes: bool,
         renames: dict[str, str],
         bindings: dict[str, Any],
-        stable: dict[str, Any],
+        promises: Promises,
     ) -> None:
-        self.stable = stable
+        self.promises = promises
         self.prefix = prefix
         self.lifetimes = lifetimes
         self.renames = renames
@@ -126,8 +128,12 @@ class _Checker:
             return Verdict(name, Status.IDENTICAL), pairs
         own_names = {*original.varnames, *original.names, *original.cellvars, *original.freevars}
         prefix = self.prefix
+        variables = added_variables(left, self.promises) if parent is None else None
+        mentioned = locals_of(left) - (variables or frozenset())
 
         def is_temp(local: str) -> bool:
+            if variables is not None:  # nothing looks for a local variable that the original never mentions
+                return local not in mentioned
             return prefix in local and local not in own_names
 
         def nested_proven(unit: CodeUnit, other: CodeUnit) -> bool:
@@ -141,7 +147,8 @@ class _Checker:
                 nested_proven=nested_proven,
                 renames={**self.renames, **parameter_renames(original, recompiled)},
                 bindings=self.bindings,
-                stable=self.stable,
+                promises=self.promises,
+                variables=variables or frozenset(),
                 lifetimes=lifetimes,
             )
 

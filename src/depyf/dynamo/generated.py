@@ -1,0 +1,59 @@
+"""What Dynamo promises about the bytecode it makes, as options of the decompiler.
+
+Each promise is read off torch's sources (``_dynamo/output_graph.py``, ``codegen.py``, ``resume_execution.py``):
+globals with a counter or an id in their name are installed once; a graph's outputs are a list or tuple made for this
+call; the profiler's two functions enter and leave a context manager of torch; sources are what guards can read too.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+
+from depyf.options import Options
+from depyf.promises import Promises, looks_up_locals
+
+_RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
+
+
+def generated_options(code: types.CodeType | None, made: types.CodeType) -> Options:
+    """How to decompile ``made``, which Dynamo made of ``code`` (None where that is not known)."""
+    # what the user's code does not have is Dynamo's own: output_graph.new_var takes care of that
+    added = None
+    if code is not None and not looks_up_locals(made.co_names, made.co_consts):
+        added = frozenset(made.co_varnames).difference(code.co_varnames, code.co_cellvars)
+    return Options(
+        generated=True,
+        temp_prefix="value_",
+        promises=Promises(
+            stable=("__compiled_fn_", "__resume_at_", "__import_", "__nested_resume_at_", "__builtins_dict_"),
+            fixed=("__import_torch_dot__dynamo_",),
+            tables=("__builtins_dict_",),
+            graphs=("__compiled_fn_",),
+            makers=("__resume_at_",),
+            begins=("record_pregraph_bytecode_enter",),
+            ends=("record_pregraph_bytecode_exit",),
+            measures=("call_size", "call_stride", "call_storage_offset"),
+            reads_first=True,
+            variables=added,
+            signatures=_signatures(code, made) if code else (),
+        ),
+    )
+
+
+def _signatures(code: types.CodeType, made: types.CodeType) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The parameters of the resume functions that ``made`` calls, from torch's table; they only choose names."""
+    try:
+        from torch._dynamo.resume_execution import ContinueExecutionCache
+
+        known = ContinueExecutionCache.cache.get(code) or {}
+        by_offset = {key[0]: resume for key, resume in known.items()}
+    except (ImportError, AttributeError, TypeError, IndexError):
+        return ()
+    found = []
+    for name in made.co_names:
+        match = _RESUME_AT.match(name)
+        resume = by_offset.get(int(match.group(1))) if match else None
+        if isinstance(resume, types.CodeType):
+            found.append((name, resume.co_varnames[: resume.co_argcount]))
+    return tuple(found)

@@ -1,0 +1,154 @@
+"""What evaluating an expression of generated code does, as far as the program that wrote it promised.
+
+Three grades: ``PURE`` may be evaluated at any time (its variables permitting), ``READ`` only reads what the guards have
+just read: in the early part of the function its order does not count, later it is an event like any other (``EVENT``).
+The proof (``verify.promised``) knows the same rules; what is graded too low here is refused there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from depyf.promises import Promises
+from depyf.tree.expr import (
+    Attr,
+    BoolOf,
+    CellOf,
+    Comp,
+    Cond,
+    Const,
+    DictOf,
+    Display,
+    Expr,
+    Func,
+    Invoke,
+    Name,
+    SliceOf,
+    Star,
+    Sub,
+    Temp,
+)
+from depyf.tree.exprs import children
+
+PURE, READ, EVENT = 0, 1, 2
+Variable = tuple[str, object]
+"""A temporary or a local variable: ("temp", key) or ("name", id)."""
+_CONDITIONAL = (BoolOf, Cond, Func, Comp)
+_NOTHING = "\0"
+
+
+def variable(node: object) -> Variable | None:
+    if isinstance(node, Temp):
+        return ("temp", node.key)
+    if isinstance(node, Name) and node.scope == "fast":
+        return ("name", node.id)
+    return None
+
+
+def conditional(node: Expr) -> bool:
+    """Whether ``node`` may evaluate its parts not at all, or more than once."""
+    return isinstance(node, _CONDITIONAL)
+
+
+def in_order(node: Expr) -> Iterator[Expr]:
+    """The nodes of an expression in the order in which they are evaluated; what may not be evaluated is not entered."""
+    if not conditional(node):
+        for child in children(node):
+            yield from in_order(child)
+    yield node
+
+
+class Effects:
+    """Grades nodes, given the values of variables that are bound once."""
+
+    def __init__(self, promises: Promises, values: Mapping[Variable, Expr]) -> None:
+        self.promises = promises
+        self.graphs: set[Variable] = set()
+        self.functions: dict[Variable, str] = {}
+        """Variables that hold an attribute of a fixed module."""
+        for name, value in values.items():
+            self.learn(name, value)
+
+    def learn(self, name: Variable, value: Expr) -> None:
+        """``name`` holds ``value``."""
+        if self.is_graph(value):
+            self.graphs.add(name)
+        elif isinstance(value, Attr) and self.fixed_function(value):
+            self.functions[name] = value.name
+
+    def of(self, node: Expr) -> int:
+        """The grade of a whole expression."""
+        return max((self.own(part) for part in in_order(node)), default=PURE)
+
+    def own(self, node: Expr) -> int:
+        """The grade of a node itself, its operands apart."""
+        if isinstance(node, (Const, Temp, CellOf, SliceOf, Star)):
+            return PURE
+        if isinstance(node, Name):
+            if node.scope == "fast" or self.stable(node, self.promises.stable):
+                return PURE
+            return READ if node.scope in ("cell", "global") else EVENT
+        if isinstance(node, Attr):
+            return PURE if self.stable(node.value, self.promises.fixed) else READ
+        if isinstance(node, Sub):
+            return PURE if self.fixed_item(node) else READ
+        if isinstance(node, Display):
+            simple = node.kind in ("list", "tuple") and not any(isinstance(item, Star) for item in node.elts)
+            return PURE if simple else EVENT
+        if isinstance(node, DictOf):
+            keys = [key.value if isinstance(key, Const) else None for key, _ in node.items]
+            plain = all(type(key) is str for key in keys) and len(set(keys)) == len(keys)
+            return PURE if plain else EVENT
+        if isinstance(node, Invoke):
+            return self._call(node)
+        return EVENT
+
+    def _call(self, node: Invoke) -> int:
+        if self.is_maker(node):
+            return PURE
+        name = self.fixed_function(node.func)
+        if name in self.promises.measures or name in self.promises.ends or name in self.promises.begins:
+            return READ  # no other event can come in between, and the proof orders these among themselves
+        return EVENT
+
+    def stable(self, node: Expr, prefixes: tuple[str, ...]) -> bool:
+        return isinstance(node, Name) and node.scope == "global" and node.id.startswith(prefixes or _NOTHING)
+
+    def fixed_function(self, node: Expr) -> str:
+        if isinstance(node, Attr):
+            return node.name if self.stable(node.value, self.promises.fixed) else ""
+        name = variable(node)
+        return self.functions.get(name, "") if name is not None else ""
+
+    def fixed_item(self, node: Sub) -> bool:
+        """An item that is the same whenever it is read."""
+        if not isinstance(node.key, Const):
+            return False
+        if self.stable(node.value, self.promises.tables):
+            return type(node.key.value) is str
+        if type(node.key.value) is not int:
+            return False
+        return variable(node.value) in self.graphs or self.is_graph(node.value)
+
+    def is_graph(self, node: Expr) -> bool:
+        """A call of a compiled graph."""
+        return isinstance(node, Invoke) and self.stable(node.func, self.promises.graphs)
+
+    def is_maker(self, node: Invoke) -> bool:
+        """A call that makes a function from cells."""
+        if not self.stable(node.func, self.promises.makers) or len(node.args) != 1 or node.keywords:
+            return False
+        cells = node.args[0]
+        return isinstance(cells, Display) and bool(cells.elts) and all(isinstance(c, CellOf) for c in cells.elts)
+
+
+def width(node: object) -> int:
+    """About how many characters an expression takes."""
+    if isinstance(node, Const):
+        return len(repr(node.value)) if isinstance(node.value, (str, int, float, type(None))) else 12
+    if isinstance(node, (Name, CellOf)):
+        return len(node.id) if len(node.id) < 60 else 24  # the dump shortens what torch made unique
+    if isinstance(node, Temp):
+        return 7
+    own = len(node.name) + 1 if isinstance(node, Attr) else 2
+    return own + sum(width(child) + 2 for child in children(node))

@@ -1,0 +1,128 @@
+"""The last touch on generated code: temporaries get the names a person would use, deletions share a line.
+
+Input and output: the Python dialect, temporaries released.  A temporary is called what the value becomes: the parameter
+of the resume function it is passed as, the attribute or item it was read from; what is only tested is a ``condition``.
+Nothing is moved.  A name is taken only where the code itself does not use it for anything.
+"""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import replace
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.idioms.effects import variable
+from depyf.promises import Promises
+from depyf.tree.expr import Attr, CellOf, Const, Expr, Func, Invoke, Name, Sub, Temp
+from depyf.tree.exprs import map_expressions, walk_all
+from depyf.tree.nodes import Assign, Body, Delete, If, Return, Stmt
+from depyf.tree.rewrite import bodies, walk, with_bodies
+
+_LINE = 90
+
+
+def polish(unit: CodeUnit, body: Body, promises: Promises) -> Body:
+    """``body`` with names for its temporaries, joined deletions and no ``else`` behind a ``return``."""
+    names = _names(unit, body, promises)
+
+    def change(node: Expr) -> Expr:
+        return Name(names[node.key], "fast") if isinstance(node, Temp) and node.key in names else node
+
+    return _joined(tuple(map_expressions(stmt, change) for stmt in body) if names else body)
+
+
+def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
+    nodes = list(walk_all(body))
+    taken = {node.id for node in nodes if isinstance(node, (Name, CellOf))}
+    taken.update(unit.params, unit.cellvars, unit.freevars)
+    if any(isinstance(node, Func) for node in nodes):
+        taken.update(unit.varnames)
+    hints = _roles(nodes, dict(promises.signatures))
+    sources = _sources(body)
+    names: dict[int, str] = {}
+    for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
+        base = hints.get(key) or sources.get(key) or ""
+        if not base.isidentifier() or keyword.iskeyword(base) or base.startswith("__") and base not in hints.values():
+            continue
+        name, number = base, 1
+        while name in taken:
+            number += 1
+            name = f"{base}_{number}"
+        taken.add(name)
+        names[key] = name
+    return names
+
+
+def _roles(nodes: list[object], signatures: dict[str, tuple[str, ...]]) -> dict[int, str]:
+    """Temporaries that are passed to a function with known parameters."""
+    found: dict[int, str] = {}
+    for node in nodes:
+        if not isinstance(node, Invoke) or node.keywords:
+            continue
+        function = node.func.func if isinstance(node.func, Invoke) else node.func
+        parameters = signatures.get(function.id, ()) if isinstance(function, Name) else ()
+        if len(parameters) != len(node.args):
+            continue
+        for parameter, argument in zip(parameters, node.args):
+            if isinstance(argument, Temp):
+                found.setdefault(argument.key, parameter)
+    return found
+
+
+def _sources(body: Body) -> dict[int, str]:
+    """Temporaries called after what they were read from, or what they are for."""
+    found: dict[int, str] = {}
+    tested = {stmt.test.key for stmt in walk(body) if isinstance(stmt, If) and isinstance(stmt.test, Temp)}
+    for stmt in walk(body):
+        target = stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
+        if not isinstance(stmt, Assign) or not isinstance(target, Temp):
+            continue
+        value = stmt.value
+        if isinstance(value, Attr):
+            found[target.key] = value.name
+        elif isinstance(value, Sub) and isinstance(value.key, Const) and type(value.key.value) is str:
+            found[target.key] = value.key.value
+        elif target.key in tested:
+            found[target.key] = "condition"
+        elif isinstance(value, Sub) and isinstance(value.key, Const) and type(value.key.value) is int:
+            found[target.key] = _item_name(value.value, value.key.value)
+    return found
+
+
+def _item_name(container: Expr, index: int) -> str:
+    """``args[0]`` is called ``args_0``, ``f.__defaults__[2]`` is ``defaults_2``."""
+    if isinstance(container, Name):
+        base = container.id
+    elif isinstance(container, Attr):
+        base = container.name
+    elif isinstance(container, Invoke):
+        base = "graph_out"
+    else:
+        return ""
+    return f"{base.strip('_')}_{index}" if index >= 0 else ""
+
+
+def _joined(body: Body) -> Body:
+    """Neighbouring deletions of variables in one statement; what follows an arm that returns needs no ``else``."""
+    out: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, _joined)
+        last = out[-1] if out else None
+        if isinstance(stmt, Delete) and isinstance(last, Delete) and _plain(stmt) and _plain(last):
+            if sum(_length(target) for target in (*last.targets, *stmt.targets)) < _LINE:
+                out[-1] = Delete((*last.targets, *stmt.targets), last.line)
+                continue
+        out.append(stmt)
+        if isinstance(stmt, If) and stmt.orelse and stmt.body and isinstance(stmt.body[-1], Return):
+            out[-1] = replace(stmt, orelse=())
+            out.extend(stmt.orelse)
+    return tuple(out)
+
+
+def _plain(stmt: Delete) -> bool:
+    return all(variable(target) is not None for target in stmt.targets)
+
+
+def _length(target: Expr) -> int:
+    return 2 + (len(target.id) if isinstance(target, Name) else 8)

@@ -1,0 +1,317 @@
+"""Values of generated code move to where they are used; variables that then stand for nothing go.
+
+    tmp_3 = __import_torch.record_enter
+    tmp_4 = tmp_3(); value_0 = self.weight        tmp_4 = __import_torch.record_enter()
+    tmp_5 = __import_torch.record_exit      ->    __import_torch.record_exit(tmp_4)
+    tmp_5(tmp_4)                                  return __compiled_fn(x, self.weight)[0]
+    graph_out_0 = __compiled_fn(x, value_0)
+    value_1 = graph_out_0[0]; del graph_out_0; return value_1
+
+Input and output: the Python dialect, before temporaries are released.  Besides the temporaries, the variables that the
+program added for itself (``Promises.variables``) take part.  ``effects`` says what may change places; whatever goes
+wrong here is found by the proof, and the next rung of the ladder leaves the code as it was lifted.
+"""
+
+from __future__ import annotations
+
+from depyf.idioms.effects import EVENT, PURE, READ, Effects, Variable, conditional, in_order, variable, width
+from depyf.idioms.usage import Usage
+from depyf.promises import Promises
+from depyf.tree.expr import Attr, Const, Expr, Invoke, Name, Sub
+from depyf.tree.exprs import children, map_expressions
+from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, For, If, Raise, Return, Stmt
+from depyf.tree.rewrite import bodies, with_bodies
+
+_ROUNDS = 12
+_LINE = 92
+_SHORT = 40
+
+
+def tidy(body: Body, promises: Promises) -> Body:
+    """``body`` with fewer variables, and the same operations in an order that means the same."""
+    for _ in range(_ROUNDS):
+        work = _Round(body, promises)
+        body = work.copies(body)
+        if not work.changed:
+            body = work.moves(body)
+        if not work.changed:
+            break
+    return body
+
+
+class _Round:
+    """One pass over a body; ``changed`` says whether another one may find more."""
+
+    def __init__(self, body: Body, promises: Promises) -> None:
+        self.usage = Usage(body)
+        once = {name: value for name, value in self.usage.values.items() if self.usage.writes[name] == 1}
+        self.effects = Effects(promises, once)
+        self.added = promises.variables or frozenset()
+        self.gone: set[Variable] = set()
+        self.changed = False
+        self.early = True
+
+    def ours(self, name: Variable | None) -> bool:
+        """A temporary, or a variable that the program added."""
+        return name is not None and (name[0] == "temp" or name[1] in self.added)
+
+    def bound(self, stmt: Stmt) -> Variable | None:
+        """The variable of ours that ``stmt`` binds, where nothing else binds it."""
+        if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
+            return None
+        name = variable(stmt.targets[0])
+        return name if self.ours(name) and name is not None and self.usage.writes[name] == 1 else None
+
+    # Copies of what lasts, and what nobody reads.
+
+    def copies(self, body: Body) -> Body:
+        """Variables that stand for a constant, another variable or a fixed object are replaced; unread ones dropped."""
+        values: dict[Variable, Expr] = {}
+        for stmt in body:
+            name = self.bound(stmt)
+            if name is None or not isinstance(stmt, Assign):
+                continue
+            if not self.usage.reads[name]:
+                if self.effects.of(stmt.value) == PURE:
+                    self.gone.add(name)
+            elif self._lasts(name, stmt.value):
+                values[name] = stmt.value
+        for name in list(values):
+            if variable(values[name]) in values.keys() | self.gone:
+                del values[name]  # in the next round
+
+        def change(node: Expr) -> Expr:
+            found = variable(node)
+            return values.get(found, node) if found is not None else node
+
+        self.gone |= values.keys()
+        if not self.gone:
+            return self._without_self_stores(body)
+        return self._without_self_stores(tuple(map_expressions(stmt, change) for stmt in self._without_gone(body)))
+
+    def _lasts(self, name: Variable, value: Expr) -> bool:
+        """Whether ``value`` may stand wherever ``name`` does."""
+        if isinstance(value, Const):
+            return True
+        if isinstance(value, Name) and value.scope == "global":
+            return self.effects.of(value) == PURE
+        if isinstance(value, Attr):
+            return self.effects.of(value) == PURE and (name[0] == "temp" or self.usage.reads[name] == 1)
+        if isinstance(value, Sub):
+            return self.effects.of(value) == PURE and isinstance(value.value, Name) and value.value.scope == "global"
+        source = variable(value)
+        if source is None or self.usage.deletes[source]:
+            return False
+        if self.ours(source):
+            return self.usage.writes[source] == 1 and (source[0] == "name" or name[0] == "temp")
+        return not self.usage.writes[source] and not self.usage.opaque
+
+    def _without_gone(self, body: Body) -> Body:
+        """``body`` without what binds or deletes a variable that is gone."""
+        out: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Delete):
+                left = tuple(target for target in stmt.targets if variable(target) not in self.gone)
+                if left:
+                    out.append(stmt if len(left) == len(stmt.targets) else Delete(left, stmt.line))
+                    continue
+            elif not isinstance(stmt, Assign) or self.bound(stmt) not in self.gone:
+                out.append(with_bodies(stmt, self._without_gone) if bodies(stmt) else stmt)
+                continue
+            self.changed = True
+        return tuple(out)
+
+    def _without_self_stores(self, body: Body) -> Body:
+        """``x = x`` does nothing."""
+        kept = tuple(
+            stmt
+            for stmt in body
+            if not (
+                isinstance(stmt, Assign)
+                and len(stmt.targets) == 1
+                and variable(stmt.value) is not None
+                and variable(stmt.value) == variable(stmt.targets[0])
+            )
+        )
+        self.changed = self.changed or len(kept) < len(body)
+        return kept
+
+    # Values that are used once.
+
+    def moves(self, body: Body) -> Body:
+        """Values that are used once are computed where they are used."""
+        body = self._block(body)
+        return self._without_gone(body) if self.changed else body
+
+    def _block(self, body: Body) -> Body:
+        out: list[Stmt] = []
+        body = self._deletions_last(self._released_by_return(body))
+        for position, whole in enumerate(body):
+            stmt: Stmt | None = whole
+            while stmt is not None and (moved := self._pull(out, stmt, body[position + 1 :])) is not None:
+                self.changed = True
+                stmt = moved[0]
+            if stmt is None:
+                continue
+            self.early = self.early and self._grade(stmt) != EVENT
+            out.append(with_bodies(stmt, self._block) if bodies(stmt) else stmt)
+        return tuple(out)
+
+    def _grade(self, stmt: Stmt) -> int:
+        """What a statement does besides binding variables."""
+        found = max((self.effects.of(part) for part in operands(stmt)), default=PURE)
+        if isinstance(stmt, (Assign, Delete)):
+            if any(variable(target) is None for target in stmt.targets):
+                found = EVENT
+        elif not isinstance(stmt, (ExprStmt, Return)):
+            found = EVENT
+        return found if found == PURE or self.early else EVENT
+
+    def _released_by_return(self, body: Body) -> Body:
+        """What is deleted just before a return that does nothing else is released by the return."""
+        if not body or not isinstance(body[-1], Return) or self._grade(body[-1]) != PURE:
+            return body
+        start = len(body) - 1
+        while start and self._grade(body[start - 1]) == PURE and not bodies(body[start - 1]):
+            start -= 1
+        tail = [
+            s for s in body[start:] if not (isinstance(s, Delete) and all(self.ours(variable(t)) for t in s.targets))
+        ]
+        self.changed = self.changed or len(tail) < len(body) - start
+        return (*body[:start], *tail)
+
+    def _deletions_last(self, body: Body) -> Body:
+        """Deletions of our variables behind the statements without effect that follow them."""
+        out: list[Stmt] = []
+        waiting: list[Delete] = []
+        for stmt in body:
+            mine = isinstance(stmt, Delete) and all(self.ours(variable(target)) for target in stmt.targets)
+            if isinstance(stmt, Delete) and mine:
+                waiting.append(stmt)
+                continue
+            if waiting and (bodies(stmt) or self._grade(stmt) != PURE or isinstance(stmt, (Delete, Return))):
+                out.extend(waiting)
+                waiting.clear()
+            out.append(stmt)
+        return (*out, *waiting)
+
+    def _pull(self, out: list[Stmt], stmt: Stmt, rest: Body) -> tuple[Stmt | None] | None:
+        """Take a value computed in ``out`` into ``stmt``; None instead of the statement where it joined that one."""
+        if not operands(stmt):
+            return None
+        wanted = {name for part in operands(stmt) for node in in_order(part) if (name := variable(node)) is not None}
+        wanted = {name for name in wanted if self.ours(name) and self.usage.reads[name] == 1}
+        crossed, touched, releases = PURE, set[Variable](), False
+        for at in range(len(out) - 1, -1, -1):
+            before = out[at]
+            if not wanted:
+                return None
+            if bodies(before):
+                crossed = EVENT
+                touched |= _touched(before)
+                continue
+            name = self.bound(before)
+            if name in wanted and name is not None and isinstance(before, Assign):
+                wanted.discard(name)
+                if self._may_move(name, before.value, stmt, crossed, touched) and self._lets_go(name, stmt, rest):
+                    if not releases or self.effects.of(before.value) == PURE:
+                        del out[at]
+                        return (self._put(name, before.value, stmt),)
+                    if crossed == PURE and self._needs_only(stmt, name):
+                        out[at] = self._put(name, before.value, stmt)  # only deletions stand in between
+                        return (None,)
+            crossed = max(crossed, self._grade(before))
+            if isinstance(before, (Assign, Delete)):
+                releases = releases or isinstance(before, Delete)
+                touched |= {found for target in before.targets if (found := variable(target)) is not None}
+        return None
+
+    def _may_move(self, name: Variable, value: Expr, stmt: Stmt, crossed: int, touched: set[Variable]) -> bool:
+        """Whether ``value`` may be evaluated where ``stmt`` reads ``name``, ``crossed`` behind where it stands."""
+        if any(conditional(node) or variable(node) in touched for node in in_order(value)):
+            return False
+        passed: int | None = None
+        grade = PURE
+        for part in operands(stmt):
+            for node in in_order(part):
+                if variable(node) == name:
+                    passed = max(grade, crossed)
+                grade = max(grade, self.effects.own(node))
+        own = self.effects.of(value)
+        if passed is None or (own != PURE and passed != PURE and not (self.early and own == passed == READ)):
+            return False
+        return self._fits(name, value, stmt)
+
+    def _fits(self, name: Variable, value: Expr, stmt: Stmt) -> bool:
+        """Whether the line stays readable.  The arguments of a long call have lines of their own."""
+        long = width(value)
+        if long <= _SHORT:
+            return True
+        nodes = [node for part in operands(stmt) for node in in_order(part)]
+        if any(isinstance(node, (Attr, Sub)) and variable(node.value) == name for node in nodes):
+            return True
+        if any(isinstance(node, Invoke) and any(variable(arg) == name for arg in node.args) for node in nodes):
+            return long < _LINE
+        return long + sum(width(part) for part in operands(stmt)) < _LINE or any(
+            variable(part) == name for part in operands(stmt)
+        )
+
+    def _lets_go(self, name: Variable, stmt: Stmt, rest: Body) -> bool:
+        """Whether the original releases the variable, or leaves the function, before anything else happens."""
+        if name[0] == "temp":
+            return True
+        does = [node for part in operands(stmt) for node in in_order(part) if self.effects.own(node) != PURE]
+        if isinstance(stmt, Return):
+            return not does or (
+                len(does) == 1
+                and does[0] is stmt.value
+                and any(variable(child) == name for child in children(stmt.value))
+            )
+        if does or self._grade(stmt) != PURE:
+            return False
+        for after in rest:
+            if isinstance(after, Delete) and any(variable(target) == name for target in after.targets):
+                return True
+            if self._grade(after) != PURE:
+                return False
+            if isinstance(after, Return):
+                return True
+        return False
+
+    def _needs_only(self, stmt: Stmt, name: Variable) -> bool:
+        """Whether ``stmt`` gives a variable of ours a value made from ``name`` alone, without an effect."""
+        if self.bound(stmt) is None or self._grade(stmt) != PURE:
+            return False
+        return all(variable(node) in (None, name) for part in operands(stmt) for node in in_order(part))
+
+    def _put(self, name: Variable, value: Expr, stmt: Stmt) -> Stmt:
+        self.gone.add(name)
+
+        def change(node: Expr) -> Expr:
+            return value if variable(node) == name else node
+
+        new: Stmt = map_expressions(stmt, change)
+        target = self.bound(new)
+        if target is not None and isinstance(new, Assign):
+            self.effects.learn(target, new.value)
+        return new
+
+
+def _touched(stmt: Stmt) -> set[Variable]:
+    """The variables that a compound statement binds or deletes."""
+    inner = Usage((stmt,))
+    return {*inner.writes, *inner.deletes}
+
+
+def operands(stmt: Stmt) -> list[Expr]:
+    """The expressions a statement evaluates itself, in order; none for a statement that is not looked into."""
+    if isinstance(stmt, Assign):
+        inner = [child for target in stmt.targets if variable(target) is None for child in children(target)]
+        return [stmt.value, *inner]
+    if isinstance(stmt, (ExprStmt, Return)):
+        return [stmt.value] if stmt.value is not None else []
+    if isinstance(stmt, Raise):
+        return [part for part in (stmt.exc, stmt.cause) if part is not None]
+    if isinstance(stmt, If):
+        return [stmt.test]
+    return [stmt.iter] if isinstance(stmt, For) and not stmt.is_async else []

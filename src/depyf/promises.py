@@ -1,0 +1,44 @@
+"""What a program promises about the code it writes, where nobody can see it from the code alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """Every promise that a proof makes use of is named in its verdict.  Globals are given by how their names begin.
+
+    ``stable`` globals are installed by the program and never rebound.  Of these, the attributes of ``fixed`` ones and the
+    items of ``tables`` are never rebound while the code runs; a call of one of ``graphs`` gives a list or tuple that
+    nobody changes; a call of one of ``makers`` with cells only makes a function.  ``begins`` and ``ends`` are attributes
+    of fixed globals, functions that keep a profiler's books: they change nothing that the program can see.
+    ``measures`` are such attributes too: functions that only read.  ``variables`` are locals of the outermost code that
+    the program added for itself: nothing looks them up by name (None: it says nothing about locals).  ``reads_first`` says that what is read before the first
+    operation of another kind has been read by the program just before the code runs: it may be read in any order.
+    ``signatures`` gives the parameter names of stable functions; they only choose names.
+    """
+
+    stable: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    graphs: tuple[str, ...] = ()
+    makers: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    reads_first: bool = False
+    variables: frozenset[str] | None = None
+    signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+NO_PROMISES = Promises()
+
+READ_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
+"""Builtins that show or use the local variables of their caller."""
+
+
+def looks_up_locals(names: Iterable[str], consts: Iterable[object]) -> bool:
+    """Whether code with these names and constants may ask for local variables by name."""
+    return not READ_LOCALS.isdisjoint(names) or any(type(c) is str and c in READ_LOCALS for c in consts)
