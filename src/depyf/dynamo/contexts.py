@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 import types
+import weakref
 from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
@@ -30,6 +31,8 @@ class _Current:
 
     lock: ClassVar[threading.Lock] = threading.Lock()
     active: ClassVar[Session | None] = None
+    owner: ClassVar[weakref.ref[PrepareDebug] | None] = None
+    """The context manager that entered ``active``; dead where the program dropped it without leaving it."""
     last: ClassVar[Session | None] = None
     known: ClassVar[dict[str, Session]] = {}
     """Directory -> the session that wrote it: entering it again in the same process adds to the dump."""
@@ -60,6 +63,10 @@ class PrepareDebug:
 
     def __enter__(self) -> None:
         with _Current.lock:
+            active, owner = _Current.active, _Current.owner
+        if active is not None and owner is not None and owner() is None:
+            _leave(active)  # entered by hand, and then dropped: nobody can leave it any more
+        with _Current.lock:
             if _Current.active is not None:
                 raise DepyfError(
                     f"depyf.prepare_debug is already active (it writes to {_Current.active.writer.directory}): leave it "
@@ -69,28 +76,33 @@ class PrepareDebug:
             session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode)
             session.start()
             self._session = _Current.active = session
-            atexit.register(self._at_exit)
-
-    def _at_exit(self) -> None:
-        """The program ends inside the block (it was entered by hand): write what is known."""
-        if self._session is not None and self._session.capture.here:
-            self.__exit__(None, None, None)
+            _Current.owner = weakref.ref(self)
+            atexit.register(_leave_at_exit)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
     ) -> Literal[False]:
         session, self._session = self._session, None
-        if session is None:
-            return False
-        atexit.unregister(self._at_exit)
-        try:
-            session.finish()
-        finally:
-            with _Current.lock:
-                if _Current.active is session:
-                    _Current.active = None
-                    _Current.last = session
+        if session is not None and session is _Current.active:
+            _leave(session)
         return False
+
+
+def _leave(session: Session) -> None:
+    atexit.unregister(_leave_at_exit)
+    try:
+        session.finish()
+    finally:
+        with _Current.lock:
+            if _Current.active is session:
+                _Current.active = _Current.owner = None
+                _Current.last = session
+
+
+def _leave_at_exit() -> None:
+    """The program ends inside the block (it was entered by hand): write what is known."""
+    if _Current.active is not None and _Current.active.capture.here:
+        _leave(_Current.active)
 
 
 def _place(directory: str | os.PathLike[str]) -> str | os.PathLike[str]:

@@ -7,17 +7,24 @@ writes a dump of its own, ``rank_N`` below the directory that the program named,
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 RANK_PREFIX = "rank_"
+_NAMED = re.compile(r"rank_\d+(?:_|$)")
 
 
 def rank_directory(directory: str | os.PathLike[str], environment: Mapping[str, str] = os.environ) -> Path:
-    """``directory`` itself, or ``directory/rank_N`` in process N of a distributed run."""
+    """``directory`` itself, or ``directory/rank_N`` in process N of a distributed run.
+
+    A folder that the program has named for its rank already (vLLM's ``rank_0``, ``rank_0_dp_1``) is taken as it is.
+    """
     rank = current_rank(environment)
-    return Path(directory) if rank is None else Path(directory) / f"{RANK_PREFIX}{rank}"
+    if rank is None or _NAMED.match(Path(directory).name):
+        return Path(directory)
+    return Path(directory) / f"{RANK_PREFIX}{rank}"
 
 
 def current_rank(environment: Mapping[str, str] = os.environ) -> int | None:

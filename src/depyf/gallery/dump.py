@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,8 @@ class CompiledGraph:
     place: str
     """Its file and line."""
     stages: dict[str, StageFile] = field(default_factory=dict)
+    cut: bool = False
+    """The backend cut it into pieces: its compile id has more forward than captured graphs."""
     wrapper: bool = False
     """Inductor generated code for it."""
     torch: str = ""
@@ -127,11 +129,16 @@ def _graphs(folder: Path, manifest: dict[str, Any]) -> tuple[CompiledGraph, ...]
         )
         graph.stages[item["stage"]] = _stage(folder, str(item["file"]), listed)
     ordered = sorted(found, key=lambda key: (key[0], key[1].startswith("!"), _numbers(key[1]), key[2]))
+    cut = {key[:2] for key in found if _count(found, key, FORWARD) > _count(found, key, CAPTURED)}
     return tuple(
-        CompiledGraph(g.compile_id, g.generation, g.index, g.function, g.place, g.stages, key[:2] in wrappers, g.torch)
+        replace(found[key], wrapper=key[:2] in wrappers, cut=key[:2] in cut)
         for key in ordered
-        if CAPTURED in (g := found[key]).stages
+        if CAPTURED in found[key].stages
     )
+
+
+def _count(found: dict[tuple[int, str, int], CompiledGraph], key: tuple[int, str, int], stage: str) -> int:
+    return sum(other[:2] == key[:2] and stage in graph.stages for other, graph in found.items())
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -93,6 +93,8 @@ def _aot(
     if stage is None:
         return None, []
     why = "AOTAutograd's graphs are left out: "
+    if graph.cut:
+        return None, [why + "the backend cut the captured graph into pieces."]
     facts = stage.facts.get("aot")
     forward = read_graph(stage.text, root)
     if forward is None or facts is None:

@@ -1,0 +1,390 @@
+"""depyf as serving engines use it: a bytecode hook of their own, contexts entered by hand, code exchanged by hand.
+
+Each piece stands for a generation of vLLM (and of the engines that took its compilation module over): the global
+context manager that is left while a compiled graph runs, the one in a generator with clean-up after exceptions, the
+dispatcher that exchanges ``forward.__code__``, the wrapper without guards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import re
+import sys
+import threading
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import depyf
+from depyf.dynamo.ranks import rank_directory
+
+pytestmark = pytest.mark.torch
+
+
+class Engine:
+    """A module-global context manager, started before a model's first call and ended by its backend."""
+
+    def __init__(self, folder: Path, end_when: str) -> None:
+        self.folder, self.end_when = folder, end_when
+        self.context: Any = None
+
+    def start(self) -> None:
+        self.context = depyf.prepare_debug(str(self.folder))
+        self.context.__enter__()
+
+    def end(self) -> None:
+        if self.context is not None:
+            self.context.__exit__(None, None, None)
+            self.context = None
+
+    def backend(self, graph: torch.fx.GraphModule, examples: list[Any]) -> Any:
+        if self.end_when == "compiling":
+            self.end()
+
+        def run(*args: Any) -> Any:
+            if self.end_when == "running":
+                self.end()
+            return graph(*args)
+
+        return run
+
+
+class Wrapped(torch.nn.Module):
+    """Keeps the code Dynamo makes of ``forward`` and afterwards runs it in place of the original."""
+
+    def __init__(self, engine: Engine, keep_in: Path | None = None) -> None:
+        super().__init__()
+        self.engine, self.keep_in = engine, keep_in
+        self.scale = torch.nn.Parameter(torch.full((4,), 3.0))
+        self.codes: list[types.CodeType] = []
+        self.original = type(self).forward.__code__
+        self.compiled = torch.compile(self.forward, fullgraph=True, backend=engine.backend)
+        self.handle = torch._dynamo.convert_frame.register_bytecode_hook(self.hook)
+        self.sources: list[str] = []
+
+    def hook(self, old: types.CodeType, new: types.CodeType) -> None:
+        if old is not self.original:
+            return
+        frame: Any = sys._getframe()
+        while frame.f_back is not None:
+            frame = frame.f_back
+            if frame.f_code.co_name == "_compile" and frame.f_code.co_filename.endswith("convert_frame.py"):
+                break
+        compiled = frame.f_locals["frame"]
+        assert compiled.f_code == old
+        if compiled.f_locals["self"] is not self:
+            return
+        self.codes.append(new)
+        self.sources.append(depyf.decompile(new))
+
+    def __call__(self, *args: Any) -> Any:
+        if not self.codes:
+            self.engine.start()
+            return self.compiled(*args)
+        type(self).forward.__code__ = self.codes[-1]
+        try:
+            return self.forward(*args)
+        finally:
+            type(self).forward.__code__ = self.original
+
+
+class Plain(Wrapped):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * self.scale).relu() + 1
+
+
+class Unpacking(Wrapped):
+    """Keyword and several outputs, a closure cell (``__class__``)."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        assert isinstance(self, __class__)
+        y = x if y is None else y
+        return x * self.scale, y - self.scale
+
+
+@pytest.fixture
+def models():
+    made: list[Wrapped] = []
+    yield made
+    for model in made:
+        model.handle.remove()
+
+
+@pytest.mark.parametrize("end_when", ["compiling", "running", "later"])
+@pytest.mark.parametrize("kind", [Plain, Unpacking])
+def test_global_context_manager(end_when, kind, models, tmp_path):
+    """v0.6 to v0.11: left from within the backend or the compiled graph, while the transformed code is running."""
+    engine = Engine(tmp_path, end_when)
+    model = kind(engine)
+    models.append(model)
+    x = torch.arange(4.0) - 1
+    with torch.no_grad():
+        want = torch.nn.Module.__call__(model, x)
+        got = model(x)
+        engine.end()
+        again = [model(x), model(x + 1)]
+    assert torch.equal(torch.stack(flat(want)), torch.stack(flat(got)))
+    assert torch.equal(torch.stack(flat(want)), torch.stack(flat(again[0])))
+    assert len(model.codes) == 1, "the exchanged code runs, nothing is compiled again"
+    assert "def forward(self, x" in model.sources[0] and "__compiled_fn" in model.sources[0]
+    assert type(model).forward.__code__ is model.original
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["notes"] == []
+    assert any(item["kind"] == "graph" for item in manifest["files"])
+    if end_when != "compiling":
+        assert glob.glob(str(tmp_path / "__transformed_code*for_forward.py"))
+
+
+def flat(value: Any) -> list[torch.Tensor]:
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+@pytest.mark.parametrize("hook_first", [True, False])
+def test_order_of_hooks(hook_first, models, tmp_path):
+    """The engine's hook sees Dynamo's code or ours, whichever hook was there first; both decompile to the same text."""
+    engine = Engine(tmp_path, "later")
+    if hook_first:
+        model = Plain(engine)
+        engine.start()
+    else:
+        engine.start()
+        model = Plain(engine)
+    models.append(model)
+    model.engine = types.SimpleNamespace(start=lambda: None)
+    x = torch.ones(4)
+    with torch.no_grad():
+        assert torch.equal(model(x), torch.full((4,), 4.0))
+        engine.end()
+        assert torch.equal(model(x), torch.full((4,), 4.0))
+    ours = model.codes[0].co_filename.startswith(str(tmp_path))
+    assert ours is (not hook_first), "hooks run in the order in which they were registered"
+    compile(model.sources[0], "transformed_code.py", "exec")
+
+
+def test_a_second_model_starts_before_the_first_has_ended(models, tmp_path):
+    """A draft model: the global is overwritten, so nobody can leave the first context any more."""
+    engine = Engine(tmp_path, "later")
+    first, second = Plain(engine), Unpacking(engine)
+    models += [first, second]
+    with torch.no_grad():
+        first(torch.ones(4))
+        second(torch.ones(4))
+        engine.end()
+        assert torch.equal(first(torch.ones(4)), torch.full((4,), 4.0))
+        assert torch.equal(second(torch.ones(4))[0], torch.full((4,), 3.0))
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert {f["function"] for f in manifest["functions"]} >= {"Plain.forward", "Unpacking.forward"}
+    with depyf.prepare_debug(tmp_path / "later"):
+        pass
+
+
+def test_a_context_that_can_still_be_left_is_not_ended_by_another(tmp_path):
+    held = depyf.prepare_debug(tmp_path / "held")
+    held.__enter__()
+    try:
+        with pytest.raises(depyf.DepyfError, match="already active"):
+            depyf.prepare_debug(tmp_path / "other").__enter__()
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    finally:
+        held.__exit__(None, None, None)
+    held.__exit__(None, None, None)
+    assert (tmp_path / "held" / "full_code_for_lambda_0.py").exists()
+
+
+def test_left_twice_and_out_of_order(tmp_path):
+    """An old context manager's ``__exit__`` says nothing about the one that is active now."""
+    old = depyf.prepare_debug(tmp_path / "old")
+    old.__enter__()
+    old.__exit__(None, None, None)
+    with depyf.prepare_debug(tmp_path / "new"):
+        old.__exit__(None, None, None)
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    assert (tmp_path / "new" / "full_code_for_lambda_0.py").exists()
+
+
+@contextlib.contextmanager
+def monitored(folder: Path):
+    """v0.12 on: a generator; the context is left with ``None`` three times, also after an exception."""
+    context = depyf.prepare_debug(folder.as_posix())
+    context.__enter__()
+    try:
+        yield
+    finally:
+        context.__exit__(None, None, None)
+
+
+class NoGuards(torch.nn.Module):
+    """Drops all guards, and then forbids recompilation."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(3, 2)
+        self.first = True
+        self.compiled = torch.compile(
+            self.forward, fullgraph=True, dynamic=False, options={"guard_filter_fn": lambda x: [False for _ in x]},
+            **options,
+        )  # fmt: skip
+
+    def __call__(self, *args: Any) -> Any:
+        stance = contextlib.nullcontext() if self.first else torch.compiler.set_stance("fail_on_recompile")
+        self.first = False
+        with stance:
+            return self.compiled(*args)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(x).relu()
+
+
+def keep(graph: torch.fx.GraphModule, examples: list[Any], **options: Any) -> Any:
+    return graph.forward
+
+
+@pytest.mark.parametrize("backend", [keep, "inductor"])
+def test_wrapper_without_guards(backend, tmp_path):
+    model = NoGuards(backend=backend)
+    x = torch.randn(5, 3)
+    with torch.no_grad():
+        want = model.inner(x).relu()
+        with monitored(tmp_path):
+            assert torch.allclose(model(x), want)
+        assert torch.allclose(model(x), want)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (transformed,) = [item for item in manifest["files"] if item["kind"] == "transformed_code"]
+    assert transformed["substituted"], transformed["reason"]
+    assert (tmp_path / "full_code_for_forward_0.py").exists()
+
+
+def test_exception_while_compiling(tmp_path):
+    """The engine's clean-up runs, the exception is the program's, and the next context works."""
+
+    def broken(graph: torch.fx.GraphModule, examples: list[Any]) -> Any:
+        raise RuntimeError("the backend gave up")
+
+    with pytest.raises(Exception, match="the backend gave up"), monitored(tmp_path / "a"):
+        torch.compile(lambda x: x + 1, backend=broken)(torch.ones(2))
+    assert (tmp_path / "a" / "manifest.json").exists()
+    torch._dynamo.reset()
+    with monitored(tmp_path / "b"):
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    assert (tmp_path / "b" / "full_code_for_lambda_0.py").exists()
+
+
+def test_entered_and_left_in_different_threads(tmp_path):
+    context = depyf.prepare_debug(str(tmp_path))
+    thread = threading.Thread(target=context.__enter__)
+    thread.start()
+    thread.join()
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    thread = threading.Thread(target=context.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join()
+    assert (tmp_path / "full_code_for_lambda_0.py").exists()
+
+
+def test_buffer_update_is_found_and_shown(tmp_path):
+    """The engine looks for ``update`` in the code's names and puts the decompiled text in its error message."""
+    seen: list[str] = []
+
+    class Counts(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = torch.zeros(1)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.count = self.count + 1
+            return x + self.count
+
+    def hook(old: types.CodeType, new: types.CodeType) -> None:
+        if old is Counts.forward.__code__:
+            seen.append(depyf.decompile(new))
+
+    with depyf.prepare_debug(tmp_path):
+        handle = torch._dynamo.convert_frame.register_bytecode_hook(hook)
+        try:
+            model = Counts()
+            assert torch.equal(torch.compile(model, backend="eager", fullgraph=True)(torch.zeros(1)), torch.ones(1))
+        finally:
+            handle.remove()
+    assert torch.equal(model.count, torch.ones(1))
+    (text,) = seen
+    assert "count" in text
+
+
+def test_piecewise_backend(tmp_path):
+    """Each piece of a split graph goes to Inductor on its own: several graphs under one compile id."""
+    from torch._inductor.compile_fx import compile_fx
+
+    def split(graph: torch.fx.GraphModule, examples: list[Any]) -> Any:
+        first = compile_fx(torch.fx.symbolic_trace(lambda x: (x.sin(),)), examples)
+        second = compile_fx(torch.fx.symbolic_trace(lambda x: (x + 1,)), examples)
+        return lambda x: second(first(x)[0])
+
+    with depyf.prepare_debug(tmp_path), torch.no_grad():
+        out = torch.compile(lambda x: x.sin() + 1, backend=split)(torch.ones(3))
+    assert torch.allclose(out, torch.ones(3).sin() + 1)
+    files = [path.name for path in tmp_path.glob("__compiled_fn*Forward_graph*.py")]
+    assert len(files) == 2
+    scripts = depyf_gallery(tmp_path)
+    assert len(scripts) == 1 and "Forward" not in scripts[0].stages, "a piece is not the captured graph"
+
+
+def depyf_gallery(folder: Path) -> Any:
+    from depyf.gallery import render_dump
+
+    return render_dump(folder).scripts
+
+
+def test_decompile_with_other_globals():
+    """A code object says nothing about its globals; the text is the same whoever runs it."""
+    source = "def f(x):\n    return scale(x) + OFFSET\n"
+    made = []
+    for scale in (abs, len):
+        namespace: dict[str, Any] = {"scale": scale, "OFFSET": 1}
+        exec(compile(source, "<generated>", "exec", dont_inherit=True), namespace)
+        made.append(namespace["f"])
+    texts = {depyf.decompile(f) for f in made} | {depyf.decompile(f.__code__) for f in made}
+    assert texts == {source}
+
+
+def test_files_as_engines_look_for_them(tmp_path):
+    """Globs and indices that test suites of engines use."""
+
+    class Model(torch.nn.Module):
+        def forward(self, x, cache=None):
+            return x * 2 if cache is None else x + cache
+
+    model = torch.compile(Model(), backend="aot_eager")
+    with depyf.prepare_debug(str(tmp_path)), torch.no_grad():
+        model(torch.ones(3))
+        model(torch.ones(3), torch.ones(3))
+    assert len(glob.glob(str(tmp_path / "__transformed_code*for_forward.py"))) == 2
+    graphs = sorted(glob.glob(str(tmp_path / "__compiled_fn*Forward_graph*.py")))
+    assert len(graphs) == 2
+    assert re.search(r"__compiled_fn_(\d+)", graphs[0])
+
+
+def test_rank_folders_that_the_program_has_named(tmp_path):
+    """vLLM names ``rank_N`` itself, by its own ranks; there is no ``rank_N/rank_N``."""
+    environment = {"RANK": "3", "WORLD_SIZE": "8"}
+    assert rank_directory(tmp_path / "dump", environment) == tmp_path / "dump" / "rank_3"
+    for name in ("rank_3", "rank_0", "rank_1_dp_2"):
+        assert rank_directory(tmp_path / name, environment) == tmp_path / name
+    assert rank_directory(tmp_path / "rank", environment) == tmp_path / "rank" / "rank_3"
+
+
+def test_aot_compile(tmp_path):
+    """``torch.compile(...).aot_compile``: no frame is intercepted, the compiled function is called by the engine."""
+    fn = torch.compile(lambda x: x.sin() + 1, backend="inductor", fullgraph=True,
+                       options={"guard_filter_fn": lambda x: [False for _ in x]})  # fmt: skip
+    if not hasattr(fn, "aot_compile"):
+        pytest.skip("this torch has no aot_compile")
+    with torch._dynamo.config.patch(enable_aot_compile=True), monitored(tmp_path), torch.no_grad():
+        compiled = fn.aot_compile(((torch.ones(3),), {}))
+        assert torch.allclose(compiled(torch.ones(3)), torch.ones(3).sin() + 1)
+    assert (tmp_path / "manifest.json").exists()
+    assert torch.allclose(compiled(torch.ones(3)), torch.ones(3).sin() + 1)
