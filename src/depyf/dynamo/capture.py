@@ -20,6 +20,7 @@ from depyf.dynamo.code_record import code_record
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.events import STAGES, Event, cache_of, read_event
 from depyf.dynamo.graph_facts import GraphFacts, facts_of
+from depyf.dynamo.listening import ignore, listen
 from depyf.dynamo.metrics import cache_record, first_line, last_line, phases
 from depyf.dynamo.recompiles import call_locals, parse_recompile
 from depyf.dynamo.records import (
@@ -32,8 +33,6 @@ from depyf.dynamo.records import (
 )
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.symbols import SymbolTable, interned
-
-TRACE_LOGGER = "torch.__trace"
 
 
 @dataclass
@@ -100,10 +99,10 @@ class Capture:
         self._handler = _TraceHandler(self)
 
     def start(self) -> None:
-        logging.getLogger(TRACE_LOGGER).addHandler(self._handler)
+        listen(self._handler)
 
     def stop(self) -> None:
-        logging.getLogger(TRACE_LOGGER).removeHandler(self._handler)
+        ignore(self._handler)
 
     @property
     def here(self) -> bool:

@@ -42,6 +42,9 @@ OTHERS = frozenset({
     "guard_added_fast",
 })  # fmt: skip
 
+READ = frozenset({"artifact", *STAGES, *OTHERS})
+"""The names of the records that may hold something for depyf (torch itself names more kinds of artifact)."""
+
 _CACHES = (
     ("fx_graph_cache_", "FX graph"),
     ("fx_graph_bundled_cache_", "FX graph (bundled)"),

@@ -14,6 +14,7 @@ COMPILED_FN = re.compile(r"^__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_
 RESUME_FN = re.compile(r"^__resume_at_\d+_\d+(?:_.*)?$")
 _CHANGING = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}|_\d{12,}(?=_|$)")
 """Parts of invented names that differ in every run: uuids and object ids."""
+_WORD = re.compile(r"\b\w+\b")
 
 
 def file_safe(name: str) -> str:
@@ -54,9 +55,6 @@ def without_changing_parts(name: str) -> str:
 
 def rename(text: str, renamed: dict[str, str]) -> str:
     """Replace whole identifiers; line structure is unchanged."""
-    if not renamed:
+    if not any(name in text for name in renamed):
         return text
-    pattern = re.compile(
-        r"\b(?:" + "|".join(re.escape(name) for name in sorted(renamed, key=len, reverse=True)) + r")\b"
-    )
-    return pattern.sub(lambda match: renamed[match.group()], text)
+    return _WORD.sub(lambda match: renamed.get(match.group(), match.group()), text)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depyf.dynamo import substitute
+from depyf.dynamo.alike import AlikeCodes
 from depyf.dynamo.capture import Capture
 from depyf.dynamo.disassembly import disassembly
 from depyf.dynamo.generated import generated_options
@@ -38,6 +39,7 @@ class TransformHook:
         self._capture = capture
         self._writer = writer
         self._log_bytecode = log_bytecode
+        self._alike = AlikeCodes()
 
     def __call__(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         if not self._capture.here:
@@ -54,7 +56,7 @@ class TransformHook:
     def _transform(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         key = self._capture.begin(code, current_compile_id())
         function = self._capture.functions[key.function].code
-        work = decompile_made(key, function, code, made)
+        work = decompile_made(key, function, code, made, self._alike)
         candidate, reason = self._candidate(code, work)
         if self._log_bytecode:
             self._writer.write(disassembly_file(key, function), work.disassembly)
@@ -117,11 +119,17 @@ class DecompiledCode:
 
 
 def decompile_made(
-    key: CompileKey, function: CodeRecord, code: types.CodeType | None, made: types.CodeType
+    key: CompileKey,
+    function: CodeRecord,
+    code: types.CodeType | None,
+    made: types.CodeType,
+    alike: AlikeCodes | None = None,
 ) -> DecompiledCode:
-    """Decompile ``made``, which Dynamo made of ``code`` (None where that is gone); never raises for code that cannot be decompiled."""
+    """Decompile ``made``, which Dynamo made of ``code`` (None where that is gone); never raises for code that cannot be
+    decompiled.  ``alike``: what was decompiled before."""
     renamed = readable_globals(key, made.co_names)
-    found, reason = _decompile(made, transformed_name(key, function.name), generated_options(code, made))
+    options = generated_options(code, made)
+    found, reason = _decompile(made, transformed_name(key, function.name), options, alike or AlikeCodes())
     text = "" if found is None else commented(rename(found.source, renamed), found.linemap, function.filename)
     reading = readable_function(text, transformed_name(key, function.name)) if text else None
     return DecompiledCode(key, function, made, renamed, text, found, reading or "", reason)
@@ -135,9 +143,15 @@ def current_compile_id() -> str:
     return str(found) if found is not None else "unknown"
 
 
-def _decompile(made: types.CodeType, name: str, options: Options) -> tuple[Decompiled | None, str]:
+def _decompile(
+    made: types.CodeType, name: str, options: Options, alike: AlikeCodes
+) -> tuple[Decompiled | None, str]:
     from depyf.pipeline import decompile_code
 
+    like = alike.key(made, options)
+    known = alike.find(like, made, name)
+    if known is not None:
+        return known, ""
     try:
         found = decompile_code(made, name=name, options=options)
     except DepyfError as error:
@@ -146,6 +160,7 @@ def _decompile(made: types.CodeType, name: str, options: Options) -> tuple[Decom
         unproven = [verdict for verdict in found.verdicts if not verdict.proven]
         why = "; ".join(f"{verdict.qualname}: {verdict.reason}" for verdict in unproven) or "no proof"
         return found, f"not proven equivalent: {why}"
+    alike.keep(like, made, name, found)
     return found, ""
 
 
