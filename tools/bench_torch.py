@@ -113,7 +113,7 @@ def traced(folder: str) -> Iterator[None]:
 def once(make: Callable[[str], Callable[[], Any]], backend: str, way: str) -> tuple[float, float]:
     """CPU seconds in the block, and with leaving it, of one compilation from nothing."""
     import torch
-    from torch._inductor.utils import fresh_cache
+    from dumps import fresh_cache
 
     import depyf
 

@@ -39,6 +39,19 @@ def check_substituted(manifest: dict[str, Any]) -> None:
             assert item["verdicts"] and all(v["status"] in PROVEN for v in item["verdicts"])
 
 
+def lacks(manifest: dict[str, Any], what: str) -> bool:
+    """Whether the manifest says that this torch does not report ``what``."""
+    return any(what in line for line in manifest["not_reported"])
+
+
+def fresh_cache() -> Any:
+    """An empty Inductor cache as a context manager, under the name this torch has for it."""
+    import torch._inductor.utils as utils
+
+    name = "fresh_cache" if hasattr(utils, "fresh_cache") else "fresh_inductor_cache"
+    return getattr(utils, name)()
+
+
 def files_of(manifest: dict[str, Any], **wanted: Any) -> list[str]:
     """The names of the files whose manifest entry has these values."""
     return [item["file"] for item in manifest["files"] if all(item.get(key) == value for key, value in wanted.items())]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 import torch
-from dumps import check_dump, check_substituted, files_of
+from dumps import check_dump, check_substituted, files_of, fresh_cache, lacks
 
 import depyf
+from depyf.dynamo.why import recompile_limit
 
 pytestmark = pytest.mark.torch
 
@@ -58,7 +60,8 @@ def test_breaks_are_counted_once(tmp_path):
     assert len(breaks) >= 2 and len({b["at"] for b in breaks}) == 1
     first = branching.__code__.co_firstlineno
     assert breaks[0]["at"] == f"{__file__}:{first + 2}"
-    assert "depends on the values in a tensor" in breaks[0]["cause"] and breaks[0]["hints"]
+    assert "depends on the values in a tensor" in breaks[0]["cause"]
+    assert bool(breaks[0]["hints"]) != lacks(manifest, "hints")
     assert "- 1 distinct graph break\n" in (tmp_path / "index.md").read_text()
 
 
@@ -87,7 +90,7 @@ def test_recompile_limit(tmp_path):
         return x * n
 
     compiled = torch.compile(scaled, backend="eager", dynamic=False)
-    limit = torch._dynamo.config.recompile_limit
+    limit = recompile_limit()
     with depyf.prepare_debug(tmp_path):
         for n in range(limit + 1):
             compiled(torch.ones(2), n)
@@ -120,8 +123,6 @@ def test_symbols(tmp_path):
 
 
 def test_inductor_stages(tmp_path):
-    from torch._inductor.utils import fresh_cache
-
     def loss(x, w):
         return torch.relu(x @ w).sum()
 
@@ -137,12 +138,15 @@ def test_inductor_stages(tmp_path):
         check_substituted(manifest)
         for stage in ("Captured_Graph", "Joint_graph", "Forward_graph", "Backward_graph"):
             assert len(files_of(manifest, stage=stage)) == 1, stage
-        assert len(files_of(manifest, stage="AFTER_POST_GRAD")) == len(files_of(manifest, stage="kernel")) == 2
+        assert len(files_of(manifest, stage="kernel")) == 2
+        assert len(files_of(manifest, stage="AFTER_POST_GRAD")) == (
+            0 if manifest is warm and lacks(warm, "post-grad graphs of a cache hit") else 2
+        )
         kernels = files_of(manifest, kind="kernel_source")
         assert kernels and all(name.endswith(".cpp") for name in kernels)
     assert "FX graph miss" in (tmp_path / "cold" / "index.md").read_text()
     assert "FX graph hit" in (tmp_path / "warm" / "index.md").read_text()
-    assert len(files_of(cold, stage="BEFORE_PRE_GRAD")) == 1
+    assert len(files_of(cold, stage="BEFORE_PRE_GRAD")) == (0 if lacks(cold, "before and after the pre-grad") else 1)
     text = (tmp_path / "cold" / files_of(cold, kind="kernel_source")[0]).read_text()
     assert text.startswith("// Kernel cpp_fused") and 'extern "C"' in text
     timings = json.loads((tmp_path / "cold" / "timings.json").read_text())["seconds"]["0_0"]
@@ -198,4 +202,7 @@ def test_never_compiled(tmp_path):
     with depyf.prepare_debug(tmp_path):
         list(torch.compile(generated, backend="eager")(torch.ones(2)))
     manifest = check_dump(tmp_path)
+    if sys.version_info < (3, 11):  # a generator starts after the call, when torch.compile no longer listens
+        assert manifest["never_compiled"] == []
+        return
     assert any(f["function"].endswith("generated") and "generator" in f["reason"] for f in manifest["never_compiled"])

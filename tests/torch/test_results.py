@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from dumps import check_dump, check_substituted, files_of
+from dumps import check_dump, check_substituted, files_of, fresh_cache
 from torch_programs import PROGRAMS, same
 
 from depyf.api import prepare_debug
@@ -52,9 +52,7 @@ def test_dynamic_shapes(dynamic, backend, tmp_path):
 
 def test_stages(tmp_path):
     """The README example under inductor, trained: every stage is there, under the compile id of its forward."""
-    from torch._inductor.utils import fresh_inductor_cache
-
-    with fresh_inductor_cache():  # a warm one has no post-grad graph before torch 2.8
+    with fresh_cache():  # a warm one has no post-grad graph before torch 2.8
         manifest = run_both(PROGRAMS["toy_grad"], tmp_path, backend="inductor")
     for stage in ("Captured_Graph", "Joint_graph", "Forward_graph", "Backward_graph"):
         assert files_of(manifest, stage=stage, compile_id="0/0") == [f"__compiled_fn_0_0.{stage}.0.py"]

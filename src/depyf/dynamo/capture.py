@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from depyf.dynamo.code_record import code_record
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.events import STAGES, Event, cache_of, read_event
+from depyf.dynamo.graph_breaks import must_not_break
 from depyf.dynamo.graph_facts import GraphFacts, facts_of
 from depyf.dynamo.listening import ignore, listen
 from depyf.dynamo.metrics import cache_record, first_line, last_line, phases
@@ -61,6 +62,8 @@ class EntryBuilder:
     breaks: list[str] = field(default_factory=list)
     recompiles: tuple[RecompileRecord, ...] = ()
     failed: str = ""
+    raised: bool = False
+    """The failure was the user's to see."""
     restarts: tuple[str, ...] = ()
     symbols: SymbolTable = field(default_factory=SymbolTable)
     caches: list[CacheRecord] = field(default_factory=list)
@@ -169,6 +172,7 @@ class Capture:
             if event.data.get("fail_type") == "Unsupported" and not entry.breaks:  # fullgraph=True: nobody reports it
                 place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
                 entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")
+                entry.raised = must_not_break()
         restarts = event.data.get("restart_reasons")
         entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
         self._on_closed(entry.key)

@@ -8,6 +8,7 @@ and the whole text is kept.
 from __future__ import annotations
 
 import re
+import sys
 
 from depyf.dynamo.records import BreakRecord, Place
 
@@ -23,6 +24,7 @@ _PLAIN = (
     ("unsupported tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
     ("dynamic shape operator", "the size of the result depends on the values in a tensor, and those are not known while compiling"),
     ("data dependent operator", "the result is a number read out of a tensor, and the values in it are not known while compiling"),
+    ("builtin: print", "print() writes while the program runs; a compiled graph cannot"),
     ("builtin operator `print`", "print() writes while the program runs; a compiled graph cannot"),
     ("call to `torch._dynamo.graph_break", "the program asked for a graph break here"),
     ("skip calling `torch.compiler.disable", "this function was excluded from compilation by torch.compiler.disable"),
@@ -31,9 +33,29 @@ _PLAIN = (
     ("unsupported context manager", "Dynamo does not know this context manager"),
     ("logger not supported", "logging writes while the program runs; a compiled graph cannot"),
     ("observed exception", "an exception was raised here while compiling"),
+    ("generic_jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
+    ("'skip function", "Dynamo does not look into this function (a builtin, C or library function)"),
+    ("call_function graph_break", "the program asked for a graph break here"),
     ("failed to trace builtin operator", "Dynamo does not know this builtin for these arguments"),
 )  # fmt: skip
 """What torch's reason contains, in lower case -> the cause in plain words."""
+
+
+_DEPTH = 60
+
+
+def must_not_break() -> bool:
+    """Whether the compilation that torch reports on at this moment is one with ``fullgraph=True``, where a graph break is
+    an error of the user's to see; True where that cannot be known."""
+    frame = sys._getframe(1)
+    for _ in range(_DEPTH):
+        if "one_graph" in frame.f_code.co_varnames:
+            return bool(frame.f_locals.get("one_graph", True))
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return True
 
 
 def parse_break(text: str) -> BreakRecord:
@@ -74,6 +96,7 @@ def _reason(text: str) -> str:
     ):  # the real one is the paragraph after it
         rest = text[match.end() :].strip().splitlines() if match else []
         reason = rest[0].strip() if rest else reason
+    reason = reason.removeprefix("Unsupported: ")  # the exception's name, before torch 2.7
     if not reason:
         reason = next((line.strip() for line in text.splitlines() if line.strip() and not _AT.match(line)), "")
     return reason

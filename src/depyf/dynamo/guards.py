@@ -29,8 +29,12 @@ _MANAGER = re.compile(
 _TYPE = re.compile(r", type=<(?:class|enum) '(?P<type>[^']*)'>")
 _PAIR = re.compile(r"^KeyValueManager pair at index=(?P<index>\d+)")
 _DICTS = ("DictGuardManager", "SubclassedDictGuardManager", "DictSubclassGuardManager")
+SINGLETONS = {id(value): repr(value) for value in (None, True, False, Ellipsis)}
+"""Objects that an id alone names, in the process that compiled."""
 DICT_ITEMS = "DICT_ITEMS"
 """Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
+_RELATIONAL = ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING")
+"""Guards over several values: each of the values shows them, and they are one."""
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
 _IN_NAME = re.compile(r"_\d{12,}(?=_c\d)|(?<=\w)_\d{12,}\b")
@@ -42,6 +46,7 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
     records: list[GuardRecord] = []
     sources: dict[int, str] = {}
     dicts: dict[int, tuple[int, str]] = {}
+    related: set[str] = set()
     for depth, rest in _logical_lines(text):
         manager = _MANAGER.match(rest)
         if manager:
@@ -59,6 +64,9 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
         leaf = _LEAF.match(rest)
         if leaf is None:  # a repeated relational guard (its first appearance has the text), or the root line
             continue
+        if leaf["kind"] in _RELATIONAL and leaf["text"] in related:  # torch before 2.8 repeats the text, too
+            continue
+        related.add(leaf["text"])
         source = next((sources[level] for level in range(depth - 1, -1, -1) if level in sources), "")
         records.append(_record(leaf["kind"], leaf["text"], source if depth > 1 else "", resolve))
         for level in [level for level in sources if level >= depth]:
@@ -157,9 +165,13 @@ def _type_match(kind: str, text: str) -> str | None:
 
 
 def _id_match(kind: str, text: str) -> str | None:
-    match = re.match(r"^___check_obj_id\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$", text)
+    match = re.match(
+        r"^___check_obj_id\((?P<source>.*), (?P<id>\d+)\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$", text
+    )
     if match is None:
         return None
+    if int(match["id"]) in SINGLETONS:  # torch before 2.8 says no more than the id
+        return f"{match['source']} is {SINGLETONS[int(match['id'])]}"
     return f"same_object({match['source']}, {match['name'] or 'object'!r})"
 
 

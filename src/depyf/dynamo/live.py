@@ -191,24 +191,27 @@ class LiveGuard:
             try:
                 torch = self.check(L)
             except DepyfError:
+                if python is None:  # what a guard looks at has gone with the entry
+                    raise
                 return python
-            if torch != python and not (python and _hidden_size(self, L)):
-                text = f"guards of {self.compile_id}: as Python {python}, torch says {torch}: {self.explain(L)}"
+            if torch != bool(python) and not (python and _hidden_size(self, L)):
+                text = f"guards of {self.compile_id}: as Python {bool(python)}, torch says {torch}: {self.explain(L)}"
                 self.disagreements.append(text)
                 warnings.warn(f"depyf: {text}", RuntimeWarning, stacklevel=2)
             return torch
 
         return guards
 
-    def _evaluate(self, spelled_out: Callable[[dict[str, Any], Any], bool], L: dict[str, Any], G: Any) -> bool:
+    def _evaluate(self, spelled_out: Callable[[dict[str, Any], Any], bool], L: dict[str, Any], G: Any) -> bool | None:
+        """None where what a guard looks at is not there: while the entry lives, that is a guard that does not hold."""
         try:
             self._by_text = self._read()  # read once for all of them; not kept, it holds live objects
         except DepyfError:
             pass
         try:
             return bool(spelled_out(L, G))
-        except Exception:  # what a guard looks at is not there: it does not hold
-            return False
+        except Exception:  # whatever the user's objects raise
+            return None
         finally:
             self._by_text = None
 

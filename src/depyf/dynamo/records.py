@@ -274,3 +274,5 @@ class RunRecord:
     notes: tuple[str, ...]
     never_compiled: tuple[tuple[CodeRecord, str], ...] = ()
     """Functions that Dynamo met and left alone, and why."""
+    not_reported: tuple[str, ...] = ()
+    """What this torch does not tell."""

@@ -17,10 +17,11 @@ from depyf.dynamo.capture import Capture, EntryBuilder, FunctionBuilder
 from depyf.dynamo.code_record import code_record, with_parameters, with_source
 from depyf.dynamo.disassembly import disassembly
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
+from depyf.dynamo.gaps import gaps
 from depyf.dynamo.graph_breaks import parse_break
 from depyf.dynamo.guards import file_resolver, parse_guards, without_addresses
 from depyf.dynamo.names import file_safe
-from depyf.dynamo.records import CodeRecord, EntryRecord, FunctionRecord, RecompileRecord, RunRecord
+from depyf.dynamo.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RecompileRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
 from depyf.errors import DepyfError
 
@@ -47,6 +48,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             functions=functions,
             graphs=tuple(graphs),
             notes=tuple(capture.notes),
+            not_reported=gaps(),
             never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
         )
 
@@ -143,7 +145,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         transformed=entry.transformed,
         guards=parse_guards(text, resolve),
         guard_state=state,
-        breaks=tuple(parse_break(text) for text in entry.breaks),
+        breaks=_breaks(entry, live),
         recompiles=tuple(_resolved(record, resolve) for record in entry.recompiles),
         failed=_failure(entry, live),
         restarts=entry.restarts,
@@ -151,6 +153,15 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         caches=tuple(entry.caches),
         before=entry.before,
     )
+
+
+def _breaks(entry: EntryBuilder, live: LiveEntry | None) -> tuple[BreakRecord, ...]:
+    """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
+    records = tuple(parse_break(text) for text in entry.breaks)
+    went_on = entry.transformed is not None or live is not None or entry.raised or not entry.closed
+    if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
+        return (*records[:-1], replace(records[-1], skipped=True))
+    return records
 
 
 def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
@@ -161,6 +172,8 @@ def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
         return "the function has as many entries as torch._dynamo.config.recompile_limit allows"
     if entry.failed:
         return without_addresses(entry.failed)
+    if entry.breaks:
+        return "Dynamo could not go on after a graph break in it"
     return "there was nothing to compile in it (no tensor operation)" if entry.closed else ""
 
 

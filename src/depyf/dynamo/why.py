@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dynamo.advice import for_kind, for_small_size, for_tensor, for_value, named
 from depyf.dynamo.ask import EntryAnswer, ask_entry
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries
@@ -186,37 +187,18 @@ def subject(expression: str) -> str:
     return f"{named(found.group())} differs" if check != "check_no_aliasing" else "two arguments are one tensor"
 
 
-def named(source: str) -> str:
-    """``L['self'].k`` -> ``self.k``; ``G['MODE']`` -> ``the global MODE``; methods such as ``.size()`` are cut."""
-    text = re.sub(r"\.(?:size|stride|storage_offset)$", "", source)
-    text = re.sub(r"\._(?:modules|parameters|buffers)\['(\w+)'\]", r".\1", text)
-    match = re.match(r"([LG])\['(\w+)'\](.*)$", text, re.S)
-    if match is None:
-        return text
-    return f"{match[2]}{match[3]}" if match[1] == "L" else f"the global {match[2]}{match[3]}"
-
-
 def advice(guard: GuardStep) -> str:
     """What would make one compilation serve both values; "" where depyf knows no rule."""
     expression = plain(guard.expression)
     found = _SOURCE.search(expression)
-    what = named(found.group()) if found else ""
-    size = re.match(r"size\[(\d+)\]=", guard.expected)
-    if expression.startswith("check_tensor(") and size:
-        return f"torch._dynamo.mark_dynamic({what}, {size[1]}) before the first call, or torch.compile(dynamic=True)"
+    source = found.group() if found else ""
+    if expression.startswith("check_tensor("):
+        wrong = re.match(r"(?P<what>\w+)(?:\[(?P<index>\d+)\])?=", guard.expected)
+        return for_tensor(source, wrong["what"], wrong["index"] or "") if wrong else ""
     if re.search(r"\.size\(\)\[\d+\]", expression) and guard.why.startswith("user code shown is first use"):
-        return "sizes 0 and 1 are always compiled separately; pad the input, or torch._dynamo.decorators.mark_unbacked"
-    if expression.startswith("check_tensor(") and "requires_grad=" in guard.expected:
-        return f"pass {what} with the same requires_grad (detach it, or set it) in every call"
-    if expression.startswith("check_tensor(") and "dtype=" in guard.expected:
-        return f"convert {what} to one dtype before the call"
-    if "grad_mode=" in guard.expected:
-        return "make every call under the same torch.no_grad() / torch.enable_grad()"
-    if re.fullmatch(r"-?\d+", guard.expected) and " == " in expression and re.fullmatch(r"-?\d+", guard.actual):
-        remedy = "pass it as a tensor, or torch.compile(dynamic=True)"
-        if found is not None and found.group().startswith("L['self']"):
-            remedy = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
-        return f"{what} is a constant of the compiled code: {remedy}"
-    if re.fullmatch(r"-?[\d.e+]+", guard.expected) and " == " in expression:
-        return f"{what} is a constant of the compiled code: pass it as a tensor"
-    return ""
+        return for_small_size()
+    if expression.startswith("check_global_state("):
+        return for_kind(guard.expected) or for_kind(expression)
+    if re.search(r" == | is (None|True|False)$", expression) and source:
+        return for_value(source, guard.expected)
+    return for_kind(expression)

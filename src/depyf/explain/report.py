@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dynamo.advice import named
 from depyf.dynamo.ask import user_place
 from depyf.dynamo.compilations import Compilation, of_code, recent_compilations
 from depyf.dynamo.contexts import require_torch
@@ -26,7 +27,6 @@ from depyf.dynamo.live_graphs import compiled_functions, live_code
 from depyf.dynamo.records import GuardRecord
 from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.target import find_target
-from depyf.dynamo.why import named
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
         notes += [f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
         if transformed.reading:
             notes.append("# Simplified for reading; line by line it is in that file." if transformed.substituted else "# Simplified for reading.")  # fmt: skip
-        text = _without_future(transformed.reading or transformed.source)
+        text = _standing_alone(_without_future(transformed.reading or transformed.source))
         parts.append("\n".join([*notes, _decorated(text, f"@guard_{slug}.runs")]))
     else:
         why = transformed.reason if transformed is not None else "its bytecode never reached depyf"
@@ -175,6 +175,18 @@ def _without_future(source: str) -> str:
     """``source`` as part of a larger file, where a ``__future__`` import may no longer stand."""
     lines = [line for line in source.splitlines() if not line.startswith("from __future__ import ")]
     return "\n".join(lines).strip("\n")
+
+
+def _standing_alone(source: str) -> str:
+    """``source`` without the ``nonlocal`` statements of nested functions for variables that only the cut away outer
+    function has: what runs under this name is not this text, and legal Python it must be."""
+    try:
+        compile(source, "<shown>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        if "nonlocal" not in str(error):
+            return source
+        return re.sub(r"^( +)nonlocal (.*)$", r"\1...  # free variables: \2", source, flags=re.M)
+    return source
 
 
 def _decorated(source: str, decorator: str) -> str:

@@ -79,6 +79,7 @@ def manifest_page(
             {"function": code.qualname, "from": f"{code.filename}:{code.line}", "reason": reason}
             for code, reason in run.never_compiled
         ],
+        "not_reported": list(run.not_reported),
         "notes": list(run.notes),
     }
     return json.dumps(page, indent=1, sort_keys=False, ensure_ascii=False) + "\n"

@@ -1,0 +1,34 @@
+"""What the torch at hand does not report, so that it is missing in every dump made with it.
+
+Input: the imported torch.  Output: one line for each gap, for the manifest and the index.  Asked by looking for the thing
+itself where that is possible; the table holds what only a run would show.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+
+_FIRST = (
+    ((2, 8), "the graphs before and after the pre-grad and joint passes, and before the post-grad passes"),
+    ((2, 8), "the post-grad graphs of a cache hit"),
+)
+"""The torch that reports it first, and what it is."""
+
+
+def gaps() -> tuple[str, ...]:
+    """The gaps of this torch; () where it reports everything that depyf asks for."""
+    import torch
+    from torch._C import _dynamo as machinery
+
+    found = []
+    if importlib.util.find_spec("torch._dynamo.graph_break_hints") is None:
+        found.append("explanations, hints and numbers of graph breaks")
+    entry = getattr(machinery.eval_frame, "_CacheEntry", None)
+    if entry is not None and not hasattr(entry, "backend"):
+        found.append("the backend of a cache entry: depyf.why takes each for one of the backend it is asked about")
+    manager = getattr(machinery.guards, "GuardManager", None)
+    if manager is not None and not hasattr(manager, "get_type_of_guarded_value"):
+        found.append("the classes that guards want, and torch's global state when it compiled: only whether they hold")
+    version = tuple(int(part) for part in re.findall(r"\d+", str(torch.__version__))[:2])
+    return (*found, *(what for first, what in _FIRST if version < first))
