@@ -8,7 +8,7 @@ from torch_programs import same
 
 from depyf.api import prepare_debug
 from depyf.dynamo.alike import AlikeCodes
-from depyf.dynamo.transform import GENERATED
+from depyf.dynamo.generated import generated_options
 from depyf.pipeline import decompile_code
 
 torch = pytest.importorskip("torch")
@@ -30,22 +30,30 @@ def code(name="f", graph="0_aa", constant="1", line="20", attribute="last", firs
     return namespace[name].__code__
 
 
+def key(made):
+    return AlikeCodes().key(made, generated_options(made, made))
+
+
+def alone(made, name):
+    return decompile_code(made, name=name, options=generated_options(made, made))
+
+
 def known(made):
-    alike = AlikeCodes(GENERATED.stable_globals)
-    alike.keep(alike.key(made), made, "one", decompile_code(made, name="one", options=GENERATED))
+    alike = AlikeCodes()
+    alike.keep(key(made), made, "one", alone(made, "one"))
     return alike
 
 
 def test_other_names_and_another_place():
     made = code("g", graph="7_bb", line="41", first=11)
-    found = known(code()).find(known(code()).key(made), made, "two")
-    alone = decompile_code(made, name="two", options=GENERATED)
-    assert found is not None and found.source == alone.source and found.linemap == alone.linemap
+    found = known(code()).find(key(made), made, "two")
+    wanted = alone(made, "two")
+    assert found is not None and found.source == wanted.source and found.linemap == wanted.linemap
     assert [(v.qualname, v.status, v.reason) for v in found.verdicts] == [
-        (v.qualname, v.status, v.reason) for v in alone.verdicts
+        (v.qualname, v.status, v.reason) for v in wanted.verdicts
     ]
     for name in ("co_code", "co_names", "co_consts", "co_varnames", "co_name", "co_flags", "co_firstlineno"):
-        assert getattr(found.code, name) == getattr(alone.code, name), name
+        assert getattr(found.code, name) == getattr(wanted.code, name), name
 
 
 @pytest.mark.parametrize(
@@ -58,20 +66,19 @@ def test_other_names_and_another_place():
 )  # fmt: skip
 def test_what_differs_in_more_is_another(change):
     alike, made = known(code()), code(**change)
-    assert alike.find(alike.key(made), made, "two") is None
+    assert alike.find(key(made), made, "two") is None
 
 
 def test_zeros_and_swapped_graphs():
     alike, made = known(code(constant="0.0")), code(constant="-0.0")
-    assert alike.find(alike.key(made), made, "two") is None
+    assert alike.find(key(made), made, "two") is None
     twice = "def f(x):\n    return __compiled_fn_{}(x), __compiled_fn_{}(x), __compiled_fn_0(x)\n"
     codes = []
     for order in ((0, 1), (1, 0)):
         namespace = {}
         exec(twice.format(*order), namespace)
         codes.append(namespace["f"].__code__)
-    alike = known(codes[0])
-    assert alike.key(codes[0]) != alike.key(codes[1])
+    assert key(codes[0]) != key(codes[1])
 
 
 def test_layers_compiled_one_by_one(tmp_path):

@@ -143,9 +143,7 @@ def current_compile_id() -> str:
     return str(found) if found is not None else "unknown"
 
 
-def _decompile(
-    made: types.CodeType, name: str, options: Options, alike: AlikeCodes
-) -> tuple[Decompiled | None, str]:
+def _decompile(made: types.CodeType, name: str, options: Options, alike: AlikeCodes) -> tuple[Decompiled | None, str]:
     from depyf.pipeline import decompile_code
 
     like = alike.key(made, options)
