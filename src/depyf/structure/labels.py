@@ -66,8 +66,12 @@ def ends(body: Body) -> bool:
         return True
     if isinstance(last, Block):
         return ends(last.body) and not _exits_to(last.body, last.label)
-    if isinstance(last, While):
-        return isinstance(last.test, Const) and not _breaks(last.body)
+    if isinstance(last, (While, For)):
+        if isinstance(last, While) and isinstance(last.test, Const):
+            return not _breaks(last.body)
+        # before it is lowered, the first statement there names the label of the loop
+        exhausted = last.orelse[1:] if last.orelse and isinstance(last.orelse[0], Exit) else last.orelse
+        return ends(exhausted) and not _breaks(last.body)
     if isinstance(last, With):
         return False
     if isinstance(last, Match):
