@@ -4,11 +4,10 @@ class H:
             cmd = str(self.find(arg))
         except Exception:
             histlines = self.search("*" + arg + "*")
-            for h in reversed([x[2] for x in histlines]):
-                if "recall" in h or "rep" in h:
-                    continue
-                self.shell.set_next_input(h.rstrip())
-                return
+            for h in reversed(histlines):
+                if "recall" not in h:
+                    self.shell.set_next_input(h.rstrip())
+                    return
         else:
             self.shell.set_next_input(cmd.rstrip())
             return
