@@ -14,6 +14,7 @@ from depyf.idioms.class_body import class_body
 from depyf.idioms.eager_annotations import eager_annotations, is_mark
 from depyf.idioms.leaving_finally import leaving_finally
 from depyf.lift.conditions import negate
+from depyf.structure.exits import ends
 from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
 from depyf.tree.nodes import (
     Assert,
@@ -165,8 +166,6 @@ def _arms(stmt: If, unit: CodeUnit) -> If:
 
 def _flat_if(stmt: If) -> Body:
     """``if a: ...return`` needs no ``else``; what only falls off the end of the function does."""
-    from depyf.structure.labels import ends
-
     if stmt.orelse and ends(stmt.orelse) and not _reaches_end(stmt.orelse):
         # what stands behind the ``else`` runs only after the first arm, but is no part of it
         last = _last_line(stmt.orelse)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.structure.exits import ends
 from depyf.tree.expr import Const
 from depyf.tree.nodes import Body, Return, Try
 from depyf.tree.rewrite import walk
@@ -45,8 +46,6 @@ def returns_none(stmt: Return) -> bool:
 
 def _shape(body: Body) -> _Shape:
     """Kinds and lines of all statements, and which return nothing; empty if one has no line, or if the body does not leave."""
-    from depyf.structure.labels import ends
-
     if not ends(body):
         return []
     found: _Shape = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Func, Temp
 from depyf.tree.exprs import children
 from depyf.tree.nodes import Assign, Body, ExprStmt, Pass, Return, Stmt, Try
@@ -70,8 +71,6 @@ def _block(body: Body, unread: frozenset[int]) -> Body:
 
 def _returning(stmt: Try, unread: frozenset[int]) -> Try:
     """The value on the stack at the end of the body was to be returned, where the ``finally`` always leaves."""
-    from depyf.structure.labels import ends
-
     last = stmt.body[-1] if stmt.body else None
     if last is None or stmt.handlers or not ends(stmt.final) or not _is_unread(last, unread):
         return stmt

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from depyf.lift.values import IterOf
 from depyf.structure.caught import mentions
+from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Expr, Marker, Name, Star, Temp, Un
 from depyf.tree.nodes import (
     Assign,
@@ -63,12 +64,12 @@ def except_clauses(stmt: Try) -> Try:
         matched, other = (test.orelse, test.body) if inverted else (test.body, test.orelse)
         if body[1:]:
             rest = body[1:]
-            if not _leaves(matched) and not _leaves(other):
+            if not ends(matched) and not ends(other):
                 if len(rest) > 2 or any(bodies(after) for after in rest):
                     break
                 matched, other = matched + rest, other + rest
             else:
-                matched, other = (matched, other + rest) if _leaves(matched) else (matched + rest, other)
+                matched, other = (matched, other + rest) if ends(matched) else (matched + rest, other)
         name, matched = _bound_name(matched)
         clauses.append(ExceptClause(kind.detail, name, matched, test.line or line))
         body, line = other, None
@@ -105,12 +106,6 @@ def _resets(body: Body) -> tuple[Body, Body]:
     return body[:count], body[count:]
 
 
-def _leaves(body: Body) -> bool:
-    from depyf.structure.labels import ends
-
-    return ends(body)
-
-
 def _bound_name(body: Body) -> tuple[Name | None, Body]:
     if body and isinstance(body[0], Block):
         name, inner = _bound_name(body[0].body)
@@ -140,7 +135,7 @@ def _loop_head(stmt: Loop) -> Stmt:
     head = stmt.body[0]
     label = Exit(stmt.label)
     if isinstance(head.test, Marker) and head.test.kind == "for":
-        if stmt.body[1:] and not _leaves(head.orelse):
+        if stmt.body[1:] and not ends(head.orelse):
             return stmt
         target, body = _item(head.body + stmt.body[1:])
         if target is None:

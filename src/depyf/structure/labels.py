@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.idioms.match import Raising, has_cases, irrefutable, is_wildcard
+from depyf.idioms.match import Raising, has_cases, is_wildcard
 from depyf.lift.conditions import negate
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
+from depyf.structure.exits import NOWHERE, Labels, ends, exit_labels, exits_to, fall_labels, first_line, forget
 from depyf.tree.expr import Const, Marker, Temp, Un
 from depyf.tree.nodes import (
     Assign,
@@ -24,88 +25,19 @@ from depyf.tree.nodes import (
     Delete,
     ExceptClause,
     Exit,
-    ExprStmt,
     For,
     If,
     Loop,
     Match,
     Pass,
-    Raise,
     Return,
     Stmt,
     Try,
     While,
-    With,
 )
-from depyf.tree.rewrite import bodies, walk, with_bodies
+from depyf.tree.rewrite import bodies, with_bodies
 
-Labels = frozenset[int]
 FLAGS = 2_000_000
-NOWHERE: Labels = frozenset()
-
-
-_ENDS: dict[int, tuple[Stmt, bool]] = {}
-"""What is known of the statements of the function being lowered; holds them, so that their ids stay theirs."""
-
-
-def ends(body: Body) -> bool:
-    """Whether control never reaches the end of ``body``."""
-    if not body:
-        return False
-    last = body[-1]
-    if isinstance(last, (Return, Raise, Exit, Break, Continue)):
-        return True
-    if isinstance(last, ExprStmt) and isinstance(last.value, Marker):
-        return last.value.kind == "reraise"
-    if isinstance(last, If):
-        known = _ENDS.get(id(last))
-        if known is None:
-            known = _ENDS[id(last)] = last, ends(last.body) and ends(last.orelse)
-        return known[1]
-    if isinstance(last, Loop):
-        return True
-    if isinstance(last, Block):
-        return ends(last.body) and not _exits_to(last.body, last.label)
-    if isinstance(last, (While, For)):
-        if isinstance(last, While) and isinstance(last.test, Const):
-            return not _breaks(last.body)
-        # before it is lowered, the first statement there names the label of the loop
-        exhausted = last.orelse[1:] if last.orelse and isinstance(last.orelse[0], Exit) else last.orelse
-        return ends(exhausted) and not _breaks(last.body)
-    if isinstance(last, With):
-        return False
-    if isinstance(last, Match):
-        final = last.cases[-1]
-        return final.guard is None and irrefutable(final.pattern) and all(ends(case.body) for case in last.cases)
-    if isinstance(last, Try):
-        if any(isinstance(c.type, Marker) for c in last.handlers):
-            return False  # a context manager may suppress an exception
-        if last.final and ends(last.final):
-            return True
-        main = ends(last.orelse) if last.orelse else ends(last.body)
-        return main and all(ends(clause.body) for clause in last.handlers)
-    return False
-
-
-def _breaks(body: Body) -> bool:
-    for stmt in body:
-        if isinstance(stmt, Break):
-            return True
-        if isinstance(stmt, (While, For, Loop)):
-            if _breaks(stmt.orelse if not isinstance(stmt, Loop) else ()):
-                return True
-            continue
-        if any(_breaks(inner) for inner in bodies(stmt)):
-            return True
-    return False
-
-
-def _exits_to(body: Body, label: int) -> bool:
-    return any(isinstance(stmt, Exit) and stmt.label == label for stmt in walk(body))
-
-
-def exit_labels(body: Body) -> set[int]:
-    return {stmt.label for stmt in walk(body) if isinstance(stmt, Exit)}
 
 
 class Lowering:
@@ -128,7 +60,7 @@ class Lowering:
         return self.flags, self.once, self.copies
 
     def run(self, body: list[Stmt]) -> Body:
-        _ENDS.clear()
+        forget()
         stmts = tuple(body)
         if has_cases(stmts):
             raising = Raising(self.nop_lines)
@@ -162,7 +94,7 @@ class Lowering:
             tail = _tiny_tail(rest)
             if isinstance(stmt, Block) and tail is not None:
                 inner = self.lower(stmt.body, own | {stmt.label}, breaks, loop)
-                if _exits_to(inner, stmt.label):
+                if exits_to(inner, stmt.label):
                     self.copies += 1
                     inner = _replace_exits(inner, stmt.label, self.lower(tail, fall, breaks, loop))
                     result.extend(inner)
@@ -177,7 +109,7 @@ class Lowering:
     def _statement(self, stmt: Stmt, fall: Labels, breaks: Labels, loop: int | None) -> Body:
         if isinstance(stmt, Block):
             inner = self.lower(stmt.body, fall | {stmt.label}, breaks, loop)
-            once = self._once(stmt, fall) if _exits_to(inner, stmt.label) else None
+            once = self._once(stmt, fall) if exits_to(inner, stmt.label) else None
             return (once,) if once is not None else self._resolve(inner, stmt.label)
         if isinstance(stmt, Loop):
             inner = self.lower(stmt.body, frozenset({stmt.label}), fall, stmt.label)
@@ -292,7 +224,7 @@ class Lowering:
 
     def _resolve(self, body: Body, label: int) -> Body:
         """Get rid of the exits to ``label``, the end of ``body``, that are left, with a flag variable."""
-        if not _exits_to(body, label):
+        if not exits_to(body, label):
             return body
         self.flags += 1
         flag = Temp(FLAGS + self.flags)
@@ -309,7 +241,7 @@ def _guard(body: Body, label: int, flag: Temp, in_loop: bool) -> Body:
             if in_loop:
                 result.append(Break(stmt.line))
             return tuple(result)
-        if not _exits_to((stmt,), label):
+        if not exits_to((stmt,), label):
             result.append(stmt)
             continue
         rest = body[i + 1 :]
@@ -325,7 +257,7 @@ def _guard(body: Body, label: int, flag: Temp, in_loop: bool) -> Body:
                 continue
         else:
             guarded = with_bodies(stmt, lambda inner: _guard(inner, label, flag, in_loop))
-            if isinstance(guarded, Try) and guarded.orelse and not in_loop and _exits_to(bodies(stmt)[0], label):
+            if isinstance(guarded, Try) and guarded.orelse and not in_loop and exits_to(bodies(stmt)[0], label):
                 guarded = replace(guarded, orelse=(If(Un("not", flag), guarded.orelse),))
             result.append(guarded)
             if in_loop:
@@ -334,20 +266,6 @@ def _guard(body: Body, label: int, flag: Temp, in_loop: bool) -> Body:
             result.append(If(Un("not", flag), _guard(rest, label, flag, in_loop)))
         return tuple(result)
     return tuple(result)
-
-
-def first_line(body: Body) -> int | None:
-    return next((stmt.line for stmt in walk(body) if stmt.line is not None), None)
-
-
-def fall_labels(rest: Body, fall: Labels) -> Labels:
-    """Labels that mean "go on with ``rest``", where ``fall`` are those at the end of ``rest``."""
-    if not rest:
-        return fall
-    first = rest[0]
-    if isinstance(first, Exit):
-        return frozenset({first.label})
-    return NOWHERE
 
 
 def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
@@ -366,7 +284,7 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
             continue
         if isinstance(stmt, Block):
             body = simplify(stmt.body, own | {stmt.label}, loop)
-            if not _exits_to(body, stmt.label):
+            if not exits_to(body, stmt.label):
                 if ends(body):
                     done.clear()
                 done.extend(reversed(body))

@@ -10,7 +10,7 @@ falling off the end of the body, and ``break`` leads to the tail.  Input and out
 
 from __future__ import annotations
 
-from depyf.structure.labels import ends
+from depyf.structure.exits import ends
 from depyf.tree.nodes import Block, Body, Exit, Loop, Stmt, Try
 from depyf.tree.rewrite import bodies, walk, with_bodies
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from depyf.structure.labels import ends, first_line
+from depyf.structure.exits import ends, first_line
 from depyf.tree.expr import Const, Marker
 from depyf.tree.nodes import Block, Body, Exit, If, Loop, Pass, Return, Stmt, Try
 from depyf.tree.rewrite import bodies, walk, with_bodies

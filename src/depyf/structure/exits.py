@@ -1,0 +1,110 @@
+"""Where control goes at the end of statements, in the labelled dialect and in the Python dialect."""
+
+from __future__ import annotations
+
+from depyf.idioms.match import irrefutable
+from depyf.tree.expr import Const, Marker
+from depyf.tree.nodes import (
+    Block,
+    Body,
+    Break,
+    Continue,
+    Exit,
+    ExprStmt,
+    For,
+    If,
+    Loop,
+    Match,
+    Raise,
+    Return,
+    Stmt,
+    Try,
+    While,
+    With,
+)
+from depyf.tree.rewrite import bodies, walk
+
+Labels = frozenset[int]
+NOWHERE: Labels = frozenset()
+
+_ENDS: dict[int, tuple[Stmt, bool]] = {}
+"""What is known of the statements of the function being lowered; holds them, so that their ids stay theirs."""
+
+
+def ends(body: Body) -> bool:
+    """Whether control never reaches the end of ``body``."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, (Return, Raise, Exit, Break, Continue)):
+        return True
+    if isinstance(last, ExprStmt) and isinstance(last.value, Marker):
+        return last.value.kind == "reraise"
+    if isinstance(last, If):
+        known = _ENDS.get(id(last))
+        if known is None:
+            known = _ENDS[id(last)] = last, ends(last.body) and ends(last.orelse)
+        return known[1]
+    if isinstance(last, Loop):
+        return True
+    if isinstance(last, Block):
+        return ends(last.body) and not exits_to(last.body, last.label)
+    if isinstance(last, (While, For)):
+        if isinstance(last, While) and isinstance(last.test, Const):
+            return not _breaks(last.body)
+        # before it is lowered, the first statement there names the label of the loop
+        exhausted = last.orelse[1:] if last.orelse and isinstance(last.orelse[0], Exit) else last.orelse
+        return ends(exhausted) and not _breaks(last.body)
+    if isinstance(last, With):
+        return False
+    if isinstance(last, Match):
+        final = last.cases[-1]
+        return final.guard is None and irrefutable(final.pattern) and all(ends(case.body) for case in last.cases)
+    if isinstance(last, Try):
+        if any(isinstance(c.type, Marker) for c in last.handlers):
+            return False  # a context manager may suppress an exception
+        if last.final and ends(last.final):
+            return True
+        main = ends(last.orelse) if last.orelse else ends(last.body)
+        return main and all(ends(clause.body) for clause in last.handlers)
+    return False
+
+
+def _breaks(body: Body) -> bool:
+    for stmt in body:
+        if isinstance(stmt, Break):
+            return True
+        if isinstance(stmt, (While, For, Loop)):
+            if _breaks(stmt.orelse if not isinstance(stmt, Loop) else ()):
+                return True
+            continue
+        if any(_breaks(inner) for inner in bodies(stmt)):
+            return True
+    return False
+
+
+def exits_to(body: Body, label: int) -> bool:
+    return any(isinstance(stmt, Exit) and stmt.label == label for stmt in walk(body))
+
+
+def exit_labels(body: Body) -> set[int]:
+    return {stmt.label for stmt in walk(body) if isinstance(stmt, Exit)}
+
+
+def forget() -> None:
+    """Let go of what is known of the statements of another function."""
+    _ENDS.clear()
+
+
+def first_line(body: Body) -> int | None:
+    return next((stmt.line for stmt in walk(body) if stmt.line is not None), None)
+
+
+def fall_labels(rest: Body, fall: Labels) -> Labels:
+    """Labels that mean "go on with ``rest``", where ``fall`` are those at the end of ``rest``."""
+    if not rest:
+        return fall
+    first = rest[0]
+    if isinstance(first, Exit):
+        return frozenset({first.label})
+    return NOWHERE
