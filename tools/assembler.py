@@ -1,4 +1,4 @@
-"""A tiny assembler for the running interpreter's own bytecode (3.11 to 3.13), for tests and the fuzzer.
+"""A tiny assembler for the running interpreter's own bytecode (3.11 to 3.14), for tests and the fuzzer.
 
 In: a list of ``Op`` and ``Label``; jumps name a label, and every instruction names the handler that protects it.
 Out: a code object with inline caches, EXTENDED_ARG prefixes and an exception table.  Line numbers are left out.
@@ -12,7 +12,7 @@ import types
 from dataclasses import dataclass
 
 VERSION = sys.version_info[:2]
-SUPPORTED = ((3, 11), (3, 12), (3, 13))
+SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 _INVERSE = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
 
 
@@ -52,6 +52,60 @@ def caches(name: str) -> int:
     return int(table[opcode.opmap[name]])
 
 
+_COMPARE_MASKS = (2, 10, 8, 7, 4, 12)
+"""Which outcomes make ``<  <=  ==  !=  >  >=`` true, as the operand says since 3.12."""
+
+
+def _compare(kind: int) -> int:
+    if VERSION < (3, 12):
+        return kind
+    return kind << (4 if VERSION == (3, 12) else 5) | _COMPARE_MASKS[kind]
+
+
+def generator_start() -> list[Item]:
+    """What the code of a generator begins with."""
+    return [Op("RETURN_GENERATOR"), Op("POP_TOP")]
+
+
+def spelled(name: str, arg: int) -> list[tuple[str, int]]:
+    """Operations that versions spell differently; any other is itself.
+
+    ``PUSH_CALLABLE`` takes a local and ``INVOKE`` the number of arguments; ``GIVE`` calls the local 0 with what is on top.
+    """
+    late = VERSION >= (3, 13)
+    match name:
+        case "PUSH_CALLABLE":
+            load = ("LOAD_FAST", arg)
+            return [load, ("PUSH_NULL", 0)] if late else [("PUSH_NULL", 0), load]
+        case "INVOKE":
+            return [("PRECALL", arg)] * (VERSION == (3, 11)) + [("CALL", arg)]
+        case "GIVE":
+            return [*spelled("PUSH_CALLABLE", 0), ("SWAP", 2), ("SWAP", 3), *spelled("INVOKE", 1)]
+        case "SUBSCRIPT":
+            return [("BINARY_OP", 26)] if VERSION >= (3, 14) else [("BINARY_SUBSCR", 0)]
+        case "NEGATE":
+            return [("TO_BOOL", 0)] * late + [("UNARY_NOT", 0)]
+        case "COMPARE":
+            return [("COMPARE_OP", _compare(arg))]
+        case "LOOP_END":
+            pop = "POP_ITER" if VERSION >= (3, 14) else "POP_TOP"
+            return [("END_FOR", 0)] * (VERSION >= (3, 12)) + [(pop, 0)] * late
+        case "YIELD":
+            # 3.12 has the depth of the exception stack there (1 would say that closing runs nothing)
+            return [("YIELD_VALUE", 2 if VERSION == (3, 12) else 0), ("RESUME", 1)]
+    return [(name, arg)]
+
+
+def _spell(items: list[Item]) -> list[Item]:
+    out: list[Item] = []
+    for item in items:
+        if isinstance(item, Label) or isinstance(item.arg, Label):
+            out.append(item)
+        else:
+            out += [Op(name, arg, item.handler) for name, arg in spelled(item.name, item.arg)]
+    return out
+
+
 def _lower_conditions(items: list[Item]) -> list[Item]:
     """From 3.12 conditional jumps only go forward: a backward one jumps over an unconditional one."""
     out: list[Item] = []
@@ -59,7 +113,7 @@ def _lower_conditions(items: list[Item]) -> list[Item]:
     for item in items:
         if isinstance(item, Label):
             seen.add(item)
-        elif item.name.startswith("JUMP_IF_"):
+        elif item.name.startswith("JUMP_IF_") and not item.name.endswith("_OR_POP"):
             kind = item.name.removeprefix("JUMP_IF_")
             assert isinstance(item.arg, Label)
             backward = item.arg in seen
@@ -135,7 +189,7 @@ def exception_table(ranges: list[tuple[int, int, Protection]], labels: dict[Labe
 
 def assemble(items: list[Item], template: types.CodeType, consts: tuple[object, ...], stacksize: int) -> types.CodeType:
     """A code object with the names, variables and flags of ``template``."""
-    labels, placed = _layout(_lower_conditions(items))
+    labels, placed = _layout(_lower_conditions(_spell(items)))
     code = bytearray()
     ranges: list[tuple[int, int, Protection]] = []
     for op, start, argument, prefixes in placed:

@@ -2,7 +2,8 @@
 
     python tools/fuzz.py --count 1000 [--seed 0] [--version 3.13] [--processes 2]
 
-Seeds from 100000 on are "wild" programs (``randomcfg``), from 200000 on "hostile" ones (``hostilecfg``).
+Seeds from 100000 on are "wild" programs (``randomcfg``), from 200000 on "hostile" ones (``hostilecfg``), from
+300000 on random stack programs (``rangecfg``), and from 1000000 on the kinds take turns (``--kinds plain,wild``).
 
 A program passes when every verdict is a proof, and original and decompiled function do the same on several inputs: the
 same calls of the tracer with the same arguments, seeing the same exception being handled, and the same end.  It is
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import time
 import types
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,10 +34,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 import hostilecfg
 import interpreters
 import randomcfg
+import rangecfg
 from triage import normal_form
 
 RUNS = 4
 CALL_LIMIT = 60
+KINDS: dict[str, Callable[[int], types.CodeType]] = {
+    "plain": lambda seed: randomcfg.make(seed, wild=False),
+    "wild": lambda seed: randomcfg.make(seed, wild=True),
+    "hostile": hostilecfg.make,
+    "ranges": rangecfg.make,
+}
+MIXED = 1_000_000
+"""Seeds from here on take the kinds of ``--kinds`` in turn."""
+mixed = tuple(KINDS)
 
 
 class Tracer:
@@ -67,6 +79,11 @@ def shown(error: BaseException) -> str:
     return re.sub(r"Value after \* must be an iterable, not (\w+)", r"'\1' object is not iterable", str(error))
 
 
+def shape(value: object) -> str:
+    """A value without the address of an object in it."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
 def observe(function: Callable[..., Any], seed: int) -> list[object]:
     """The events of one run and how it ended, with the chain of exceptions that were being handled."""
     tracer = Tracer(seed)
@@ -75,8 +92,8 @@ def observe(function: Callable[..., Any], seed: int) -> list[object]:
         if isinstance(result, types.GeneratorType):
             sent: list[object] = [None, 5, None, 0]
             for step in range(CALL_LIMIT):
-                tracer.events.append(("yields", repr(result.send(sent[step % 4] if step else None))))
-        tracer.events.append(repr(result) if not isinstance(result, types.GeneratorType) else "goes on")
+                tracer.events.append(("yields", shape(result.send(sent[step % 4] if step else None))))
+        tracer.events.append(shape(result) if not isinstance(result, types.GeneratorType) else "goes on")
     except BaseException as error:
         chain: BaseException | None = error
         for _ in range(100):
@@ -95,8 +112,11 @@ def load(source: str) -> Callable[..., Any]:
 
 
 def make(seed: int) -> types.CodeType:
-    """Program number ``seed``: plain, wild, or hostile."""
-    return hostilecfg.make(seed) if seed >= hostilecfg.FIRST else randomcfg.make(seed)
+    """Program number ``seed``, of the kind that goes with the number."""
+    if seed >= MIXED:
+        return KINDS[mixed[seed % len(mixed)]](seed)
+    kind = "ranges" if seed >= rangecfg.FIRST else "hostile" if seed >= hostilecfg.FIRST else "wild" if seed >= randomcfg.WILD else "plain"
+    return KINDS[kind](seed)
 
 
 def check(seed: int) -> str:
@@ -133,6 +153,7 @@ def guarded(seed: int, limit: int = 20) -> tuple[int, str]:
         raise OutOfTime
 
     sys.setrecursionlimit(20000)
+    warnings.simplefilter("ignore", SyntaxWarning)  # `is` with a literal is what the program does
     signal.signal(signal.SIGALRM, alarm)
     signal.alarm(limit)
     try:
@@ -172,7 +193,10 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--version", help="run in this interpreter: 3.11, 3.12 or 3.13")
     parser.add_argument("--show", type=int, help="print one program instead")
+    parser.add_argument("--kinds", default=",".join(KINDS), help=f"of the programs from seed {MIXED} on")
     options = parser.parse_args()
+    global mixed
+    mixed = tuple(options.kinds.split(","))
     if options.version and options.version != f"{sys.version_info[0]}.{sys.version_info[1]}":
         python = interpreters.find(options.version)
         if python is None:

@@ -534,10 +534,10 @@ class Program:
         return code.replace(co_flags=code.co_flags | (inspect.CO_GENERATOR if self.generator else 0))
 
 
-def make(seed: int) -> types.CodeType:
+def make(seed: int, wild: bool) -> types.CodeType:
     """The random program number ``seed``: 2 to 40 blocks, up to four handlers and three loops."""
     pick = random.Random(seed)
     blocks = pick.choice([2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 25, 30, 40])
     handlers = min(pick.choice([0, 0, 1, 1, 2, 3, 4]), blocks // 2)
     loops = min(pick.choice([0, 0, 1, 1, 2, 3]), blocks // 3)
-    return Program(seed, blocks, handlers, loops, seed >= WILD).build()
+    return Program(seed, blocks, handlers, loops, wild).build()

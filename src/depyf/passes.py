@@ -31,6 +31,7 @@ from depyf.idioms.unread import drop_unread
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
+from depyf.structure.bare import handle_bare
 from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
 from depyf.structure.falling import fall_off
@@ -91,6 +92,7 @@ def _regions(state: State) -> object:
     assert state.program is not None
     state.regions = find_regions(state.program, idioms=state.choices.idioms and state.choices.finally_)
     if not state.choices.idioms:
+        handle_bare(state.program, state.regions)
         fill_silent(state.regions)
         separate_handlers(state.program, state.regions)
     return state.regions

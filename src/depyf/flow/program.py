@@ -93,6 +93,11 @@ class Program:
         index = len(self.instrs)
         self.next = [index if after == before else after for after in self.next]
         self.jump = [index if after == before else after for after in self.jump]
+        return self.append(before, op, arg)
+
+    def append(self, before: int, op: str, arg: object = None) -> int:
+        """A new instruction that goes on at ``before``, and which no edge goes to; its index is behind all others."""
+        index = len(self.instrs)
         self.instrs.append(self.instrs[before]._replace(op=op, arg=arg, target=NONE))
         self.next.append(before)
         self.jump.append(NONE)

@@ -1,7 +1,7 @@
 """The handlers by which the compiler tidies the stack: they catch, shuffle and re-raise what they caught.
 
-Input: a handler.  Output: whether it is such a clean-up, which has no statement in the source.  One that drops what it
-caught and raises what was there before is a clause of the source: ``except: pass`` in a ``finally``.
+Input: a handler.  Output: where such a clean-up, which has no statement in the source, raises again.  One that drops
+what it caught and raises what was there before is a clause of the source: ``except: pass`` in a ``finally``.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ _MAX_LENGTH = 40
 _OLD = "old"
 
 
-def is_cleanup(program: Program, target: int, depth: int, pushes: tuple[str, ...]) -> bool:
-    """Whether the handler at ``target`` does nothing but re-raise the exception it is entered with."""
+def reraised_at(program: Program, target: int, depth: int, pushes: tuple[str, ...]) -> int:
+    """Where the handler at ``target`` re-raises what it is entered with, if it does nothing else; else -1."""
     position = program.follow(target)
     if _is_empty_finally(program, position):
-        return False
+        return NONE
     caught = pushes[-1]
     stack = [*[_OLD] * depth, *pushes]
     for _ in range(_MAX_LENGTH):
         if position == NONE:
-            return False
+            return NONE
         op, arg = program.instrs[position].op, program.instrs[position].arg
         if op == ops.RERAISE:
-            return bool(stack) and stack[-1] == caught
+            return position if stack and stack[-1] == caught else NONE
         if not _shuffle(stack, op, arg):
-            return False
+            return NONE
         position = program.follow(program.next[position])
-    return False
+    return NONE
 
 
 def _shuffle(stack: list[str], op: str, arg: int) -> bool:

@@ -84,7 +84,7 @@ class Containers:
                     self._enter_handler(region, bodies, work)
             of[index] = container
             if program.instrs[index].op == ops.POP_EXCEPT and bodies:
-                bodies = bodies[:-1]
+                bodies = regions.behind(bodies)
             for after in program.successors(index):
                 work.append((after, bodies))
 

@@ -38,6 +38,7 @@ class Regions:
         self.table: dict[int, Region] = {
             i: Region(i, handler.target, handler.depth, handler.pushes) for i, handler in enumerate(program.handlers)
         }
+        self.depths = {index: region.depth for index, region in self.table.items()}
         self._chains: dict[int, tuple[int, ...]] = {}
         self._own: dict[int, list[int]] | None = None
         self._inner: dict[int, list[int]] = {}
@@ -58,6 +59,17 @@ class Regions:
     def inside(self, index: int, region: int) -> bool:
         """Whether instruction ``index`` lies in the protected range of ``region``, nested ranges included."""
         return region in self.chain(self.program.handler[index])
+
+    def behind(self, bodies: tuple[int, ...]) -> tuple[int, ...]:
+        """The handlers whose bodies control is still in behind a ``POP_EXCEPT`` in those of ``bodies``, outermost first.
+
+        A handler that keeps no more of the stack than one around it was entered when that one's body raised: what was
+        handled before both is restored.
+        """
+        last, rest = self.depths[bodies[-1]], bodies[:-1]
+        while rest and last <= self.depths[rest[-1]]:
+            rest = rest[:-1]
+        return rest
 
     def forget_chains(self) -> None:
         self._chains.clear()

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.flow.program import ASYNC_FOR_ITER, NONE, Program
-from depyf.structure.cleanups import is_cleanup
+from depyf.structure.cleanups import reraised_at
 from depyf.structure.except_star import plain_handlers
 from depyf.structure.finally_copies import strip_finally
 from depyf.structure.name_cleanup import is_name_cleanup, strip_name_cleanup, strip_unused_names
@@ -63,11 +63,11 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
 
 def _drop_cleanups(regions: Regions) -> None:
     program = regions.program
-    replaced = {
-        index: program.handler[region.target]
-        for index, region in regions.table.items()
-        if is_cleanup(program, region.target, region.depth, region.pushes)
-    }
+    replaced: dict[int, int] = {}
+    for index, region in regions.table.items():
+        last = reraised_at(program, region.target, region.depth, region.pushes)
+        if last != NONE:
+            replaced[index] = program.handler[last]
 
     def resolve(handler: int) -> int:
         steps = 0

@@ -25,7 +25,54 @@ Bodies = tuple[int, ...]
 def separate_handlers(program: Program, regions: Regions) -> None:
     """Copy what several handlers share; raises DecompilationError where that has no end."""
     if regions.table:
+        _settle_parents(program, regions)
         _Separation(program, regions).run()
+
+
+def _settle_parents(program: Program, regions: Regions) -> None:
+    """The region around a handler is what protects all of its body.
+
+    A range that covers only a part of the body, yet gives up its stack, is a ``try`` in there: when its handler is
+    left, so is the one around it.
+    """
+    table = regions.table
+    for region in sorted(table.values(), key=lambda region: (-region.depth, region.index)):
+        if region.kind == "with":
+            continue
+        around: list[tuple[int, ...]] = []
+        for i in _body(program, regions, region.index):
+            if program.instrs[i].op not in ops.SILENT:
+                chain = regions.chain(program.handler[i])
+                outside = tuple(other for other in chain if table[other].depth <= region.depth)
+                if outside not in around:
+                    around.append(outside)
+        if not around:
+            continue
+        shared = [other for other in around[0] if all(other in chain for chain in around)]
+        parent = next((other for other in shared if region.index not in regions.chain(other)), NONE)
+        if parent != region.parent:
+            region.parent = parent
+            regions.forget_chains()
+
+
+def _body(program: Program, regions: Regions, region: int) -> list[int]:
+    """The instructions in the body of a handler, and those in the bodies of handlers inside it."""
+    table = regions.table
+    seen: set[tuple[int, int]] = set()
+    work = [(table[region].target, 1)]
+    while work:
+        index, level = work.pop()
+        if index == NONE or (index, level) in seen:
+            continue
+        seen.add((index, level))
+        inner = program.handler[index]
+        if inner != NONE and table[inner].depth > table[region].depth and level < 9:
+            work.append((table[inner].target, level + 1))
+        if program.instrs[index].op == ops.POP_EXCEPT:
+            level -= 1
+        if level:
+            work.extend((after, level) for after in program.successors(index))
+    return sorted({index for index, _ in seen})
 
 
 class _Separation:
@@ -57,7 +104,7 @@ class _Separation:
             region = program.handler[index]
             handler[here] = NONE if region == NONE else self.instance(region, bodies)
             if program.instrs[index].op == ops.POP_EXCEPT and bodies:
-                bodies = bodies[:-1]
+                bodies = self.regions.behind(bodies)
             after[here] = self.place(program.next[index], bodies), self.place(program.jump[index], bodies)
         if self.count == len(program.instrs) and self.origin.keys() == self.regions.table.keys():
             return
@@ -89,6 +136,7 @@ class _Separation:
             self.instances[region, kept] = found
             self.origin[found] = region
             record = self.regions.table[region]
+            self.regions.depths[found] = record.depth
             self.parents[found] = NONE if record.parent == NONE else self.instance(record.parent, kept)
             if record.kind == "with":
                 self.entries[found] = self.place(record.resume, kept)

@@ -1,0 +1,33 @@
+"""Handlers that never make the caught exception the handled one (3.11+): the exception is a value to them (plain lifting).
+
+In ``except`` the exception is handled, so such a handler becomes one that restores at once what was handled before:
+
+    H: ...          ->          H: PUSH_EXC_INFO; SWAP 2; POP_EXCEPT; ...
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.flow.program import NONE, Program
+from depyf.structure.region_table import Regions
+
+
+def handle_bare(program: Program, regions: Regions) -> None:
+    """Put in the three instructions where a handler reaches something that may raise, or branches, before it handles."""
+    for region in sorted(regions.table.values(), key=lambda region: region.index):
+        if region.kind == "with" or region.pushes[-1] != "exc" or _handles(program, region.target):
+            continue
+        for op, arg in ((ops.POP_EXCEPT, 1), (ops.SWAP, 2), (ops.PUSH_EXC_INFO, None)):
+            region.target = program.append(region.target, op, arg)
+    regions.forget_chains()
+
+
+def _handles(program: Program, position: int) -> bool:
+    seen: set[int] = set()
+    while position != NONE and position not in seen and program.instrs[position].op in ops.SILENT:
+        if program.instrs[position].op == ops.PUSH_EXC_INFO:
+            return True
+        seen.add(position)
+        after = program.successors(position)
+        position = after[0] if len(after) == 1 else NONE
+    return False
