@@ -115,7 +115,15 @@ def make(seed: int) -> types.CodeType:
     """Program number ``seed``, of the kind that goes with the number."""
     if seed >= MIXED:
         return KINDS[mixed[seed % len(mixed)]](seed)
-    kind = "ranges" if seed >= rangecfg.FIRST else "hostile" if seed >= hostilecfg.FIRST else "wild" if seed >= randomcfg.WILD else "plain"
+    kind = (
+        "ranges"
+        if seed >= rangecfg.FIRST
+        else "hostile"
+        if seed >= hostilecfg.FIRST
+        else "wild"
+        if seed >= randomcfg.WILD
+        else "plain"
+    )
     return KINDS[kind](seed)
 
 

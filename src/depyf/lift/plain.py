@@ -51,6 +51,8 @@ from depyf.tree.nodes import Assign, Break, Delete, ExprStmt, For, Stmt
 _LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
 _HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
 """Markers that stand for an operation on a value which is still to come."""
+_FOLDED = {ops.UNARY: 1, ops.BINARY: 2, ops.SUBSCR: 2}
+"""Operators that the compiler runs where it knows the operands, and how many they are."""
 _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
 _ADDING = {ops.LIST_APPEND: "append", ops.SET_ADD: "add", ops.MAP_ADD: ""}
 _TAKING_ENTERED = frozenset(
@@ -97,6 +99,12 @@ class PlainSymbolic(Symbolic):
         if len(self.stack) < self.low:
             self.low = len(self.stack)
         return value
+
+    def spill(self, upto: int | None = None) -> None:
+        before = list(self.stack)
+        super().spill(upto)
+        # what a spilled value was made of is used up, unless the stack still has it elsewhere
+        self.consumed.extend(old for old, new in zip(before, self.stack, strict=True) if old is not new)
 
     def force(self, origin: int) -> None:
         raise DecompilationError("a value is shared", self.program.unit.qualname, self.instr.offset)
@@ -150,6 +158,8 @@ class PlainSymbolic(Symbolic):
                 self._enter(instr.op, instr.arg)
             elif instr.op in _ADDING and not displays.marks_annotation(self, instr.op, instr.arg):
                 self._add(instr.op, instr.arg)
+            elif instr.op in _FOLDED and all(isinstance(value, Const) for value in self.stack[-_FOLDED[instr.op] :]):
+                self._compute(instr.op, instr.arg)
             elif instr.op == ops.POP_EXCEPT:
                 self._leave_handler(block.container)
                 _HANDLERS[instr.op](self, instr.arg)
@@ -260,6 +270,14 @@ class PlainSymbolic(Symbolic):
         else:
             self.emit(ExprStmt(Invoke(Attr(container, _ADDING[op]), (value,)), self.instr.line))
 
+    def _compute(self, op: str, arg: object) -> None:
+        """Operators on constants alone: the compiler must not run them."""
+        at = len(self.stack) - _FOLDED[op]
+        temp = self.new_temp()
+        self.stmts.append(Assign((temp,), self.stack[at], self.instr.line))
+        self.stack[at] = temp
+        _HANDLERS[op](self, arg)
+
     def _get_iter(self, slots: int) -> None:
         self.push(Invoke(Const(builtins.iter), (self.pop(),)))
         for _ in range(slots - 1):
@@ -291,26 +309,31 @@ class PlainSymbolic(Symbolic):
 
     def _settle(self, floor: int) -> None:
         """After each instruction: run what used up a temporary, drop what is gone, keep what a handler expects."""
-        consumed = _NO_TEMPS
-        for value in self.consumed:
-            consumed |= self.inside(value)
         op = self.instr.op
         if op in _LEAVING:
             return
-        if consumed:
-            if any(self._must_run(value) for value in self.stack[self.low :]):
-                self.spill()
-            held = self.held()
-            dead = consumed - held
-            if op == ops.BRANCH:
-                self.block.cond_temps = dead
-                self.spill()
-            elif dead:
-                self.drop(dead)
-        elif op == ops.BRANCH:
+        consumed = self._used_up()
+        if op == ops.BRANCH:
             self.spill()
+            dead = consumed - self.held()
+            self.block.cond_temps = dead
+            consumed = self._used_up() - dead
+        elif consumed and any(self._must_run(value) for value in self.stack[self.low :]):
+            self.spill()
+            consumed = self._used_up()
+        if consumed:
+            consumed -= self.held()
+        if consumed:
+            self.drop(consumed)
         if self.block.low < floor:
             self.fix(floor)
+
+    def _used_up(self) -> frozenset[int]:
+        """The temporaries in what this instruction has taken off the stack."""
+        found = _NO_TEMPS
+        for value in self.consumed:
+            found |= self.inside(value)
+        return found
 
     def _must_run(self, value: Expr) -> bool:
         if isinstance(value, _LAZY) and not (isinstance(value, Display) and value.kind == "set"):
@@ -369,7 +392,9 @@ class PlainSymbolic(Symbolic):
             values.append(value)
         if not targets:
             return
+        self.consumed.clear()
         self.spill()
+        used = self._used_up()
         wanted = {target.key for target in targets if isinstance(target, Temp)}
         values = [stack[target.key] for target in targets if isinstance(target, Temp)]
         for position in range(count, len(stack)):
@@ -378,7 +403,7 @@ class PlainSymbolic(Symbolic):
                 temp = self.new_temp()
                 self.stmts.append(Assign((temp,), value, self.instr.line))
                 stack[position] = temp
-        old = frozenset[int]().union(*[self.inside(value) for value in values])
+        old = used.union(*[self.inside(value) for value in values])
         self.move(targets, values, self.instr.line)
         for target in targets:
             assert isinstance(target, Temp)
