@@ -84,6 +84,8 @@ class Program:
     def protect(self, stack: Stack, below: int) -> Protection | None:
         """Some entry for code that keeps ``stack``, among the handlers before number ``below``."""
         handled = max((i + 1 for i, slot in enumerate(stack) if slot[0] == "p"), default=0)
+        if "leak" in self.features:
+            handled = 0
         possible = [
             h.protection
             for h in self.handlers
@@ -366,7 +368,7 @@ class Program:
                 self.emit("SWAP", 2)  # POP_EXCEPT takes what was handled before
                 self.protection = None
                 self.emit("POP_EXCEPT")
-                self.protection = self.protect(now[:-3], len(self.handlers))
+                self.protection = self.protect(now[:-3], self.groups[now[-2]])
                 self.emit("RERAISE", 1)
             case "raise caught":
                 self.emit("RAISE_VARARGS", 1)

@@ -46,7 +46,7 @@ from depyf.tree.expr import (
     Temp,
 )
 from depyf.tree.exprs import children
-from depyf.tree.nodes import Assign, Break, Delete, ExprStmt, For, Stmt
+from depyf.tree.nodes import Assign, Break, Delete, ExprStmt, For, Raise, Stmt
 
 _LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
 _HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
@@ -158,6 +158,8 @@ class PlainSymbolic(Symbolic):
                 self._enter(instr.op, instr.arg)
             elif instr.op in _ADDING and not displays.marks_annotation(self, instr.op, instr.arg):
                 self._add(instr.op, instr.arg)
+            elif instr.op == ops.RERAISE and not self._handled(block.container):
+                self.emit(Raise(self.pop(), None, instr.line))
             elif instr.op in _FOLDED and all(isinstance(value, Const) for value in self.stack[-_FOLDED[instr.op] :]):
                 self._compute(instr.op, instr.arg)
             elif instr.op == ops.POP_EXCEPT:
@@ -242,6 +244,16 @@ class PlainSymbolic(Symbolic):
                 temp = self.new_temp()
                 self.stmts.append(Assign((temp,), value, self.instr.line))
                 self.stack[i] = temp
+
+    def _handled(self, container: int) -> bool:
+        """Whether a bare ``raise`` raises what is on top: the exception that the innermost handler caught."""
+        value = self.stack[-1]
+        if isinstance(value, Marker) and value.kind == "exc" and isinstance(value.detail, int):
+            tree = self.containers.tree
+            while container > 0 and tree[container].kind != "handler":
+                container = tree[container].parent
+            return tree[container].region == value.detail
+        return not isinstance(value, Temp)
 
     def _add(self, op: str, depth: int) -> None:
         """``list.append`` and the like, on the temporary of a container; a display after a star goes on."""

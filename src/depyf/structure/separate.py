@@ -24,9 +24,43 @@ Bodies = tuple[int, ...]
 
 def separate_handlers(program: Program, regions: Regions) -> None:
     """Copy what several handlers share; raises DecompilationError where that has no end."""
-    if regions.table:
-        _settle_parents(program, regions)
-        _Separation(program, regions).run()
+    if not regions.table:
+        return
+    _settle_parents(program, regions)
+    relays: dict[int, int] = {}
+    while True:
+        work = _Separation(program, regions, relays)
+        try:
+            work.run()
+            return
+        except _Again as again:
+            relays[again.region] = _relay(program, regions, again.region)
+
+
+class _Again(Exception):
+    """The body of a handler raises to the same handler, which has no relay yet."""
+
+    def __init__(self, region: int) -> None:
+        super().__init__(region)
+        self.region = region
+
+
+def _relay(program: Program, regions: Regions, region: int) -> int:
+    """A handler that leaves all bodies up to the range of ``region``, and raises there what it caught.
+
+    Without it each round would nest one handler deeper; what comes back to its handler is an ordinary loop with it.
+    """
+    record = regions.table[region]
+    start = program.append(record.target, ops.RAISE, 1)
+    program.next[start], program.handler[start] = NONE, region
+    for op, arg in ((ops.POP_EXCEPT, 1), (ops.SWAP, 2), (ops.PUSH_EXC_INFO, None)):
+        start = program.append(start, op, arg)
+        program.handler[start] = NONE
+    found = max(regions.table) + 1
+    regions.table[found] = replace(record, index=found, target=start, parent=NONE)
+    regions.depths[found] = record.depth
+    regions.forget_chains()
+    return found
 
 
 def _settle_parents(program: Program, regions: Regions) -> None:
@@ -76,9 +110,10 @@ def _body(program: Program, regions: Regions, region: int) -> list[int]:
 
 
 class _Separation:
-    def __init__(self, program: Program, regions: Regions) -> None:
+    def __init__(self, program: Program, regions: Regions, relays: dict[int, int]) -> None:
         self.program = program
         self.regions = regions
+        self.relays = relays
         self.limit = GROWTH * len(program.instrs) + 100
         self.origin = {index: index for index in regions.table}
         self.chains = {index: regions.chain(index) for index in regions.table}
@@ -129,6 +164,10 @@ class _Separation:
     def instance(self, region: int, bodies: Bodies) -> int:
         """The copy of a handler for code in these bodies: of those it lies in itself."""
         kept = tuple(body for body in bodies if region not in self.chains[self.origin[body]][1:])
+        if self._comes_back(region, kept):
+            if region not in self.relays:
+                raise _Again(region)
+            region = self.relays[region]
         found = self.instances.get((region, kept))
         if found is None:
             found = region if region not in self.used else max(self.origin) + 1
@@ -143,6 +182,16 @@ class _Separation:
             else:
                 self.entries[found] = self.place(record.target, (*kept, found))
         return found
+
+    def _comes_back(self, region: int, bodies: Bodies) -> bool:
+        """Whether a handler is entered again from its own body, all of which its exception unwinds."""
+        depth = self.regions.table[region].depth
+        for body in reversed(bodies):
+            if self.regions.depths[body] < depth:
+                return False
+            if self.origin[body] == region:
+                return self.regions.table[region].pushes[-1] == "exc"
+        return False
 
     def _write(self, source: dict[int, int], handler: dict[int, int], after: dict[int, tuple[int, int]]) -> None:
         program, table = self.program, self.regions.table

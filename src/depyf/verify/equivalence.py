@@ -31,12 +31,14 @@ from depyf.verify.quiet import enter_handler
 from depyf.verify.sameness import Sameness
 from depyf.verify.silent import CIRCLE, LifetimeMismatch, Mismatch, advance
 from depyf.verify.state import Frozen, Pair, Side, covers, freeze, meet, restrict, thaw
+from depyf.verify.unwinding import UNWIND_NOTE
 from depyf.verify.values import Values
 
 STEPS_PER_INSTRUCTION = 60
 ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
 CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
+AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
 
 Key = tuple[int, int, tuple[int, ...]]
@@ -136,6 +138,10 @@ class _Walk:
             else:
                 for text in self.promised.notes if self.promised is not None else ():
                     self.note(text)
+                if self.a.restores:
+                    self.note(UNWIND_NOTE)
+                if self.b.again:
+                    self.note(AGAIN_NOTE)
                 return self.proof
 
     def _run_pair(self, pair: Pair) -> None:
@@ -410,6 +416,7 @@ class _Walk:
         """The exceptional successor of the events both sides stand before."""
         a, b = pair.a, pair.b
         index_a, index_b = self.a.handler[a.pc], self.b.handler[b.pc]
+        cur_a, cur_b = self.a.unwound(a.pc, a.stack, a.cur), self.b.unwound(b.pc, b.stack, b.cur)
         if index_a < 0 and index_b < 0:
             return
         handler_a = self.a.handlers[index_a] if index_a >= 0 else None
@@ -420,11 +427,11 @@ class _Walk:
         depth_b = handler_b.depth if handler_b else 0
         temps = self._caught_temps(pair, target_a, target_b, a.stack[:depth_a])
         place = (-2 - target_a, -2 - target_b)
-        held = {*a.stack[:depth_a], *b.stack[:depth_b], a.cur, b.cur, *temps.values()}
+        held = {*a.stack[:depth_a], *b.stack[:depth_b], cur_a, cur_b, *temps.values()}
         loc = pair.named(held)
         if exc < 0:
             if not (pair.fresh or pair.alias or pair.facts):
-                now = (a.stack[:depth_a], b.stack[:depth_b], a.cur, b.cur, dict(temps), loc)
+                now = (a.stack[:depth_a], b.stack[:depth_b], cur_a, cur_b, dict(temps), loc)
                 if self.last_at_handler.get(place) == now:
                     return  # pushed before, nothing has changed
                 self.last_at_handler[place] = now
@@ -432,6 +439,7 @@ class _Walk:
         new = pair.view()
         del new.a.stack[depth_a:]
         del new.b.stack[depth_b:]
+        new.a.cur, new.b.cur = cur_a, cur_b
         new.temps = temps
         self.sameness.pair_fresh(new)
         exc_a = exc_b = -1

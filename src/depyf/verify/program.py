@@ -13,6 +13,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
 from depyf.verify import kinds
+from depyf.verify.unwinding import dropped_records
 from depyf.verify.values import Values
 
 NO_RAISE = ops.SILENT
@@ -67,6 +68,11 @@ class Program:
         self.join = self._joins()
         self._bound: list[int] | None = None
         self._bit: dict[str, int] = {}
+        self.records = dropped_records(lowered)
+        self.again = False
+        """Whether it raises, by a statement, an exception that the other code lets go on."""
+        self.restores = False
+        """Whether unwinding has put back a record that the code drops."""
         self._live: list[frozenset[str]] | None = None
         self.shapes: dict[int, tuple[int, int, int]] = {}
         unbinds = {i.op for i in self.instrs} & {ops.DELETE_FAST, ops.LOAD_FAST_CLEAR}
@@ -141,6 +147,14 @@ class Program:
     def raises(self, pc: int) -> bool:
         """Whether the instruction may leave through its handler."""
         return self.instrs[pc].op not in NO_RAISE
+
+    def unwound(self, pc: int, stack: list[int], cur: int) -> int:
+        """The exception being handled once that of instruction ``pc`` has left its place, ``cur`` before."""
+        at = self.records.get(pc, -1)
+        if at < 0 or stack[at] == cur:
+            return cur
+        self.restores = True
+        return stack[at]
 
     def surely_bound(self, pc: int, name: str) -> bool:
         """Whether the user local ``name`` is bound whenever control is just before ``pc``, by this side's data flow."""

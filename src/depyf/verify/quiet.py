@@ -94,7 +94,12 @@ def _pop_except(pair: Pair, side: Side, values: Values, count: int) -> None:
 
 
 def _reraise(pair: Pair, side: Side, values: Values, arg: int) -> int:
-    target = throw(side, values, raised(values, exception_of(values, side.stack[-1])))
+    return raise_again(pair, side, values, raised(values, exception_of(values, side.stack[-1])))
+
+
+def raise_again(pair: Pair, side: Side, values: Values, exc: int) -> int:
+    """``throw`` for an exception that no operation has raised."""
+    target = throw(side, values, exc)
     if side is pair.b and target >= 0 and pair.temps:
         # as for an exception of an operation: what is not read any more counts as unwound with the stack
         live = side.program.live_temps(target)
@@ -109,6 +114,7 @@ def throw(side: Side, values: Values, exc: int) -> int:
     """Unwind ``side`` to the handler of the instruction it stands at; the new pc, -1 outside the frame."""
     program = side.program
     index = program.handler[side.pc]
+    side.cur = program.unwound(side.pc, side.stack, side.cur)
     if index < 0:
         side.stack.clear()
         side.exc = exc
