@@ -6,8 +6,8 @@ any blocks with the same values below, a handler may be its own neighbour's hand
 is a value like any other (stored, copied, swapped, dropped, iterated elsewhere), and some blocks nothing reaches.
 
 *Bare* handlers keep the exception on the stack without making it the handled one, as the end of a comprehension does;
-*lasti* handlers have the offset below it, as a ``finally`` may.  A handled exception is always restored: what may raise
-while it is handled has a handler that does so, or one within.
+*lasti* handlers have the offset below it, as a ``finally`` may.  Unless it may *leak*, a handled exception is always
+restored: what may raise while it is handled has a handler that does so, or one within.
 
 Runs end for the reason that they do in ``randomcfg``: every block calls the tracer, and a handler starts with a call
 that only handlers before it protect.
@@ -455,8 +455,8 @@ def _shared(one: Stack, other: Stack) -> int:
     return count
 
 
-FEATURES = ("split", "odd", "delete", "unbound", "noise", "yield")
-"""``cycles`` is left out: a handler whose body raises to that handler again has no source."""
+FEATURES = ("split", "odd", "delete", "unbound", "noise", "yield", "cycles", "leak")
+"""``cycles``: what a handler raises may come to that handler again; ``leak``: handlers may raise without clean-up."""
 
 
 def make(seed: int) -> types.CodeType:
@@ -464,5 +464,5 @@ def make(seed: int) -> types.CodeType:
     pick = random.Random(seed)
     blocks = pick.choice([2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 25, 30, 40])
     handlers = min(pick.choice([0, 1, 1, 2, 3, 5]), blocks // 2)
-    features = frozenset(name for name in FEATURES if pick.random() < 0.3)
+    features = frozenset(name for name in FEATURES if pick.random() < 0.25)
     return Program(seed, blocks, handlers, features).build()

@@ -20,7 +20,7 @@ import randomcfg
 BATCH = 25
 
 
-@pytest.mark.skipif(sys.version_info[:2] not in assembler.SUPPORTED, reason="the assembler writes 3.11 to 3.13")
+@pytest.mark.skipif(sys.version_info[:2] not in assembler.SUPPORTED, reason="the assembler writes 3.11 to 3.14")
 @pytest.mark.parametrize("batch", range(12))
 def test_random_programs(batch: int) -> None:
     seeds = range(batch * BATCH, (batch + 1) * BATCH)
@@ -51,13 +51,18 @@ KEPT_HOSTILE = (
 )
 
 
+KEPT_RANGES = (
+    300003, 300005, 300009, 300010, 300020, 300027, 300036, 300059, 300068, 300069, 300073, 300078, 300080, 300082, 300084,
+)  # fmt: skip
+
+
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the numbers are those of the programs on 3.11")
-@pytest.mark.parametrize("seed", KEPT + KEPT_WILD + KEPT_HOSTILE)
+@pytest.mark.parametrize("seed", KEPT + KEPT_WILD + KEPT_HOSTILE + KEPT_RANGES)
 def test_kept_programs(seed: int) -> None:
     assert fuzz.check(seed) == ""
 
 
-@pytest.mark.skipif(sys.version_info[:2] not in assembler.SUPPORTED, reason="the assembler writes 3.11 to 3.13")
+@pytest.mark.skipif(sys.version_info[:2] not in assembler.SUPPORTED, reason="the assembler writes 3.11 to 3.14")
 @pytest.mark.parametrize("batch", range(4))
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_wild_programs(batch: int) -> None:

@@ -141,7 +141,8 @@ class _Separation:
             if program.instrs[index].op == ops.POP_EXCEPT and bodies:
                 bodies = self.regions.behind(bodies)
             after[here] = self.place(program.next[index], bodies), self.place(program.jump[index], bodies)
-        if self.count == len(program.instrs) and self.origin.keys() == self.regions.table.keys():
+        same = self.count == len(program.instrs) and self.origin.keys() == self.regions.table.keys()
+        if same and not self.relays:
             return
         self._write(source, handler, after)
 

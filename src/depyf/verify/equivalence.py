@@ -24,7 +24,7 @@ from depyf.bytecode.lower import Lowered
 from depyf.promises import NO_PROMISES, READ_LOCALS, Promises
 from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
-from depyf.verify.lifetimes import held_apart
+from depyf.verify.lifetimes import HANDLED_NOTE, held_apart
 from depyf.verify.program import Program
 from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
 from depyf.verify.quiet import enter_handler
@@ -140,6 +140,8 @@ class _Walk:
                     self.note(text)
                 if self.a.restores:
                     self.note(UNWIND_NOTE)
+                if self.b.keeps:
+                    self.note(HANDLED_NOTE)
                 if self.b.again:
                     self.note(AGAIN_NOTE)
                 return self.proof

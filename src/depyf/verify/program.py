@@ -71,6 +71,8 @@ class Program:
         self.records = dropped_records(lowered)
         self.again = False
         """Whether it raises, by a statement, an exception that the other code lets go on."""
+        self.keeps = False
+        """Whether it is in the body of a handler that the other code has left by raising."""
         self.restores = False
         """Whether unwinding has put back a record that the code drops."""
         self._live: list[frozenset[str]] | None = None
