@@ -1,6 +1,6 @@
 """``make models``: run the catalogue, with depyf and without, and print the table.
 
-    PYTHONPATH=src:tools python -m models [--only NAME ...] [--suite SUITE ...] [--mode inference training]
+    PYTHONPATH=src:tools python -m models [--only NAME ...] [--suite SUITE ...] [--families] [--mode inference training]
         [--backend eager aot_eager inductor] [--shard 1/4] [--seconds 300] [--results FILE] [--any-version] [--again STATUS ...]
 
 Results go, line by line, to the results file; a sweep that is started again goes on where the last one ended, for the same
@@ -10,6 +10,7 @@ source of depyf (``--any-version``: whatever it was).  Exit status 0: everything
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -27,6 +28,9 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="parts of the names of models")
     parser.add_argument("--suite", nargs="+", default=[], choices=("huggingface", "timm", "torchbench", "recent"))
+    parser.add_argument(
+        "--families", action="store_true", help="one model per family of control flow, once: what the tests run"
+    )
     parser.add_argument("--mode", nargs="+", default=list(MODES), choices=MODES)
     parser.add_argument("--backend", nargs="+", default=list(BACKENDS), choices=BACKENDS)
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="every N-th task, from the K-th on")
@@ -45,10 +49,15 @@ def main() -> int:
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     warnings.simplefilter("ignore")
     vision_libraries.prepare()
-    from models.catalogue import ROWS
+    from models.catalogue import BY_NAME, FAMILIES, ROWS
 
-    rows = sweep.select(ROWS, arguments.only, arguments.suite)
-    wanted = sweep.tasks(rows, arguments.mode, arguments.backend, (int(number), int(shards or 1)))
+    rows = sweep.select(
+        [BY_NAME[name] for name in FAMILIES] if arguments.families else ROWS, arguments.only, arguments.suite
+    )
+    if arguments.families:
+        wanted = sweep.subset(rows)
+    else:
+        wanted = sweep.tasks(rows, arguments.mode, arguments.backend, (int(number), int(shards or 1)))
     keys = [task.key for task in wanted]
     version = sweep.version()
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
@@ -109,6 +118,8 @@ def _import_once() -> None:
     import models.runner
 
     models.runner.warm_up("eager")  # what the first compilation imports; starts no thread
+    gc.collect()
+    gc.freeze()  # a collection in a child need not look at, and copy, what this process holds
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def inputs_for(module: Any, own: Mapping[str, Any]) -> dict[str, Any]:
     kind = type(module).__name__
     vocabulary = text_config(config).get("vocab_size") or 64
     found: dict[str, Any] = {}
-    wanted = {module.main_input_name, *own}
+    wanted = {name for name in (module.main_input_name, *own) if own.get(name, ...) is ...}
     if "input_ids" in wanted:
         found["input_ids"] = ids(BATCH, LENGTH, vocabulary)
     if "pixel_values" in wanted:
@@ -59,7 +59,7 @@ def inputs_for(module: Any, own: Mapping[str, Any]) -> dict[str, Any]:
             found["labels"] = decoded
         elif "input_ids" in found:
             found["labels"] = found["input_ids"]
-    for name, value in own.items():
+    for name, value in own.items():  # made last: the labels above are of the general inputs
         if value is None:
             found.pop(name, None)
         elif value is not ...:

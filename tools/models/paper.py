@@ -74,7 +74,7 @@ vit_base_patch16_224 volo_d1_224 xcit_large_24_p8_224
 }  # fmt: skip
 
 _VIT = {"img_size": 32, "depth": 2, "embed_dim": 32, "num_heads": 2}
-_MIXER = {"img_size": 32, "num_blocks": 2, "embed_dim": 32}
+_MIXER = {"img_size": 32}
 _RESNET = {"layers": (1, 1, 1, 1), "image": 64}
 _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
     "beit_base_patch16_224": _VIT,
@@ -91,13 +91,7 @@ _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
         "num_heads_inner": 2,
     },
     "xcit_large_24_p8_224": {"img_size": 32, "depth": 2, "cls_attn_layers": 1, "embed_dim": 32, "num_heads": 2},
-    "volo_d1_224": {
-        "img_size": 64,
-        "image": 64,
-        "layers": (1, 1, 1, 1),
-        "embed_dims": (16, 32, 32, 32),
-        "num_heads": (2, 2, 2, 2),
-    },
+    "volo_d1_224": {"img_size": 64},
     "mixer_b16_224": _MIXER,
     "gmixer_24_224": _MIXER,
     "gmlp_s16_224": _MIXER,
@@ -109,10 +103,10 @@ _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
         "embed_dims": [8, 16, 16, 32],
         "num_heads": [1, 2, 2, 2],
     },
-    "jx_nest_base": {"img_size": 56, "depths": (1, 1, 1), "embed_dims": (16, 32, 32), "num_heads": (1, 2, 2)},
+    "jx_nest_base": {"img_size": 64, "image": 64},
     "pit_b_224": {"img_size": 56, "depth": [1, 1, 1], "heads": [1, 2, 2], "base_dims": [16, 16, 16]},
-    "crossvit_9_240": {"img_size": 48, "embed_dim": [16, 32], "depth": [[1, 2, 0], [1, 2, 0]], "num_heads": [2, 2]},
-    "coat_lite_mini": {"img_size": 64, "serial_depths": [1, 1, 1, 1], "embed_dims": [16, 16, 32, 32], "num_heads": 2},
+    "crossvit_9_240": {"image": 240, "embed_dim": [16, 32], "depth": [[1, 2, 0], [1, 2, 0]], "num_heads": [2, 2]},
+    "coat_lite_mini": {"img_size": 64, "serial_depths": [1, 1, 1, 1], "embed_dims": [32, 32, 64, 64]},
     "levit_128": {"img_size": 64, "image": 64},
     "visformer_small": {
         "img_size": 64,
@@ -134,7 +128,7 @@ _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
         "group_size": 16,
         "image": 64,
     },
-    "nfnet_l0": {"depths": (1, 1, 2, 1), "channels": (32, 64, 64, 64), "stem_chs": 16, "group_size": 16, "image": 64},
+    "nfnet_l0": {"depths": (1, 1, 2, 1), "image": 64},
     "res2net101_26w_4s": _RESNET,
     "res2net50_14w_8s": _RESNET,
     "res2next50": _RESNET,
@@ -147,7 +141,7 @@ _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
     "botnet26t_256": {"img_size": 64},
     "eca_botnext26ts_256": {"img_size": 64},
     "sebotnet33ts_256": {"img_size": 64},
-    "eca_halonext26ts": {"img_size": 64},
+    "eca_halonext26ts": {"img_size": 256},
 }
 
 _TORCHBENCH = {

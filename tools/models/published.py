@@ -212,7 +212,7 @@ class DeepRecommender(nn.Module):
 
 
 class LSTMTagger(nn.Module):
-    """A recurrent tagger whose steps are a Python loop that ends where the sequences do."""
+    """A recurrent tagger whose steps are a Python loop that ends where the longest sequence does."""
 
     def __init__(self, vocabulary: int = 64, width: int = 16) -> None:
         super().__init__()
@@ -224,11 +224,10 @@ class LSTMTagger(nn.Module):
         self.width = width
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        longest = int(lengths.max())  # data decides: a graph break
         h = c = torch.zeros(ids.shape[0], self.width)
         found = []
-        for step in range(ids.shape[1]):
-            if step >= int(lengths.max()):  # data decides: a graph break
-                break
+        for step in range(min(longest, ids.shape[1])):
             new_h, new_c = self.cell(self.embed(ids[:, step]), (h, c))
             going = (step < lengths).unsqueeze(1)
             h, c = torch.where(going, new_h, h), torch.where(going, new_c, c)

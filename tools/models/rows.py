@@ -33,8 +33,6 @@ class Row:
     modes: tuple[str, ...] = MODES
     steps: str = "forward"
     """``forward``, or ``generate``: text generation with a static cache."""
-    family: str = ""
-    """The family of control flow that this row stands for in the tests; most rows stand for none."""
 
 
 @dataclass(frozen=True, slots=True)
