@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 VISION ?= torchvision==0.28.0 timm>=1.0
 N ?= 20000
 
-.PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo torch-matrix models clean
+.PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -72,6 +72,10 @@ torch-matrix: $(STAMP)
 # make models, or make models ARGS="--only Bert --backend eager --shard 1/4 --seconds 600"
 models: $(STAMP)
 	PYTHONPATH=src:tools $(BIN)/python -m models $(ARGS)
+
+# Scripts of small compiled models, in examples/gallery: make gallery, or make gallery ARGS="--only kv_cache"
+gallery: $(STAMP)
+	$(BIN)/python tools/gallery.py $(ARGS)
 
 demo: $(STAMP)
 	$(BIN)/python tools/demo.py

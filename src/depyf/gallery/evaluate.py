@@ -35,6 +35,7 @@ _TRUTH = frozenset(
 )
 _NONNEGATIVE = frozenset("relu exp abs square norm var std softplus cosh count_nonzero nonzero elu_ bincount".split())
 _UNIT = frozenset("tanh sin cos erf sign normalize".split())
+_COMPARISONS: dict[type[ast.cmpop], str] = {ast.Eq: "eq", ast.NotEq: "ne"}
 _LIKE = {"zeros": 0.0, "zeros_like": 0.0, "new_zeros": 0.0, "ones": 1.0, "ones_like": 1.0, "new_ones": 1.0}
 
 
@@ -108,7 +109,7 @@ class _Body:
     def bind(self, target: Any, found: Value) -> None:
         if isinstance(target, ast.Name):
             kind = self.types.get(target.id)
-            if kind is not None and kind.dtype == "bool":
+            if kind is not None and kind.dtype == "bool" and not (isinstance(found, Span) and found.within(0, 1)):
                 found = TRUTH
             self.values[target.id] = found
         elif isinstance(target, ast.Tuple) and isinstance(found, tuple) and len(found) == len(target.elts):
@@ -134,7 +135,7 @@ class _Body:
         if isinstance(node, ast.BinOp):
             return self.binary(node.op, self.value(node.left), self.value(node.right))
         if isinstance(node, ast.Compare):
-            return TRUTH
+            return _compared(_COMPARISONS.get(type(node.ops[0]), ""), self.value(node.left), self.value(node.comparators[0]))  # fmt: skip
         if isinstance(node, ast.Subscript):
             return self.subscript(node)
         if isinstance(node, ast.Attribute):
@@ -272,7 +273,7 @@ class _Body:
         first = values[0] if values else None
         second = values[1] if len(values) > 1 else None
         if name in _TRUTH:
-            return TRUTH
+            return _compared(name, first, second)
         if name in _LIKE:
             return Span(_LIKE[name], _LIKE[name])
         if name in ("arange", "full", "full_like", "new_full", "tensor"):
@@ -339,6 +340,27 @@ class _Body:
             return _joined(values[0]) if values and isinstance(values[0], tuple) else values[0] if values else None
         fill = self.number(keywords.get("fill_value", nodes[-1] if nodes else None))
         return Span(fill, fill) if fill is not None else None
+
+
+def _compared(name: str, one: Value, two: Value) -> Span:
+    """Equality with a constant, where the interval decides it; else true or false."""
+    if _constant(one) and _constant(two) and name in ("eq", "ne"):
+        same = float(one.low == two.low)
+        return Span(same, same) if name == "eq" else Span(1 - same, 1 - same)
+    return TRUTH
+
+
+def compared_constants(graph: GraphClass) -> list[int]:
+    """The integers that values of the graph are compared with."""
+    found: set[int] = set()
+    for node in ast.walk(graph.tree()):
+        operands: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            operands = node.comparators
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("eq", "ne"):
+            operands = node.args
+        found |= {o.value for o in operands if isinstance(o, ast.Constant) and type(o.value) is int}
+    return sorted(found)
 
 
 def _operation(path: str, free: bool) -> str:

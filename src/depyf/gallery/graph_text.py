@@ -18,7 +18,8 @@ from dataclasses import dataclass
 _DELETIONS = re.compile(r"; +(?:\w+ = )+None$")
 _UNBOXED = re.compile(r'^(?P<name>\w+)(?:: "(?P<type>[^"]*)")? = next\(args_iter\)$')
 _ALIAS = re.compile(r"^(?P<new>\w+) = (?P<old>\w+)$")
-_PLACE = re.compile(r"^(?P<start> *# File: )(?P<file>.+?)(?P<rest>:\d+ in .*)$")
+_PLACE = re.compile(r"^(?P<start> *# (?:[^/]*? )?File: )(?P<file>.+?)(?P<rest>:\d+ in .*)$")
+_COUNTER = re.compile(r"\bac_graph_id: \d+ - ")  # counts checkpoints in the process: another number in another run
 _LIBRARY = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+)/")
 _LONG = re.compile(r"(?:^|_)(?:modules|parameters|buffers)_")
 _CHECKPOINT = re.compile(r"\btorch\.ops\.higher_order\.tag_activation_checkpoint\(")
@@ -111,7 +112,7 @@ def _annotation(node: ast.expr | None) -> str:
 def _line(line: str, root: str) -> str:
     place = _PLACE.match(line)
     if place:
-        return f"{place['start']}{short_path(place['file'], root)}{place['rest']}"
+        return f"{_COUNTER.sub('', place['start'])}{short_path(place['file'], root)}{place['rest']}"
     line = line.rstrip()
     if not line.lstrip().startswith("#"):
         line = _CHECKPOINT.sub("torch.utils.checkpoint.checkpoint(", _DELETIONS.sub("", line))

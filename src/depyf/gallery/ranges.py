@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from depyf.gallery.evaluate import Complaint, evaluate_graph
+from depyf.gallery.evaluate import Complaint, compared_constants, evaluate_graph
 from depyf.gallery.graph_text import GraphClass
 from depyf.gallery.intervals import Span
 from depyf.gallery.types import Number, TensorType
@@ -27,6 +27,9 @@ class Choice:
 
     span: Span | None
     why: str = ""
+
+
+_UNBOUNDED = Choice(Span(0, 1), "nothing in the graph bounds it")
 
 
 def choose(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[str, Number]) -> dict[str, Choice]:
@@ -58,22 +61,27 @@ def _integers(
     symbols: Mapping[str, Number],
     limits: list[int],
 ) -> tuple[Choice, Span]:
-    before = _bad(evaluate_graph(graph, spans, types, symbols))
     wild = evaluate_graph(graph, {**spans, name: Span(-(2.0**40), 2.0**40)}, types, symbols)
-    reached = [c for c in wild if c.bad and c.where not in {b.where for b in before}]
-    indexed = [c for c in reached if c.index]
+    calm = evaluate_graph(graph, spans, types, symbols)
+    reached = _bad(wild)
     if not reached:
-        return Choice(Span(0, 1), "nothing in the graph bounds it"), Span(0, 1)
-    # a value beyond `bound` (a sum of masks that becomes a position) is tried as well: down from the sizes to 1
-    candidates = sorted({*limits, *(int(c.high) + 1 for c in indexed if c.high < 2**31), _SMALL, 2, 1}, reverse=True)
-    for low in (0, 1, 2):
-        for count in candidates:
-            span = Span(low, low + count - 1)
-            after = evaluate_graph(graph, {**spans, name: span}, types, symbols)
-            if len(_bad(after)) <= len(before) and not _new(after, before):
-                tight = [c for c in indexed if c.high + 1 == count] or indexed or reached
-                return Choice(span, tight[0].text), span
-    return Choice(Span(0, 1), reached[0].text), Span(0, 1)
+        return _UNBOUNDED, Span(0, 1)
+    indexed = [c for c in reached if c.index]
+    # also down from the sizes to 1: a sum of a mask may become a position; and what the graph compares with (padding)
+    counts = sorted({*limits, *(int(c.high) + 1 for c in indexed if c.high < 2**31), _SMALL, 2, 1}, reverse=True)
+    candidates = [Span(low, low + count - 1) for low in (0, 1, 2) for count in counts]
+    candidates += [Span(value, value) for value in compared_constants(graph)]
+    best, fewest = candidates[0], None
+    for span in candidates:
+        wrong = len(_bad(evaluate_graph(graph, {**spans, name: span}, types, symbols)))
+        if fewest is None or wrong < fewest:
+            best, fewest = span, wrong
+        if wrong == 0:
+            break
+    if not _new(wild, calm) and fewest == len(_bad(calm)):
+        return _UNBOUNDED, Span(0, 1)  # what complains does not depend on it
+    tight = [c for c in indexed if c.high == best.high] or indexed or reached
+    return Choice(best, tight[0].text), best
 
 
 def _floats(

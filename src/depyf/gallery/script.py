@@ -213,7 +213,7 @@ def _about(graph: CompiledGraph, aot: _Aot | None, random: bool) -> list[str]:
     if aot is not None:
         also = " and as AOTAutograd's " + ("forward and backward graphs" if aot.backward is not None else "graph")
     lines = [
-        f"Written by `depyf gallery`, recorded with torch {graph.torch}; it needs torch only.  It runs the captured graph in eager",
+        f"Written by `depyf gallery`, recorded with torch {graph.torch.partition('+')[0]}; it needs torch only.  It runs the captured graph in eager",
         f"mode, under torch.compile{also}, and compares results and gradients.\n",
         "    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]\n",
         "Exit status: 0 everything agrees, 1 something differs, 2 a device is missing.",

@@ -1,0 +1,431 @@
+"""The graph that torch.compile made of dynamic_shapes.<locals>.Pool.forward (examples/gallery_models.py:92), compile id 0/0.
+
+Written by `depyf gallery`, recorded with torch 2.13.0; it needs torch only.  It runs the captured graph in eager
+mode, under torch.compile and as AOTAutograd's forward and backward graphs, and compares results and gradients.
+
+    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]
+
+Exit status: 0 everything agrees, 1 something differs, 2 a device is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+import argparse
+import contextlib
+import math
+import sys
+
+import torch
+
+
+# Dynamic sizes, with the values they had; others may be tried.
+s24 = 4  # count
+s27 = 7  # x.size()[1]
+s77 = 3  # x.size()[0]
+
+
+def make_inputs(seed=0):
+    """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""
+    make = Make(seed)
+    return {
+        "weigh_weight": make.normal(1, 5, scale=0.45, grad=True),  # parameter self.weigh.weight
+        "weigh_bias": make.uniform(1, low=0.5, high=1.5, grad=True),  # parameter self.weigh.bias
+        "s77": s77,  # x.size()[0]
+        "s27": s27,  # x.size()[1]
+        "x": make.normal(s77, s27, 5, grad=True),
+        "count": s24,
+    }
+
+
+class Captured(torch.nn.Module):
+    def forward(
+        self,
+        weigh_weight: "f32[1, 5][5, 1]cpu",
+        weigh_bias: "f32[1][1]cpu",
+        s77: "Sym(s77)",
+        s27: "Sym(s27)",
+        x: "f32[s77, s27, 5][5*s27, 5, 1]cpu",
+        count: "Sym(s24)",
+    ):
+        # File: examples/gallery_models.py:93 in forward, code: weights = self.weigh(x).softmax(1)
+        linear: "f32[s77, s27, 1][s27, 1, 1]cpu" = torch._C._nn.linear(x, weigh_weight, weigh_bias)
+        weights: "f32[s77, s27, 1][s27, 1, 1]cpu" = linear.softmax(1)
+
+        # File: examples/gallery_models.py:94 in forward, code: return (x * weights).sum(1) * count, x.flatten(0, 1)[: x.size(0)]
+        mul: "f32[s77, s27, 5][5*s27, 5, 1]cpu" = x * weights
+        sum_1: "f32[s77, 5][5, 1]cpu" = mul.sum(1)
+        mul_1: "f32[s77, 5][5, 1]cpu" = sum_1 * count
+        flatten: "f32[s27*s77, 5][5, 1]cpu" = x.flatten(0, 1)
+        getitem: "f32[s77, 5][5, 1]cpu" = flatten[slice(None, s77, None)]
+        return (mul_1, getitem)
+
+
+class Forward(torch.nn.Module):
+    def forward(
+        self,
+        primals_1: "f32[1, 5][5, 1]cpu",
+        primals_2: "f32[1][1]cpu",
+        primals_3: "Sym(s77)",
+        primals_4: "Sym(s27)",
+        primals_5: "f32[s77, s27, 5][5*s27, 5, 1]cpu",
+        primals_6: "Sym(s24)",
+    ):
+        # File: examples/gallery_models.py:93 in forward, code: weights = self.weigh(x).softmax(1)
+        mul_6: "Sym(s27*s77)" = primals_3 * primals_4
+        view: "f32[s27*s77, 5][5, 1]cpu" = torch.ops.aten.view.default(primals_5, [mul_6, 5])
+        t: "f32[5, 1][1, 5]cpu" = torch.ops.aten.t.default(primals_1)
+        addmm: "f32[s27*s77, 1][1, 1]cpu" = torch.ops.aten.addmm.default(primals_2, view, t)
+        view_1: "f32[s77, s27, 1][s27, 1, 1]cpu" = torch.ops.aten.view.default(addmm, [primals_3, primals_4, 1])
+        _softmax: "f32[s77, s27, 1][s27, 1, 1]cpu" = torch.ops.aten._softmax.default(view_1, 1, False)
+
+        # File: examples/gallery_models.py:94 in forward, code: return (x * weights).sum(1) * count, x.flatten(0, 1)[: x.size(0)]
+        mul_16: "f32[s77, s27, 5][5*s27, 5, 1]cpu" = torch.ops.aten.mul.Tensor(primals_5, _softmax)
+        sum_1: "f32[s77, 5][5, 1]cpu" = torch.ops.aten.sum.dim_IntList(mul_16, [1])
+        mul_22: "f32[s77, 5][5, 1]cpu" = torch.ops.aten.mul.Tensor(sum_1, primals_6)
+        view_2: "f32[s27*s77, 5][5, 1]cpu" = torch.ops.aten.view.default(primals_5, [mul_6, 5])
+        slice_1: "f32[s77, 5][5, 1]cpu" = torch.ops.aten.slice.Tensor(view_2, 0, 0, primals_3)
+        return (mul_22, slice_1, primals_1, primals_5, _softmax, primals_3, primals_4, primals_6, mul_6)
+
+
+class Backward(torch.nn.Module):
+    def forward(
+        self,
+        primals_3: "Sym(s77)",
+        primals_4: "Sym(s27)",
+        primals_6: "Sym(s24)",
+        mul_6: "Sym(s27*s77)",
+        primals_1: "f32[1, 5][5, 1]cpu",
+        primals_5: "f32[s77, s27, 5][5*s27, 5, 1]cpu",
+        _softmax: "f32[s77, s27, 1][s27, 1, 1]cpu",
+        tangents_1: "f32[s77, 5][5, 1]cpu",
+    ):
+        # File: examples/gallery_models.py:94 in forward, code: return (x * weights).sum(1) * count, x.flatten(0, 1)[: x.size(0)]
+        mul_30: "f32[s77, 5][5, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, primals_6)
+        unsqueeze: "f32[s77, 1, 5][5, 5, 1]cpu" = torch.ops.aten.unsqueeze.default(mul_30, 1)
+        expand: "f32[s77, s27, 5][5, 0, 1]cpu" = torch.ops.aten.expand.default(unsqueeze, [primals_3, primals_4, 5])
+        mul_31: "f32[s77, s27, 5][5*s27, 5, 1]cpu" = torch.ops.aten.mul.Tensor(expand, primals_5)
+        mul_32: "f32[s77, s27, 5][5*s27, 5, 1]cpu" = torch.ops.aten.mul.Tensor(expand, _softmax)
+        sum_2: "f32[s77, s27, 1][s27, 1, 1]cpu" = torch.ops.aten.sum.dim_IntList(mul_31, [2], True)
+
+        # File: examples/gallery_models.py:93 in forward, code: weights = self.weigh(x).softmax(1)
+        detach: "f32[s77, s27, 1][s27, 1, 1]cpu" = torch.ops.aten.detach.default(_softmax)
+        detach_1: "f32[s77, s27, 1][s27, 1, 1]cpu" = torch.ops.aten.detach.default(detach)
+        _softmax_backward_data: "f32[s77, s27, 1][s27, 1, 1]cpu" = torch.ops.aten._softmax_backward_data.default(sum_2, detach_1, 1, torch.float32)
+        view_3: "f32[s27*s77, 1][1, 1]cpu" = torch.ops.aten.view.default(_softmax_backward_data, [mul_6, 1])
+        t: "f32[5, 1][1, 5]cpu" = torch.ops.aten.t.default(primals_1)
+        t_1: "f32[1, 5][5, 1]cpu" = torch.ops.aten.t.default(t)
+        mm: "f32[s27*s77, 5][5, 1]cpu" = torch.ops.aten.mm.default(view_3, t_1)
+        t_2: "f32[1, s27*s77][1, 1]cpu" = torch.ops.aten.t.default(view_3)
+        view: "f32[s27*s77, 5][5, 1]cpu" = torch.ops.aten.view.default(primals_5, [mul_6, 5])
+        mm_1: "f32[1, 5][5, 1]cpu" = torch.ops.aten.mm.default(t_2, view)
+        t_3: "f32[5, 1][1, 5]cpu" = torch.ops.aten.t.default(mm_1)
+        sum_3: "f32[1, 1][1, 1]cpu" = torch.ops.aten.sum.dim_IntList(view_3, [0], True)
+        view_4: "f32[1][1]cpu" = torch.ops.aten.view.default(sum_3, [1])
+        t_4: "f32[1, 5][5, 1]cpu" = torch.ops.aten.t.default(t_3)
+        view_5: "f32[s77, s27, 5][5*s27, 5, 1]cpu" = torch.ops.aten.view.default(mm, [primals_3, primals_4, 5])
+        add_34: "f32[s77, s27, 5][5*s27, 5, 1]cpu" = torch.ops.aten.add.Tensor(mul_32, view_5)
+        return (t_4, view_4, None, None, add_34, None)
+
+
+def ambient():
+    """The modes that the program had switched on around the graph."""
+    return contextlib.nullcontext()
+
+
+def targets(arguments, outputs):
+    """What the gradients arrive for, in the order of the backward graph's tangents."""
+    del arguments
+    return [outputs[0]]
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", default="aot_eager", help="for torch.compile; none: leave it out")
+    parser.add_argument("--seed", type=int, default=0, help="other values for the inputs")
+    options = parser.parse_args(argv)
+    report = Report(tolerance=0.0001)
+    captured = Captured()
+    names = list(make_inputs())
+
+    def inputs():
+        return list(make_inputs(options.seed).values())
+
+    report.title("The captured graph in eager mode")
+    with drawing(fixed=False):
+        eager = run(captured, inputs(), ambient)
+    report.describe(eager["outputs"])
+
+    if options.backend != "none":
+        report.title(f"torch.compile(graph, backend={options.backend!r})")
+        torch._dynamo.reset()
+        compiled = torch.compile(captured, backend=options.backend)
+        with drawing(fixed=False):
+            got = run(compiled, inputs(), ambient)
+        report.same(names, eager, got)
+
+    report.title("AOTAutograd's forward and backward graphs")
+    with drawing(fixed=False):
+        eager = run(captured, inputs(), ambient, targets)
+    outputs, arguments = eager["outputs"], eager["inputs afterwards"]
+    saved = ("primals_1", "primals_5", "_softmax", "primals_3", "primals_4", "primals_6", "mul_6")
+    wanted = ("primals_3", "primals_4", "primals_6", "mul_6", "primals_1", "primals_5", "_softmax", "tangents_1")
+    cotangents = eager["cotangents"]
+    with drawing(fixed=False):
+        got = run_aot(Forward(), inputs(), front=2, backward=Backward(), saved=saved, wanted=wanted, cotangents=cotangents)
+    labels = ("output 0", "output 1")
+    report.all("", labels, outputs, got["results"])
+    report.all("gradient of", names, eager["gradients"], got["gradients"])
+
+    return report.conclusion()
+
+
+# What follows is the same in every script of the gallery.
+
+
+class Make:
+    """Random tensors of a given layout: the same seed makes the same values, on any device."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def normal(self, *size: int, scale: float = 1.0, dtype: torch.dtype = torch.float32, **layout: Any) -> torch.Tensor:
+        wide = torch.complex128 if dtype.is_complex else torch.float64
+        return self.place(lambda n: torch.randn(n, generator=self.generator, dtype=wide) * scale, size, dtype, **layout)
+
+    def uniform(
+        self, *size: int, low: float, high: float, dtype: torch.dtype = torch.float32, **layout: Any
+    ) -> torch.Tensor:
+        def values(n: int) -> torch.Tensor:
+            return torch.rand(n, generator=self.generator, dtype=torch.float64) * (high - low) + low
+
+        return self.place(values, size, dtype, **layout)
+
+    def integers(
+        self, *size: int, low: int = 0, high: int, dtype: torch.dtype = torch.int64, **layout: Any
+    ) -> torch.Tensor:
+        """From ``low`` up to but not including ``high``."""
+        return self.place(lambda n: torch.randint(low, high, (n,), generator=self.generator), size, dtype, **layout)
+
+    def booleans(self, *size: int, **layout: Any) -> torch.Tensor:
+        """Half of them true, and no row all true or all false: it may be a mask."""
+        made = self.place(lambda n: torch.rand(n, generator=self.generator) < 0.5, size, torch.bool, **layout)
+        if size and size[-1] > 1 and not layout:
+            made[..., 0], made[..., 1] = True, False
+        return made
+
+    def place(
+        self,
+        values: Callable[[int], torch.Tensor],
+        size: tuple[int, ...],
+        dtype: torch.dtype,
+        stride: tuple[int, ...] | None = None,
+        offset: int = 0,
+        device: str = "cpu",
+        grad: bool = False,
+    ) -> torch.Tensor:
+        if stride is None:
+            stride = tuple(math.prod(size[i + 1 :]) for i in range(len(size)))
+        extent = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if all(size) else 0
+        storage = values(offset + extent).to(dtype).to(device)
+        return storage.as_strided(size, stride, offset).requires_grad_(grad)
+
+
+def run(
+    graph: Callable[..., Any],
+    inputs: list[Any],
+    ambient: Callable[[], Any],
+    targets: Callable[[list[Any], list[Any]], list[Any]] = lambda arguments, outputs: outputs,
+) -> dict[str, Any]:
+    """Call ``graph`` and differentiate what it computes; ``targets`` chooses from arguments and outputs."""
+    before = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
+    arguments = [as_argument(value) for value in inputs]
+    with ambient():
+        outputs = flat(graph(*arguments))
+    wanted = [t for t in targets(arguments, outputs) if isinstance(t, torch.Tensor) and t.requires_grad]
+    leaves = [value for value in inputs if isinstance(value, torch.Tensor) and value.requires_grad]
+    cotangents = [cotangent(target, number) for number, target in enumerate(wanted)]
+    grads: Any = ()
+    if wanted and leaves:
+        grads = torch.autograd.grad(wanted, leaves, cotangents, allow_unused=True)
+    left = iter(grads)
+    return {
+        "outputs": outputs,
+        "inputs before": before,
+        "inputs afterwards": arguments,
+        "gradients": [next(left, None) if getattr(v, "requires_grad", False) else None for v in inputs],
+        "cotangents": cotangents,
+    }
+
+
+def as_argument(value: Any) -> Any:
+    """An input that can be written to: not a leaf, as in the program where it was computed before."""
+    if isinstance(value, torch.Tensor):
+        copied = value.clone()
+        if copied.stride() == value.stride():
+            return copied
+    return value
+
+
+def changed(after: list[Any], before: list[Any]) -> list[Any]:
+    """The values that are no longer what they were; None for the others."""
+    return [
+        one if isinstance(one, torch.Tensor) and (one.shape != two.shape or not one.equal(two)) else None
+        for one, two in zip(after, before)
+    ]
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of nested tuples, lists and dictionaries."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [leaf for item in value for leaf in flat(item)] if isinstance(value, (tuple, list)) else [value]
+
+
+def cotangent(target: torch.Tensor, number: int) -> torch.Tensor:
+    """The gradient that arrives at an output: random, the same in each run."""
+    generator = torch.Generator().manual_seed(number)
+    kind = torch.complex128 if target.dtype.is_complex else torch.float64
+    values = torch.randn(target.shape, generator=generator, dtype=kind)
+    return torch.empty_like(target).copy_(values)
+
+
+class Report:
+    """Compares results with those of the eager graph, prints one line for each, remembers failures."""
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self.failed = 0
+        self.checked = 0
+
+    def title(self, text: str) -> None:
+        print(f"\n{text}")
+
+    def describe(self, outputs: list[Any]) -> None:
+        for number, value in enumerate(outputs):
+            shown = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)  # fmt: skip
+            print(f"            output {number:<25}  {shown}")
+
+    def same(self, names: list[str], expected: dict[str, Any], actual: dict[str, Any]) -> None:
+        """Outputs, gradients, and inputs that the graph writes to."""
+        numbers = [str(number) for number in range(len(expected["outputs"]))]
+        self.all("output", numbers, expected["outputs"], actual["outputs"])
+        self.all("gradient of", names, expected["gradients"], actual["gradients"])
+        self.all("input", names, *(changed(one["inputs afterwards"], expected["inputs before"]) for one in (expected, actual)))  # fmt: skip
+
+    def conclusion(self) -> int:
+        """The exit status."""
+        print(
+            f"\n{self.failed} of {self.checked} results differ"
+            if self.failed
+            else f"\nall {self.checked} results agree"
+        )
+        return 1 if self.failed else 0
+
+    def check(self, name: str, expected: Any, actual: Any) -> None:
+        """Tensors: same shape, dtype and device, and values within tolerance; anything else: equal."""
+        if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
+            if expected is None or actual is None:  # a gradient nobody computes is zero
+                other = actual if expected is None else expected
+                same = other is None or isinstance(other, torch.Tensor) and not other.any()
+            else:
+                same = expected == actual
+            self.line(same, name, f"{expected!r}" if same else f"{expected!r}, not {actual!r}")
+            return
+        kinds = [(tuple(t.shape), t.dtype, t.device) for t in (expected, actual)]
+        what = f"{str(actual.dtype).removeprefix('torch.')}{list(actual.shape)}"
+        if kinds[0] != kinds[1]:
+            self.line(False, name, f"{kinds[1]} instead of {kinds[0]}")
+            return
+        wide = torch.complex128 if expected.dtype.is_complex else torch.float64
+        one, two = (t.detach().to(wide).cpu() for t in (expected, actual))
+        finite = one.isfinite()
+        difference = float((one - two)[finite].abs().max()) if finite.any() else 0.0
+        largest = float(one[finite].abs().max()) if finite.any() else 0.0
+        same = difference <= self.tolerance * max(1.0, largest)  # False where the difference is nan
+        same = same and bool(torch.equal(one[~finite].nan_to_num(), two[~finite].nan_to_num()))
+        strange = int((~finite).sum())
+        note = f", {strange} of {finite.numel()} not finite in both" if strange else ""
+        self.line(same, name, f"{what}  max difference {difference:.2g}, largest value {largest:.3g}{note}")
+
+    def all(self, kind: str, names: list[str], expected: list[Any], actual: list[Any]) -> None:
+        if len(expected) != len(actual):
+            self.line(False, kind, f"{len(actual)} instead of {len(expected)}")
+            return
+        for name, one, two in zip(names, expected, actual):
+            if one is not None or two is not None:
+                self.check(f"{kind} {name}".strip(), one, two)
+
+    def line(self, same: bool, name: str, text: str) -> None:
+        self.failed += not same
+        self.checked += 1
+        print(f"  {'ok      ' if same else 'MISMATCH'}  {name:<32}  {text}")
+
+
+class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__
+        if name == "native_dropout" and args[2] is not False:
+            x, p = args[:2]
+            mask = self.pattern(x) > p
+            return x * mask * (1 / (1 - p) if p < 1 else 1.0), mask
+        if name in ("bernoulli", "bernoulli_"):
+            p = args[1] if len(args) > 1 else kwargs.get("p", args[0] if name == "bernoulli" else 0.5)
+            drawn = (self.pattern(args[0]) > 1 - p).to(args[0].dtype)
+            return args[0].copy_(drawn) if name == "bernoulli_" else drawn
+        made = func(*args, **kwargs)
+        if name in ("rand", "rand_like") or name == "inductor_random" and args[2] == "rand":
+            made.copy_(self.pattern(made))
+        elif name in ("randn", "randn_like", "normal_", "inductor_random"):
+            mean, std = (args[1:3] + (0.0, 1.0)[len(args[1:3]) :]) if name == "normal_" else (0.0, 1.0)
+            made.copy_(torch.erfinv(2 * self.pattern(made) - 1) * math.sqrt(2) * std + mean)
+        elif name == "uniform_":
+            low, high = args[1:3] + (0.0, 1.0)[len(args[1:3]) :]
+            made.copy_(self.pattern(made) * (high - low) + low)
+        return made
+
+    def pattern(self, like: torch.Tensor) -> torch.Tensor:
+        """Evenly spread over (0, 1): the fractions of multiples of the golden ratio."""
+        values = (torch.arange(1, like.numel() + 1, dtype=torch.float64) * 0.6180339887498949).frac()
+        return values.clamp(1e-6, 1 - 1e-6).to(torch.float32).reshape(like.shape).to(like.device)
+
+
+@contextlib.contextmanager
+def drawing(fixed: bool, seed: int = 0) -> Iterator[None]:
+    """Random numbers from a fixed pattern, or from a fixed seed."""
+    torch.manual_seed(seed)
+    with FixedRandomness() if fixed else contextlib.nullcontext():
+        yield
+
+
+def run_aot(
+    forward: Callable[..., Any],
+    inputs: list[Any],
+    front: int,
+    backward: Callable[..., Any] | None = None,
+    saved: tuple[str, ...] = (),
+    wanted: tuple[str, ...] = (),
+    cotangents: tuple[torch.Tensor, ...] = (),
+) -> dict[str, Any]:
+    """AOTAutograd's graphs, called as its runtime calls them.
+
+    The forward returns ``front`` results and then what it saves; the backward takes the saved values by name, and the
+    gradients that arrive in place of its ``tangents_N``.
+    """
+    arguments = [as_argument(value.detach()) if isinstance(value, torch.Tensor) else value for value in inputs]
+    with torch.no_grad():
+        results = list(forward(*arguments))
+        grads: list[Any] = []
+        if backward is not None:
+            known = dict(zip(saved, results[front:]))
+            left = iter(cotangents)
+            grads = list(backward(*[next(left) if name.startswith("tangents_") else known[name] for name in wanted]))
+    return {"results": results[:front], "inputs afterwards": arguments, "gradients": grads[: len(inputs)]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

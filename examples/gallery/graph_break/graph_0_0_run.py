@@ -1,0 +1,337 @@
+"""The graph that torch.compile made of graph_break.<locals>.run (examples/gallery_models.py:221), compile id 0/0.
+
+Written by `depyf gallery`, recorded with torch 2.13.0; it needs torch only.  It runs the captured graph in eager
+mode, under torch.compile and as AOTAutograd's graph, and compares results and gradients.
+
+    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]
+
+Exit status: 0 everything agrees, 1 something differs, 2 a device is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+import argparse
+import contextlib
+import math
+import sys
+
+import torch
+
+
+def make_inputs(seed=0):
+    """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""
+    make = Make(seed)
+    return {
+        "x": make.normal(5, 3),
+        "scale": make.normal(3),
+    }
+
+
+class Captured(torch.nn.Module):
+    def forward(self, x: "f32[5, 3][3, 1]cpu", scale: "f32[3][1]cpu"):
+        # File: examples/gallery_models.py:222 in run, code: y = (x * scale).log1p()
+        mul: "f32[5, 3][3, 1]cpu" = x * scale
+        y: "f32[5, 3][3, 1]cpu" = mul.log1p()
+        return (y,)
+
+
+class Forward(torch.nn.Module):
+    def forward(self, arg0_1: "f32[5, 3][3, 1]cpu", arg1_1: "f32[3][1]cpu"):
+        # File: examples/gallery_models.py:222 in run, code: y = (x * scale).log1p()
+        mul: "f32[5, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(arg0_1, arg1_1)
+        log1p: "f32[5, 3][3, 1]cpu" = torch.ops.aten.log1p.default(mul)
+        return (log1p,)
+
+
+def ambient():
+    """The modes that the program had switched on around the graph."""
+    return torch.no_grad()
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", default="aot_eager", help="for torch.compile; none: leave it out")
+    parser.add_argument("--seed", type=int, default=0, help="other values for the inputs")
+    options = parser.parse_args(argv)
+    report = Report(tolerance=0.0001)
+    captured = Captured()
+    names = list(make_inputs())
+
+    def inputs():
+        return list(make_inputs(options.seed).values())
+
+    report.title("The captured graph in eager mode")
+    with drawing(fixed=False):
+        eager = run(captured, inputs(), ambient)
+    report.describe(eager["outputs"])
+
+    if options.backend != "none":
+        report.title(f"torch.compile(graph, backend={options.backend!r})")
+        torch._dynamo.reset()
+        compiled = torch.compile(captured, backend=options.backend)
+        with drawing(fixed=False):
+            got = run(compiled, inputs(), ambient)
+        report.same(names, eager, got)
+
+    report.title("AOTAutograd's graph")
+    with drawing(fixed=False):
+        eager = run(captured, inputs(), ambient)
+    outputs, arguments = eager["outputs"], eager["inputs afterwards"]
+    with drawing(fixed=False):
+        got = run_aot(Forward(), inputs(), front=1)
+    labels = ("output 0",)
+    report.all("", labels, outputs, got["results"])
+
+    return report.conclusion()
+
+
+# What follows is the same in every script of the gallery.
+
+
+class Make:
+    """Random tensors of a given layout: the same seed makes the same values, on any device."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def normal(self, *size: int, scale: float = 1.0, dtype: torch.dtype = torch.float32, **layout: Any) -> torch.Tensor:
+        wide = torch.complex128 if dtype.is_complex else torch.float64
+        return self.place(lambda n: torch.randn(n, generator=self.generator, dtype=wide) * scale, size, dtype, **layout)
+
+    def uniform(
+        self, *size: int, low: float, high: float, dtype: torch.dtype = torch.float32, **layout: Any
+    ) -> torch.Tensor:
+        def values(n: int) -> torch.Tensor:
+            return torch.rand(n, generator=self.generator, dtype=torch.float64) * (high - low) + low
+
+        return self.place(values, size, dtype, **layout)
+
+    def integers(
+        self, *size: int, low: int = 0, high: int, dtype: torch.dtype = torch.int64, **layout: Any
+    ) -> torch.Tensor:
+        """From ``low`` up to but not including ``high``."""
+        return self.place(lambda n: torch.randint(low, high, (n,), generator=self.generator), size, dtype, **layout)
+
+    def booleans(self, *size: int, **layout: Any) -> torch.Tensor:
+        """Half of them true, and no row all true or all false: it may be a mask."""
+        made = self.place(lambda n: torch.rand(n, generator=self.generator) < 0.5, size, torch.bool, **layout)
+        if size and size[-1] > 1 and not layout:
+            made[..., 0], made[..., 1] = True, False
+        return made
+
+    def place(
+        self,
+        values: Callable[[int], torch.Tensor],
+        size: tuple[int, ...],
+        dtype: torch.dtype,
+        stride: tuple[int, ...] | None = None,
+        offset: int = 0,
+        device: str = "cpu",
+        grad: bool = False,
+    ) -> torch.Tensor:
+        if stride is None:
+            stride = tuple(math.prod(size[i + 1 :]) for i in range(len(size)))
+        extent = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if all(size) else 0
+        storage = values(offset + extent).to(dtype).to(device)
+        return storage.as_strided(size, stride, offset).requires_grad_(grad)
+
+
+def run(
+    graph: Callable[..., Any],
+    inputs: list[Any],
+    ambient: Callable[[], Any],
+    targets: Callable[[list[Any], list[Any]], list[Any]] = lambda arguments, outputs: outputs,
+) -> dict[str, Any]:
+    """Call ``graph`` and differentiate what it computes; ``targets`` chooses from arguments and outputs."""
+    before = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
+    arguments = [as_argument(value) for value in inputs]
+    with ambient():
+        outputs = flat(graph(*arguments))
+    wanted = [t for t in targets(arguments, outputs) if isinstance(t, torch.Tensor) and t.requires_grad]
+    leaves = [value for value in inputs if isinstance(value, torch.Tensor) and value.requires_grad]
+    cotangents = [cotangent(target, number) for number, target in enumerate(wanted)]
+    grads: Any = ()
+    if wanted and leaves:
+        grads = torch.autograd.grad(wanted, leaves, cotangents, allow_unused=True)
+    left = iter(grads)
+    return {
+        "outputs": outputs,
+        "inputs before": before,
+        "inputs afterwards": arguments,
+        "gradients": [next(left, None) if getattr(v, "requires_grad", False) else None for v in inputs],
+        "cotangents": cotangents,
+    }
+
+
+def as_argument(value: Any) -> Any:
+    """An input that can be written to: not a leaf, as in the program where it was computed before."""
+    if isinstance(value, torch.Tensor):
+        copied = value.clone()
+        if copied.stride() == value.stride():
+            return copied
+    return value
+
+
+def changed(after: list[Any], before: list[Any]) -> list[Any]:
+    """The values that are no longer what they were; None for the others."""
+    return [
+        one if isinstance(one, torch.Tensor) and (one.shape != two.shape or not one.equal(two)) else None
+        for one, two in zip(after, before)
+    ]
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of nested tuples, lists and dictionaries."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [leaf for item in value for leaf in flat(item)] if isinstance(value, (tuple, list)) else [value]
+
+
+def cotangent(target: torch.Tensor, number: int) -> torch.Tensor:
+    """The gradient that arrives at an output: random, the same in each run."""
+    generator = torch.Generator().manual_seed(number)
+    kind = torch.complex128 if target.dtype.is_complex else torch.float64
+    values = torch.randn(target.shape, generator=generator, dtype=kind)
+    return torch.empty_like(target).copy_(values)
+
+
+class Report:
+    """Compares results with those of the eager graph, prints one line for each, remembers failures."""
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self.failed = 0
+        self.checked = 0
+
+    def title(self, text: str) -> None:
+        print(f"\n{text}")
+
+    def describe(self, outputs: list[Any]) -> None:
+        for number, value in enumerate(outputs):
+            shown = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)  # fmt: skip
+            print(f"            output {number:<25}  {shown}")
+
+    def same(self, names: list[str], expected: dict[str, Any], actual: dict[str, Any]) -> None:
+        """Outputs, gradients, and inputs that the graph writes to."""
+        numbers = [str(number) for number in range(len(expected["outputs"]))]
+        self.all("output", numbers, expected["outputs"], actual["outputs"])
+        self.all("gradient of", names, expected["gradients"], actual["gradients"])
+        self.all("input", names, *(changed(one["inputs afterwards"], expected["inputs before"]) for one in (expected, actual)))  # fmt: skip
+
+    def conclusion(self) -> int:
+        """The exit status."""
+        print(
+            f"\n{self.failed} of {self.checked} results differ"
+            if self.failed
+            else f"\nall {self.checked} results agree"
+        )
+        return 1 if self.failed else 0
+
+    def check(self, name: str, expected: Any, actual: Any) -> None:
+        """Tensors: same shape, dtype and device, and values within tolerance; anything else: equal."""
+        if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
+            if expected is None or actual is None:  # a gradient nobody computes is zero
+                other = actual if expected is None else expected
+                same = other is None or isinstance(other, torch.Tensor) and not other.any()
+            else:
+                same = expected == actual
+            self.line(same, name, f"{expected!r}" if same else f"{expected!r}, not {actual!r}")
+            return
+        kinds = [(tuple(t.shape), t.dtype, t.device) for t in (expected, actual)]
+        what = f"{str(actual.dtype).removeprefix('torch.')}{list(actual.shape)}"
+        if kinds[0] != kinds[1]:
+            self.line(False, name, f"{kinds[1]} instead of {kinds[0]}")
+            return
+        wide = torch.complex128 if expected.dtype.is_complex else torch.float64
+        one, two = (t.detach().to(wide).cpu() for t in (expected, actual))
+        finite = one.isfinite()
+        difference = float((one - two)[finite].abs().max()) if finite.any() else 0.0
+        largest = float(one[finite].abs().max()) if finite.any() else 0.0
+        same = difference <= self.tolerance * max(1.0, largest)  # False where the difference is nan
+        same = same and bool(torch.equal(one[~finite].nan_to_num(), two[~finite].nan_to_num()))
+        strange = int((~finite).sum())
+        note = f", {strange} of {finite.numel()} not finite in both" if strange else ""
+        self.line(same, name, f"{what}  max difference {difference:.2g}, largest value {largest:.3g}{note}")
+
+    def all(self, kind: str, names: list[str], expected: list[Any], actual: list[Any]) -> None:
+        if len(expected) != len(actual):
+            self.line(False, kind, f"{len(actual)} instead of {len(expected)}")
+            return
+        for name, one, two in zip(names, expected, actual):
+            if one is not None or two is not None:
+                self.check(f"{kind} {name}".strip(), one, two)
+
+    def line(self, same: bool, name: str, text: str) -> None:
+        self.failed += not same
+        self.checked += 1
+        print(f"  {'ok      ' if same else 'MISMATCH'}  {name:<32}  {text}")
+
+
+class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__
+        if name == "native_dropout" and args[2] is not False:
+            x, p = args[:2]
+            mask = self.pattern(x) > p
+            return x * mask * (1 / (1 - p) if p < 1 else 1.0), mask
+        if name in ("bernoulli", "bernoulli_"):
+            p = args[1] if len(args) > 1 else kwargs.get("p", args[0] if name == "bernoulli" else 0.5)
+            drawn = (self.pattern(args[0]) > 1 - p).to(args[0].dtype)
+            return args[0].copy_(drawn) if name == "bernoulli_" else drawn
+        made = func(*args, **kwargs)
+        if name in ("rand", "rand_like") or name == "inductor_random" and args[2] == "rand":
+            made.copy_(self.pattern(made))
+        elif name in ("randn", "randn_like", "normal_", "inductor_random"):
+            mean, std = (args[1:3] + (0.0, 1.0)[len(args[1:3]) :]) if name == "normal_" else (0.0, 1.0)
+            made.copy_(torch.erfinv(2 * self.pattern(made) - 1) * math.sqrt(2) * std + mean)
+        elif name == "uniform_":
+            low, high = args[1:3] + (0.0, 1.0)[len(args[1:3]) :]
+            made.copy_(self.pattern(made) * (high - low) + low)
+        return made
+
+    def pattern(self, like: torch.Tensor) -> torch.Tensor:
+        """Evenly spread over (0, 1): the fractions of multiples of the golden ratio."""
+        values = (torch.arange(1, like.numel() + 1, dtype=torch.float64) * 0.6180339887498949).frac()
+        return values.clamp(1e-6, 1 - 1e-6).to(torch.float32).reshape(like.shape).to(like.device)
+
+
+@contextlib.contextmanager
+def drawing(fixed: bool, seed: int = 0) -> Iterator[None]:
+    """Random numbers from a fixed pattern, or from a fixed seed."""
+    torch.manual_seed(seed)
+    with FixedRandomness() if fixed else contextlib.nullcontext():
+        yield
+
+
+def run_aot(
+    forward: Callable[..., Any],
+    inputs: list[Any],
+    front: int,
+    backward: Callable[..., Any] | None = None,
+    saved: tuple[str, ...] = (),
+    wanted: tuple[str, ...] = (),
+    cotangents: tuple[torch.Tensor, ...] = (),
+) -> dict[str, Any]:
+    """AOTAutograd's graphs, called as its runtime calls them.
+
+    The forward returns ``front`` results and then what it saves; the backward takes the saved values by name, and the
+    gradients that arrive in place of its ``tangents_N``.
+    """
+    arguments = [as_argument(value.detach()) if isinstance(value, torch.Tensor) else value for value in inputs]
+    with torch.no_grad():
+        results = list(forward(*arguments))
+        grads: list[Any] = []
+        if backward is not None:
+            known = dict(zip(saved, results[front:]))
+            left = iter(cotangents)
+            grads = list(backward(*[next(left) if name.startswith("tangents_") else known[name] for name in wanted]))
+    return {"results": results[:front], "inputs afterwards": arguments, "gradients": grads[: len(inputs)]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,570 @@
+"""The graph that torch.compile made of language_model.<locals>.Model.forward (examples/gallery_models.py:71), compile id 0/0.
+
+Written by `depyf gallery`, recorded with torch 2.13.0; it needs torch only.  It runs the captured graph in eager
+mode, under torch.compile and as AOTAutograd's forward and backward graphs, and compares results and gradients.
+
+    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]
+
+Exit status: 0 everything agrees, 1 something differs, 2 a device is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+import argparse
+import contextlib
+import math
+import sys
+
+import torch
+
+
+def make_inputs(seed=0):
+    """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""
+    make = Make(seed)
+    return {
+        "mask": make.integers(2, 8, high=2),  # nothing in the graph bounds it
+        "tokens_weight": make.normal(31, 16, scale=0.25, grad=True),  # parameter self.tokens.weight
+        "ids": make.integers(2, 8, high=2),  # nothing in the graph bounds it
+        "positions_weight": make.normal(10, 16, scale=0.25, grad=True),  # parameter self.positions.weight
+        "norm_weight": make.uniform(16, low=0.5, high=1.5, grad=True),  # parameter self.norm.weight
+        "norm_bias": make.uniform(16, low=0.5, high=1.5, grad=True),  # parameter self.norm.bias
+        "qkv_weight": make.normal(48, 16, scale=0.25, grad=True),  # parameter self.qkv.weight
+        "qkv_bias": make.uniform(48, low=0.5, high=1.5, grad=True),  # parameter self.qkv.bias
+        "out_weight": make.normal(16, 16, scale=0.25, grad=True),  # parameter self.out.weight
+        "out_bias": make.uniform(16, low=0.5, high=1.5, grad=True),  # parameter self.out.bias
+    }
+
+
+class Captured(torch.nn.Module):
+    def forward(
+        self,
+        mask: "i64[2, 8][8, 1]cpu",
+        tokens_weight: "f32[31, 16][16, 1]cpu",
+        ids: "i64[2, 8][8, 1]cpu",
+        positions_weight: "f32[10, 16][16, 1]cpu",
+        norm_weight: "f32[16][1]cpu",
+        norm_bias: "f32[16][1]cpu",
+        qkv_weight: "f32[48, 16][16, 1]cpu",
+        qkv_bias: "f32[48][1]cpu",
+        out_weight: "f32[16, 16][16, 1]cpu",
+        out_bias: "f32[16][1]cpu",
+    ):
+        # File: examples/gallery_models.py:72 in forward, code: places = mask.cumsum(-1) - 1
+        cumsum: "i64[2, 8][8, 1]cpu" = mask.cumsum(-1)
+        places: "i64[2, 8][8, 1]cpu" = cumsum - 1
+
+        # File: examples/gallery_models.py:73 in forward, code: x = self.tokens(ids) + self.positions(places.clamp(min=0))
+        embedding: "f32[2, 8, 16][128, 16, 1]cpu" = torch.nn.functional.embedding(ids, tokens_weight, None, None, 2.0, False, False)
+        clamp: "i64[2, 8][8, 1]cpu" = places.clamp(min = 0)
+        embedding_1: "f32[2, 8, 16][128, 16, 1]cpu" = torch.nn.functional.embedding(clamp, positions_weight, None, None, 2.0, False, False)
+        x: "f32[2, 8, 16][128, 16, 1]cpu" = embedding + embedding_1
+
+        # File: examples/gallery_models.py:74 in forward, code: q, k, v = self.qkv(self.norm(x)).view(2, 8, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        layer_norm: "f32[2, 8, 16][128, 16, 1]cpu" = torch.nn.functional.layer_norm(x, (16,), norm_weight, norm_bias, 1e-05)
+        linear: "f32[2, 8, 48][384, 48, 1]cpu" = torch._C._nn.linear(layer_norm, qkv_weight, qkv_bias)
+        view: "f32[2, 8, 3, 2, 8][384, 48, 16, 8, 1]cpu" = linear.view(2, 8, 3, 2, 8)
+        permute: "f32[3, 2, 2, 8, 8][16, 384, 8, 48, 1]cpu" = view.permute(2, 0, 3, 1, 4)
+        q: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu" = permute[0]
+        k: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu" = permute[1]
+        v: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu" = permute[2]
+
+        # File: examples/gallery_models.py:75 in forward, code: x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 8, 16))
+        scaled_dot_product_attention: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu" = torch._C._nn.scaled_dot_product_attention(q, k, v, is_causal = True)
+        transpose: "f32[2, 8, 2, 8][128, 16, 8, 1]cpu" = scaled_dot_product_attention.transpose(1, 2)
+        reshape: "f32[2, 8, 16][128, 16, 1]cpu" = transpose.reshape(2, 8, 16)
+        linear_1: "f32[2, 8, 16][128, 16, 1]cpu" = torch._C._nn.linear(reshape, out_weight, out_bias)
+        x_1: "f32[2, 8, 16][128, 16, 1]cpu" = x + linear_1
+
+        # File: examples/gallery_models.py:76 in forward, code: logits = x @ self.tokens.weight.T
+        getattr_1: "f32[16, 31][1, 16]cpu" = tokens_weight.T
+        logits: "f32[2, 8, 31][248, 31, 1]cpu" = x_1 @ getattr_1
+
+        # File: torch/nn/functional.py:5823 in pad, code: return torch._C._nn.pad(input, pad, mode, value)
+        pad: "i64[2, 9][9, 1]cpu" = torch._C._nn.pad(ids, (0, 1), 'constant', -100)
+
+        # File: examples/gallery_models.py:77 in forward, code: labels = F.pad(ids, (0, 1), value=-100)[:, 1:]
+        labels: "i64[2, 8][9, 1]cpu" = pad[(slice(None, None, None), slice(1, None, None))]
+
+        # File: examples/gallery_models.py:78 in forward, code: return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        flatten: "f32[16, 31][31, 1]cpu" = logits.flatten(0, 1)
+        flatten_1: "i64[16][1]cpu" = labels.flatten()
+        cross_entropy: "f32[][]cpu" = torch.nn.functional.cross_entropy(flatten, flatten_1)
+        return (cross_entropy,)
+
+
+class Forward(torch.nn.Module):
+    def forward(
+        self,
+        primals_1: "i64[2, 8][8, 1]cpu",
+        primals_2: "f32[31, 16][16, 1]cpu",
+        primals_3: "i64[2, 8][8, 1]cpu",
+        primals_4: "f32[10, 16][16, 1]cpu",
+        primals_5: "f32[16][1]cpu",
+        primals_6: "f32[16][1]cpu",
+        primals_7: "f32[48, 16][16, 1]cpu",
+        primals_8: "f32[48][1]cpu",
+        primals_9: "f32[16, 16][16, 1]cpu",
+        primals_10: "f32[16][1]cpu",
+    ):
+        # File: examples/gallery_models.py:72 in forward, code: places = mask.cumsum(-1) - 1
+        cumsum: "i64[2, 8][8, 1]cpu" = torch.ops.aten.cumsum.default(primals_1, -1)
+        sub: "i64[2, 8][8, 1]cpu" = torch.ops.aten.sub.Tensor(cumsum, 1)
+
+        # File: examples/gallery_models.py:73 in forward, code: x = self.tokens(ids) + self.positions(places.clamp(min=0))
+        embedding: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.embedding.default(primals_2, primals_3)
+        clamp: "i64[2, 8][8, 1]cpu" = torch.ops.aten.clamp.default(sub, 0)
+        embedding_1: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.embedding.default(primals_4, clamp)
+        add: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.add.Tensor(embedding, embedding_1)
+
+        # File: examples/gallery_models.py:74 in forward, code: q, k, v = self.qkv(self.norm(x)).view(2, 8, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        native_layer_norm = torch.ops.aten.native_layer_norm.default(add, [16], primals_5, primals_6, 1e-05)
+        getitem: "f32[2, 8, 16][128, 16, 1]cpu" = native_layer_norm[0]
+        getitem_1: "f32[2, 8, 1][8, 1, 1]cpu" = native_layer_norm[1]
+        getitem_2: "f32[2, 8, 1][8, 1, 1]cpu" = native_layer_norm[2]
+        view: "f32[16, 16][16, 1]cpu" = torch.ops.aten.view.default(getitem, [16, 16])
+        t: "f32[16, 48][1, 16]cpu" = torch.ops.aten.t.default(primals_7)
+        addmm: "f32[16, 48][48, 1]cpu" = torch.ops.aten.addmm.default(primals_8, view, t)
+        view_1: "f32[2, 8, 48][384, 48, 1]cpu" = torch.ops.aten.view.default(addmm, [2, 8, 48])
+        view_2: "f32[2, 8, 3, 2, 8][384, 48, 16, 8, 1]cpu" = torch.ops.aten.view.default(view_1, [2, 8, 3, 2, 8])
+        permute: "f32[3, 2, 2, 8, 8][16, 384, 8, 48, 1]cpu" = torch.ops.aten.permute.default(view_2, [2, 0, 3, 1, 4])
+        select: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu" = torch.ops.aten.select.int(permute, 0, 0)
+        select_1: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu" = torch.ops.aten.select.int(permute, 0, 1)
+        select_2: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu" = torch.ops.aten.select.int(permute, 0, 2)
+
+        # File: examples/gallery_models.py:75 in forward, code: x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 8, 16))
+        _scaled_dot_product_flash_attention_for_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(select, select_1, select_2, 0.0, True)
+        getitem_3: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu" = _scaled_dot_product_flash_attention_for_cpu[0]
+        getitem_4: "f32[2, 2, 8][16, 1, 2]cpu" = _scaled_dot_product_flash_attention_for_cpu[1]
+        detach: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu" = torch.ops.aten.detach.default(getitem_3)
+        transpose: "f32[2, 8, 2, 8][128, 16, 8, 1]cpu" = torch.ops.aten.transpose.int(getitem_3, 1, 2)
+        view_3: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.view.default(transpose, [2, 8, 16])
+        view_4: "f32[16, 16][16, 1]cpu" = torch.ops.aten.view.default(view_3, [16, 16])
+        t_1: "f32[16, 16][1, 16]cpu" = torch.ops.aten.t.default(primals_9)
+        addmm_1: "f32[16, 16][16, 1]cpu" = torch.ops.aten.addmm.default(primals_10, view_4, t_1)
+        view_5: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.view.default(addmm_1, [2, 8, 16])
+        add_1: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.add.Tensor(add, view_5)
+
+        # File: examples/gallery_models.py:76 in forward, code: logits = x @ self.tokens.weight.T
+        permute_1: "f32[16, 31][1, 16]cpu" = torch.ops.aten.permute.default(primals_2, [1, 0])
+        view_6: "f32[16, 16][16, 1]cpu" = torch.ops.aten.view.default(add_1, [16, 16])
+        mm: "f32[16, 31][31, 1]cpu" = torch.ops.aten.mm.default(view_6, permute_1)
+        _unsafe_view: "f32[2, 8, 31][248, 31, 1]cpu" = torch.ops.aten._unsafe_view.default(mm, [2, 8, 31])
+
+        # File: torch/nn/functional.py:5823 in pad, code: return torch._C._nn.pad(input, pad, mode, value)
+        constant_pad_nd: "i64[2, 9][9, 1]cpu" = torch.ops.aten.constant_pad_nd.default(primals_3, [0, 1], -100.0)
+
+        # File: examples/gallery_models.py:77 in forward, code: labels = F.pad(ids, (0, 1), value=-100)[:, 1:]
+        slice_1: "i64[2, 8][9, 1]cpu" = torch.ops.aten.slice.Tensor(constant_pad_nd, 1, 1, 9223372036854775807)
+
+        # File: examples/gallery_models.py:78 in forward, code: return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        view_7: "f32[16, 31][31, 1]cpu" = torch.ops.aten.view.default(_unsafe_view, [16, 31])
+        clone: "i64[2, 8][8, 1]cpu" = torch.ops.aten.clone.default(slice_1, memory_format = torch.contiguous_format)
+        _unsafe_view_1: "i64[16][1]cpu" = torch.ops.aten._unsafe_view.default(clone, [16])
+        _log_softmax: "f32[16, 31][31, 1]cpu" = torch.ops.aten._log_softmax.default(view_7, 1, False)
+        nll_loss_forward = torch.ops.aten.nll_loss_forward.default(_log_softmax, _unsafe_view_1, None, 1, -100)
+        getitem_5: "f32[][]cpu" = nll_loss_forward[0]
+        getitem_6: "f32[][]cpu" = nll_loss_forward[1]
+
+        # File: examples/gallery_models.py:75 in forward, code: x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 8, 16))
+        detach_3: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu" = torch.ops.aten.detach.default(detach)
+        return (getitem_5, primals_2, primals_3, primals_5, primals_6, primals_7, primals_9, clamp, add, getitem_1, getitem_2, view, select, select_1, select_2, getitem_4, view_4, view_6, _unsafe_view_1, _log_softmax, getitem_6, detach_3)
+
+
+class Backward(torch.nn.Module):
+    def forward(
+        self,
+        primals_2: "f32[31, 16][16, 1]cpu",
+        primals_3: "i64[2, 8][8, 1]cpu",
+        primals_5: "f32[16][1]cpu",
+        primals_6: "f32[16][1]cpu",
+        primals_7: "f32[48, 16][16, 1]cpu",
+        primals_9: "f32[16, 16][16, 1]cpu",
+        clamp: "i64[2, 8][8, 1]cpu",
+        add: "f32[2, 8, 16][128, 16, 1]cpu",
+        getitem_1: "f32[2, 8, 1][8, 1, 1]cpu",
+        getitem_2: "f32[2, 8, 1][8, 1, 1]cpu",
+        view: "f32[16, 16][16, 1]cpu",
+        select: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu",
+        select_1: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu",
+        select_2: "f32[2, 2, 8, 8][384, 8, 48, 1]cpu",
+        getitem_4: "f32[2, 2, 8][16, 1, 2]cpu",
+        view_4: "f32[16, 16][16, 1]cpu",
+        view_6: "f32[16, 16][16, 1]cpu",
+        _unsafe_view_1: "i64[16][1]cpu",
+        _log_softmax: "f32[16, 31][31, 1]cpu",
+        getitem_6: "f32[][]cpu",
+        detach_3: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu",
+        tangents_1: "f32[][]cpu",
+    ):
+        # File: examples/gallery_models.py:78 in forward, code: return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        nll_loss_backward: "f32[16, 31][31, 1]cpu" = torch.ops.aten.nll_loss_backward.default(tangents_1, _log_softmax, _unsafe_view_1, None, 1, -100, getitem_6)
+        detach_1: "f32[16, 31][31, 1]cpu" = torch.ops.aten.detach.default(_log_softmax)
+        detach_2: "f32[16, 31][31, 1]cpu" = torch.ops.aten.detach.default(detach_1)
+        _log_softmax_backward_data: "f32[16, 31][31, 1]cpu" = torch.ops.aten._log_softmax_backward_data.default(nll_loss_backward, detach_2, 1, torch.float32)
+        view_8: "f32[2, 8, 31][248, 31, 1]cpu" = torch.ops.aten.view.default(_log_softmax_backward_data, [2, 8, 31])
+
+        # File: examples/gallery_models.py:76 in forward, code: logits = x @ self.tokens.weight.T
+        view_9: "f32[16, 31][31, 1]cpu" = torch.ops.aten.view.default(view_8, [16, 31])
+        t_2: "f32[31, 16][1, 31]cpu" = torch.ops.aten.t.default(view_9)
+        mm_1: "f32[31, 16][16, 1]cpu" = torch.ops.aten.mm.default(t_2, view_6)
+        t_3: "f32[16, 31][1, 16]cpu" = torch.ops.aten.t.default(mm_1)
+        permute_1: "f32[16, 31][1, 16]cpu" = torch.ops.aten.permute.default(primals_2, [1, 0])
+        t_4: "f32[31, 16][16, 1]cpu" = torch.ops.aten.t.default(permute_1)
+        mm_2: "f32[16, 16][16, 1]cpu" = torch.ops.aten.mm.default(view_9, t_4)
+        view_10: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.view.default(mm_2, [2, 8, 16])
+        permute_2: "f32[31, 16][16, 1]cpu" = torch.ops.aten.permute.default(t_3, [1, 0])
+
+        # File: examples/gallery_models.py:75 in forward, code: x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 8, 16))
+        view_11: "f32[16, 16][16, 1]cpu" = torch.ops.aten.view.default(view_10, [16, 16])
+        t_1: "f32[16, 16][1, 16]cpu" = torch.ops.aten.t.default(primals_9)
+        t_5: "f32[16, 16][16, 1]cpu" = torch.ops.aten.t.default(t_1)
+        mm_3: "f32[16, 16][16, 1]cpu" = torch.ops.aten.mm.default(view_11, t_5)
+        t_6: "f32[16, 16][1, 16]cpu" = torch.ops.aten.t.default(view_11)
+        mm_4: "f32[16, 16][16, 1]cpu" = torch.ops.aten.mm.default(t_6, view_4)
+        t_7: "f32[16, 16][1, 16]cpu" = torch.ops.aten.t.default(mm_4)
+        sum_1: "f32[1, 16][16, 1]cpu" = torch.ops.aten.sum.dim_IntList(view_11, [0], True)
+        view_12: "f32[16][1]cpu" = torch.ops.aten.view.default(sum_1, [16])
+        t_8: "f32[16, 16][16, 1]cpu" = torch.ops.aten.t.default(t_7)
+        view_13: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.view.default(mm_3, [2, 8, 16])
+        view_14: "f32[2, 8, 2, 8][128, 16, 8, 1]cpu" = torch.ops.aten.view.default(view_13, [2, 8, 2, 8])
+        transpose_1: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu" = torch.ops.aten.transpose.int(view_14, 1, 2)
+        _scaled_dot_product_flash_attention_for_cpu_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default(transpose_1, select, select_1, select_2, detach_3, getitem_4, 0.0, True)
+        getitem_7: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu" = _scaled_dot_product_flash_attention_for_cpu_backward[0]
+        getitem_8: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu" = _scaled_dot_product_flash_attention_for_cpu_backward[1]
+        getitem_9: "f32[2, 2, 8, 8][128, 8, 16, 1]cpu" = _scaled_dot_product_flash_attention_for_cpu_backward[2]
+
+        # File: examples/gallery_models.py:74 in forward, code: q, k, v = self.qkv(self.norm(x)).view(2, 8, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        select_backward: "f32[3, 2, 2, 8, 8][256, 128, 64, 8, 1]cpu" = torch.ops.aten.select_backward.default(getitem_9, [3, 2, 2, 8, 8], 0, 2)
+        select_backward_1: "f32[3, 2, 2, 8, 8][256, 128, 64, 8, 1]cpu" = torch.ops.aten.select_backward.default(getitem_8, [3, 2, 2, 8, 8], 0, 1)
+        add_2: "f32[3, 2, 2, 8, 8][256, 128, 64, 8, 1]cpu" = torch.ops.aten.add.Tensor(select_backward, select_backward_1)
+        select_backward_2: "f32[3, 2, 2, 8, 8][256, 128, 64, 8, 1]cpu" = torch.ops.aten.select_backward.default(getitem_7, [3, 2, 2, 8, 8], 0, 0)
+        add_3: "f32[3, 2, 2, 8, 8][256, 128, 64, 8, 1]cpu" = torch.ops.aten.add.Tensor(add_2, select_backward_2)
+        permute_3: "f32[2, 8, 3, 2, 8][128, 8, 256, 64, 1]cpu" = torch.ops.aten.permute.default(add_3, [1, 3, 0, 2, 4])
+        clone_1: "f32[2, 8, 3, 2, 8][384, 48, 16, 8, 1]cpu" = torch.ops.aten.clone.default(permute_3, memory_format = torch.contiguous_format)
+        _unsafe_view_2: "f32[2, 8, 48][384, 48, 1]cpu" = torch.ops.aten._unsafe_view.default(clone_1, [2, 8, 48])
+        view_15: "f32[16, 48][48, 1]cpu" = torch.ops.aten.view.default(_unsafe_view_2, [16, 48])
+        t: "f32[16, 48][1, 16]cpu" = torch.ops.aten.t.default(primals_7)
+        t_9: "f32[48, 16][16, 1]cpu" = torch.ops.aten.t.default(t)
+        mm_5: "f32[16, 16][16, 1]cpu" = torch.ops.aten.mm.default(view_15, t_9)
+        t_10: "f32[48, 16][1, 48]cpu" = torch.ops.aten.t.default(view_15)
+        mm_6: "f32[48, 16][16, 1]cpu" = torch.ops.aten.mm.default(t_10, view)
+        t_11: "f32[16, 48][1, 16]cpu" = torch.ops.aten.t.default(mm_6)
+        sum_2: "f32[1, 48][48, 1]cpu" = torch.ops.aten.sum.dim_IntList(view_15, [0], True)
+        view_16: "f32[48][1]cpu" = torch.ops.aten.view.default(sum_2, [48])
+        t_12: "f32[48, 16][16, 1]cpu" = torch.ops.aten.t.default(t_11)
+        view_17: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.view.default(mm_5, [2, 8, 16])
+        native_layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default(view_17, add, [16], getitem_1, getitem_2, primals_5, primals_6, [True, True, True])
+        getitem_10: "f32[2, 8, 16][128, 16, 1]cpu" = native_layer_norm_backward[0]
+        getitem_11: "f32[16][1]cpu" = native_layer_norm_backward[1]
+        getitem_12: "f32[16][1]cpu" = native_layer_norm_backward[2]
+        add_4: "f32[2, 8, 16][128, 16, 1]cpu" = torch.ops.aten.add.Tensor(view_10, getitem_10)
+
+        # File: examples/gallery_models.py:73 in forward, code: x = self.tokens(ids) + self.positions(places.clamp(min=0))
+        embedding_dense_backward: "f32[10, 16][16, 1]cpu" = torch.ops.aten.embedding_dense_backward.default(add_4, clamp, 10, -1, False)
+        embedding_dense_backward_1: "f32[31, 16][16, 1]cpu" = torch.ops.aten.embedding_dense_backward.default(add_4, primals_3, 31, -1, False)
+        add_5: "f32[31, 16][16, 1]cpu" = torch.ops.aten.add.Tensor(permute_2, embedding_dense_backward_1)
+        return (None, add_5, None, embedding_dense_backward, getitem_11, getitem_12, t_12, view_16, t_8, view_12)
+
+
+def ambient():
+    """The modes that the program had switched on around the graph."""
+    return contextlib.nullcontext()
+
+
+def targets(arguments, outputs):
+    """What the gradients arrive for, in the order of the backward graph's tangents."""
+    del arguments
+    return [outputs[0]]
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", default="aot_eager", help="for torch.compile; none: leave it out")
+    parser.add_argument("--seed", type=int, default=0, help="other values for the inputs")
+    options = parser.parse_args(argv)
+    report = Report(tolerance=0.0001)
+    captured = Captured()
+    names = list(make_inputs())
+
+    def inputs():
+        return list(make_inputs(options.seed).values())
+
+    report.title("The captured graph in eager mode")
+    with drawing(fixed=False):
+        eager = run(captured, inputs(), ambient)
+    report.describe(eager["outputs"])
+
+    if options.backend != "none":
+        report.title(f"torch.compile(graph, backend={options.backend!r})")
+        torch._dynamo.reset()
+        compiled = torch.compile(captured, backend=options.backend)
+        with drawing(fixed=False):
+            got = run(compiled, inputs(), ambient)
+        report.same(names, eager, got)
+
+    report.title("AOTAutograd's forward and backward graphs")
+    with drawing(fixed=False):
+        eager = run(captured, inputs(), ambient, targets)
+    outputs, arguments = eager["outputs"], eager["inputs afterwards"]
+    saved = ("primals_2", "primals_3", "primals_5", "primals_6", "primals_7", "primals_9", "clamp", "add", "getitem_1", "getitem_2", "view", "select", "select_1", "select_2", "getitem_4", "view_4", "view_6", "_unsafe_view_1", "_log_softmax", "getitem_6", "detach_3")
+    wanted = ("primals_2", "primals_3", "primals_5", "primals_6", "primals_7", "primals_9", "clamp", "add", "getitem_1", "getitem_2", "view", "select", "select_1", "select_2", "getitem_4", "view_4", "view_6", "_unsafe_view_1", "_log_softmax", "getitem_6", "detach_3", "tangents_1")
+    cotangents = eager["cotangents"]
+    with drawing(fixed=False):
+        got = run_aot(Forward(), inputs(), front=1, backward=Backward(), saved=saved, wanted=wanted, cotangents=cotangents)
+    labels = ("output 0",)
+    report.all("", labels, outputs, got["results"])
+    report.all("gradient of", names, eager["gradients"], got["gradients"])
+
+    return report.conclusion()
+
+
+# What follows is the same in every script of the gallery.
+
+
+class Make:
+    """Random tensors of a given layout: the same seed makes the same values, on any device."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def normal(self, *size: int, scale: float = 1.0, dtype: torch.dtype = torch.float32, **layout: Any) -> torch.Tensor:
+        wide = torch.complex128 if dtype.is_complex else torch.float64
+        return self.place(lambda n: torch.randn(n, generator=self.generator, dtype=wide) * scale, size, dtype, **layout)
+
+    def uniform(
+        self, *size: int, low: float, high: float, dtype: torch.dtype = torch.float32, **layout: Any
+    ) -> torch.Tensor:
+        def values(n: int) -> torch.Tensor:
+            return torch.rand(n, generator=self.generator, dtype=torch.float64) * (high - low) + low
+
+        return self.place(values, size, dtype, **layout)
+
+    def integers(
+        self, *size: int, low: int = 0, high: int, dtype: torch.dtype = torch.int64, **layout: Any
+    ) -> torch.Tensor:
+        """From ``low`` up to but not including ``high``."""
+        return self.place(lambda n: torch.randint(low, high, (n,), generator=self.generator), size, dtype, **layout)
+
+    def booleans(self, *size: int, **layout: Any) -> torch.Tensor:
+        """Half of them true, and no row all true or all false: it may be a mask."""
+        made = self.place(lambda n: torch.rand(n, generator=self.generator) < 0.5, size, torch.bool, **layout)
+        if size and size[-1] > 1 and not layout:
+            made[..., 0], made[..., 1] = True, False
+        return made
+
+    def place(
+        self,
+        values: Callable[[int], torch.Tensor],
+        size: tuple[int, ...],
+        dtype: torch.dtype,
+        stride: tuple[int, ...] | None = None,
+        offset: int = 0,
+        device: str = "cpu",
+        grad: bool = False,
+    ) -> torch.Tensor:
+        if stride is None:
+            stride = tuple(math.prod(size[i + 1 :]) for i in range(len(size)))
+        extent = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if all(size) else 0
+        storage = values(offset + extent).to(dtype).to(device)
+        return storage.as_strided(size, stride, offset).requires_grad_(grad)
+
+
+def run(
+    graph: Callable[..., Any],
+    inputs: list[Any],
+    ambient: Callable[[], Any],
+    targets: Callable[[list[Any], list[Any]], list[Any]] = lambda arguments, outputs: outputs,
+) -> dict[str, Any]:
+    """Call ``graph`` and differentiate what it computes; ``targets`` chooses from arguments and outputs."""
+    before = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
+    arguments = [as_argument(value) for value in inputs]
+    with ambient():
+        outputs = flat(graph(*arguments))
+    wanted = [t for t in targets(arguments, outputs) if isinstance(t, torch.Tensor) and t.requires_grad]
+    leaves = [value for value in inputs if isinstance(value, torch.Tensor) and value.requires_grad]
+    cotangents = [cotangent(target, number) for number, target in enumerate(wanted)]
+    grads: Any = ()
+    if wanted and leaves:
+        grads = torch.autograd.grad(wanted, leaves, cotangents, allow_unused=True)
+    left = iter(grads)
+    return {
+        "outputs": outputs,
+        "inputs before": before,
+        "inputs afterwards": arguments,
+        "gradients": [next(left, None) if getattr(v, "requires_grad", False) else None for v in inputs],
+        "cotangents": cotangents,
+    }
+
+
+def as_argument(value: Any) -> Any:
+    """An input that can be written to: not a leaf, as in the program where it was computed before."""
+    if isinstance(value, torch.Tensor):
+        copied = value.clone()
+        if copied.stride() == value.stride():
+            return copied
+    return value
+
+
+def changed(after: list[Any], before: list[Any]) -> list[Any]:
+    """The values that are no longer what they were; None for the others."""
+    return [
+        one if isinstance(one, torch.Tensor) and (one.shape != two.shape or not one.equal(two)) else None
+        for one, two in zip(after, before)
+    ]
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of nested tuples, lists and dictionaries."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [leaf for item in value for leaf in flat(item)] if isinstance(value, (tuple, list)) else [value]
+
+
+def cotangent(target: torch.Tensor, number: int) -> torch.Tensor:
+    """The gradient that arrives at an output: random, the same in each run."""
+    generator = torch.Generator().manual_seed(number)
+    kind = torch.complex128 if target.dtype.is_complex else torch.float64
+    values = torch.randn(target.shape, generator=generator, dtype=kind)
+    return torch.empty_like(target).copy_(values)
+
+
+class Report:
+    """Compares results with those of the eager graph, prints one line for each, remembers failures."""
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self.failed = 0
+        self.checked = 0
+
+    def title(self, text: str) -> None:
+        print(f"\n{text}")
+
+    def describe(self, outputs: list[Any]) -> None:
+        for number, value in enumerate(outputs):
+            shown = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)  # fmt: skip
+            print(f"            output {number:<25}  {shown}")
+
+    def same(self, names: list[str], expected: dict[str, Any], actual: dict[str, Any]) -> None:
+        """Outputs, gradients, and inputs that the graph writes to."""
+        numbers = [str(number) for number in range(len(expected["outputs"]))]
+        self.all("output", numbers, expected["outputs"], actual["outputs"])
+        self.all("gradient of", names, expected["gradients"], actual["gradients"])
+        self.all("input", names, *(changed(one["inputs afterwards"], expected["inputs before"]) for one in (expected, actual)))  # fmt: skip
+
+    def conclusion(self) -> int:
+        """The exit status."""
+        print(
+            f"\n{self.failed} of {self.checked} results differ"
+            if self.failed
+            else f"\nall {self.checked} results agree"
+        )
+        return 1 if self.failed else 0
+
+    def check(self, name: str, expected: Any, actual: Any) -> None:
+        """Tensors: same shape, dtype and device, and values within tolerance; anything else: equal."""
+        if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
+            if expected is None or actual is None:  # a gradient nobody computes is zero
+                other = actual if expected is None else expected
+                same = other is None or isinstance(other, torch.Tensor) and not other.any()
+            else:
+                same = expected == actual
+            self.line(same, name, f"{expected!r}" if same else f"{expected!r}, not {actual!r}")
+            return
+        kinds = [(tuple(t.shape), t.dtype, t.device) for t in (expected, actual)]
+        what = f"{str(actual.dtype).removeprefix('torch.')}{list(actual.shape)}"
+        if kinds[0] != kinds[1]:
+            self.line(False, name, f"{kinds[1]} instead of {kinds[0]}")
+            return
+        wide = torch.complex128 if expected.dtype.is_complex else torch.float64
+        one, two = (t.detach().to(wide).cpu() for t in (expected, actual))
+        finite = one.isfinite()
+        difference = float((one - two)[finite].abs().max()) if finite.any() else 0.0
+        largest = float(one[finite].abs().max()) if finite.any() else 0.0
+        same = difference <= self.tolerance * max(1.0, largest)  # False where the difference is nan
+        same = same and bool(torch.equal(one[~finite].nan_to_num(), two[~finite].nan_to_num()))
+        strange = int((~finite).sum())
+        note = f", {strange} of {finite.numel()} not finite in both" if strange else ""
+        self.line(same, name, f"{what}  max difference {difference:.2g}, largest value {largest:.3g}{note}")
+
+    def all(self, kind: str, names: list[str], expected: list[Any], actual: list[Any]) -> None:
+        if len(expected) != len(actual):
+            self.line(False, kind, f"{len(actual)} instead of {len(expected)}")
+            return
+        for name, one, two in zip(names, expected, actual):
+            if one is not None or two is not None:
+                self.check(f"{kind} {name}".strip(), one, two)
+
+    def line(self, same: bool, name: str, text: str) -> None:
+        self.failed += not same
+        self.checked += 1
+        print(f"  {'ok      ' if same else 'MISMATCH'}  {name:<32}  {text}")
+
+
+class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__
+        if name == "native_dropout" and args[2] is not False:
+            x, p = args[:2]
+            mask = self.pattern(x) > p
+            return x * mask * (1 / (1 - p) if p < 1 else 1.0), mask
+        if name in ("bernoulli", "bernoulli_"):
+            p = args[1] if len(args) > 1 else kwargs.get("p", args[0] if name == "bernoulli" else 0.5)
+            drawn = (self.pattern(args[0]) > 1 - p).to(args[0].dtype)
+            return args[0].copy_(drawn) if name == "bernoulli_" else drawn
+        made = func(*args, **kwargs)
+        if name in ("rand", "rand_like") or name == "inductor_random" and args[2] == "rand":
+            made.copy_(self.pattern(made))
+        elif name in ("randn", "randn_like", "normal_", "inductor_random"):
+            mean, std = (args[1:3] + (0.0, 1.0)[len(args[1:3]) :]) if name == "normal_" else (0.0, 1.0)
+            made.copy_(torch.erfinv(2 * self.pattern(made) - 1) * math.sqrt(2) * std + mean)
+        elif name == "uniform_":
+            low, high = args[1:3] + (0.0, 1.0)[len(args[1:3]) :]
+            made.copy_(self.pattern(made) * (high - low) + low)
+        return made
+
+    def pattern(self, like: torch.Tensor) -> torch.Tensor:
+        """Evenly spread over (0, 1): the fractions of multiples of the golden ratio."""
+        values = (torch.arange(1, like.numel() + 1, dtype=torch.float64) * 0.6180339887498949).frac()
+        return values.clamp(1e-6, 1 - 1e-6).to(torch.float32).reshape(like.shape).to(like.device)
+
+
+@contextlib.contextmanager
+def drawing(fixed: bool, seed: int = 0) -> Iterator[None]:
+    """Random numbers from a fixed pattern, or from a fixed seed."""
+    torch.manual_seed(seed)
+    with FixedRandomness() if fixed else contextlib.nullcontext():
+        yield
+
+
+def run_aot(
+    forward: Callable[..., Any],
+    inputs: list[Any],
+    front: int,
+    backward: Callable[..., Any] | None = None,
+    saved: tuple[str, ...] = (),
+    wanted: tuple[str, ...] = (),
+    cotangents: tuple[torch.Tensor, ...] = (),
+) -> dict[str, Any]:
+    """AOTAutograd's graphs, called as its runtime calls them.
+
+    The forward returns ``front`` results and then what it saves; the backward takes the saved values by name, and the
+    gradients that arrive in place of its ``tangents_N``.
+    """
+    arguments = [as_argument(value.detach()) if isinstance(value, torch.Tensor) else value for value in inputs]
+    with torch.no_grad():
+        results = list(forward(*arguments))
+        grads: list[Any] = []
+        if backward is not None:
+            known = dict(zip(saved, results[front:]))
+            left = iter(cotangents)
+            grads = list(backward(*[next(left) if name.startswith("tangents_") else known[name] for name in wanted]))
+    return {"results": results[:front], "inputs afterwards": arguments, "gradients": grads[: len(inputs)]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

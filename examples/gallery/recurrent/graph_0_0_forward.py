@@ -1,0 +1,577 @@
+"""The graph that torch.compile made of recurrent.<locals>.Cells.forward (examples/gallery_models.py:108), compile id 0/0.
+
+Written by `depyf gallery`, recorded with torch 2.13.0; it needs torch only.  It runs the captured graph in eager
+mode, under torch.compile and as AOTAutograd's forward and backward graphs, and compares results and gradients.
+
+    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]
+
+Exit status: 0 everything agrees, 1 something differs, 2 a device is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+import argparse
+import contextlib
+import math
+import sys
+
+import torch
+
+
+def make_inputs(seed=0):
+    """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""
+    make = Make(seed)
+    return {
+        "xs": make.normal(2, 3, 4),
+        "cell_weight_ih": make.normal(24, 4, scale=0.5, grad=True),  # parameter self.cell.weight_ih
+        "cell_weight_hh": make.normal(24, 6, scale=0.41, grad=True),  # parameter self.cell.weight_hh
+        "cell_bias_ih": make.uniform(24, low=0.5, high=1.5, grad=True),  # parameter self.cell.bias_ih
+        "cell_bias_hh": make.uniform(24, low=0.5, high=1.5, grad=True),  # parameter self.cell.bias_hh
+    }
+
+
+class Captured(torch.nn.Module):
+    def forward(
+        self,
+        xs: "f32[2, 3, 4][12, 4, 1]cpu",
+        cell_weight_ih: "f32[24, 4][4, 1]cpu",
+        cell_weight_hh: "f32[24, 6][6, 1]cpu",
+        cell_bias_ih: "f32[24][1]cpu",
+        cell_bias_hh: "f32[24][1]cpu",
+    ):
+        # File: examples/gallery_models.py:109 in forward, code: h = c = xs.new_zeros(2, 6)
+        h: "f32[2, 6][6, 1]cpu" = xs.new_zeros(2, 6)
+
+        # File: examples/gallery_models.py:110 in forward, code: for x in xs.unbind(1):
+        unbind = xs.unbind(1)
+        x: "f32[2, 4][12, 1]cpu" = unbind[0]
+        x_1: "f32[2, 4][12, 1]cpu" = unbind[1]
+        x_2: "f32[2, 4][12, 1]cpu" = unbind[2]
+
+        # File: examples/gallery_models.py:111 in forward, code: h, c = self.cell(x, (h, c))
+        lstm_cell = torch.lstm_cell(x, (h, h), cell_weight_ih, cell_weight_hh, cell_bias_ih, cell_bias_hh)
+        h_1: "f32[2, 6][6, 1]cpu" = lstm_cell[0]
+        c: "f32[2, 6][6, 1]cpu" = lstm_cell[1]
+        lstm_cell_1 = torch.lstm_cell(x_1, (h_1, c), cell_weight_ih, cell_weight_hh, cell_bias_ih, cell_bias_hh)
+        h_2: "f32[2, 6][6, 1]cpu" = lstm_cell_1[0]
+        c_1: "f32[2, 6][6, 1]cpu" = lstm_cell_1[1]
+        lstm_cell_2 = torch.lstm_cell(x_2, (h_2, c_1), cell_weight_ih, cell_weight_hh, cell_bias_ih, cell_bias_hh)
+        h_3: "f32[2, 6][6, 1]cpu" = lstm_cell_2[0]
+        return (h_3,)
+
+
+class Forward(torch.nn.Module):
+    def forward(
+        self,
+        primals_1: "f32[2, 3, 4][12, 4, 1]cpu",
+        primals_2: "f32[24, 4][4, 1]cpu",
+        primals_3: "f32[24, 6][6, 1]cpu",
+        primals_4: "f32[24][1]cpu",
+        primals_5: "f32[24][1]cpu",
+    ):
+        # File: examples/gallery_models.py:109 in forward, code: h = c = xs.new_zeros(2, 6)
+        new_zeros: "f32[2, 6][6, 1]cpu" = torch.ops.aten.new_zeros.default(primals_1, [2, 6], pin_memory = False)
+
+        # File: examples/gallery_models.py:110 in forward, code: for x in xs.unbind(1):
+        unbind = torch.ops.aten.unbind.int(primals_1, 1)
+        getitem: "f32[2, 4][12, 1]cpu" = unbind[0]
+        getitem_1: "f32[2, 4][12, 1]cpu" = unbind[1]
+        getitem_2: "f32[2, 4][12, 1]cpu" = unbind[2]
+
+        # File: examples/gallery_models.py:111 in forward, code: h, c = self.cell(x, (h, c))
+        t: "f32[6, 24][1, 6]cpu" = torch.ops.aten.t.default(primals_3)
+        addmm: "f32[2, 24][24, 1]cpu" = torch.ops.aten.addmm.default(primals_5, new_zeros, t)
+        t_1: "f32[4, 24][1, 4]cpu" = torch.ops.aten.t.default(primals_2)
+        addmm_1: "f32[2, 24][24, 1]cpu" = torch.ops.aten.addmm.default(primals_4, getitem, t_1)
+        add: "f32[2, 24][24, 1]cpu" = torch.ops.aten.add.Tensor(addmm, addmm_1)
+        unsafe_split = torch.ops.aten.unsafe_split.Tensor(add, 6, 1)
+        getitem_3: "f32[2, 6][24, 1]cpu" = unsafe_split[0]
+        getitem_4: "f32[2, 6][24, 1]cpu" = unsafe_split[1]
+        getitem_5: "f32[2, 6][24, 1]cpu" = unsafe_split[2]
+        getitem_6: "f32[2, 6][24, 1]cpu" = unsafe_split[3]
+        sigmoid: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_3)
+        sigmoid_1: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_4)
+        tanh: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh.default(getitem_5)
+        sigmoid_2: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_6)
+        mul: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid_1, new_zeros)
+        mul_1: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid, tanh)
+        add_1: "f32[2, 6][6, 1]cpu" = torch.ops.aten.add.Tensor(mul, mul_1)
+        tanh_1: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh.default(add_1)
+        mul_2: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid_2, tanh_1)
+        addmm_2: "f32[2, 24][24, 1]cpu" = torch.ops.aten.addmm.default(primals_5, mul_2, t)
+        addmm_3: "f32[2, 24][24, 1]cpu" = torch.ops.aten.addmm.default(primals_4, getitem_1, t_1)
+        add_2: "f32[2, 24][24, 1]cpu" = torch.ops.aten.add.Tensor(addmm_2, addmm_3)
+        unsafe_split_1 = torch.ops.aten.unsafe_split.Tensor(add_2, 6, 1)
+        getitem_7: "f32[2, 6][24, 1]cpu" = unsafe_split_1[0]
+        getitem_8: "f32[2, 6][24, 1]cpu" = unsafe_split_1[1]
+        getitem_9: "f32[2, 6][24, 1]cpu" = unsafe_split_1[2]
+        getitem_10: "f32[2, 6][24, 1]cpu" = unsafe_split_1[3]
+        sigmoid_3: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_7)
+        sigmoid_4: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_8)
+        tanh_2: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh.default(getitem_9)
+        sigmoid_5: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_10)
+        mul_3: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid_4, add_1)
+        mul_4: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid_3, tanh_2)
+        add_3: "f32[2, 6][6, 1]cpu" = torch.ops.aten.add.Tensor(mul_3, mul_4)
+        tanh_3: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh.default(add_3)
+        mul_5: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid_5, tanh_3)
+        addmm_4: "f32[2, 24][24, 1]cpu" = torch.ops.aten.addmm.default(primals_5, mul_5, t)
+        addmm_5: "f32[2, 24][24, 1]cpu" = torch.ops.aten.addmm.default(primals_4, getitem_2, t_1)
+        add_4: "f32[2, 24][24, 1]cpu" = torch.ops.aten.add.Tensor(addmm_4, addmm_5)
+        unsafe_split_2 = torch.ops.aten.unsafe_split.Tensor(add_4, 6, 1)
+        getitem_11: "f32[2, 6][24, 1]cpu" = unsafe_split_2[0]
+        getitem_12: "f32[2, 6][24, 1]cpu" = unsafe_split_2[1]
+        getitem_13: "f32[2, 6][24, 1]cpu" = unsafe_split_2[2]
+        getitem_14: "f32[2, 6][24, 1]cpu" = unsafe_split_2[3]
+        sigmoid_6: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_11)
+        sigmoid_7: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_12)
+        tanh_4: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh.default(getitem_13)
+        sigmoid_8: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid.default(getitem_14)
+        mul_6: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid_7, add_3)
+        mul_7: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid_6, tanh_4)
+        add_5: "f32[2, 6][6, 1]cpu" = torch.ops.aten.add.Tensor(mul_6, mul_7)
+        tanh_5: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh.default(add_5)
+        mul_8: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(sigmoid_8, tanh_5)
+        detach_60: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid_1)
+        detach_61: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_60)
+        return (mul_8, primals_3, new_zeros, getitem, getitem_1, getitem_2, sigmoid, tanh, sigmoid_2, add_1, tanh_1, mul_2, sigmoid_3, sigmoid_4, tanh_2, sigmoid_5, add_3, tanh_3, mul_5, sigmoid_6, sigmoid_7, tanh_4, sigmoid_8, tanh_5, detach_61)
+
+
+class Backward(torch.nn.Module):
+    def forward(
+        self,
+        primals_3: "f32[24, 6][6, 1]cpu",
+        new_zeros: "f32[2, 6][6, 1]cpu",
+        getitem: "f32[2, 4][12, 1]cpu",
+        getitem_1: "f32[2, 4][12, 1]cpu",
+        getitem_2: "f32[2, 4][12, 1]cpu",
+        sigmoid: "f32[2, 6][6, 1]cpu",
+        tanh: "f32[2, 6][6, 1]cpu",
+        sigmoid_2: "f32[2, 6][6, 1]cpu",
+        add_1: "f32[2, 6][6, 1]cpu",
+        tanh_1: "f32[2, 6][6, 1]cpu",
+        mul_2: "f32[2, 6][6, 1]cpu",
+        sigmoid_3: "f32[2, 6][6, 1]cpu",
+        sigmoid_4: "f32[2, 6][6, 1]cpu",
+        tanh_2: "f32[2, 6][6, 1]cpu",
+        sigmoid_5: "f32[2, 6][6, 1]cpu",
+        add_3: "f32[2, 6][6, 1]cpu",
+        tanh_3: "f32[2, 6][6, 1]cpu",
+        mul_5: "f32[2, 6][6, 1]cpu",
+        sigmoid_6: "f32[2, 6][6, 1]cpu",
+        sigmoid_7: "f32[2, 6][6, 1]cpu",
+        tanh_4: "f32[2, 6][6, 1]cpu",
+        sigmoid_8: "f32[2, 6][6, 1]cpu",
+        tanh_5: "f32[2, 6][6, 1]cpu",
+        detach_61: "f32[2, 6][6, 1]cpu",
+        tangents_1: "f32[2, 6][6, 1]cpu",
+    ):
+        # File: examples/gallery_models.py:111 in forward, code: h, c = self.cell(x, (h, c))
+        mul_9: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, sigmoid_8)
+        mul_10: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, tanh_5)
+        detach_14: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(tanh_5)
+        detach_15: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_14)
+        tanh_backward: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh_backward.default(mul_9, detach_15)
+        mul_11: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(tanh_backward, sigmoid_6)
+        mul_12: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(tanh_backward, tanh_4)
+        mul_13: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(tanh_backward, sigmoid_7)
+        mul_14: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(tanh_backward, add_3)
+        detach_18: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid_8)
+        detach_19: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_18)
+        sigmoid_backward: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_10, detach_19)
+        detach_22: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(tanh_4)
+        detach_23: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_22)
+        tanh_backward_1: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh_backward.default(mul_11, detach_23)
+        detach_26: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid_7)
+        detach_27: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_26)
+        sigmoid_backward_1: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_14, detach_27)
+        detach_30: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid_6)
+        detach_31: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_30)
+        sigmoid_backward_2: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_12, detach_31)
+        cat: "f32[2, 24][24, 1]cpu" = torch.ops.aten.cat.default([sigmoid_backward_2, sigmoid_backward_1, tanh_backward_1, sigmoid_backward], 1)
+        t_6: "f32[24, 2][1, 24]cpu" = torch.ops.aten.t.default(cat)
+        mm: "f32[24, 4][4, 1]cpu" = torch.ops.aten.mm.default(t_6, getitem_2)
+        t_7: "f32[4, 24][1, 4]cpu" = torch.ops.aten.t.default(mm)
+        sum_1: "f32[1, 24][24, 1]cpu" = torch.ops.aten.sum.dim_IntList(cat, [0], True)
+        view: "f32[24][1]cpu" = torch.ops.aten.view.default(sum_1, [24])
+        t_8: "f32[24, 4][4, 1]cpu" = torch.ops.aten.t.default(t_7)
+        t: "f32[6, 24][1, 6]cpu" = torch.ops.aten.t.default(primals_3)
+        t_9: "f32[24, 6][6, 1]cpu" = torch.ops.aten.t.default(t)
+        mm_1: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mm.default(cat, t_9)
+        mm_2: "f32[24, 6][6, 1]cpu" = torch.ops.aten.mm.default(t_6, mul_5)
+        t_11: "f32[6, 24][1, 6]cpu" = torch.ops.aten.t.default(mm_2)
+        t_12: "f32[24, 6][6, 1]cpu" = torch.ops.aten.t.default(t_11)
+        mul_15: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(mm_1, sigmoid_5)
+        mul_16: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(mm_1, tanh_3)
+        detach_9: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(tanh_3)
+        detach_32: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_9)
+        tanh_backward_2: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh_backward.default(mul_15, detach_32)
+        add_6: "f32[2, 6][6, 1]cpu" = torch.ops.aten.add.Tensor(mul_13, tanh_backward_2)
+        mul_17: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(add_6, sigmoid_3)
+        mul_18: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(add_6, tanh_2)
+        mul_19: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(add_6, sigmoid_4)
+        mul_20: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(add_6, add_1)
+        detach_35: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid_5)
+        detach_36: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_35)
+        sigmoid_backward_3: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_16, detach_36)
+        detach_39: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(tanh_2)
+        detach_40: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_39)
+        tanh_backward_3: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh_backward.default(mul_17, detach_40)
+        detach_43: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid_4)
+        detach_44: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_43)
+        sigmoid_backward_4: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_20, detach_44)
+        detach_47: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid_3)
+        detach_48: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_47)
+        sigmoid_backward_5: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_18, detach_48)
+        cat_1: "f32[2, 24][24, 1]cpu" = torch.ops.aten.cat.default([sigmoid_backward_5, sigmoid_backward_4, tanh_backward_3, sigmoid_backward_3], 1)
+        t_13: "f32[24, 2][1, 24]cpu" = torch.ops.aten.t.default(cat_1)
+        mm_3: "f32[24, 4][4, 1]cpu" = torch.ops.aten.mm.default(t_13, getitem_1)
+        t_14: "f32[4, 24][1, 4]cpu" = torch.ops.aten.t.default(mm_3)
+        sum_3: "f32[1, 24][24, 1]cpu" = torch.ops.aten.sum.dim_IntList(cat_1, [0], True)
+        view_2: "f32[24][1]cpu" = torch.ops.aten.view.default(sum_3, [24])
+        add_7: "f32[24][1]cpu" = torch.ops.aten.add.Tensor(view, view_2)
+        t_15: "f32[24, 4][4, 1]cpu" = torch.ops.aten.t.default(t_14)
+        add_8: "f32[24, 4][4, 1]cpu" = torch.ops.aten.add.Tensor(t_8, t_15)
+        mm_4: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mm.default(cat_1, t_9)
+        mm_5: "f32[24, 6][6, 1]cpu" = torch.ops.aten.mm.default(t_13, mul_2)
+        t_18: "f32[6, 24][1, 6]cpu" = torch.ops.aten.t.default(mm_5)
+        t_19: "f32[24, 6][6, 1]cpu" = torch.ops.aten.t.default(t_18)
+        add_10: "f32[24, 6][6, 1]cpu" = torch.ops.aten.add.Tensor(t_12, t_19)
+        mul_21: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(mm_4, sigmoid_2)
+        mul_22: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(mm_4, tanh_1)
+        detach_4: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(tanh_1)
+        detach_49: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_4)
+        tanh_backward_4: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh_backward.default(mul_21, detach_49)
+        add_11: "f32[2, 6][6, 1]cpu" = torch.ops.aten.add.Tensor(mul_19, tanh_backward_4)
+        mul_23: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(add_11, sigmoid)
+        mul_24: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(add_11, tanh)
+        mul_25: "f32[2, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(add_11, new_zeros)
+        detach_52: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid_2)
+        detach_53: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_52)
+        sigmoid_backward_6: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_22, detach_53)
+        detach_56: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(tanh)
+        detach_57: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_56)
+        tanh_backward_5: "f32[2, 6][6, 1]cpu" = torch.ops.aten.tanh_backward.default(mul_23, detach_57)
+        sigmoid_backward_7: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_25, detach_61)
+        detach_64: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(sigmoid)
+        detach_65: "f32[2, 6][6, 1]cpu" = torch.ops.aten.detach.default(detach_64)
+        sigmoid_backward_8: "f32[2, 6][6, 1]cpu" = torch.ops.aten.sigmoid_backward.default(mul_24, detach_65)
+        cat_2: "f32[2, 24][24, 1]cpu" = torch.ops.aten.cat.default([sigmoid_backward_8, sigmoid_backward_7, tanh_backward_5, sigmoid_backward_6], 1)
+        t_20: "f32[24, 2][1, 24]cpu" = torch.ops.aten.t.default(cat_2)
+        mm_6: "f32[24, 4][4, 1]cpu" = torch.ops.aten.mm.default(t_20, getitem)
+        t_21: "f32[4, 24][1, 4]cpu" = torch.ops.aten.t.default(mm_6)
+        sum_5: "f32[1, 24][24, 1]cpu" = torch.ops.aten.sum.dim_IntList(cat_2, [0], True)
+        view_4: "f32[24][1]cpu" = torch.ops.aten.view.default(sum_5, [24])
+        add_12: "f32[24][1]cpu" = torch.ops.aten.add.Tensor(add_7, view_4)
+        t_22: "f32[24, 4][4, 1]cpu" = torch.ops.aten.t.default(t_21)
+        add_13: "f32[24, 4][4, 1]cpu" = torch.ops.aten.add.Tensor(add_8, t_22)
+        mm_7: "f32[24, 6][6, 1]cpu" = torch.ops.aten.mm.default(t_20, new_zeros)
+        t_24: "f32[6, 24][1, 6]cpu" = torch.ops.aten.t.default(mm_7)
+        add_14: "f32[24][1]cpu" = torch.ops.aten.add.Tensor(add_7, view_4)
+        t_25: "f32[24, 6][6, 1]cpu" = torch.ops.aten.t.default(t_24)
+        add_15: "f32[24, 6][6, 1]cpu" = torch.ops.aten.add.Tensor(add_10, t_25)
+        return (None, add_13, add_15, add_12, add_14)
+
+
+def ambient():
+    """The modes that the program had switched on around the graph."""
+    return contextlib.nullcontext()
+
+
+def targets(arguments, outputs):
+    """What the gradients arrive for, in the order of the backward graph's tangents."""
+    del arguments
+    return [outputs[0]]
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", default="aot_eager", help="for torch.compile; none: leave it out")
+    parser.add_argument("--seed", type=int, default=0, help="other values for the inputs")
+    options = parser.parse_args(argv)
+    report = Report(tolerance=0.0001)
+    captured = Captured()
+    names = list(make_inputs())
+
+    def inputs():
+        return list(make_inputs(options.seed).values())
+
+    report.title("The captured graph in eager mode")
+    with drawing(fixed=False):
+        eager = run(captured, inputs(), ambient)
+    report.describe(eager["outputs"])
+
+    if options.backend != "none":
+        report.title(f"torch.compile(graph, backend={options.backend!r})")
+        torch._dynamo.reset()
+        compiled = torch.compile(captured, backend=options.backend)
+        with drawing(fixed=False):
+            got = run(compiled, inputs(), ambient)
+        report.same(names, eager, got)
+
+    report.title("AOTAutograd's forward and backward graphs")
+    with drawing(fixed=False):
+        eager = run(captured, inputs(), ambient, targets)
+    outputs, arguments = eager["outputs"], eager["inputs afterwards"]
+    saved = ("primals_3", "new_zeros", "getitem", "getitem_1", "getitem_2", "sigmoid", "tanh", "sigmoid_2", "add_1", "tanh_1", "mul_2", "sigmoid_3", "sigmoid_4", "tanh_2", "sigmoid_5", "add_3", "tanh_3", "mul_5", "sigmoid_6", "sigmoid_7", "tanh_4", "sigmoid_8", "tanh_5", "detach_61")
+    wanted = ("primals_3", "new_zeros", "getitem", "getitem_1", "getitem_2", "sigmoid", "tanh", "sigmoid_2", "add_1", "tanh_1", "mul_2", "sigmoid_3", "sigmoid_4", "tanh_2", "sigmoid_5", "add_3", "tanh_3", "mul_5", "sigmoid_6", "sigmoid_7", "tanh_4", "sigmoid_8", "tanh_5", "detach_61", "tangents_1")
+    cotangents = eager["cotangents"]
+    with drawing(fixed=False):
+        got = run_aot(Forward(), inputs(), front=1, backward=Backward(), saved=saved, wanted=wanted, cotangents=cotangents)
+    labels = ("output 0",)
+    report.all("", labels, outputs, got["results"])
+    report.all("gradient of", names, eager["gradients"], got["gradients"])
+
+    return report.conclusion()
+
+
+# What follows is the same in every script of the gallery.
+
+
+class Make:
+    """Random tensors of a given layout: the same seed makes the same values, on any device."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def normal(self, *size: int, scale: float = 1.0, dtype: torch.dtype = torch.float32, **layout: Any) -> torch.Tensor:
+        wide = torch.complex128 if dtype.is_complex else torch.float64
+        return self.place(lambda n: torch.randn(n, generator=self.generator, dtype=wide) * scale, size, dtype, **layout)
+
+    def uniform(
+        self, *size: int, low: float, high: float, dtype: torch.dtype = torch.float32, **layout: Any
+    ) -> torch.Tensor:
+        def values(n: int) -> torch.Tensor:
+            return torch.rand(n, generator=self.generator, dtype=torch.float64) * (high - low) + low
+
+        return self.place(values, size, dtype, **layout)
+
+    def integers(
+        self, *size: int, low: int = 0, high: int, dtype: torch.dtype = torch.int64, **layout: Any
+    ) -> torch.Tensor:
+        """From ``low`` up to but not including ``high``."""
+        return self.place(lambda n: torch.randint(low, high, (n,), generator=self.generator), size, dtype, **layout)
+
+    def booleans(self, *size: int, **layout: Any) -> torch.Tensor:
+        """Half of them true, and no row all true or all false: it may be a mask."""
+        made = self.place(lambda n: torch.rand(n, generator=self.generator) < 0.5, size, torch.bool, **layout)
+        if size and size[-1] > 1 and not layout:
+            made[..., 0], made[..., 1] = True, False
+        return made
+
+    def place(
+        self,
+        values: Callable[[int], torch.Tensor],
+        size: tuple[int, ...],
+        dtype: torch.dtype,
+        stride: tuple[int, ...] | None = None,
+        offset: int = 0,
+        device: str = "cpu",
+        grad: bool = False,
+    ) -> torch.Tensor:
+        if stride is None:
+            stride = tuple(math.prod(size[i + 1 :]) for i in range(len(size)))
+        extent = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if all(size) else 0
+        storage = values(offset + extent).to(dtype).to(device)
+        return storage.as_strided(size, stride, offset).requires_grad_(grad)
+
+
+def run(
+    graph: Callable[..., Any],
+    inputs: list[Any],
+    ambient: Callable[[], Any],
+    targets: Callable[[list[Any], list[Any]], list[Any]] = lambda arguments, outputs: outputs,
+) -> dict[str, Any]:
+    """Call ``graph`` and differentiate what it computes; ``targets`` chooses from arguments and outputs."""
+    before = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
+    arguments = [as_argument(value) for value in inputs]
+    with ambient():
+        outputs = flat(graph(*arguments))
+    wanted = [t for t in targets(arguments, outputs) if isinstance(t, torch.Tensor) and t.requires_grad]
+    leaves = [value for value in inputs if isinstance(value, torch.Tensor) and value.requires_grad]
+    cotangents = [cotangent(target, number) for number, target in enumerate(wanted)]
+    grads: Any = ()
+    if wanted and leaves:
+        grads = torch.autograd.grad(wanted, leaves, cotangents, allow_unused=True)
+    left = iter(grads)
+    return {
+        "outputs": outputs,
+        "inputs before": before,
+        "inputs afterwards": arguments,
+        "gradients": [next(left, None) if getattr(v, "requires_grad", False) else None for v in inputs],
+        "cotangents": cotangents,
+    }
+
+
+def as_argument(value: Any) -> Any:
+    """An input that can be written to: not a leaf, as in the program where it was computed before."""
+    if isinstance(value, torch.Tensor):
+        copied = value.clone()
+        if copied.stride() == value.stride():
+            return copied
+    return value
+
+
+def changed(after: list[Any], before: list[Any]) -> list[Any]:
+    """The values that are no longer what they were; None for the others."""
+    return [
+        one if isinstance(one, torch.Tensor) and (one.shape != two.shape or not one.equal(two)) else None
+        for one, two in zip(after, before)
+    ]
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of nested tuples, lists and dictionaries."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [leaf for item in value for leaf in flat(item)] if isinstance(value, (tuple, list)) else [value]
+
+
+def cotangent(target: torch.Tensor, number: int) -> torch.Tensor:
+    """The gradient that arrives at an output: random, the same in each run."""
+    generator = torch.Generator().manual_seed(number)
+    kind = torch.complex128 if target.dtype.is_complex else torch.float64
+    values = torch.randn(target.shape, generator=generator, dtype=kind)
+    return torch.empty_like(target).copy_(values)
+
+
+class Report:
+    """Compares results with those of the eager graph, prints one line for each, remembers failures."""
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self.failed = 0
+        self.checked = 0
+
+    def title(self, text: str) -> None:
+        print(f"\n{text}")
+
+    def describe(self, outputs: list[Any]) -> None:
+        for number, value in enumerate(outputs):
+            shown = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)  # fmt: skip
+            print(f"            output {number:<25}  {shown}")
+
+    def same(self, names: list[str], expected: dict[str, Any], actual: dict[str, Any]) -> None:
+        """Outputs, gradients, and inputs that the graph writes to."""
+        numbers = [str(number) for number in range(len(expected["outputs"]))]
+        self.all("output", numbers, expected["outputs"], actual["outputs"])
+        self.all("gradient of", names, expected["gradients"], actual["gradients"])
+        self.all("input", names, *(changed(one["inputs afterwards"], expected["inputs before"]) for one in (expected, actual)))  # fmt: skip
+
+    def conclusion(self) -> int:
+        """The exit status."""
+        print(
+            f"\n{self.failed} of {self.checked} results differ"
+            if self.failed
+            else f"\nall {self.checked} results agree"
+        )
+        return 1 if self.failed else 0
+
+    def check(self, name: str, expected: Any, actual: Any) -> None:
+        """Tensors: same shape, dtype and device, and values within tolerance; anything else: equal."""
+        if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
+            if expected is None or actual is None:  # a gradient nobody computes is zero
+                other = actual if expected is None else expected
+                same = other is None or isinstance(other, torch.Tensor) and not other.any()
+            else:
+                same = expected == actual
+            self.line(same, name, f"{expected!r}" if same else f"{expected!r}, not {actual!r}")
+            return
+        kinds = [(tuple(t.shape), t.dtype, t.device) for t in (expected, actual)]
+        what = f"{str(actual.dtype).removeprefix('torch.')}{list(actual.shape)}"
+        if kinds[0] != kinds[1]:
+            self.line(False, name, f"{kinds[1]} instead of {kinds[0]}")
+            return
+        wide = torch.complex128 if expected.dtype.is_complex else torch.float64
+        one, two = (t.detach().to(wide).cpu() for t in (expected, actual))
+        finite = one.isfinite()
+        difference = float((one - two)[finite].abs().max()) if finite.any() else 0.0
+        largest = float(one[finite].abs().max()) if finite.any() else 0.0
+        same = difference <= self.tolerance * max(1.0, largest)  # False where the difference is nan
+        same = same and bool(torch.equal(one[~finite].nan_to_num(), two[~finite].nan_to_num()))
+        strange = int((~finite).sum())
+        note = f", {strange} of {finite.numel()} not finite in both" if strange else ""
+        self.line(same, name, f"{what}  max difference {difference:.2g}, largest value {largest:.3g}{note}")
+
+    def all(self, kind: str, names: list[str], expected: list[Any], actual: list[Any]) -> None:
+        if len(expected) != len(actual):
+            self.line(False, kind, f"{len(actual)} instead of {len(expected)}")
+            return
+        for name, one, two in zip(names, expected, actual):
+            if one is not None or two is not None:
+                self.check(f"{kind} {name}".strip(), one, two)
+
+    def line(self, same: bool, name: str, text: str) -> None:
+        self.failed += not same
+        self.checked += 1
+        print(f"  {'ok      ' if same else 'MISMATCH'}  {name:<32}  {text}")
+
+
+class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__
+        if name == "native_dropout" and args[2] is not False:
+            x, p = args[:2]
+            mask = self.pattern(x) > p
+            return x * mask * (1 / (1 - p) if p < 1 else 1.0), mask
+        if name in ("bernoulli", "bernoulli_"):
+            p = args[1] if len(args) > 1 else kwargs.get("p", args[0] if name == "bernoulli" else 0.5)
+            drawn = (self.pattern(args[0]) > 1 - p).to(args[0].dtype)
+            return args[0].copy_(drawn) if name == "bernoulli_" else drawn
+        made = func(*args, **kwargs)
+        if name in ("rand", "rand_like") or name == "inductor_random" and args[2] == "rand":
+            made.copy_(self.pattern(made))
+        elif name in ("randn", "randn_like", "normal_", "inductor_random"):
+            mean, std = (args[1:3] + (0.0, 1.0)[len(args[1:3]) :]) if name == "normal_" else (0.0, 1.0)
+            made.copy_(torch.erfinv(2 * self.pattern(made) - 1) * math.sqrt(2) * std + mean)
+        elif name == "uniform_":
+            low, high = args[1:3] + (0.0, 1.0)[len(args[1:3]) :]
+            made.copy_(self.pattern(made) * (high - low) + low)
+        return made
+
+    def pattern(self, like: torch.Tensor) -> torch.Tensor:
+        """Evenly spread over (0, 1): the fractions of multiples of the golden ratio."""
+        values = (torch.arange(1, like.numel() + 1, dtype=torch.float64) * 0.6180339887498949).frac()
+        return values.clamp(1e-6, 1 - 1e-6).to(torch.float32).reshape(like.shape).to(like.device)
+
+
+@contextlib.contextmanager
+def drawing(fixed: bool, seed: int = 0) -> Iterator[None]:
+    """Random numbers from a fixed pattern, or from a fixed seed."""
+    torch.manual_seed(seed)
+    with FixedRandomness() if fixed else contextlib.nullcontext():
+        yield
+
+
+def run_aot(
+    forward: Callable[..., Any],
+    inputs: list[Any],
+    front: int,
+    backward: Callable[..., Any] | None = None,
+    saved: tuple[str, ...] = (),
+    wanted: tuple[str, ...] = (),
+    cotangents: tuple[torch.Tensor, ...] = (),
+) -> dict[str, Any]:
+    """AOTAutograd's graphs, called as its runtime calls them.
+
+    The forward returns ``front`` results and then what it saves; the backward takes the saved values by name, and the
+    gradients that arrive in place of its ``tangents_N``.
+    """
+    arguments = [as_argument(value.detach()) if isinstance(value, torch.Tensor) else value for value in inputs]
+    with torch.no_grad():
+        results = list(forward(*arguments))
+        grads: list[Any] = []
+        if backward is not None:
+            known = dict(zip(saved, results[front:]))
+            left = iter(cotangents)
+            grads = list(backward(*[next(left) if name.startswith("tangents_") else known[name] for name in wanted]))
+    return {"results": results[:front], "inputs afterwards": arguments, "gradients": grads[: len(inputs)]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
