@@ -10,11 +10,11 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.idioms.annotation_traces import restore_traces
 from depyf.idioms.annotations import place_annotations
+from depyf.idioms.branches import Branches, last_line
 from depyf.idioms.class_body import class_body
 from depyf.idioms.eager_annotations import eager_annotations, is_mark
 from depyf.idioms.leaving_finally import leaving_finally
 from depyf.lift.conditions import negate
-from depyf.structure.exits import ends
 from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
 from depyf.tree.nodes import (
     Assert,
@@ -40,7 +40,7 @@ def finish_body(unit: CodeUnit, body: Body, *, idioms: bool = True) -> Body:
     if not unit.flags & CO_OPTIMIZED:
         prepared = any(is_mark(stmt) for stmt in body)
         body = eager_annotations(unit, place_annotations(body, is_class))
-    body = _statements(body, unit)
+    body = _statements(body, Branches(unit, indents=idioms))
     if is_class:
         body = class_body(unit, body)
     body = _drop_final_return(body, unit, idioms)
@@ -115,9 +115,12 @@ def _falls_off(body: Body, behind: int | None) -> bool:
     return line is None or (behind is not None and line >= behind) or bool(lines and line <= max(lines))
 
 
-def _statements(body: Body, unit: CodeUnit) -> Body:
+def _statements(body: Body, branches: Branches, level: int | None = None) -> Body:
+    """``level`` is the indentation of ``body``, if it is known."""
     result: list[Stmt] = []
     end = len(body)
+    level = branches.level(body, level)
+    unit = branches.unit
     for i, stmt in enumerate(body):
         if i >= end:
             break
@@ -125,9 +128,9 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
             stmt, rest = leaving_finally(stmt, body[i + 1 :])
             end = end if rest else i + 1
         if isinstance(stmt, If):
-            stmt = _arms(stmt, unit)
+            stmt = _arms(stmt, branches, level)
         elif bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _statements(inner, unit))
+            stmt = with_bodies(stmt, lambda inner: _statements(inner, branches))
         if isinstance(stmt, Try) and stmt.final and not stmt.handlers and len(stmt.body) == 1:
             inner = stmt.body[0]
             if isinstance(inner, Try) and inner.handlers and not inner.final:
@@ -140,9 +143,12 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
             asserted = _assertion(stmt, unit)
             if asserted is not None:
                 result.append(asserted)
-                result.extend(stmt.orelse)
+                after = stmt.orelse
+                if len(after) == 1 and isinstance(after[0], If):
+                    after = branches.flat_if(after[0], level)
+                result.extend(after)
             else:
-                result.extend(_flat_if(stmt))
+                result.extend(branches.flat_if(stmt, level))
             continue
         if isinstance(stmt, Raise):
             result.append(_assertion(If(Const(True), (stmt,), (), stmt.line), unit) or stmt)
@@ -153,49 +159,16 @@ def _statements(body: Body, unit: CodeUnit) -> Body:
     return tuple(result)
 
 
-def _arms(stmt: If, unit: CodeUnit) -> If:
+def _arms(stmt: If, branches: Branches, level: int | None) -> If:
     """Both arms finished; a test on the line after the first arm stays one statement: there is no room for ``else``."""
-    body, orelse = _statements(stmt.body, unit), stmt.orelse
+    body, orelse = _statements(stmt.body, branches), stmt.orelse
+    level = branches.level_of(stmt, level)
     inner = orelse[0] if len(orelse) == 1 else None
-    if isinstance(inner, If) and stmt.body and (inner.line or 0) == _last_line(stmt.body) + 1:
-        inner = _arms(inner, unit)
-        asserted = _assertion(inner, unit)
+    if isinstance(inner, If) and stmt.body and (inner.line or 0) == last_line(stmt.body) + 1:
+        inner = _arms(inner, branches, level)
+        asserted = _assertion(inner, branches.unit)
         return replace(stmt, body=body, orelse=(asserted, *inner.orelse) if asserted else (inner,))
-    return replace(stmt, body=body, orelse=_statements(orelse, unit))
-
-
-def _flat_if(stmt: If) -> Body:
-    """``if a: ...return`` needs no ``else``; what only falls off the end of the function does."""
-    if stmt.orelse and ends(stmt.orelse) and not _reaches_end(stmt.orelse):
-        # what stands behind the ``else`` runs only after the first arm, but is no part of it
-        last = _last_line(stmt.orelse)
-        behind = [i for i, inner in enumerate(stmt.body) if last and inner.line and inner.line > last]
-        if behind and behind[0]:
-            return (replace(stmt, body=stmt.body[: behind[0]]), *stmt.body[behind[0] :])
-    if stmt.orelse and ends(stmt.body) and not _reaches_end(stmt.body):
-        rest = stmt.orelse
-        if len(rest) == 1 and isinstance(rest[0], If):
-            rest = _flat_if(rest[0])
-        return (replace(stmt, orelse=()), *rest)
-    return (stmt,)
-
-
-def _last_line(body: Body) -> int:
-    """The line of the last statement that has one, 0 if that is not soon found."""
-    for _ in range(40):
-        nested = [inner for inner in bodies(body[-1]) if inner]
-        if not nested:
-            return body[-1].line or 0
-        body = nested[-1]
-    return 0
-
-
-def _reaches_end(body: Body) -> bool:
-    """Whether ``body`` can fall off the end of the function."""
-    if not body:
-        return False
-    last = body[-1]
-    return last.implicit if isinstance(last, Return) else any(_reaches_end(inner) for inner in bodies(last))
+    return replace(stmt, body=body, orelse=_statements(orelse, branches, branches.behind(stmt, level)))
 
 
 def _assertion(stmt: If, unit: CodeUnit) -> Stmt | None:

@@ -1,0 +1,129 @@
+"""How far statements were indented in the source, where the location table tells (3.11+).
+
+A line's first column is that of its first instruction: for most statements that of the statement, for the others some
+places to the right of it, behind their keyword.  It decides what no instruction tells: whether a statement behind one
+that leaves stood in its ``else``.
+
+    if a:             if a:
+        return b          return b
+    else:         or  return c
+        return c
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.columns import Columns, columns_of
+from depyf.tree.expr import BoolOf, Cmp, Const, Expr, Un
+from depyf.tree.nodes import (
+    Assert,
+    Assign,
+    AugAssign,
+    Body,
+    Break,
+    Continue,
+    Delete,
+    ExprStmt,
+    For,
+    If,
+    Import,
+    ImportFrom,
+    Match,
+    Pass,
+    Raise,
+    Return,
+    Stmt,
+    Try,
+    While,
+    With,
+)
+
+_EXACT = (Assign, AugAssign, ExprStmt, Return, Raise, Import, ImportFrom, Assert, Pass, Break, Continue)
+_KEYWORDS: dict[type[Stmt], int] = {If: 3, While: 6, Delete: 4, Match: 6}
+"""How far behind its start the column of a statement is, at least."""
+_NOT = 4
+_ASYNC = 6
+_RETURN = 7
+STEP = 4
+
+
+class Indents:
+    """The indentation of the statements of one function; ``None`` wherever it is not known."""
+
+    def __init__(self, unit: CodeUnit) -> None:
+        self.unit = unit
+        self._columns: Columns | None = None
+
+    @property
+    def columns(self) -> Columns:
+        if self._columns is None:
+            self._columns = columns_of(self.unit)
+        return self._columns
+
+    def level(self, body: Body) -> int | None:
+        """How far the statements of ``body`` are indented."""
+        for stmt in body:
+            if isinstance(stmt, Return) and (self.unit.exctable or stmt.value is None or isinstance(stmt.value, Const)):
+                continue  # it has the line of the clean-up before it, or the place of the constant behind it
+            if isinstance(stmt, _EXACT) and not isinstance(stmt, ExprStmt):
+                return self._column(stmt)
+            if isinstance(stmt, If) and not stmt.orelse:
+                return self.around(stmt)
+        return None
+
+    def around(self, stmt: If) -> int | None:
+        """How far ``stmt`` is indented, by what is in it."""
+        if not stmt.body or (stmt.body[0].line or 0) <= (stmt.line or 0):
+            return None  # all on one line, or a ``return`` with the line of the ``with`` that it leaves
+        inner = self.level(stmt.body)
+        return None if inner is None else inner - STEP
+
+    def is_at(self, stmt: Stmt, level: int) -> bool | None:
+        """Whether ``stmt`` begins at ``level``, rather than deeper; an ``elif`` counts as deeper."""
+        if isinstance(stmt, Try) and stmt.body:
+            return self.is_at(stmt.body[0], level + STEP)
+        column, width = self._column(stmt), self._width(stmt)
+        if column is None or width is None:
+            return None
+        right = column - level - width
+        if isinstance(stmt, Return) and right >= _RETURN:
+            right -= _RETURN  # a constant has the place of its own
+        if isinstance(stmt, (For, With)) and stmt.is_async and width:
+            right -= _ASYNC
+        if isinstance(stmt, (If, While)) and right >= _NOT:
+            body = self.level(stmt.body)
+            if body is None or body >= level + 2 * STEP:
+                return False
+            right -= _NOT * _leading_nots(stmt.test)
+            if not 0 <= right < _NOT:
+                return None  # the line goes on with the test, its keyword is above
+        return right <= 1  # one place for a parenthesis
+
+    def _column(self, stmt: Stmt) -> int | None:
+        if stmt.line is None:
+            return None
+        # a branch may have the place of the whole statement
+        behind = isinstance(stmt, (If, While, Match))
+        return (self.columns.first if behind else self.columns.least).get(stmt.line)
+
+    def _width(self, stmt: Stmt) -> int | None:
+        """How far behind its start the column of a statement is, at least."""
+        if isinstance(stmt, For):
+            return self.columns.behind_for
+        if isinstance(stmt, With):
+            return self.columns.behind_with
+        return 0 if isinstance(stmt, _EXACT) else _KEYWORDS.get(type(stmt))
+
+
+def _leading_nots(test: Expr) -> int:
+    """How many ``not`` stand before the first operand of a test; ``not a in b`` is ``a not in b``."""
+    count = 0
+    while True:
+        if isinstance(test, Un) and test.op == "not":
+            test, count = test.operand, count + 1
+        elif isinstance(test, BoolOf):
+            test = test.values[0]
+        elif isinstance(test, Cmp):
+            return count + (test.ops[0] in ("not in", "is not"))
+        else:
+            return count
