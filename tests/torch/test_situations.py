@@ -7,7 +7,7 @@ import threading
 
 import pytest
 import torch
-from dumps import check_dump, check_substituted, files_of, run_python
+from dumps import check_dump, check_substituted, files_of, lacks, run_python
 from torch_programs import same
 
 from depyf.api import prepare_debug
@@ -69,7 +69,8 @@ def test_higher_order(function, backend, tmp_path):
     if function is not flex:  # its score function needs no class of its own
         assert text.count("class ") > 1, "the subgraphs are missing"
     runs = "Captured_Graph" if backend == "eager" else "Forward_graph"
-    assert all(item["steppable"] for item in manifest["files"] if item.get("stage") == runs)
+    steppable = {item["steppable"] for item in manifest["files"] if item.get("stage") == runs}
+    assert steppable == {runs == "Captured_Graph" or not lacks(manifest, "cannot be stepped")}
 
 
 def test_checkpoint_in_training(tmp_path):
@@ -132,7 +133,9 @@ def test_regional_compilation(tmp_path):
         return [x.detach()]
 
     manifest = recorded(run, tmp_path)
-    assert [f["function"] for f in manifest["functions"] if f["entries"]] == ["Layer.forward"]
+    assert [f["function"] for f in manifest["functions"] if f["entries"]] == [
+        "Layer.forward" if sys.version_info >= (3, 11) else "forward"  # code objects know no more before
+    ]
 
 
 def test_export_inside(tmp_path):

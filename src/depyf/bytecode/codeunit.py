@@ -70,6 +70,11 @@ class CodeUnit:
         return self.version < (3, 10)
 
     @property
+    def may_be_default(self) -> bool:
+        """Whether this may be the function that evaluates the default of a type parameter (3.13+)."""
+        return self.version >= (3, 13) and self.name != "<lambda>"
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

@@ -165,6 +165,8 @@ def as_expression(body: tuple[Stmt, ...]) -> Expr | None:
         return Const(None)
     first = body[0]
     if isinstance(first, Return):
+        if isinstance(first.value, Star):  # the one item of a sequence, which a program unpacked and returned
+            return None
         return first.value if first.value is not None else Const(None)
     if isinstance(first, If):
         if first.orelse and len(body) > 1:

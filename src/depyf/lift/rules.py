@@ -273,7 +273,9 @@ def _is_starred(s: Symbolic) -> bool:
     index = s.program.next[s.at]
     op = s.program.instrs[index].op if index >= 0 else ops.RETURN
     name = s.stack[-2] if len(s.stack) > 1 else None
-    return op == ops.RETURN or isinstance(name, Const) and isinstance(name.value, str) and op not in _TARGETS
+    if op == ops.RETURN:
+        return s.program.unit.may_be_default
+    return isinstance(name, Const) and isinstance(name.value, str) and op not in _TARGETS
 
 
 def _special(kind: str) -> Rule:
