@@ -24,6 +24,7 @@ from depyf.bytecode.lower import Lowered
 from depyf.promises import NO_PROMISES, READ_LOCALS, Promises
 from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
+from depyf.verify.known import MAX_TRACKED, widest
 from depyf.verify.lifetimes import HANDLED_NOTE, held_apart
 from depyf.verify.program import Program
 from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
@@ -99,6 +100,7 @@ class _Walk:
         self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
         self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
         self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})})
+        self.values.tracked = max(MAX_TRACKED, widest(original.instrs), widest(recompiled.instrs))
         self.units = original.unit, recompiled.unit
         self.lifetimes = lifetimes
         self.states: dict[Key, Frozen] = {}

@@ -11,7 +11,6 @@ from depyf.bytecode import ops
 from depyf.verify.known import (
     DICT,
     LIST,
-    MAX_TRACKED,
     PLAIN_KEYS,
     SET,
     bound_method,
@@ -98,7 +97,7 @@ def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShap
         return False
     added = (stack[-1],) if method[0] == "append" else elements(pair, values, stack[-1])
     kind, items = pair.fresh[method[1]]
-    if added is None or kind != LIST or len(items) > MAX_TRACKED:
+    if added is None or kind != LIST or len(items) > values.tracked:
         return False
     pair.fresh[method[1]] = (kind, (*items, *added))
     del stack[at:]
@@ -166,7 +165,7 @@ def _replace_items(pair: Pair, values: Values, container: int, key: int, value: 
         items[index] = source
     else:
         items[index] = value
-    if len(items) > MAX_TRACKED:
+    if len(items) > values.tracked:
         return False
     pair.fresh[container] = (LIST, tuple(items))
     return True
@@ -187,7 +186,7 @@ def _delete_subscr(pair: Pair, side: Side, other: Side, values: Values, arg: Non
 def _add_pair(pair: Pair, values: Values, container: int, key: int, value: int) -> bool:
     """``container[key] = value`` for a fresh dict and a new constant key."""
     inside = pair.fresh.get(container)
-    if inside is None or inside[0] != DICT or not plain_key(values, key) or len(inside[1]) > MAX_TRACKED:
+    if inside is None or inside[0] != DICT or not plain_key(values, key) or len(inside[1]) > values.tracked:
         return False
     if _has_key(values, inside[1][::2], key):
         return False
@@ -233,16 +232,16 @@ def _unary(pair: Pair, side: Side, other: Side, values: Values, arg: str) -> boo
 
 
 def _list_append(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
-    return _grow(pair, side, depth, LIST, (side.stack[-1],))
+    return _grow(pair, side, values, depth, LIST, (side.stack[-1],))
 
 
 def _list_extend(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
     items = elements(pair, values, side.stack[-1])
-    return items is not None and _grow(pair, side, depth, LIST, items)
+    return items is not None and _grow(pair, side, values, depth, LIST, items)
 
 
 def _set_add(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
-    return plain_key(values, side.stack[-1]) and _grow(pair, side, depth, SET, (side.stack[-1],))
+    return plain_key(values, side.stack[-1]) and _grow(pair, side, values, depth, SET, (side.stack[-1],))
 
 
 def _set_update(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
@@ -254,14 +253,14 @@ def _set_update(pair: Pair, side: Side, other: Side, values: Values, depth: int)
         return False
     if not all(type(item) in PLAIN_KEYS for item in known[1]):
         return False
-    return _grow(pair, side, depth, SET, (values.op("splat", (side.stack[-1],)),))
+    return _grow(pair, side, values, depth, SET, (values.op("splat", (side.stack[-1],)),))
 
 
-def _grow(pair: Pair, side: Side, depth: int, kind: tuple[object, ...], items: tuple[int, ...]) -> bool:
+def _grow(pair: Pair, side: Side, values: Values, depth: int, kind: tuple[object, ...], items: tuple[int, ...]) -> bool:
     """Add ``items`` to the fresh container ``depth`` below the top once the top is popped."""
     container = side.stack[-1 - depth]
     inside = pair.fresh.get(container)
-    if inside is None or inside[0] != kind or len(inside[1]) > MAX_TRACKED:
+    if inside is None or inside[0] != kind or len(inside[1]) > values.tracked:
         return False
     pair.fresh[container] = (kind, (*inside[1], *items))
     side.stack.pop()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from depyf.bytecode import ops
+from depyf.bytecode.ops import Instr
 from depyf.verify.program import Program
 from depyf.verify.state import Pair, Side
 from depyf.verify.values import Values
@@ -81,7 +85,21 @@ LIST = ("list",)
 DICT = ("dict",)
 SET = ("set",)
 MAX_TRACKED = 256
-"""Growing a container past this many elements is an event: following it further would cost quadratic time."""
+"""Growing a container past this many elements is an event: following it further would cost quadratic time.  Code that takes
+more than that off the stack at once raises the bound (``widest``): the compiler collects the arguments of a wide call in a list."""
+_TAKEN = {ops.BUILD_TUPLE, ops.BUILD_LIST, ops.BUILD_SET, ops.BUILD_MAP, ops.UNPACK_SEQUENCE}
+
+
+def widest(instrs: Iterable[Instr]) -> int:
+    """How many values one instruction takes or leaves at most."""
+    return max(
+        (
+            instr.arg.count if instr.op == ops.CALL else instr.arg
+            for instr in instrs
+            if instr.op == ops.CALL or instr.op in _TAKEN
+        ),
+        default=0,
+    )
 
 
 def new_fresh(pair: Pair, values: Values, kind: tuple[object, ...], items: tuple[int, ...]) -> int:

@@ -58,6 +58,7 @@ class Values:
         self._keep: list[Any] = []
         self._exceptions: dict[int, int] = {}
         self.promised: Promised | None = None
+        self.tracked = 0  # how many elements of a fresh container are followed; set by the proof
         self.null = self.new(("mark", "NULL"))
         self.method = self.new(
             ("mark", "method")
