@@ -30,3 +30,18 @@ def test_wide_graph(count, tmp_path):
         got = torch.compile(Wide(count), backend="eager")(torch.ones(2))
     assert same(want, got)
     check_substituted(check_dump(tmp_path))
+
+
+def test_functions_of_other_modules(tmp_path):
+    """FX names them ``_operator_abs`` and ``math_sqrt``: the file imports them."""
+    import operator
+    import runpy
+
+    def program(x):
+        return torch.ops.aten.add(operator.abs(x), operator.index(x.shape[0]))
+
+    with prepare_debug(tmp_path):
+        torch.compile(program, backend="eager")(torch.ones(3))
+    (graph,) = tmp_path.glob("*.Captured_Graph.*.py")
+    assert "from _operator import abs as _operator_abs" in graph.read_text()
+    runpy.run_path(str(graph), run_name="__main__")

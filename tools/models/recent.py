@@ -21,7 +21,7 @@ Mamba2ForCausalLM MambaForCausalLM MiniMaxForCausalLM MinistralForCausalLM Mixtr
 NemotronForCausalLM NemotronHForCausalLM Olmo2ForCausalLM Olmo3ForCausalLM OlmoHybridForCausalLM OlmoeForCausalLM Phi3ForCausalLM
 PhimoeForCausalLM Qwen2ForCausalLM Qwen2MoeForCausalLM Qwen3ForCausalLM Qwen3MoeForCausalLM Qwen3NextForCausalLM
 RecurrentGemmaForCausalLM RwkvForCausalLM SeedOssForCausalLM SmolLM3ForCausalLM StableLmForCausalLM Starcoder2ForCausalLM
-VaultGemmaForCausalLM Zamba2ForCausalLM xLSTMForCausalLM DeepseekV4ForCausalLM MoshiForCausalLM
+VaultGemmaForCausalLM  xLSTMForCausalLM DeepseekV4ForCausalLM MoshiForCausalLM
 """.split()
 _ENCODERS = """
 ModernBertForMaskedLM EuroBertForMaskedLM NomicBertForMaskedLM JinaEmbeddingsV3ForMaskedLM T5GemmaForConditionalGeneration
@@ -53,7 +53,6 @@ _CONFIG: dict[str, Mapping[str, Any]] = {
     "DeepseekV3ForCausalLM": {"num_key_value_heads": 4},
     "MinistralForCausalLM": {"head_dim": 8},
     "NemotronForCausalLM": {"num_key_value_heads": 2, "head_dim": 8},
-    "Zamba2ForCausalLM": {"num_hidden_layers": 4, "layer_types": ["mamba", "hybrid", "mamba", "hybrid"]},
     "DINOv3ConvNextModel": {"hidden_sizes": [8, 16, 32, 64], "depths": [1, 1, 1, 1]},
     "Siglip2VisionModel": {"num_patches": 16},
     "PvtV2ForImageClassification": {"num_attention_heads": [1, 2, 2, 2]},
@@ -91,6 +90,16 @@ _CONFIG: dict[str, Mapping[str, Any]] = {
 _INPUTS: dict[str, Mapping[str, Any]] = {
     "Siglip2VisionModel": {
         "pixel_values": ("float", 2, 16, 192), "pixel_attention_mask": ("ones", 2, 16), "spatial_shapes": ("long", [[4, 4], [4, 4]]),
+    },
+    "VJEPA2ForVideoClassification": {"pixel_values_videos": ("float", 2, 4, 3, 32, 32)},
+    "MimiModel": {"input_values": ("float", 2, 1, 800)},
+    "DacModel": {"input_values": ("float", 2, 1, 512)},
+    "EncodecModel": {"input_values": ("float", 2, 1, 800)},
+    "Wav2Vec2BertForCTC": {"input_features": ("float", 2, 40, 16)},
+    "ParakeetForCTC": {"input_features": ("float", 2, 64, 16)},
+    "SiglipModel": {"pixel_values": ...},
+    "PaliGemmaForConditionalGeneration": {
+        "input_ids": ("tokens", _IMAGE_TOKEN, 16), "labels": None, "pixel_values": ..., "token_type_ids": ("below", 1, 2, 24),
     },
     "Idefics3ForConditionalGeneration": {"input_ids": ("tokens", _IMAGE_TOKEN, 4), "labels": None, "pixel_values": ("float", 2, 1, 3, 32, 32)},
     "LlavaForConditionalGeneration": {"input_ids": ("tokens", _IMAGE_TOKEN, 16), "labels": None, "pixel_values": ...},

@@ -7,7 +7,9 @@ live graph function together with that text.  Output invariant: parses; imports 
 
 from __future__ import annotations
 
+import _operator
 import ast
+import math
 import re
 import textwrap
 import types
@@ -34,9 +36,19 @@ _IMPORTS = (
 )
 
 
+_MODULES = {"_operator": _operator, "math": math}
+_MODULE_FUNCTION = re.compile(rf"(?<![\w.])({'|'.join(_MODULES)})_(\w+)(?=\()")
+"""FX calls a function of another module than torch by both names in one: ``_operator_abs``."""
+
+
 def imports_for(text: str) -> str:
     """The import lines that a graph's text needs."""
-    return "\n".join(line for line, needed_by in _IMPORTS if re.search(needed_by, text)) + "\n"
+    lines = [line for line, needed_by in _IMPORTS if re.search(needed_by, text)]
+    named = sorted(set(_MODULE_FUNCTION.findall(text)))
+    lines += [
+        f"from {module} import {name} as {module}_{name}" for module, name in named if hasattr(_MODULES[module], name)
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def importable(text: str) -> str:
