@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from depyf.gallery import Gallery, render_dump
 from dynamo_readability import leftovers
 
 PROVEN = ("IDENTICAL", "EQUIVALENT")
@@ -27,6 +28,8 @@ class Dumped:
     temporaries: int
     graphs: int
     graphs_run: int
+    left_out: tuple[str, ...]
+    """Graphs that have no script, with the reason."""
     faults: tuple[str, ...]
 
 
@@ -57,23 +60,28 @@ def look(folder: Path, frames: int) -> Dumped:
     entries = [entry for function in manifest["functions"] for entry in function["entries"]]
     breaks = {(found["at"], found["reason"]) for entry in entries for found in entry["graph_breaks"]}
     recompiles = sum(bool(entry["recompiled_because"]) for entry in entries)
-    captured = [item["file"] for item in manifest["files"] if item.get("stage") == "Captured_Graph"]
-    outcomes = [run_graph(folder / name) for name in captured]
-    faults += [f"{name} does not run: {outcome}" for name, outcome in zip(captured, outcomes) if outcome]
-    ran = sum(outcome == "" for outcome in outcomes)
-    return Dumped(dumped, len(breaks), recompiles, verdicts, temporaries, len(captured), ran, tuple(faults))
+    gallery = render_dump(folder) if captured_any(manifest) else Gallery((), ())
+    outcomes = [(script.file, run_script(script.text, folder / "script.py")) for script in gallery.scripts]
+    faults += [f"{name} does not run: {outcome}" for name, outcome in outcomes if outcome]
+    ran = sum(not outcome for _, outcome in outcomes)
+    left_out = tuple(f"{item.compile_id}: {item.reason}" for item in gallery.left_out)
+    graphs = len(outcomes) + len(left_out)
+    return Dumped(dumped, len(breaks), recompiles, verdicts, temporaries, graphs, ran, left_out, tuple(faults))
 
 
-def run_graph(path: Path) -> str | None:
-    """Run a captured graph as a script: "" if it ran, None if it has nothing to run, else why it failed."""
-    if '__name__ == "__main__"' not in path.read_text():
-        return None
+def captured_any(manifest: dict[str, Any]) -> bool:
+    return any(item.get("stage") == "Captured_Graph" for item in manifest["files"])
+
+
+def run_script(text: str, path: Path) -> str:
+    """Run a graph of the gallery on its own, in eager mode: "" if it did, else why not."""
+    path.write_text(text)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            runpy.run_path(str(path), run_name="__main__")
-    except Exception as error:
+            status = runpy.run_path(str(path), run_name="script")["main"](["--backend", "none"])
+    except (Exception, SystemExit) as error:
         return f"{type(error).__name__}: {str(error)[:200]}"
-    return ""
+    return f"its own comparison failed ({status})" if status else ""
 
 
 def _broken(path: Path) -> str:

@@ -43,6 +43,7 @@ class Result:
     temporaries: int = 0
     graphs: int = 0
     graphs_run: int = 0
+    left_out: tuple[str, ...] = ()
     ratio: float = 0.0
     seconds: float = 0.0
     version: str = ""

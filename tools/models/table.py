@@ -12,7 +12,13 @@ Results = Mapping[tuple[str, str, str], Mapping[str, Any]]
 
 def lines(rows: Sequence[Row], results: Results, keys: Sequence[tuple[str, str, str]]) -> list[str]:
     """The whole table as Markdown; ``keys`` are the tasks that were asked for."""
-    return [*_models(rows, results, keys), "", *_failures(results, keys), *summary(results, keys)]
+    return [
+        *_models(rows, results, keys),
+        "",
+        *_failures(results, keys),
+        *_left_out(results, keys),
+        *summary(results, keys),
+    ]
 
 
 def _models(rows: Sequence[Row], results: Results, keys: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -64,6 +70,19 @@ def _failures(results: Results, keys: Sequence[tuple[str, str, str]]) -> list[st
         "Failures:",
         "",
         *(f"- {model}, {mode}, {backend}: {item['status']}: {item['reason']}" for (model, mode, backend), item in bad),
+        "",
+    ]
+
+
+def _left_out(results: Results, keys: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Graphs that the gallery has no script for."""
+    found = [(key, reason) for key in keys for reason in results.get(key, {}).get("left_out", ())]
+    if not found:
+        return []
+    return [
+        "Graphs without a script:",
+        "",
+        *(f"- {model}, {mode}, {backend}: {reason}" for (model, mode, backend), reason in found),
         "",
     ]
 
