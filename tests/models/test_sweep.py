@@ -109,9 +109,6 @@ def test_same():
 
 def test_shrink():
     """Nested configurations are shrunk too, and a row has the last word."""
-    from models import vision_libraries
-
-    vision_libraries.prepare()
     from transformers import Gemma3Config
 
     found = shrink(Gemma3Config, {"text_config.head_dim": 16, "mm_tokens_per_image": 4})

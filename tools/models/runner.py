@@ -78,10 +78,10 @@ def _both(row: Row, mode: str, backend: str, keep: Path | None) -> dict[str, Any
     frames: list[Any] = []
     hook = register_bytecode_hook(lambda code, new: frames.append(code))
     try:
-        before = time.process_time()
         with prepare_debug(folder):
-            got, _ = _measured(row, mode, backend)
-        with_depyf = time.process_time() - before
+            got, inside = _measured(row, mode, backend)
+            leaving = time.process_time()
+        with_depyf = inside + time.process_time() - leaving
         dump = look(folder, len(frames))
     finally:
         hook.remove()
