@@ -7,7 +7,6 @@ from models import paper, recent
 FAMILIES = {
     "lstm_tagger": "recurrent loop that data ends",
     "Qwen3ForCausalLM.generate": "generation with a static cache",
-    "Qwen2VLForConditionalGeneration": "images between text, positions in three dimensions",
     "RTDetrForObjectDetection": "detection",
     "Qwen3MoeForCausalLM": "mixture of experts",
     "JambaForCausalLM": "state space and attention layers with experts",
