@@ -7,7 +7,6 @@ from models import paper, recent
 FAMILIES = {
     "lstm_tagger": "recurrent loop that data ends",
     "Qwen3ForCausalLM.generate": "generation with a static cache",
-    "RTDetrForObjectDetection": "detection",
     "Qwen3MoeForCausalLM": "mixture of experts",
     "JambaForCausalLM": "state space and attention layers with experts",
     "Mamba2ForCausalLM": "state space",
