@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from models.catalogue import BY_NAME, FAMILIES, ROWS
+from models.catalogue import AOT, BY_NAME, FAMILIES, ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.torch
@@ -49,6 +49,7 @@ def test_sizes():
     assert suites.count("recent") >= 60
     assert len(BY_NAME) == len(ROWS)
     assert len(FAMILIES) >= 20
+    assert set(AOT) < set(FAMILIES)
 
 
 def test_breaks_are_among_the_families(swept):

@@ -49,13 +49,13 @@ def main() -> int:
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     warnings.simplefilter("ignore")
     vision_libraries.prepare()
-    from models.catalogue import BY_NAME, FAMILIES, ROWS
+    from models.catalogue import AOT, BY_NAME, FAMILIES, ROWS
 
     rows = sweep.select(
         [BY_NAME[name] for name in FAMILIES] if arguments.families else ROWS, arguments.only, arguments.suite
     )
     if arguments.families:
-        wanted = sweep.subset(rows)
+        wanted = sweep.subset(rows, AOT)
     else:
         wanted = sweep.tasks(rows, arguments.mode, arguments.backend, (int(number), int(shards or 1)))
     keys = [task.key for task in wanted]

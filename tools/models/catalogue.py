@@ -12,21 +12,14 @@ FAMILIES = {
     "Mamba2ForCausalLM": "state space",
     "RecurrentGemmaForCausalLM": "linear recurrence",
     "xLSTMForCausalLM": "matrix memory in chunks",
-    "AllenaiLongformerBase": "windowed attention over padded text",
     "XLNetLMHeadModel": "permuted attention with relative positions",
     "T5Small": "encoder and decoder",
     "BertForMaskedLM": "encoder",
     "Qwen3ForCausalLM": "decoder",
-    "ModernBertForMaskedLM": "alternating local and global layers",
     "WhisperForConditionalGeneration": "audio encoder and text decoder",
-    "MimiModel": "audio codec",
-    "PatchTSTForPrediction": "time series",
-    "DepthAnythingForDepthEstimation": "dense prediction over a backbone",
-    "HieraForImageClassification": "hierarchical vision transformer",
     "vit_base_patch16_224": "vision transformer",
     "swin_base_patch4_window7_224": "shifted windows",
     "resnet18": "convolutions with residuals",
-    "dm_nfnet_f0": "convolutions with standardised weights",
     "lcnet_050": "mobile convolutions",
     "dcgan": "adversarial",
     "pytorch_unet": "contracting and expanding paths",
@@ -34,6 +27,8 @@ FAMILIES = {
     "nvidia_deeprecommender": "autoencoder fed with its own output",
 }
 """Model -> what it stands for: the tests run these, and a sweep begins with them."""
+AOT = ("Qwen3ForCausalLM.generate", "pytorch_unet", "nvidia_deeprecommender")
+"""Those that the tests run with aot_eager; the others with eager."""
 ROWS = tuple(
     sorted(
         (*paper.ROWS, *recent.ROWS),
