@@ -42,6 +42,12 @@ SAME = {
         "tmp_2 = __import_torch_dot__dynamo_utils.enter()\n__import_torch_dot__dynamo_utils.leave(tmp_2)\n"
         "return __compiled_fn_0(x.a)",
     ),
+    "other work before the graph around the profiler's marks": (
+        "tmp_2 = __import_torch_dot__dynamo_utils.enter()\ntmp_3 = x(y)\n__import_torch_dot__dynamo_utils.leave(tmp_2)\n"
+        "return __compiled_fn_0(tmp_3)",
+        "tmp_2 = __import_torch_dot__dynamo_utils.enter()\n__import_torch_dot__dynamo_utils.leave(tmp_2)\n"
+        "return __compiled_fn_0(x(y))",
+    ),
     "builtins are looked up when they are called": (
         "tmp_1 = __builtins_dict_0['print']\nx(y)\ntmp_1(y)",
         "x(y)\n__builtins_dict_0['print'](y)",
@@ -101,6 +107,18 @@ DIFFERENT = {
         "tmp_2 = __import_torch_dot__dynamo_utils.enter()\n__import_torch_dot__dynamo_utils.leave(tmp_2)\nreturn __compiled_fn_0(x)",
         "tmp_2 = __import_torch_dot__dynamo_utils.enter()\ntmp_3 = __compiled_fn_0(x)\n"
         "__import_torch_dot__dynamo_utils.leave(tmp_2)\nreturn tmp_3",
+    ),
+    "a mark on the other side of a handler": (
+        "tmp_2 = __import_torch_dot__dynamo_utils.enter()\n__import_torch_dot__dynamo_utils.leave(tmp_2)\n"
+        "try:\n    x()\nexcept KeyError:\n    return 1\nreturn __compiled_fn_0(x)",
+        "tmp_2 = __import_torch_dot__dynamo_utils.enter()\ntry:\n    x()\nexcept KeyError:\n    return 1\n"
+        "__import_torch_dot__dynamo_utils.leave(tmp_2)\nreturn __compiled_fn_0(x)",
+    ),
+    "a mark behind a later graph": (
+        "tmp_2 = __import_torch_dot__dynamo_utils.enter()\ntmp_3 = __compiled_fn_0(x)\n"
+        "__import_torch_dot__dynamo_utils.leave(tmp_2)\ntmp_4 = y()\nreturn tmp_3, tmp_4",
+        "tmp_2 = __import_torch_dot__dynamo_utils.enter()\ntmp_3 = __compiled_fn_0(x)\ntmp_4 = y()\n"
+        "__import_torch_dot__dynamo_utils.leave(tmp_2)\nreturn tmp_3, tmp_4",
     ),
     "a mark on one path only": (
         "tmp_2 = __import_torch_dot__dynamo_utils.enter()\n__import_torch_dot__dynamo_utils.leave(tmp_2)\n"

@@ -63,6 +63,7 @@ class Effects:
 
     def __init__(self, promises: Promises, values: Mapping[Variable, Expr]) -> None:
         self.promises = promises
+        self._grades: dict[int, tuple[Expr, int]] = {}
         self.graphs: set[Variable] = set()
         self.functions: dict[Variable, str] = {}
         """Variables that hold an attribute of a fixed module."""
@@ -73,12 +74,17 @@ class Effects:
         """``name`` holds ``value``."""
         if self.is_graph(value):
             self.graphs.add(name)
+            self._grades.clear()
         elif isinstance(value, Attr) and self.fixed_function(value):
             self.functions[name] = value.name
+            self._grades.clear()
 
     def of(self, node: Expr) -> int:
         """The grade of a whole expression."""
-        return max((self.own(part) for part in in_order(node)), default=PURE)
+        known = self._grades.get(id(node))
+        if known is None:
+            known = self._grades[id(node)] = node, max([self.own(part) for part in in_order(node)])
+        return known[1]
 
     def own(self, node: Expr) -> int:
         """The grade of a node itself, its operands apart."""
@@ -133,6 +139,10 @@ class Effects:
     def is_graph(self, node: Expr) -> bool:
         """A call of a compiled graph."""
         return isinstance(node, Invoke) and self.stable(node.func, self.promises.graphs)
+
+    def is_mark(self, node: Expr) -> bool:
+        """A call that ends a profiler's record."""
+        return isinstance(node, Invoke) and self.fixed_function(node.func) in self.promises.ends
 
     def is_maker(self, node: Invoke) -> bool:
         """A call that makes a function from cells."""

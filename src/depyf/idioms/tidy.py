@@ -86,8 +86,8 @@ class _Round:
 
         self.gone |= values.keys()
         if not self.gone:
-            return self._without_self_stores(body)
-        return self._without_self_stores(tuple(map_expressions(stmt, change) for stmt in self._without_gone(body)))
+            return self._without_idle(body)
+        return self._without_idle(tuple(map_expressions(stmt, change) for stmt in self._without_gone(body)))
 
     def _lasts(self, name: Variable, value: Expr) -> bool:
         """Whether ``value`` may stand wherever ``name`` does."""
@@ -121,8 +121,8 @@ class _Round:
             self.changed = True
         return tuple(out)
 
-    def _without_self_stores(self, body: Body) -> Body:
-        """``x = x`` does nothing."""
+    def _without_idle(self, body: Body) -> Body:
+        """``x = x`` does nothing, nor does ``[x]``."""
         kept = tuple(
             stmt
             for stmt in body
@@ -131,6 +131,9 @@ class _Round:
                 and len(stmt.targets) == 1
                 and variable(stmt.value) is not None
                 and variable(stmt.value) == variable(stmt.targets[0])
+                or isinstance(stmt, ExprStmt)
+                and self.effects.of(stmt.value) == PURE
+                and not isinstance(stmt.value, Const)
             )
         )
         self.changed = self.changed or len(kept) < len(body)
@@ -196,78 +199,60 @@ class _Round:
         return (*out, *waiting)
 
     def _pull(self, out: list[Stmt], stmt: Stmt, rest: Body) -> tuple[Stmt | None] | None:
-        """Take a value computed in ``out`` into ``stmt``; None instead of the statement where it joined that one."""
-        if not operands(stmt):
-            return None
-        wanted = {name for part in operands(stmt) for node in in_order(part) if (name := variable(node)) is not None}
-        wanted = {name for name in wanted if self.ours(name) and self.usage.reads[name] == 1}
+        """Take values computed in ``out`` into ``stmt``; None instead of the statement where it joined one of those."""
+        use = _Use(stmt, self)
+        moved: dict[Variable, Expr] = {}
         crossed, touched, releases = PURE, set[Variable](), False
         for at in range(len(out) - 1, -1, -1):
+            if not use.wanted:
+                break
             before = out[at]
-            if not wanted:
-                return None
             if bodies(before):
                 crossed = EVENT
                 touched |= _touched(before)
                 continue
             name = self.bound(before)
-            if name in wanted and name is not None and isinstance(before, Assign):
-                wanted.discard(name)
-                if self._may_move(name, before.value, stmt, crossed, touched) and self._lets_go(name, stmt, rest):
-                    if not releases or self.effects.of(before.value) == PURE:
+            if name in use.wanted and name is not None and isinstance(before, Assign):
+                use.wanted.discard(name)
+                if self._may_move(name, before.value, use, crossed, touched) and self._lets_go(name, use, rest):
+                    grade = self.effects.of(before.value)
+                    if not releases or grade == PURE:
                         del out[at]
-                        return (self._put(name, before.value, stmt),)
-                    if crossed == PURE and self._needs_only(stmt, name):
-                        out[at] = self._put(name, before.value, stmt)  # only deletions stand in between
+                        moved[name] = before.value
+                        use.take(name, before.value, grade)
+                        continue
+                    if crossed == PURE and not moved and self._needs_only(stmt, name):
+                        out[at] = self._put({name: before.value}, stmt)  # only deletions stand in between
                         return (None,)
+            if isinstance(before, ExprStmt) and self.effects.is_mark(before.value):
+                continue
             crossed = max(crossed, self._grade(before))
             if isinstance(before, (Assign, Delete)):
                 releases = releases or isinstance(before, Delete)
                 touched |= {found for target in before.targets if (found := variable(target)) is not None}
-        return None
+        return (self._put(moved, stmt),) if moved else None
 
-    def _may_move(self, name: Variable, value: Expr, stmt: Stmt, crossed: int, touched: set[Variable]) -> bool:
-        """Whether ``value`` may be evaluated where ``stmt`` reads ``name``, ``crossed`` behind where it stands."""
+    def _may_move(self, name: Variable, value: Expr, use: _Use, crossed: int, touched: set[Variable]) -> bool:
+        """Whether ``value`` may be evaluated where ``name`` is read, ``crossed`` behind where it stands."""
         if any(conditional(node) or variable(node) in touched for node in in_order(value)):
             return False
-        passed: int | None = None
-        grade = PURE
-        for part in operands(stmt):
-            for node in in_order(part):
-                if variable(node) == name:
-                    passed = max(grade, crossed)
-                grade = max(grade, self.effects.own(node))
+        passed = max(use.before(name), crossed)
         own = self.effects.of(value)
-        if passed is None or (own != PURE and passed != PURE and not (self.early and own == passed == READ)):
+        if own != PURE and passed != PURE and not (self.early and own == passed == READ):
             return False
-        return self._fits(name, value, stmt)
+        return use.fits(name, value)
 
-    def _fits(self, name: Variable, value: Expr, stmt: Stmt) -> bool:
-        """Whether the line stays readable.  The arguments of a long call have lines of their own."""
-        long = width(value)
-        if long <= _SHORT:
-            return True
-        nodes = [node for part in operands(stmt) for node in in_order(part)]
-        if any(isinstance(node, (Attr, Sub)) and variable(node.value) == name for node in nodes):
-            return True
-        if any(isinstance(node, Invoke) and any(variable(arg) == name for arg in node.args) for node in nodes):
-            return long < _LINE
-        return long + sum(width(part) for part in operands(stmt)) < _LINE or any(
-            variable(part) == name for part in operands(stmt)
-        )
-
-    def _lets_go(self, name: Variable, stmt: Stmt, rest: Body) -> bool:
+    def _lets_go(self, name: Variable, use: _Use, rest: Body) -> bool:
         """Whether the original releases the variable, or leaves the function, before anything else happens."""
         if name[0] == "temp":
             return True
-        does = [node for part in operands(stmt) for node in in_order(part) if self.effects.own(node) != PURE]
-        if isinstance(stmt, Return):
-            return not does or (
-                len(does) == 1
-                and does[0] is stmt.value
-                and any(variable(child) == name for child in children(stmt.value))
+        if isinstance(use.stmt, Return):
+            return not use.does or (
+                len(use.does) == 1
+                and use.does[0] is use.stmt.value
+                and any(variable(child) == name for child in children(use.stmt.value))
             )
-        if does or self._grade(stmt) != PURE:
+        if use.does or self._grade(use.stmt) != PURE:
             return False
         for after in rest:
             if isinstance(after, Delete) and any(variable(target) == name for target in after.targets):
@@ -284,17 +269,60 @@ class _Round:
             return False
         return all(variable(node) in (None, name) for part in operands(stmt) for node in in_order(part))
 
-    def _put(self, name: Variable, value: Expr, stmt: Stmt) -> Stmt:
-        self.gone.add(name)
+    def _put(self, moved: dict[Variable, Expr], stmt: Stmt) -> Stmt:
+        self.gone |= moved.keys()
 
         def change(node: Expr) -> Expr:
-            return value if variable(node) == name else node
+            name = variable(node)
+            return moved.get(name, node) if name is not None else node
 
         new: Stmt = map_expressions(stmt, change)
         target = self.bound(new)
         if target is not None and isinstance(new, Assign):
             self.effects.learn(target, new.value)
         return new
+
+
+class _Use:
+    """A statement that reads variables of ours: what it does in which order, and how wide it is."""
+
+    def __init__(self, stmt: Stmt, work: _Round) -> None:
+        self.stmt = stmt
+        self.operands = operands(stmt)
+        self.nodes = [node for part in self.operands for node in in_order(part)]
+        reads = {name: at for at, node in enumerate(self.nodes) if (name := variable(node)) is not None}
+        self.at = {name: at for name, at in reads.items() if work.usage.reads[name] == 1 and work.ours(name)}
+        self.wanted = set(self.at)
+        self.grades = [work.effects.own(node) for node in self.nodes] if self.wanted else []
+        self.does: list[Expr | None] = [node for node, grade in zip(self.nodes, self.grades) if grade != PURE]
+        self._width = -1
+
+    def before(self, name: Variable) -> int:
+        """The grade of what happens in the statement before it reads ``name``."""
+        return max(self.grades[: self.at[name]], default=PURE)
+
+    def take(self, name: Variable, value: Expr, grade: int) -> None:
+        """From here on ``value`` stands for ``name``."""
+        self.grades[self.at[name]] = grade
+        if grade != PURE:
+            self.does.append(None)
+        if self._width >= 0:
+            self._width += width(value)
+
+    def fits(self, name: Variable, value: Expr) -> bool:
+        """Whether the line stays readable with ``value``.  The arguments of a long call have lines of their own."""
+        long = width(value)
+        if long <= _SHORT or any(variable(part) == name for part in self.operands):
+            return True
+        at = self.at[name]
+        around = next((node for node in self.nodes[at + 1 :] if any(c is self.nodes[at] for c in children(node))), None)
+        if isinstance(around, (Attr, Sub)):
+            return True
+        if isinstance(around, Invoke) and any(arg is self.nodes[at] for arg in around.args):
+            return long < _LINE
+        if self._width < 0:
+            self._width = sum(width(part) for part in self.operands)
+        return long + self._width < _LINE
 
 
 def _touched(stmt: Stmt) -> set[Variable]:

@@ -128,7 +128,7 @@ class _Walk:
     def run(self) -> Proof:
         outer = self.values.outer_exc
         start = Pair(Side(self.a, 0, [], outer), Side(self.b, 0, [], outer))
-        start.early = self.promised is not None
+        start.early = start.before_graph = self.promised is not None
         self.work.append(start)
         while True:
             if self.work:
@@ -314,7 +314,7 @@ class _Walk:
                     b.pc += 1
                     return None
             raise self._mismatch(pair, "they do different things")
-        if a.marks or b.marks:
+        if (a.marks or b.marks) and not (self.promised is not None and self.promised.marks_wait(pair, event_a)):
             self._same_marks(pair)
         # Asked before the operands are compared: a container that both pass on is opaque afterwards.
         timed = event_a.key not in (RETURN, UNWIND, DIVERGE) and not self._holds_the_same(pair)

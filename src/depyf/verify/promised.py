@@ -9,8 +9,8 @@ One promise, one rule; each that was used is named in the verdict.
 - The guards of the code have read every source it begins with, in an order of their own, right before it runs, as
   often as they liked: that reading has no effect and is repeatable is what the guards themselves rest on.  So up to the
   first event of another kind (``Pair.early``) a read is a value that depends on its operands alone.
-- What ends a profiler's record touches nothing of the program: within the early part only the order of these calls
-  counts (``Side.marks``, compared before every event).
+- What ends a profiler's record touches nothing of the program: up to the call of the graph only the order of these calls
+  counts (``Side.marks``, compared before that call and wherever control goes on elsewhere).
 
 A protected instruction is never silent here: where an exception is caught, what came before it shows.
 """
@@ -22,6 +22,7 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 from depyf.promises import Promises, looks_up_locals
+from depyf.verify.events import Event
 from depyf.verify.known import new_fresh
 from depyf.verify.state import Pair, Side
 from depyf.verify.values import OUTPUT, Values
@@ -104,19 +105,30 @@ class Promised:
         """An event has happened on both sides; all but the beginning of a record end the early part."""
         if callee < 0 or not self._is(callee, self.promises.begins):
             pair.early = False
+        if self._is_graph(callee):
+            pair.before_graph = False
+
+    def marks_wait(self, pair: Pair, event: Event) -> bool:
+        """Whether the ends of a profiler's record may still be made behind an event that both sides stand before."""
+        if any(side.pc < 0 or side.program.handler[side.pc] >= 0 for side in (pair.a, pair.b)):
+            return False
+        if event.key[0] in (ops.CALL, ops.CALL_EX):
+            return pair.before_graph and not self._is_graph(event.operands[0])
+        return event.key[0] in _READS
 
     def result_type(self, callee: int) -> str | None:
         """What a call gives, where that was promised."""
-        stable = self._stable(callee)
-        if stable is None:
-            return None
-        if stable.owner is None and stable.name.startswith(self.promises.graphs or "\0"):
+        if self._is_graph(callee):
             self.use(GRAPH_NOTE)
             return GRAPH
         if self._is(callee, self.promises.begins):
             self.use(MARK_NOTE)
             return MARK
         return None
+
+    def _is_graph(self, value: int) -> bool:
+        stable = self._stable(value) if value >= 0 else None
+        return stable is not None and stable.owner is None and stable.name.startswith(self.promises.graphs or "\0")
 
     def _stable(self, value: int) -> Stable | None:
         known = self.values.desc[value]
@@ -181,13 +193,11 @@ class Promised:
                 return False
             self.use(MAKER_NOTE)
             result = new_fresh(pair, values, ("function", "resumed"), (callee, arguments[0]))
-        elif not pair.early or not self.promises.reads_first:
-            return False
-        elif stable.name in self.promises.ends:
+        elif stable.name in self.promises.ends and pair.before_graph:
             self.use(MARK_NOTE)
             side.marks = (*side.marks, (callee, *arguments))
             result = values.none
-        elif stable.name in self.promises.measures:
+        elif stable.name in self.promises.measures and pair.early and self.promises.reads_first:
             result = self._read((ops.CALL, callee, *arguments))
         else:
             return False

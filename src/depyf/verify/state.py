@@ -54,7 +54,7 @@ class Side:
 class Pair:
     """Both sides while they run in lock step."""
 
-    __slots__ = ("a", "alias", "b", "early", "epoch", "facts", "fresh", "loc", "names", "temps")
+    __slots__ = ("a", "alias", "b", "before_graph", "early", "epoch", "facts", "fresh", "loc", "names", "temps")
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
@@ -71,6 +71,8 @@ class Pair:
         self.epoch = 0
         self.early = False
         """Nothing but reads has happened since the code was entered (``promised``)."""
+        self.before_graph = False
+        """No compiled graph has been called since the code was entered."""
 
     def bind(self, name: str, value: int) -> None:
         """Both sides agree that the local ``name`` holds ``value`` now."""
@@ -89,7 +91,7 @@ class Pair:
         new = Pair(self.a.copy(), self.b.copy())
         new.temps, new.loc, new.names, new.facts = self.temps, self.loc, self.names, self.facts
         new.fresh, new.alias, new.epoch = self.fresh.copy(), self.alias.copy(), self.epoch
-        new.early = self.early
+        new.early, new.before_graph = self.early, self.before_graph
         return new
 
     def copy(self) -> Pair:
@@ -101,7 +103,7 @@ class Pair:
         new.alias = self.alias.copy()
         new.facts = self.facts.copy()
         new.epoch = self.epoch
-        new.early = self.early
+        new.early, new.before_graph = self.early, self.before_graph
         return new
 
 
