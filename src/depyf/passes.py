@@ -180,7 +180,9 @@ def _bodies(state: State) -> object:
         if state.choices.tidy:
             state.body = tidy(state.body, state.choices.promises)
         # plain lifting has put the deletions where the original drops its values
-        released = release_temporaries(state.body) if state.choices.idioms else state.body
+        released = state.body
+        if state.choices.idioms:
+            released = release_temporaries(state.body, state.choices.promises, in_try=state.choices.tidy)
         if state.choices.tidy:
             released = polish(state.unit, released, state.choices.promises)
         state.body = number_temporaries(released, by_slot=not state.choices.idioms)

@@ -39,17 +39,19 @@ _OPAQUE = (BoolOf, Cond, Func, AwaitOf, YieldOf, YieldFrom)
 
 
 class Hoister:
-    """Splits statements; ``next_key`` is the key of the next new temporary."""
+    """Splits statements; ``next_key`` is the key of the next new temporary; reading a ``stable`` global
+    (its name begins so) is no operation."""
 
-    def __init__(self, first_key: int) -> None:
+    def __init__(self, first_key: int, stable: tuple[str, ...] = ()) -> None:
         self.next_key = first_key
+        self.stable = stable or ("\0",)
 
     def split(self, stmt: Stmt, dying: frozenset[int]) -> list[Stmt]:
         """``stmt``, preceded by the operations in it that use up one of the temporaries ``dying``."""
         operands, more = _operands(stmt)
         events: list[Expr] = []
         for operand in operands:
-            if not _collect(operand, events):
+            if not self._collect(operand, events):
                 return [stmt]
         if not more and events:
             events.pop()  # nothing happens after the last operation: its temporaries end with the statement
@@ -58,6 +60,22 @@ class Hoister:
             return [stmt]
         chosen = {id(event) for event in events[: users[-1] + 1] if self._hoisted(event, events, users)}
         return self._rewrite(stmt, chosen, getattr(stmt, "line", None))
+
+    def _collect(self, node: Expr, events: list[Expr]) -> bool:
+        """Add the operations in ``node`` in the order in which they happen; False where some may not happen."""
+        if isinstance(node, _OPAQUE):
+            if _has_temporary(node):
+                return False
+            events.append(node)
+            return True
+        if not all(self._collect(child, events) for child in children(node)):
+            return False
+        if not isinstance(node, _PASSIVE) and not self._silent(node):
+            events.append(node)
+        return True
+
+    def _silent(self, node: Expr) -> bool:
+        return isinstance(node, Name) and (node.scope == "fast" or node.id.startswith(self.stable))
 
     def _hoisted(self, event: Expr, events: list[Expr], users: list[int]) -> bool:
         """Does ``event`` get a statement of its own?  Not where it is part of a later one that does."""
@@ -140,20 +158,6 @@ def _inside(node: Any, change: Any) -> Any:
             if new is not value and new != value:
                 updates[field.name] = new
     return dataclasses.replace(node, **updates) if updates else node
-
-
-def _collect(node: Expr, events: list[Expr]) -> bool:
-    """Add the operations in ``node`` in the order in which they happen; False where some may not happen."""
-    if isinstance(node, _OPAQUE):
-        if _has_temporary(node):
-            return False
-        events.append(node)
-        return True
-    if not all(_collect(child, events) for child in children(node)):
-        return False
-    if not isinstance(node, _PASSIVE) and not (isinstance(node, Name) and node.scope == "fast"):
-        events.append(node)
-    return True
 
 
 def _uses_up(event: Expr, dying: frozenset[int]) -> bool:

@@ -80,6 +80,8 @@ def _sources(body: Body) -> dict[int, str]:
         value = stmt.value
         if isinstance(value, Attr):
             found[target.key] = value.name
+        elif isinstance(value, Name) and value.scope != "fast":
+            found[target.key] = value.id
         elif isinstance(value, Sub) and isinstance(value.key, Const) and type(value.key.value) is str:
             found[target.key] = value.key.value
         elif target.key in tested:

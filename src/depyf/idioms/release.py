@@ -8,10 +8,12 @@ where the function leaves, the frame releases everything anyway.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from depyf.idioms.hoist import Hoister
+from depyf.promises import NO_PROMISES, Promises
 from depyf.tree.expr import Const, Func, Name, Temp
 from depyf.tree.exprs import children
 from depyf.tree.nodes import (
@@ -40,9 +42,13 @@ _LEAVES = (Return, Raise, Break, Continue)
 FIRST_NEW_KEY = 1 << 40
 
 
-def release_temporaries(body: Body) -> Body:
-    """``body`` with a ``del`` behind the last use of every temporary."""
-    return _only_bound(_Releaser().block(body, frozenset())[0], set())[0]
+def release_temporaries(body: Body, promises: Promises = NO_PROMISES, *, in_try: bool = False) -> Body:
+    """``body`` with a ``del`` behind the last use of every temporary.
+
+    With ``in_try`` that may be inside a ``try`` that a temporary was bound before; where the ``try`` is left by an
+    exception, it stays then until the function returns (the proof says so).
+    """
+    return _only_bound(_Releaser(promises.stable, in_try).block(body, frozenset())[0], set())[0]
 
 
 def _only_bound(body: Body, bound: set[int]) -> tuple[Body, set[int] | None]:
@@ -90,10 +96,11 @@ def _leaves_at_once(stmt: Stmt) -> bool:
 
 
 class _Releaser:
-    def __init__(self) -> None:
+    def __init__(self, stable: tuple[str, ...], in_try: bool) -> None:
         self.temps: dict[int, Temp] = {}
         self.seen: dict[int, Live] = {}
-        self.hoister = Hoister(FIRST_NEW_KEY)
+        self.hoister = Hoister(FIRST_NEW_KEY, stable)
+        self.in_try = in_try
         self.floor: Live = frozenset()
         """What is read outside of the innermost statement that a jump or an exception may leave."""
 
@@ -125,11 +132,12 @@ class _Releaser:
         used = self.temporaries(stmt)
         if isinstance(stmt, (While, For, Try, With, Match)) and bodies(stmt):
             # A path may leave these from anywhere: what they read stays until they are done.
-            kept = after | used
+            outside = self.temporaries(replace(stmt, body=())) if isinstance(stmt, Try) and self.in_try else used
+            kept = after | outside
             floor, self.floor = self.floor, self.floor | kept
             stmt = with_bodies(stmt, lambda inner: self.block(inner, kept)[0])
             self.floor = floor
-            return stmt, after | used, used - after
+            return stmt, after | used, outside - after
         if isinstance(stmt, _LEAVES):
             return stmt, used | self.floor, frozenset()
         bound = self._bound(stmt)

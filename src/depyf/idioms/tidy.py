@@ -17,10 +17,10 @@ from __future__ import annotations
 from depyf.idioms.effects import EVENT, PURE, READ, Effects, Variable, conditional, in_order, variable, width
 from depyf.idioms.usage import Usage
 from depyf.promises import Promises
-from depyf.tree.expr import Attr, Const, Expr, Invoke, Name, Sub
+from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Name, Sub
 from depyf.tree.exprs import children, map_expressions
-from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, For, If, Raise, Return, Stmt
-from depyf.tree.rewrite import bodies, with_bodies
+from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, For, If, Raise, Return, Stmt, While
+from depyf.tree.rewrite import bodies, walk, with_bodies
 
 _ROUNDS = 12
 _LINE = 92
@@ -50,6 +50,7 @@ class _Round:
         self.gone: set[Variable] = set()
         self.changed = False
         self.early = True
+        self.loops = any(isinstance(stmt, (For, While)) for stmt in walk(body))
 
     def ours(self, name: Variable | None) -> bool:
         """A temporary, or a variable that the program added."""
@@ -99,6 +100,8 @@ class _Round:
             return self.effects.of(value) == PURE and (name[0] == "temp" or self.usage.reads[name] == 1)
         if isinstance(value, Sub):
             return self.effects.of(value) == PURE and isinstance(value.value, Name) and value.value.scope == "global"
+        if isinstance(value, (Display, DictOf)) and self.usage.reads[name] == 1 and not self.loops:
+            return self.effects.of(value) == PURE and not any(variable(node) for node in in_order(value))
         source = variable(value)
         if source is None or self.usage.deletes[source]:
             return False
@@ -318,7 +321,9 @@ class _Use:
         around = next((node for node in self.nodes[at + 1 :] if any(c is self.nodes[at] for c in children(node))), None)
         if isinstance(around, (Attr, Sub)):
             return True
-        if isinstance(around, Invoke) and any(arg is self.nodes[at] for arg in around.args):
+        if isinstance(around, Display) or (
+            isinstance(around, Invoke) and any(arg is self.nodes[at] for arg in around.args)
+        ):
             return long < _LINE
         if self._width < 0:
             self._width = sum(width(part) for part in self.operands)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord
 
 _SHORT = 60
+_SAYS_NOTHING = ("record_pregraph_bytecode_", " del ", "if 0: ", "nonlocal ", "# free variables")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
         f"# {_execution(transformed)}",
         *(f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs),
         *(f"# {name}(...) continues the function after a graph break" for name in transformed.resumes),
-        *_in_short(transformed.reading),
+        *_in_short(transformed.reading, transformed.source),
         "",
     ]
     if transformed.source:
@@ -39,12 +40,13 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
     return Page("\n".join([*head, body]) + "\n", len(head) + 1)
 
 
-def _in_short(reading: str) -> list[str]:
-    """The body of the simplified version, as comments."""
+def _in_short(reading: str, source: str) -> list[str]:
+    """The body of the simplified version, as comments; nothing where the text itself says it as shortly."""
     lines = reading.splitlines()
     head = next((number for number, line in enumerate(lines) if line.endswith("):")), 0)
     body = lines[head + 1 :]
-    if not body or len(body) > _SHORT:
+    telling = [line for line in source.splitlines() if not any(part in line for part in _SAYS_NOTHING)]
+    if not body or len(body) > _SHORT or len(body) > len(telling) - 1:
         return []
     return ["#", "# In short (containers, temporaries and bookkeeping left out):", *("#" + line for line in body)]
 

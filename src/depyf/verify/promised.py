@@ -12,7 +12,8 @@ One promise, one rule; each that was used is named in the verdict.
 - What ends a profiler's record touches nothing of the program: up to the call of the graph only the order of these calls
   counts (``Side.marks``, compared before that call and wherever control goes on elsewhere).
 
-A protected instruction is never silent here: where an exception is caught, what came before it shows.
+Constants, outputs and made functions cannot fail; everything else is an event where an exception would be caught, for
+there it shows what came before.
 """
 
 from __future__ import annotations
@@ -73,27 +74,26 @@ class Promised:
     def step(self, pair: Pair, side: Side, pc: int) -> bool:
         """Take the instruction of ``side`` at ``pc`` as a silent step, if a promise makes it one."""
         program = side.program
-        if program.handler[pc] >= 0:
-            return False
+        reads = self.promises.reads_first and pair.early and program.handler[pc] < 0
         op = program.instrs[pc].op
         arg = program.arg[pc]
         if op == ops.CALL:
-            return self._call(pair, side, arg)
+            return self._call(pair, side, arg, program.handler[pc] >= 0)
         if op not in _READS:
             return False
         stack = side.stack
         if op == ops.LOAD_GLOBAL or op == ops.LOAD_DEREF:
-            if not (pair.early and self.promises.reads_first):
+            if not reads:
                 return False
             stack.append(self._read((op, arg, pair.epoch)))
             return True
         if op == ops.SUBSCR:
-            found = self._item(pair, stack[-2], stack[-1])
+            found = self._item(pair, stack[-2], stack[-1], reads)
             if found < 0:
                 return False
             stack[-2:] = [found]
             return True
-        found = self._attribute(pair, stack[-1], arg)
+        found = self._attribute(pair, stack[-1], arg, reads)
         if found < 0:
             return False
         stack[-1] = found
@@ -153,15 +153,15 @@ class Promised:
             found = self._known[key] = self.values.new()
         return found
 
-    def _attribute(self, pair: Pair, value: int, name: str) -> int:
+    def _attribute(self, pair: Pair, value: int, name: str, reads: bool) -> int:
         stable = self._stable(value)
         if stable is not None and stable.owner is None and stable.name.startswith(self.promises.fixed or "\0"):
             return self._constant(stable, name)
-        if pair.early and self.promises.reads_first and value not in pair.fresh:
+        if reads and value not in pair.fresh:
             return self._read((ops.LOAD_ATTR, value, name))
         return -1
 
-    def _item(self, pair: Pair, container: int, key: int) -> int:
+    def _item(self, pair: Pair, container: int, key: int, reads: bool) -> int:
         known = self.values.desc[key]
         constant = known[1] if known is not None and known[0] == "const" else None
         stable = self._stable(container)
@@ -169,11 +169,11 @@ class Promised:
             return self._constant(stable, constant) if type(constant) is str else -1
         if self.values.desc[container] == ("type", GRAPH) and type(constant) is int:
             return self.values.op(OUTPUT, (container, key))
-        if pair.early and self.promises.reads_first and not {container, key} & pair.fresh.keys():
+        if reads and not {container, key} & pair.fresh.keys():
             return self._read((ops.SUBSCR, container, key))
         return -1
 
-    def _call(self, pair: Pair, side: Side, arg: ops.CallShape) -> bool:
+    def _call(self, pair: Pair, side: Side, arg: ops.CallShape, protected: bool) -> bool:
         slots, count, keywords = arg
         stack, values = side.stack, self.values
         at = len(stack) - count - slots
@@ -193,6 +193,8 @@ class Promised:
                 return False
             self.use(MAKER_NOTE)
             result = new_fresh(pair, values, ("function", "resumed"), (callee, arguments[0]))
+        elif protected:
+            return False
         elif stable.name in self.promises.ends and pair.before_graph:
             self.use(MARK_NOTE)
             side.marks = (*side.marks, (callee, *arguments))
