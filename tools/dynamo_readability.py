@@ -1,10 +1,12 @@
 """How readable the text that runs in Dynamo's place is, over every frame of the tiny models and the torch test programs.
 
-    python tools/dynamo_readability.py [NAME ...] [--show] [--seconds]
+    python tools/dynamo_readability.py [NAME ...] [--show] [--published DIR]
 
-One row per frame: lines, temporaries (names that depyf invented), ``del`` statements of them, container shuffles (a list or tuple
+One row per frame: lines, temporaries (``value_N``), ``named`` (other variables that the bytecode does not have: a temporary
+with the name of what it becomes), ``del`` statements of them, container shuffles (a list or tuple
 display that is indexed, unpacked or starred on the spot), expression statements without an effect, how many attempts the proof
-asked for, and its verdict.  ``--show`` prints the text of every frame that has a leftover.
+asked for, and its verdict.  ``--show`` prints the text of every frame that has a leftover.  ``--published`` takes the folder of an
+installed published depyf (``pip install --target DIR depyf astor``) and adds the lines and temporaries of its text.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import dis
 import io
 import re
 import sys
@@ -26,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "torch")]
 
 INVENTED = re.compile(r"^value_\d+$")
+PUBLISHED = re.compile(r"\b__temp_\d+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +96,46 @@ def frames(wanted: list[str]) -> dict[str, list[tuple[types.CodeType, types.Code
     return found
 
 
+def named(text: str, made: types.CodeType) -> int:
+    """Local variables of the outermost function that the bytecode does not mention, ``value_N`` apart."""
+    function = next(n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.name[:7] != "__make_")
+    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    known = {i.argval for i in dis.get_instructions(made) if isinstance(i.argval, str)}
+    return sum(1 for name in stored - known if not INVENTED.match(name))
+
+
+class Published:
+    """Another depyf than the one under test, imported from a folder of its own."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.modules: dict[str, Any] = {}
+
+    def lines_and_temporaries(self, code: types.CodeType) -> tuple[int, int] | None:
+        """Of its text for ``code``; None where it raises or gives what is no Python."""
+        mine = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "depyf"}
+        sys.modules.update(self.modules)
+        sys.path.insert(0, self.folder)
+        try:
+            import depyf
+
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                text = depyf.decompile(code)
+            ast.parse(text)
+        except Exception:
+            return None
+        finally:
+            sys.path.remove(self.folder)
+            self.modules = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "depyf"}
+            sys.modules.update(mine)
+        return len(text.splitlines()), len(set(PUBLISHED.findall(text)))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--published", metavar="DIR")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     from depyf.pipeline import _Attempts, decompile_code
@@ -108,8 +148,21 @@ def main() -> int:
         return before(self, qualname, reason)
 
     _Attempts._bump = bump  # type: ignore[method-assign]
-    total = {"frames": 0, "lines": 0, "temporaries": 0, "deletions": 0, "shuffles": 0, "idle": 0, "seconds": 0.0}
-    print(f"{'frame':58}{'lines':>7}{'temps':>7}{'dels':>6}{'shuf':>6}{'idle':>6}{'tries':>7}{'ms':>7}  verdict")
+    published = Published(arguments.published) if arguments.published else None
+    total = {
+        "frames": 0,
+        "lines": 0,
+        "temporaries": 0,
+        "named": 0,
+        "deletions": 0,
+        "shuffles": 0,
+        "idle": 0,
+        "seconds": 0.0,
+    }
+    if published:
+        total |= {"published frames": 0, "published lines": 0, "published temporaries": 0, "lines of those frames": 0}
+    print(f"{'frame':58}{'lines':>7}{'temps':>7}{'named':>7}{'dels':>6}{'shuf':>6}{'idle':>6}{'tries':>7}{'ms':>7}  verdict"
+          + ("  published lines, temps" if published else ""))  # fmt: skip
     for program, pairs in frames(arguments.names).items():
         for code, made, options in pairs:
             attempts.clear()
@@ -118,8 +171,19 @@ def main() -> int:
             took = time.process_time() - start
             left = leftovers(made_text.source)
             worst = "proven" if made_text.proven else "UNPROVEN"
-            print(f"{program + ': ' + code.co_name:58.57}{left.lines:7}{left.temporaries:7}{left.deletions:6}{left.shuffles:6}"
-                  f"{left.idle:6}{len(attempts) + 1:7}{took * 1000:7.0f}  {worst}")  # fmt: skip
+            others = named(made_text.source, made)
+            beside = ""
+            if published:
+                theirs = published.lines_and_temporaries(made)
+                beside = f"{theirs[0]:9}{theirs[1]:5}" if theirs else "    fails"
+                if theirs:
+                    total["published frames"] += 1
+                    total["published lines"] += theirs[0]
+                    total["published temporaries"] += theirs[1]
+                    total["lines of those frames"] += left.lines
+            print(f"{program + ': ' + code.co_name:58.57}{left.lines:7}{left.temporaries:7}{others:7}{left.deletions:6}"
+                  f"{left.shuffles:6}{left.idle:6}{len(attempts) + 1:7}{took * 1000:7.0f}  {worst}{beside}")  # fmt: skip
+            total["named"] += others
             for reason in attempts:
                 print("      tried:", reason[:200])
             if arguments.show and (left.any or attempts):

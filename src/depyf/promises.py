@@ -40,5 +40,5 @@ READ_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
 def looks_up_locals(names: Iterable[str], consts: Iterable[object]) -> bool:
-    """Whether code with these names and constants may ask for local variables by name."""
+    """Whether code that loads these global names and constants may ask for local variables by name."""
     return not READ_LOCALS.isdisjoint(names) or any(type(c) is str and c in READ_LOCALS for c in consts)

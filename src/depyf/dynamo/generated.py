@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 import types
 
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import lower
 from depyf.options import Options
 from depyf.promises import Promises, looks_up_locals
+from depyf.verify.promised import global_names
 
 _RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
 
@@ -20,7 +23,7 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
     """How to decompile ``made``, which Dynamo made of ``code`` (None where that is not known)."""
     # what the user's code does not have is Dynamo's own: output_graph.new_var takes care of that
     added = None
-    if code is not None and not looks_up_locals(made.co_names, made.co_consts):
+    if code is not None and not _looks_up_locals(made):
         added = frozenset(made.co_varnames).difference(code.co_varnames, code.co_cellvars)
     return Options(
         generated=True,
@@ -39,6 +42,13 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
             signatures=_signatures(code, made) if code else (),
         ),
     )
+
+
+def _looks_up_locals(made: types.CodeType) -> bool:
+    if not looks_up_locals(made.co_names, made.co_consts):
+        return False
+    names = global_names(lower(CodeUnit.from_code(made)))  # ``model.eval`` is no such name
+    return looks_up_locals(names, made.co_consts)
 
 
 def _signatures(code: types.CodeType, made: types.CodeType) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -224,10 +224,15 @@ def locals_of(code: Lowered) -> frozenset[str]:
     return frozenset(found) | frozenset(code.unit.params)
 
 
+def global_names(code: Lowered) -> set[str]:
+    """The names that a code object looks up among the globals and builtins."""
+    return {str(instr.arg) for instr in code.instrs if instr.op in (ops.LOAD_GLOBAL, ops.LOAD_NAME)}
+
+
 def added_variables(code: Lowered, promises: Promises) -> frozenset[str] | None:
     """The promised variables that only plain instructions mention; None where something may look them up by name."""
     variables = promises.variables
-    if variables is None or looks_up_locals(code.unit.names, code.unit.consts):
+    if variables is None or looks_up_locals(global_names(code), code.unit.consts):
         return None
     hidden = {str(instr.arg) for instr in code.instrs if instr.op in _HIDDEN}
     return frozenset(variables & locals_of(code)) - hidden - frozenset(code.unit.params)
