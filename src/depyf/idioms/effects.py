@@ -35,6 +35,7 @@ Variable = tuple[str, object]
 """A temporary or a local variable: ("temp", key) or ("name", id)."""
 _CONDITIONAL = (BoolOf, Cond, Func, Comp)
 _NOTHING = "\0"
+_PLAIN_KEYS = (str, int, bool, bytes)
 
 
 def variable(node: object) -> Variable | None:
@@ -102,8 +103,8 @@ class Effects:
             simple = node.kind in ("list", "tuple") and not any(isinstance(item, Star) for item in node.elts)
             return PURE if simple else EVENT
         if isinstance(node, DictOf):
-            keys = [key.value if isinstance(key, Const) else None for key, _ in node.items]
-            plain = all(type(key) is str for key in keys) and len(set(keys)) == len(keys)
+            keys = [key.value for key, _ in node.items if isinstance(key, Const) and type(key.value) in _PLAIN_KEYS]
+            plain = len(keys) == len(node.items) and len(set(keys)) == len(keys)
             return PURE if plain else EVENT
         if isinstance(node, Invoke):
             return self._call(node)
