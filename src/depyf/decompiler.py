@@ -9,6 +9,7 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.pyc import read_pyc
+from depyf.emit.defaults import NO_DEFAULTS, defaults_of
 from depyf.errors import DecompilationError, DepyfError
 from depyf.options import Options
 from depyf.pipeline import Decompiled, decompile_code, decompile_unit
@@ -21,10 +22,19 @@ def code_of(target: types.CodeType | Callable[..., Any]) -> types.CodeType:
 
     Raises DepyfError for an object that has no bytecode.
     """
+    return _code_and_function(target)[0]
+
+
+def _code_and_function(target: Any) -> tuple[types.CodeType, types.FunctionType | None]:
+    """The code object, and the function it was found in, if it was found in one."""
     found: Any = target
+    function: types.FunctionType | None = None
     for _ in range(8):
         if isinstance(found, types.CodeType):
-            return found
+            return found, function
+        if isinstance(found, types.MethodType):
+            found = found.__func__
+        function = found if isinstance(found, types.FunctionType) else None
         for name in ("__code__", "__func__", "gi_code", "cr_code", "ag_code", "__wrapped__"):
             inner = getattr(found, name, None)
             if inner is not None:
@@ -45,11 +55,14 @@ def code_of(target: types.CodeType | Callable[..., Any]) -> types.CodeType:
 def decompile(target: types.CodeType | Callable[..., Any]) -> str:
     """Source text of a code object or of anything callable that has one.
 
-    The text is proven to mean the same, or its first line says that it is not and why.  Raises DecompilationError where
-    there is no translation, DepyfError for an object without bytecode.
+    The text is proven to mean the same, or its first line says that it is not and why.  The proof is about the code
+    object.  What is not in it is not proven: decorators and annotations are left out; the default values that a function
+    has now stand in the signature, as literals, by the global name they have, or as ``__default_NAME``, which the text
+    does not define.  A code object alone has no defaults.  Raises DecompilationError where there is no translation,
+    DepyfError for an object without bytecode.
     """
-    found = decompile_code(code_of(target))
-    return _flagged(found)
+    code, function = _code_and_function(target)
+    return _flagged(decompile_code(code, defaults=NO_DEFAULTS if function is None else defaults_of(function)))
 
 
 def _flagged(found: Decompiled) -> str:

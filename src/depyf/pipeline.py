@@ -12,6 +12,7 @@ from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.choices import ladder
 from depyf.emit import Emitted, emit_function, emit_module
 from depyf.emit import Options as EmitOptions
+from depyf.emit.defaults import NO_DEFAULTS, Defaults
 from depyf.errors import DecompilationError, DepyfError
 from depyf.options import Options
 from depyf.passes import PIPELINE, Decompilation, Key, deep_recursion, key_of, trace_passes
@@ -62,16 +63,23 @@ def units(unit: CodeUnit) -> Iterator[CodeUnit]:
             yield from units(const)
 
 
-def decompile_code(code: types.CodeType, *, name: str | None = None, options: Options = Options()) -> Decompiled:
+def decompile_code(
+    code: types.CodeType, *, name: str | None = None, options: Options = Options(), defaults: Defaults = NO_DEFAULTS
+) -> Decompiled:
     """Decompile a live code object; raises DecompilationError where any part of it has no translation.
 
-    ``name`` replaces the function's name in the text.
+    ``name`` replaces the function's name in the text; ``defaults`` stand in its signature, which no verdict speaks of.
     """
-    return decompile_unit(CodeUnit.from_code(code), options, name=name, strict=True)
+    return decompile_unit(CodeUnit.from_code(code), options, name=name, strict=True, defaults=defaults)
 
 
 def decompile_unit(
-    unit: CodeUnit, options: Options = Options(), *, name: str | None = None, strict: bool = False
+    unit: CodeUnit,
+    options: Options = Options(),
+    *,
+    name: str | None = None,
+    strict: bool = False,
+    defaults: Defaults = NO_DEFAULTS,
 ) -> Decompiled:
     """Decompile a code unit and prove the result.
 
@@ -80,14 +88,17 @@ def decompile_unit(
     ``strict`` DecompilationError is raised instead, as it is when the outermost code object fails.
     """
     with deep_recursion():
-        return _Attempts(unit, name, options, strict).run()
+        return _Attempts(unit, name, options, strict, defaults).run()
 
 
 class _Attempts:
     """Decompilations of one unit, each with the choices that the proof of the one before asks for."""
 
-    def __init__(self, unit: CodeUnit, name: str | None, options: Options, strict: bool) -> None:
+    def __init__(
+        self, unit: CodeUnit, name: str | None, options: Options, strict: bool, defaults: Defaults = NO_DEFAULTS
+    ) -> None:
         self.unit = unit
+        self.defaults = defaults
         self.name = name
         self.options = options
         self.emitting = EmitOptions(options.indent, options.temp_prefix, cells="name" if unit.live else "closure")
@@ -147,7 +158,7 @@ class _Attempts:
     def _emit(self, body: Body) -> Emitted:
         if self.is_module:
             return emit_module(self.unit, body, self.emitting)
-        return emit_function(self.unit, body, name=self.name, options=self.emitting)
+        return emit_function(self.unit, body, name=self.name, options=self.emitting, defaults=self.defaults)
 
     def _recompile(self, emitted: Emitted) -> tuple[CodeUnit, types.CodeType | None]:
         unit = self.unit

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.emit import atoms, fstrings, operators  # noqa: F401  (these register their printers)
+from depyf.emit.defaults import NO_DEFAULTS, Defaults
 from depyf.emit.definitions import as_expression, define, lambda_text, namespace_docstring
 from depyf.emit.grammar import future_features
 from depyf.emit.naming import Names
@@ -30,15 +31,24 @@ def emit_module(unit: CodeUnit, body: _Body, options: Options = DEFAULTS) -> Emi
     return _emit(unit, options, lambda p: _module(p, body))
 
 
-def emit_function(unit: CodeUnit, body: _Body, *, name: str | None = None, options: Options = DEFAULTS) -> Emitted:
-    """One function's code object alone: no defaults, no decorators.
+def emit_function(
+    unit: CodeUnit,
+    body: _Body,
+    *,
+    name: str | None = None,
+    options: Options = DEFAULTS,
+    defaults: Defaults = NO_DEFAULTS,
+) -> Emitted:
+    """One function's code object alone: no decorators, and no defaults but those that are given.
 
     Free variables are provided by an outer function, so that ``co_freevars`` has the same names (CPython sorts them).
     A lambda becomes ``name = lambda ...``; a comprehension's code object becomes a ``def`` that takes the iterator.
     ``Emitted.path`` leads from the module's code object to this function's.
     """
     path: list[str] = []
-    emitted = _emit(unit, options, lambda p: _function(p, unit, body, name, path))
+    emitted = _emit(
+        unit, options, lambda p: _function(p, Func(unit, body, defaults.positional, defaults.keyword), name, path)
+    )
     return Emitted(
         emitted.text,
         emitted.linemap,
@@ -132,7 +142,8 @@ def _is_future(node: Stmt) -> bool:
     return isinstance(node, ImportFrom) and node.module == "__future__" and not node.level
 
 
-def _function(p: Printer, unit: CodeUnit, body: _Body, name: str | None, path: list[str]) -> None:
+def _function(p: Printer, func: Func, name: str | None, path: list[str]) -> None:
+    unit = func.unit
     p.reserve()
     features = future_features(unit.flags)
     if features:
@@ -142,8 +153,7 @@ def _function(p: Printer, unit: CodeUnit, body: _Body, name: str | None, path: l
     shown = p.names.spell(wanted)
     path[:] = [shown]
     wrapped = wrap_closures(p, unit, shown, path) if unit.freevars else None
-    value = as_expression(body) if unit.name == "<lambda>" else None
-    func = Func(unit, body)
+    value = as_expression(func.body) if unit.name == "<lambda>" else None
     if value is not None:
         path[-1] = "<lambda>"
         p.head(lambda printer, node: f"{shown} = {lambda_text(printer, node, value)}", func, unit.firstlineno)
