@@ -78,7 +78,9 @@ def _may_sink(block: Block, tail: Body) -> bool:
 
 
 def _small(stmt: Stmt) -> bool:
-    return isinstance(stmt, Exit) or isinstance(stmt, Return) and (stmt.value is None or isinstance(stmt.value, Const))
+    if isinstance(stmt, Return):
+        return not stmt.implicit and (stmt.value is None or isinstance(stmt.value, Const))
+    return isinstance(stmt, Exit)
 
 
 def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
