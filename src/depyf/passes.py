@@ -36,7 +36,7 @@ from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
 from depyf.structure.falling import fall_off
 from depyf.structure.labels import Lowering
-from depyf.structure.loop_exits import settle_loops
+from depyf.structure.loop_exits import settle_inner, settle_loops
 from depyf.structure.loop_tails import move_tails
 from depyf.structure.matches import find_matches
 from depyf.structure.region_table import Regions
@@ -162,6 +162,9 @@ def _labels(state: State) -> object:
 
     lowering, state.body = lowered(state.labelled)
     if any(lowering.cost) and state.choices.idioms:
+        settled = list(settle_inner(tuple(state.labelled)))
+        if price(settled) < price(state.labelled):
+            state.labelled = settled
         state.labelled = cheapest(state.labelled, price(state.labelled), price)
         lowering, state.body = lowered(state.labelled)
     state.temporaries = state.temporaries or lowering.flags + lowering.temporaries > 0

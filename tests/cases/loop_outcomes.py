@@ -72,3 +72,23 @@ def entries(items, only):
                 continue
         path = item.path()
         yield path
+
+
+def parse_parts(it, sep, split, parsed):
+    drive = root = ""
+    for part in it:
+        if not part:
+            continue
+        drive, root, rel = split(part)
+        if rel:
+            parsed.append(rel)
+        if drive or root:
+            if not drive:
+                for part in it:
+                    if not part:
+                        continue
+                    drive = split(part)[0]
+                    if drive:
+                        break
+            break
+    return drive, root, parsed

@@ -27,6 +27,25 @@ def settle_loops(body: Body) -> Body:
     return _settle(body, frozenset(), frozenset(), fresh)
 
 
+def settle_inner(body: Body) -> Body:
+    """The same for loops in loops: one that is only left for the end of the one around is left first.
+
+    Two ``break`` behind each other are one jump in the code.
+    """
+    return _settle_inner(body, False, count(-1_000_000, -1))
+
+
+def _settle_inner(body: Body, inside: bool, fresh: Iterator[int]) -> Body:
+    result: list[Stmt] = []
+    for stmt in body:
+        within = inside or isinstance(stmt, Loop)
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner, within=within: _settle_inner(inner, within, fresh))  # type: ignore[misc]
+        leaving = _leaving((stmt,)) if isinstance(stmt, Loop) and inside else frozenset[int]()
+        result.extend(_left_first(stmt, min(leaving), next(fresh)) if len(leaving) == 1 else (stmt,))
+    return tuple(result)
+
+
 def _settle(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -> Body:
     """``around`` are the labels of the statements around ``body``, ``outside`` those around its handler, if it is in one."""
     result: list[Stmt] = []

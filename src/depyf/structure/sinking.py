@@ -74,13 +74,13 @@ def _may_sink(block: Block, tail: Body) -> bool:
     small = len(tail) == 1 and _small(tail[0])
     if not uses or len(uses) > 1 and not small:
         return False
+    if small and isinstance(tail[0], Return) and tail[0].implicit:
+        return not any(use.protected for use in uses)  # the end of the function is behind a ``with``, not in it
     return small or uses[0].loop and not uses[0].iterator and not uses[0].protected
 
 
 def _small(stmt: Stmt) -> bool:
-    if isinstance(stmt, Return):
-        return not stmt.implicit and (stmt.value is None or isinstance(stmt.value, Const))
-    return isinstance(stmt, Exit)
+    return isinstance(stmt, Exit) or isinstance(stmt, Return) and (stmt.value is None or isinstance(stmt.value, Const))
 
 
 def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
