@@ -127,6 +127,121 @@ def test_higher_order_bodies(tmp_path):
     assert run_script(script.text) == 0
 
 
+class Sine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.cos()
+
+
+def operator_loop(x):
+    from torch._higher_order_ops.while_loop import while_loop
+
+    first = torch.zeros((), dtype=torch.int64)
+    return while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5), (first, x))[1]
+
+
+def operator_scan(x):
+    from torch._higher_order_ops.scan import scan
+
+    return scan(lambda carry, y: (carry + y, carry * y), x[0] * 0, x)[1]
+
+
+def operator_map(x):
+    from torch._higher_order_ops.map import map as map_over
+
+    return map_over(lambda y: y.sin() + 1, x)
+
+
+def operator_flex(x):
+    from torch.nn.attention.flex_attention import flex_attention
+
+    q = x.expand(1, 2, 16, 16)
+    return flex_attention(q, q, q, score_mod=lambda score, b, h, i, j: score + (i - j) * 0.1)
+
+
+def own_backward(x):
+    return Sine.apply(x) * 2
+
+
+def modes_inside(x):
+    with torch.no_grad():
+        y = x * 2
+    with torch.autocast("cpu", torch.bfloat16):
+        z = x @ x
+    return z.float() + y
+
+
+def random_numbers(x):
+    return torch.nn.functional.dropout(x, 0.5) + torch.rand_like(x) + torch.randn(x.shape[0])
+
+
+def metadata_written(x):
+    x.t_()
+    return x + 1
+
+
+def masks(x):
+    keep = torch.ones(16, 16, dtype=torch.bool).tril()
+    return x.masked_fill(~keep, float("-inf")).softmax(-1)
+
+
+@pytest.mark.parametrize(
+    ("fn", "backward"),
+    [(operator_loop, False), (operator_scan, False), (operator_map, True), (operator_flex, False), (own_backward, True),
+     (modes_inside, True), (random_numbers, True), (metadata_written, False), (masks, True)],
+)  # fmt: skip
+def test_situations(fn, backward, tmp_path):
+    x = torch.randn(16, 16, requires_grad=backward)
+    (script,) = recorded(tmp_path, fn, x, backward=backward)
+    assert "Forward" in script.stages
+    assert run_script(script.text) == 0
+
+
+def test_inputs_that_share_memory(tmp_path):
+    def f(x, y):
+        x.add_(1)
+        return x.sum() + y.sum()
+
+    base = torch.randn(10)
+    (script,) = recorded(tmp_path, f, base[:6], base[4:], backward=False)
+    assert script.stages == ("Captured",) and "other inputs" in script.notes[0]
+    assert run_script(script.text) == 0
+
+
+def test_operators_of_the_program(tmp_path, capsys):
+    """A script cannot bring them along; it says which are missing, and takes a module that registers them."""
+    home = tmp_path / "gallery_test_operators.py"
+    home.write_text(
+        "import torch\n"
+        "library = torch.library.Library('depyf_gallery_test', 'DEF')\n"
+        "library.define('twice(Tensor x) -> Tensor')\n"
+        "library.impl('twice', lambda x: x * 2, 'CompositeExplicitAutograd')\n"
+        "library.impl('twice', lambda x: torch.empty_like(x), 'Meta')\n"
+    )
+    program = """
+        import sys, torch, depyf
+        sys.path.insert(0, sys.argv[1])
+        import gallery_test_operators
+        with depyf.prepare_debug(sys.argv[1] + "/dump"):
+            torch.compile(lambda x: torch.ops.depyf_gallery_test.twice(x) + 1, backend="aot_eager")(torch.ones(3))
+    """
+    done = run_python(program, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    (script,) = render_dump(tmp_path / "dump").scripts
+    path = tmp_path / script.file
+    path.write_text(script.text)
+    for options, status in ((), 2), (("--import", "gallery_test_operators"), 0):
+        done = run_python(str(path), *options, env={"PYTHONPATH": str(tmp_path)})
+        assert done.returncode == status, done.stdout + done.stderr
+    assert "torch.ops.depyf_gallery_test.twice" in script.text
+
+
 def test_modes(tmp_path):
     def f(x, w):
         with torch.autocast("cpu", torch.bfloat16):

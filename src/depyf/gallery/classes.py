@@ -21,6 +21,7 @@ from typing import Any
 from depyf.gallery.graph_text import GraphClass, attributes_of
 from depyf.gallery.inputs import CannotRender
 
+_READS_NODES = re.compile(r"\bhigher_order\.(?:autograd_function_apply|scan|associative_scan|invoke_quant\w*)\(")
 _FEW = 3
 _WIDTH = 110
 
@@ -38,6 +39,8 @@ def class_text(graph: GraphClass, name: str, constants: Mapping[str, Mapping[str
     """The text of one class (its children are classes of their own).  CannotRender: an attribute is not known."""
     children = {child.path[-1] for child in graph.children}
     own: dict[str, str] = {child.path[-1]: class_name(name, child.path) + "()" for child in graph.children}
+    for child in own.keys() & wants_graph(graph):
+        own[child] = f"traced({own[child]})"
     prefix = "".join(part + "." for part in graph.path)
     for attribute in attributes_of(graph):
         if attribute.partition(".")[0] in children or attribute in own:
@@ -54,6 +57,15 @@ def class_text(graph: GraphClass, name: str, constants: Mapping[str, Mapping[str
     lines += _header(graph)
     lines += ["        " + line if line else "" for line in graph.body or ("pass",)]
     return "\n".join(lines)
+
+
+def wants_graph(graph: GraphClass) -> set[str]:
+    """The children that are bodies of an operator which reads their nodes."""
+    found: set[str] = set()
+    for line in graph.body:
+        if not line.lstrip().startswith("#") and _READS_NODES.search(line):
+            found |= set(re.findall(r"\w+", line))
+    return found
 
 
 def _header(graph: GraphClass) -> list[str]:

@@ -106,6 +106,17 @@ def changed(after: list[Any], before: list[Any]) -> list[Any]:
     ]
 
 
+def traced(body: Callable[..., Any]) -> Any:
+    """The body of an operator that wants a torch.fx.GraphModule."""
+    return torch.fx.symbolic_trace(body)
+
+
+def missing(operators: tuple[str, ...]) -> list[str]:
+    """The operators (``library.name``) that nothing has registered in this process."""
+    pairs = [operator.split(".") for operator in operators]
+    return [f"torch.ops.{space}.{name}" for space, name in pairs if not hasattr(getattr(torch.ops, space), name)]
+
+
 def flat(value: Any) -> list[Any]:
     """The leaves of nested tuples, lists and dictionaries."""
     if isinstance(value, dict):
@@ -146,11 +157,10 @@ class Report:
 
     def conclusion(self) -> int:
         """The exit status."""
-        print(
-            f"\n{self.failed} of {self.checked} results differ"
-            if self.failed
-            else f"\nall {self.checked} results agree"
-        )
+        if self.failed:
+            print(f"\n{self.failed} of {self.checked} results differ")
+        else:
+            print(f"\nall {self.checked} results agree" if self.checked else "\nit runs; nothing to compare with")
         return 1 if self.failed else 0
 
     def check(self, name: str, expected: Any, actual: Any) -> None:
@@ -196,8 +206,12 @@ class Report:
 class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same."""
 
+    supports_higher_order_operators = True
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return func(*args, **kwargs)
         name = func.overloadpacket.__name__
         if name == "native_dropout" and args[2] is not False:
             x, p = args[:2]

@@ -62,7 +62,7 @@ def _integers(
     limits: list[int],
 ) -> tuple[Choice, Span]:
     wild = evaluate_graph(graph, {**spans, name: Span(-(2.0**40), 2.0**40)}, types, symbols)
-    calm = evaluate_graph(graph, spans, types, symbols)
+    calm = _bad(evaluate_graph(graph, spans, types, symbols))
     reached = _bad(wild)
     if not reached:
         return _UNBOUNDED, Span(0, 1)
@@ -78,7 +78,7 @@ def _integers(
             best, fewest = span, wrong
         if wrong == 0:
             break
-    if not _new(wild, calm) and fewest == len(_bad(calm)):
+    if not _new(reached, calm) and fewest == len(calm):
         return _UNBOUNDED, Span(0, 1)  # what complains does not depend on it
     tight = [c for c in indexed if c.high == best.high] or indexed or reached
     return Choice(best, tight[0].text), best
@@ -107,5 +107,6 @@ def _bad(complaints: list[Complaint]) -> list[Complaint]:
 
 
 def _new(after: list[Complaint], before: list[Complaint]) -> bool:
+    """Is something wrong that was not before?"""
     known = {c.where for c in before}
-    return any(c.bad and c.where not in known for c in after)
+    return any(c.where not in known for c in after)

@@ -21,6 +21,14 @@ from depyf.gallery.parts import harness_text
 from depyf.gallery.types import Number, tensor_type
 
 _RANDOM = re.compile(r"dropout|bernoulli|\brand|\.rand|normal_|uniform_|inductor_random|multinomial|exponential_")
+_ONE_WAY = re.compile(r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply)\(")
+"""Operators that Dynamo writes into a graph and cannot read back."""
+_OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
+_TORCH_LIBRARIES = frozenset(
+    "aten prim prims higher_order quantized inductor mkldnn mkl onednn rngprims debugprims _c10d_functional fsdp streams "
+    "_c10d_functional_autograd c10d_functional c10d symm_mem _inductor_test _quantized quantized_decomposed sparse xpu "
+    "mha profiler static_runtime xnnpack triton".split()
+)
 _LOW_PRECISION = (("bf16[", "torch.bfloat16", 5e-2), ("f16[", "torch.float16", 1e-2), ("f8e", "float8", 2e-1))
 
 
@@ -150,7 +158,7 @@ def _page(
 ) -> str:
     texts = "\n".join(classes)
     facts = graph.stages[CAPTURED].facts
-    random = bool(_RANDOM.search(texts))
+    random = bool(_RANDOM.search("\n".join(_code_lines(texts))))
     used = _used_symbols(inputs, symbols)
     sources = {i["symbol"]: i.get("source", "") for i in facts.get("inputs", ()) if i.get("symbol")}
     head = [
@@ -173,7 +181,9 @@ def _page(
         "    }",
     ]
     main = _main(graph, captured, aot, facts.get("modes", {}), random, texts)
-    harness, needed = harness_text("\n".join([*table, main]))
+    harness, needed = harness_text("\n".join([*table, *classes, main]))
+    if "importlib." in main:
+        needed.append("import importlib")
     lines = [
         *sorted({"import argparse", "import sys", *needed}),
         "",
@@ -192,6 +202,17 @@ def _page(
         'if __name__ == "__main__":\n    sys.exit(main())',
     ]
     return "\n\n\n".join(section.strip("\n") for section in sections) + "\n"
+
+
+def _code_lines(text: str) -> list[str]:
+    """The lines that are no comments: these quote the program."""
+    return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+
+
+def _own_operators(text: str) -> list[str]:
+    """The operators that are not torch's: ``library.name``."""
+    found = {f"{m[1]}.{m[2]}" for line in _code_lines(text) for m in _OPERATOR.finditer(line)}
+    return sorted(name for name in found if name.partition(".")[0] not in _TORCH_LIBRARIES)
 
 
 def _import_order(line: str) -> tuple[bool, str]:
@@ -216,7 +237,7 @@ def _about(graph: CompiledGraph, aot: _Aot | None, random: bool) -> list[str]:
         f"Written by `depyf gallery`, recorded with torch {graph.torch.partition('+')[0]}; it needs torch only.  It runs the captured graph in eager",
         f"mode, under torch.compile{also}, and compares results and gradients.\n",
         "    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]\n",
-        "Exit status: 0 everything agrees, 1 something differs, 2 a device is missing.",
+        "Exit status: 0 everything agrees, 1 something differs, 2 a device or an operator is missing.",
     ]  # fmt: skip
     if random:
         lines.append("The graph draws random numbers: they come from a fixed pattern where draws would differ.")
@@ -232,14 +253,16 @@ def _main(
     graph: CompiledGraph, captured: GraphClass, aot: _Aot | None, modes: Mapping[str, Any], random: bool, texts: str
 ) -> str:
     devices = sorted(set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts)))))  # fmt: skip
-    backend = "inductor" if graph.wrapper else "aot_eager"
+    one_way = next((m["name"] for line in _code_lines(texts) if (m := _ONE_WAY.search(line))), "")
+    backend = "none" if one_way else "inductor" if graph.wrapper else "aot_eager"
+    why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
     lines = _ambient(modes)
     if aot is not None and aot.backward is not None:
         lines += _targets(aot)
     lines += [
         "def main(argv=None):",
         "    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)",
-        f'    parser.add_argument("--backend", default="{backend}", help="for torch.compile; none: leave it out")',
+        f'    parser.add_argument("--backend", default="{backend}", help="for torch.compile; none: leave it out{why}")',
         '    parser.add_argument("--seed", type=int, default=0, help="other values for the inputs")',
         "    options = parser.parse_args(argv)",
     ]
@@ -247,6 +270,17 @@ def _main(
         lines += [
             f"    if torch.{devices[0].partition(':')[0]}.device_count() < {_count(devices)}:",
             f'        print("this graph was compiled for {", ".join(devices)}, which is not here", file=sys.stderr)',
+            "        return 2",
+        ]
+    own = _own_operators(texts)
+    if own:
+        lines[-1:-1] = ['    parser.add_argument("--import", dest="modules", action="append", default=[], help="registers operators")']  # fmt: skip
+        modules = "options.modules" if not any(o.startswith("torchvision.") for o in own) else '["torchvision", *options.modules]'  # fmt: skip
+        lines += [
+            f"    for module in {modules}:",
+            "        importlib.import_module(module)",
+            f"    if missing({_names(tuple(own))}):",
+            f'        print(*missing({_names(tuple(own))}), "is missing: --import the module that registers it", file=sys.stderr)',
             "        return 2",
         ]
     lines += [
