@@ -30,11 +30,13 @@ class DapClient:
         self._reader.start()
         self.request("initialize", adapterID="depyf", pathFormat="path", linesStartAt1=True, columnsStartAt1=True)
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "torch"), os.environ.get("PYTHONPATH", "")])
+        # IDE_PROJECT_ROOTS: what is not the program is a library, as where depyf is installed
         self._launch = self._send(
             "launch",
             {
                 "program": str(program), "args": args, "console": "internalConsole", "justMyCode": True, "subProcess": False,
-                "python": [sys.executable], "env": {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore"},
+                "python": [sys.executable], "env": {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore",
+                    "IDE_PROJECT_ROOTS": str(program.parent)},
             },
         )  # fmt: skip
         self.event("initialized")

@@ -91,6 +91,33 @@ def test_transformed_code_and_captured_graph(session):
     assert "__transformed_code_0_0_for_layer.py" in callers and "program.py" in callers
 
 
+def test_dispatcher_guards_and_chosen_code(session):
+    """A breakpoint on the dispatcher's page is hit by the program's own call; stepping in leads to what torch runs."""
+    client, dump, thread = session("eager")
+    stop = stop_at(client, dump, thread, "full_code_for_layer_0.py", "L, G = frame_0.enter(")
+    assert "tensor" in client.variables(stop["id"])["x"]
+    seen = step_in(client, thread, "return __transformed_code_0_0_for_layer", dump / "full_code_for_layer_0.py")
+    assert "guards_0_0" in seen
+    seen = step_in(client, thread, "__compiled_fn_0_0(", dump / "__transformed_code_0_0_for_layer.py")
+    assert "guards_1_0" not in seen
+    stop = stop_at(client, dump, thread, "full_code_for_layer_0.py", "L['h']", condition="L['h'].numel() == 6")
+    assert client.evaluate("sorted(L)[-2:]", stop["id"]) == "['h', 'w']"
+    place = client.evaluate("__import__('depyf').where()", stop["id"])
+    assert "compile id 1/0" in place and "program.py:9 in " in place
+
+
+def step_in(client, thread, text, path):
+    """Step in until the line with ``text`` of ``path`` is reached; the functions of dumped files passed on the way."""
+    line, seen = first_line(path, text), []
+    for _ in range(200):
+        client.go("stepIn", thread)
+        stop = client.stopped()
+        seen.append(stop["name"])
+        if (stop["source"]["path"], stop["line"]) == (str(path), line):
+            return seen
+    raise AssertionError(f"{path}:{line} not reached; {seen}")
+
+
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_aot_forward_and_backward(session, backend):
     """With inductor, only level="aot" brings these graphs back; the program's text is the same."""

@@ -6,9 +6,14 @@ either, or with ``DEPYF_NO_PAUSE`` set, the run goes on: a batch job must not wa
 
 from __future__ import annotations
 
+import ast
 import os
+import pdb
 import sys
-from collections.abc import Sequence
+import sysconfig
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 
 def should_pause() -> bool:
@@ -49,7 +54,8 @@ def pause(directory: str, steppable: Sequence[str], level: str | None) -> None:
         )
     else:
         lines += [
-            "depyf: read full_code_for_*.py first; breakpoints in __transformed_code_*.py stop when that code runs"
+            "depyf: read full_code_for_*.py first: breakpoints in it stop whenever torch looks for compiled code, those in "
+            "__transformed_code_*.py when that code runs"
             + (f", and so do those in {len(steppable)} __compiled_fn_* file(s):" if steppable else "."),
             *(f"depyf:   {name}" for name in steppable),
         ]
@@ -57,7 +63,7 @@ def pause(directory: str, steppable: Sequence[str], level: str | None) -> None:
         print("\n".join(lines))
         return
     print("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]))
-    breakpoint()
+    stop()
 
 
 def pause_for_new_file(path: str) -> None:
@@ -65,4 +71,44 @@ def pause_for_new_file(path: str) -> None:
     print(f"depyf: what is about to run is in {path}")
     if should_pause():
         print("depyf: set breakpoints in it now, then continue.")
-        breakpoint()
+        stop()
+
+
+MACHINERY = (
+    "contextlib", "functools", "importlib.*", "re", "re.*", "depyf.dynamo.*", "torch._dynamo.*", "torch._functorch.*",
+    "torch._compile", "torch._guards", "torch._inductor.compile_fx", "torch._inductor.output_code", "torch._inductor.utils",
+    "torch.autograd.*", "torch.compiler", "torch.fx.*", "torch.nn.modules.module", "torch.overrides", "torch.utils._*",
+)  # fmt: skip
+"""The modules between a line of the program, a dispatcher, a transformed function and a graph."""
+
+
+def stop() -> None:
+    """``breakpoint()``; where that means pdb, a pdb whose ``step`` passes over the machinery of torch and depyf."""
+    if sys.breakpointhook is not sys.__breakpointhook__ or os.environ.get("PYTHONBREAKPOINT"):
+        _in_program(sys._getframe())(breakpoint)
+    else:
+        pdb.Pdb(skip=MACHINERY).set_trace(sys._getframe())
+
+
+_LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+
+
+def _in_program(frame: types.FrameType) -> Callable[[Callable[[], None]], None]:
+    """A function that calls its argument, at the innermost line of the program itself in the stack of ``frame``.
+
+    An IDE that debugs "just my code" does not stop in a library, and that is what depyf is to it.
+    """
+    found: types.FrameType | None = frame
+    while found is not None and (
+        found.f_code.co_filename.startswith((*_LIBRARIES, str(Path(__file__).parents[1]), "<"))
+    ):
+        found = found.f_back
+    place = found or frame
+    tree = ast.parse("def depyf_debug(stop):\n    stop()\n    return None\n")
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.stmt, ast.expr, ast.arg)):  # the stop is shown at the statement behind the call
+            line = place.f_lineno - (not isinstance(node, ast.Return))
+            node.lineno = node.end_lineno = max(line, 1)
+    module = compile(tree, place.f_code.co_filename, "exec", dont_inherit=True)
+    code = next(const for const in module.co_consts if isinstance(const, types.CodeType))
+    return types.FunctionType(code, {"__name__": place.f_globals.get("__name__")})

@@ -21,10 +21,13 @@ from depyf.errors import DepyfError
 MANIFEST = "manifest.json"
 _PLACE = re.compile(r"# File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$")
 _GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?): (?P<code>.*)$")
-_SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)$")
+_SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
+_STATE = re.compile(r"^\s+# state of torch$")
+_SECTION = re.compile(r"^# (?:resume )?function (?P<function>\S+), (?P<file>.+):(?P<line>\d+)$")
+_OF_ENTRY = re.compile(r"^def (?:guards|__transformed_code)_(?P<slug>\w+?)(?:_for_\w+)?\(")
 _GRAPH_FILE = re.compile(r"__compiled_fn_(?P<slug>\w+)\.(?P<stage>[A-Za-z_]+?)[._]\d+\.py$")
 _GRAPH_HEAD = re.compile(r"# Compile id (?P<id>\S+?)[:,]")
-_HEAD = re.compile(r"^# (?P<function>.+) \((?P<file>.+):\d+\), compile id ")
+_HEAD = re.compile(r"^# (?P<function>.+) \((?P<file>.+):(?P<line>\d+)\), compile id ")
 
 _STAGES = {
     "transformed_code": "transformed code",
@@ -99,7 +102,8 @@ def where_is(file: str, line: int) -> Where:
     user_file, user_line, function, code = user_place(lines, line)
     stage = str(entry.get("stage") or entry.get("kind") or "")
     return Where(
-        file, line, str(entry.get("compile_id", "")), _STAGES.get(stage, stage), assigned_name(lines, line),
+        file, line, str(entry.get("compile_id", "")) or entry_of_guards(lines, line),
+        _STAGES.get(stage, stage), assigned_name(lines, line),
         user_file, user_line, function, code or linecache.getline(user_file, user_line).strip(),
     )  # fmt: skip
 
@@ -132,14 +136,30 @@ def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:
         found = _PLACE.search(text) or _GUARD_PLACE.search(text)
         if found:
             return found["file"], int(found["line"]), found["function"] or "", found["code"] or ""
+        head = next(filter(None, map(_HEAD.match, lines[:3])), None)
         short = _SHORT_PLACE.search(text)
         if short:
-            head = next(filter(None, map(_HEAD.match, lines[:3])), None)
             file = head["file"] if head and head["file"].endswith(short["file"]) else short["file"]
             return file, int(short["line"]), head["function"] if head else "", ""
+        if _STATE.match(text):  # guards that no line of the program caused
+            break
         if text.lstrip().startswith(("def ", "class ")):
+            section = head or next(filter(None, (_SECTION.match(above.rstrip()) for above in lines[number::-1])), None)
+            if section and not text.startswith("def guards_"):
+                return section["file"], int(section["line"]), section["function"], ""
             break
     return "", 0, "", ""
+
+
+def entry_of_guards(lines: list[str], line: int) -> str:
+    """On the page of a dispatcher: the compile id whose guards or code the line belongs to; "" for the dispatcher's own."""
+    for text in reversed(lines[:line]):
+        if text.startswith(("def ", "class ")):
+            found = _OF_ENTRY.match(text)
+            handle = f"guard_{found['slug']} = live_guard(__file__, '" if found else ""
+            named = next((other for other in lines if handle and other.startswith(handle)), "")
+            return named[len(handle) :].partition("'")[0]
+    return ""
 
 
 def assigned_name(lines: list[str], line: int) -> str:

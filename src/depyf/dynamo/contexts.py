@@ -12,6 +12,7 @@ import weakref
 from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
+from depyf.dynamo.dispatch import Dispatching
 from depyf.dynamo.level_files import LevelFiles
 from depyf.dynamo.levels import LEVELS, Level, LevelRun
 from depyf.dynamo.nonfinite import KINDS, Watch
@@ -140,6 +141,7 @@ class Debug:
         self._watch = Watch(stop_on) if stop_on is not None else None
         self._stepping: Stepping | None = None
         self._run: LevelRun | None = None
+        self._dispatching: Dispatching | None = None
 
     def __enter__(self) -> None:
         if _Current.active is not None:
@@ -157,6 +159,9 @@ class Debug:
                 instrument = self._watch.instrument if self._watch is not None else None
                 self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
                 self._run.start()
+            else:
+                self._dispatching = Dispatching()
+                self._dispatching.start(session)
             if self._watch is None:
                 pause(str(session.writer.directory), stepping.steppable, self._level)
         except BaseException:  # the user quits the debugger here: without a block there is no exit
@@ -166,6 +171,9 @@ class Debug:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
     ) -> Literal[False]:
+        dispatching, self._dispatching = self._dispatching, None
+        if dispatching is not None:
+            dispatching.stop()
         run, self._run = self._run, None
         if run is not None:
             run.stop()

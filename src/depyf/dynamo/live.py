@@ -124,6 +124,11 @@ class LiveFrame:
         shown = known.guards.get(compile_id, ()) if known is not None else ()
         return shown[number] if number < len(shown) else None
 
+    def count(self, compile_id: str) -> int:
+        """How many guards a page has for an entry."""
+        known = _KNOWN.get(self._place)
+        return len(known.guards.get(compile_id, ())) if known is not None else 0
+
     @property
     def resume_names(self) -> tuple[str, ...]:
         known = _KNOWN.get(self._place)
@@ -142,6 +147,8 @@ class LiveGuard:
         self.disagreements: list[str] = []
         """Where torch and the expressions of the page differed, if ever."""
         self._by_text: tuple[LiveEntry, dict[str, tuple[Leaf, ...]]] | None = None
+        self.followed: tuple[Any, dict[str, tuple[Leaf, ...]]] | None = None
+        """torch's guard manager and its leaf guards, for a page that is followed."""
 
     def check(self, L: dict[str, Any]) -> bool:
         """Would torch choose this entry for the locals ``L``?  DepyfError where the entry is not alive here."""
@@ -167,6 +174,11 @@ class LiveGuard:
             if entry.compile_id == self.compile_id:
                 return entry
         raise DepyfError(f"cache entry {self.compile_id} is not alive in this process: it was dropped since the dump")
+
+    @property
+    def count(self) -> int:
+        """How many guards the page has for this entry."""
+        return self.frame.count(self.compile_id)
 
     def leaves(self, number: int) -> tuple[LiveEntry, tuple[Leaf, ...]] | None:
         """The entry and torch's leaf guards behind guard ``number`` of the page; None where there are none here."""

@@ -72,13 +72,12 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
 
 def _load(path: Path, target: Target | None, made: Path | None = None) -> Replay:
     """The page as a module of its own, and its first function, which is the dispatcher of the root."""
-    name = f"{path.stem}_{abs(hash(str(path))):x}"
-    spec = importlib.util.spec_from_file_location(name, path)
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         root = next(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
     except (OSError, SyntaxError, ValueError, StopIteration) as error:
         raise DepyfError(f"{path} is no full_code_for_* file of a dump: {error or 'no function in it'}") from error
+    spec = importlib.util.spec_from_file_location(f"{path.stem}_{abs(hash(str(path))):x}", path)
     if spec is None or spec.loader is None:
         raise DepyfError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)

@@ -11,10 +11,11 @@ import types
 import warnings
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from depyf.dynamo import live
-from depyf.dynamo.capture import Capture
+from depyf.dynamo.capture import Capture, FunctionBuilder
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.records import CompileKey, FunctionRecord, GraphRecord, RunRecord
@@ -23,7 +24,7 @@ from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.dynamo.transform import TransformHook, decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
-from depyf.report.full_code import full_code_page, function_id
+from depyf.report.full_code import caller_name, full_code_page, function_id
 from depyf.report.graph_inputs import inputs_page
 from depyf.report.graph_page import graph_page, quick_page
 from depyf.report.index import index_page, provisional_page
@@ -98,7 +99,7 @@ class Session:
                 self.writer.write(inputs_file(record), inputs_page(record.facts))
         run = freeze(self.capture, self._never_compiled())
         self._remember_entries(run)
-        pages = _pages(run)
+        pages = pages_of(run)
         for name, functions in pages.items():
             self.writer.write(name, full_code_page(functions[0], functions[1:]))
         for function in run.functions:
@@ -197,6 +198,17 @@ class Session:
                 found += match_graphs(own, live_code(compiled_functions(entry)))
         return found
 
+    def dispatchers(self) -> list[tuple[Path, list[tuple[FunctionBuilder, str]]]]:
+        """The pages that are written, each with its functions and the names of their dispatchers on it."""
+        return [
+            (
+                self.writer.path(name),
+                [(self.capture.functions[f.function], caller_name(f)) for f in functions if f.entries],
+            )
+            for name, functions in (pages_of(self.record) if self.record is not None else {}).items()
+            if self.writer.path(name).exists()
+        ]
+
     def _steppable_wrappers(self, run: RunRecord) -> frozenset[str]:
         first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER_STAGE and graph.path}
         return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
@@ -231,7 +243,7 @@ class Session:
             print(text, file=sys.stderr)
 
 
-def _pages(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
+def pages_of(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
     """full_code file -> (function, the resume functions that continue it)."""
     known = {function.function for function in run.functions}
     roots = [f for f in run.functions if f.resume_of is None or f.resume_of not in known]

@@ -114,7 +114,11 @@ def _backend(wrapper: Any) -> Any:
     """The innermost compiler of a ``torch.compile`` wrapper, found among the variables it closes over."""
     if not isinstance(wrapper, types.FunctionType):
         return None
-    callback = free_variables(wrapper).get("callback")
+    return innermost_backend(free_variables(wrapper).get("callback"))
+
+
+def innermost_backend(callback: Any) -> Any:
+    """The compiler behind what torch's frame evaluation calls; None where that compiles nothing."""
     if callback is None or isinstance(callback, bool):
         return None
     for _ in range(64):
