@@ -111,4 +111,4 @@ def _in_program(frame: types.FrameType) -> Callable[[Callable[[], None]], None]:
             node.lineno = node.end_lineno = max(line, 1)
     module = compile(tree, place.f_code.co_filename, "exec", dont_inherit=True)
     code = next(const for const in module.co_consts if isinstance(const, types.CodeType))
-    return types.FunctionType(code, {"__name__": place.f_globals.get("__name__")})
+    return types.FunctionType(code, place.f_globals)
