@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import pexpect
 from dumps import ROOT
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Terminal:
@@ -56,5 +59,6 @@ class Terminal:
 
     def _wait(self) -> str:
         self.child.expect_exact(self.prompt)
-        self.text += self.child.before + self.prompt
-        return str(self.child.before)
+        answer = _COLOUR.sub("", self.child.before)
+        self.text += answer + self.prompt
+        return answer

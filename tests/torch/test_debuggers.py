@@ -56,7 +56,8 @@ def test_ipdb(tmp_path):
         terminal.command("c", f"{file}({line})")
         terminal.command(f"p 'ensor' in str({name})", "True")
         terminal.command("import depyf; print(depyf.where())", f"{dump / file}:{line}")
-        terminal.command("n", file)
+        if not file.startswith("__transformed"):  # there, the next line is behind the graph
+            terminal.command("n", file)
     terminal.child.sendline("c")
     assert "LEFT" in terminal.end()
 
@@ -94,7 +95,7 @@ class PyCharm:
         """The arguments of the next message of this kind."""
         while True:
             message = self.messages.get(timeout=240)
-            assert message is not None, "pydevd has ended"
+            assert message is not None, f"pydevd has ended: {self.process.communicate()[0]}"
             if int(message[0]) == command:
                 return urllib.parse.unquote(urllib.parse.unquote("\t".join(message[2:])))
 
@@ -138,6 +139,8 @@ def test_pycharm(tmp_path):
             stop, thread = ide.stopped()
             top = stop.partition("<frame")[2].partition(">")[0]
             assert file in top and f'line="{line}"' in top and f'name="{function}"' in top, stop
+            if file.startswith("__transformed"):  # there, the next line is behind the graph
+                continue
             ide.send(ide.STEP_OVER, thread)
             stop, thread = ide.stopped()
             after = stop.partition("<frame")[2].partition(">")[0]
