@@ -22,13 +22,17 @@ class LiveEntry:
 
 
 def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
-    """The entries of ``code`` in the order torch tries them; () where there are none."""
+    """The entries of ``code`` that torch may still run, in the order it tries them; () where there are none."""
     try:
         from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list as get_entries
     except ImportError:
         return ()
     entries = []
     for entry in get_entries(code):
+        if not isinstance(
+            entry.code, types.CodeType
+        ):  # torch has given it up: what it guarded is gone, or depyf.debug ended
+            continue
         manager = getattr(entry, "guard_manager", None)
         scope = getattr(manager, "global_scope", None)
         found = scope.get("G") if isinstance(scope, dict) else None
