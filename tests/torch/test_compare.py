@@ -81,6 +81,9 @@ def test_wrong_gradient():
     assert result.first.gradient
     assert "h = torch.tanh(x @ w1)" in result.first.node.place
     assert "gradient of" in str(result)
+    (user,) = result.first.used_by
+    assert user.operation == "call_function tanh" and "h = torch.tanh(x @ w1)" in user.place
+    assert f"which the backward of {user.name} (call_function tanh) computes" in str(result)
 
 
 def test_half_precision_overflow():
@@ -110,3 +113,55 @@ def test_compiled_function_and_two_backends_needed():
     assert depyf.compare(torch.compile(net, backend="eager"), *inputs(), backends=("eager", "aot_eager"))
     with pytest.raises(depyf.DepyfError, match="give two"):
         depyf.compare(net, *inputs(), backends=("eager",))
+
+
+class Deep(torch.nn.Module):
+    """Twelve narrow transformer layers; ``at`` one of them, ``bug`` is applied to what its network gives."""
+
+    def __init__(self, bug=lambda h: h, at=7):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = torch.nn.ModuleList(torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0) for _ in range(12))
+        self.bug, self.at = bug, at
+
+    def forward(self, x):
+        for number, layer in enumerate(self.layers):
+            x = layer(x)
+            if number == self.at:
+                x = self.bug(x)
+            x = torch.tanh(x)
+        return x
+
+
+def half(h):
+    return ((h.half() * 300) * 300 / 90000).float()  # the planted overflow
+
+
+def nth(name, number, by):
+    """A backend whose pass is wrong at one place of many."""
+
+    def backend(gm, example_inputs):
+        found = [node for node in gm.graph.nodes if getattr(node.target, "__name__", "") == name]
+        backend.changed = backend.changed or found[number].name
+        next(node for node in gm.graph.nodes if node.name == backend.changed).target = by
+        gm.recompile()
+        return gm.forward
+
+    backend.changed = ""
+    return backend
+
+
+@pytest.mark.parametrize("by, gradient", [(torch.sin, False), (wrong_slope, True)])
+def test_one_wrong_node_deep_in_a_transformer(by, gradient):
+    wrong = nth("tanh", 8, by)
+    result = depyf.compare(Deep(), torch.randn(3, 2, 8), backends=("eager", wrong))
+    assert result.first.gradient == gradient
+    named = result.first.used_by[0] if gradient else result.first.node
+    assert named.name == wrong.changed and named.operation.startswith("call_function")
+    assert "x = torch.tanh(x)" in named.place
+
+
+def test_overflow_that_a_fused_backend_does_not_have():
+    result = depyf.compare(Deep(half), torch.randn(3, 2, 8), backends=("eager", "inductor"))
+    assert "# the planted overflow" in result.first.node.place
+    assert result.first.difference.expected.infs and not result.first.difference.got.infs

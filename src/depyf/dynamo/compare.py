@@ -29,6 +29,9 @@ class Finding:
     gradient: bool
     difference: Difference
     error: str = ""
+    used_by: tuple[Node, ...] = ()
+    """For a gradient: the operations that use the node.  The gradients behind them agree, so the backward of one of
+    these is what went wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,9 @@ def _describe(finding: Finding, first: str, second: str) -> list[str]:
         lines = [f"first difference: {what}{finding.node.name} ({finding.node.operation})"]
         if finding.node.place:
             lines.append(f"from {finding.node.place}")
+    for user in finding.used_by:
+        place = f", {user.place}" if user.place else ""
+        lines.append(f"which the backward of {user.name} ({user.operation}) computes{place}")
     if finding.error:
         return [*lines, finding.error]
     apart = finding.difference
@@ -138,7 +144,10 @@ class _Run:
             found = self._probe(gm, inputs, nodes, gradient) or self._bisect(gm, inputs, nodes, gradient)
         except Exception as error:
             return Finding(None, gradient, whole, f"its nodes could not be compared: {type(error).__name__}: {error}")
-        return Finding(None, gradient, whole) if found is None else Finding(describe(found[0]), gradient, found[1])
+        if found is None:
+            return Finding(None, gradient, whole)
+        users = tuple(describe(user) for user in found[0].users if user.op != "output") if gradient else ()
+        return Finding(describe(found[0]), gradient, found[1], used_by=users)
 
     def _probe(
         self, gm: Any, inputs: tuple[Any, ...], nodes: list[Any], gradient: bool
