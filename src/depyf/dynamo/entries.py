@@ -29,9 +29,8 @@ def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
         return ()
     entries = []
     for entry in get_entries(code):
-        if not isinstance(
-            entry.code, types.CodeType
-        ):  # torch has given it up: what it guarded is gone, or depyf.debug ended
+        code_now: Any = entry.code
+        if not isinstance(code_now, types.CodeType):  # given up: what it guarded is gone, or depyf.debug() has ended
             continue
         manager = getattr(entry, "guard_manager", None)
         scope = getattr(manager, "global_scope", None)
