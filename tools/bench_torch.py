@@ -152,7 +152,7 @@ def compile_cost(name: str, make: Callable[[str], Callable[[], Any]], backend: s
     print("".join(cells), flush=True)
 
 
-def call_cost(rounds: int = 9) -> None:
+def call_cost(backend: str, rounds: int = 9) -> None:
     """A compiled call after the context against one that never saw it: time, and peak memory."""
     import torch
 
@@ -208,7 +208,7 @@ def call_cost(rounds: int = 9) -> None:
         torch._dynamo.reset()
         with tempfile.TemporaryDirectory() as folder:
             context: Any = depyf.prepare_debug(folder) if way == "depyf" else contextlib.nullcontext()
-            compiled = torch.compile(function, backend="eager")
+            compiled = torch.compile(function, backend=backend)
             with context:
                 compiled(a, a)
             times = [timed(compiled) for _ in range(rounds)]
@@ -216,7 +216,7 @@ def call_cost(rounds: int = 9) -> None:
     for what, label in (("time", "call after the context"), ("python", "peak Python memory of a call"),
                         ("tensors", "peak tensor memory of a call")):  # fmt: skip
         plain, ours = (min(results[way][what]) for way in ("plain", "depyf"))
-        print(f"{label:40}{ours / plain if plain else float(ours == plain):.3f}x")
+        print(f"{backend:10}{label:34}{ours / plain if plain else float(ours == plain):.3f}x")
 
 
 def main() -> int:
@@ -234,7 +234,8 @@ def main() -> int:
     for backend in arguments.backends:
         for name in arguments.programs:
             compile_cost(name, made[name], backend, arguments.rounds)
-    call_cost()
+    for backend in arguments.backends:
+        call_cost(backend)
     return 0
 
 

@@ -13,9 +13,31 @@ import torch
 import depyf.api as depyf
 from torch_programs import PROGRAMS
 backend, directory, *names = sys.argv[1:]
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(6, 6), torch.nn.Linear(6, 3)
+
+    def forward(self, x):
+        h = torch.relu(self.first(x))
+        print(end="")
+        h = torch.nn.functional.dropout(h, 0.1)
+        if h.sum() > 0:
+            h = h * 2
+        return torch.log_softmax(self.second(h), -1)
+
+def train(backend):
+    torch.manual_seed(0)
+    run = torch.compile(Model(), backend=backend)
+    for size in (4, 5):
+        run(torch.randn(size, 6)).sum().backward()
+
 with depyf.prepare_debug(directory, log_bytecode=True):
     for name in names:
-        if name == "gpt2":
+        if name == "trained":
+            train(backend)
+        elif name == "gpt2":
             from torch_models import run_model
             run_model("gpt2", lambda model: torch.compile(model, backend=backend), train=True)
         else:
@@ -24,23 +46,26 @@ with depyf.prepare_debug(directory, log_bytecode=True):
 
 
 @pytest.mark.parametrize(
-    ("backend", "names"),
+    ("backend", "names", "cache"),
     [
         (
             "aot_eager",
             ("toy_recompiled", "cells_across_break", "bound_method", "with_and_try", "break_in_loop", "gpt2"),
+            "none",
         ),
-        pytest.param("inductor", ("toy_grad",), marks=pytest.mark.slow),
+        pytest.param("inductor", ("toy_grad", "trained"), "warm", marks=pytest.mark.slow),
+        pytest.param("inductor", ("toy_grad", "trained"), "cold", marks=pytest.mark.slow),
     ],
 )
-def test_two_processes(backend, names, tmp_path):
+def test_two_processes(backend, names, cache, tmp_path):
     script = tmp_path / "program.py"
     script.write_text(SCRIPT)
     trees = []
     for turn, seed in (("one", "1"), ("two", "2")):
-        # The same compile cache each time, filled by a first run: a cold and a warm run may differ in what torch reports.
-        env = {"PYTHONHASHSEED": seed, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
-        if backend == "inductor" and turn == "one":
+        # A cold and a warm run differ in what torch reports: both start without a cache, or with one that a run has filled.
+        folder = tmp_path / ("cache" if cache == "warm" else f"cache_{turn}")
+        env = {"PYTHONHASHSEED": seed, "TORCHINDUCTOR_CACHE_DIR": str(folder)}
+        if cache == "warm" and turn == "one":
             assert run_python(str(script), backend, str(tmp_path / "cold"), *names, env=env).returncode == 0
         done = run_python(str(script), backend, str(tmp_path / turn), *names, env=env)
         assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from depyf.bytecode import ops
 from depyf.errors import BytecodeError
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class VersionSpec:
         return f"CPython {self.version[0]}.{self.version[1]}"
 
 
+_FAR = 200
+"""How many instructions back a constant is looked for."""
+
+
 class Context:
     """State of lowering one code object; rules read the inputs and append to ``out``.
 
@@ -121,8 +126,25 @@ class Context:
         """
         out = self.out
         if not out or out[-1][0] != "LOAD_CONST" or out[-1][3] != i - 1 or (i in self.raw.jumped_to and not looped):
-            raise self.error(i, "it does not follow the constant it needs")
+            return self._earlier_const(i)
         return out.pop()[1]
+
+    def _earlier_const(self, i: int) -> Any:
+        """The constant on top of the stack where code that a program wrote does something else between loading it and
+        raw instruction ``i``: it stays where it is and is dropped here."""
+        out = self.out
+        depth = 0  # how many slots lie above the constant
+        for op, arg, target, source in reversed(out[-_FAR:]):
+            if target >= 0 or op in PSEUDO or op in ops.TERMINATORS or self.raw.jumped_to.intersection(range(source + 1, i + 1)):  # fmt: skip
+                break
+            takes, gives = ops.stack_effect(op, arg)
+            if depth < gives:
+                if op != ops.LOAD_CONST:
+                    break
+                self.emit(ops.POP, None, i)
+                return arg
+            depth += takes - gives
+        raise self.error(i, "it does not follow the constant it needs")
 
     def error(self, i: int, reason: str) -> BytecodeError:
         raw = self.raw
