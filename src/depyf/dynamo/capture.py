@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import types
 import weakref
@@ -34,6 +35,9 @@ from depyf.dynamo.records import (
 )
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.symbols import SymbolTable, interned
+
+_GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*\n", re.M)
+"""An address, which torch prints into the graphs around the pre-grad passes."""
 
 
 @dataclass
@@ -240,6 +244,7 @@ class Capture:
         """Record one graph or wrapper, unless this very text was reported for this stage before."""
         with self.lock:
             same = [graph.record for graph in self.graphs if graph.record.key == key and graph.record.stage == stage]
+            text = _GRAPH_ID.sub("", text)
             if not text or any(record.text == text for record in same):
                 return
             record = GraphRecord(key, stage, len(same), text, path, facts)

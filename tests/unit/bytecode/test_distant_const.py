@@ -10,6 +10,7 @@ from depyf.errors import BytecodeError
 from depyf.pipeline import decompile_unit
 
 LOAD_FAST, STORE_FAST, LOAD_CONST, CALL_KW, RETURN, POP_TOP, ROT_TWO, JUMP_IF = 124, 125, 100, 141, 83, 1, 2, 114
+ROT_THREE, DUP_TOP = 3, 4
 
 
 def unit(*code, consts):
@@ -26,6 +27,21 @@ def test_a_store_between():
     )  # fmt: skip
     found = decompile_unit(made)
     assert "a(end='x')" in found.source.replace('"', "'")
+    assert [i.arg.keywords for i in lower(made).instrs if i.op == "CALL"] == [("end",)]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        (ROT_TWO, 0, ROT_TWO, 0),
+        (LOAD_FAST, 1, ROT_TWO, 0, ROT_TWO, 0, POP_TOP, 0),
+        (DUP_TOP, 0, POP_TOP, 0),
+        (LOAD_FAST, 1, ROT_THREE, 0, ROT_THREE, 0, ROT_THREE, 0, POP_TOP, 0),
+    ],
+    ids=["twice", "around", "copied", "three"],
+)
+def test_moved_about(between):
+    made = unit(LOAD_FAST, 0, LOAD_FAST, 1, LOAD_CONST, 0, *between, CALL_KW, 1, RETURN, 0, consts=(("end",),))
     assert [i.arg.keywords for i in lower(made).instrs if i.op == "CALL"] == [("end",)]
 
 

@@ -138,17 +138,29 @@ class Context:
             if target >= 0 or op in PSEUDO or op in ops.TERMINATORS or self.raw.jumped_to.intersection(range(source + 1, i + 1)):  # fmt: skip
                 break
             takes, gives = ops.stack_effect(op, arg)
-            if depth < gives:
+            if op in (ops.SWAP, ops.ROT, ops.COPY):
+                depth = _before(op, arg, depth)
+            elif depth < gives:
                 if op != ops.LOAD_CONST:
                     break
                 self.emit(ops.POP, None, i)
                 return arg
-            depth += takes - gives
+            else:
+                depth += takes - gives
         raise self.error(i, "it does not follow the constant it needs")
 
     def error(self, i: int, reason: str) -> BytecodeError:
         raw = self.raw
         return BytecodeError(f"{self.unit.qualname}: {raw.names[i]} at offset {raw.offsets[i]}: {reason}")
+
+
+def _before(op: str, arg: int, depth: int) -> int:
+    """At which depth the value lay that ``op`` left at ``depth``."""
+    if op == ops.SWAP:
+        return {0: arg - 1, arg - 1: 0}.get(depth, depth)
+    if op == ops.ROT:
+        return 0 if depth == arg - 1 else depth + 1 if depth < arg - 1 else depth
+    return arg - 1 if depth == 0 else depth - 1  # COPY
 
 
 _PROLOGUE = frozenset({"COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUME", "NOP", "CACHE"})
