@@ -55,6 +55,11 @@ def test_tree():
             "___check_type_id(G['_139698235632160_c22'].T, 94), type=<class 'm.T'>",
             "type_is(G['_c22'].T, 'm.T')",
         ),
+        (
+            "DICT_VERSION",
+            "___dict_version(G['d']) == 1078199",
+            "torch_checks(\"___dict_version(G['d']) == ID\")",
+        ),
         ("NEW_KIND", "something <odd> at 0x7f12345678", "torch_checks('something <odd> at 0xADDR')"),
         ("GLOBAL_STATE", '___check_global_state() against {"grad_mode":true}', "check_global_state(grad_mode=True)"),
     ],
