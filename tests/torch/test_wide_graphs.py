@@ -8,6 +8,7 @@ from dumps import check_dump, check_substituted
 from torch_programs import same
 
 from depyf import prepare_debug
+from depyf.gallery import render_dump
 
 pytestmark = pytest.mark.torch
 
@@ -45,3 +46,6 @@ def test_functions_of_other_modules(tmp_path):
     (graph,) = tmp_path.glob("*.Captured_Graph.*.py")
     assert "from _operator import abs as _operator_abs" in graph.read_text()
     runpy.run_path(str(graph), run_name="__main__")
+    gallery = render_dump(tmp_path)
+    assert not gallery.left_out
+    assert "from _operator import abs as _operator_abs" in gallery.scripts[0].text

@@ -198,7 +198,7 @@ _KNOWN = {
     "fx_pytree": "import torch.fx._pytree as fx_pytree",
     "pytree": "import torch.utils._pytree as pytree",
 }
-_MODULES = ("operator", "math", "builtins")
+_MODULES = ("operator", "_operator", "math", "builtins")
 
 
 def imports_of(graphs: list[GraphClass], functions: dict[str, str]) -> tuple[list[str], list[str]]:
