@@ -10,7 +10,6 @@ FAMILIES = {
     "Qwen3MoeForCausalLM": "mixture of experts",
     "JambaForCausalLM": "state space and attention layers with experts",
     "Mamba2ForCausalLM": "state space",
-    "RecurrentGemmaForCausalLM": "linear recurrence",
     "xLSTMForCausalLM": "matrix memory in chunks",
     "XLNetLMHeadModel": "permuted attention with relative positions",
     "T5Small": "encoder and decoder",
