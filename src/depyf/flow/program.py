@@ -88,6 +88,18 @@ class Program:
             return (taken,) if taken != NONE else ()
         return (after, taken) if taken != NONE else (after,)
 
+    def own_return(self, index: int, source: int) -> None:
+        """The return at ``index``, if there is one, belongs to the statement of ``source``: clean-up code lies between.
+
+        Its own line is that of the clean-up code (3.11+).
+        """
+        if self.instrs[index].op == ops.RETURN:
+            self.own_returns.add(index)
+            line = self.line[source]
+            if line is not None and self.line[index] is not None:
+                self.line[index] = line
+                self.instrs[index] = self.instrs[index]._replace(line=line)
+
     def insert(self, before: int, op: str, arg: object = None) -> int:
         """A new instruction that all edges to ``before`` go through; its index is behind all others."""
         index = len(self.instrs)
