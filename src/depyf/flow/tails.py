@@ -17,10 +17,11 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.flow.program import END_FINALLY, STATEMENTS, Program
+from depyf.flow.program import END_FINALLY, NONE, STATEMENTS, Program
 from depyf.structure.containers import Containers
 
 _EXITS = frozenset({ops.RETURN, ops.RAISE, END_FINALLY})
+_SWAPS = frozenset({ops.SWAP, ops.ROT})
 _LONGEST = 12
 
 
@@ -128,7 +129,7 @@ class Tails:
             inner = of[end]
         found, at = [end], end
         starts = {end, end - 1} if self.program.instrs[end - 1].op == ops.LOAD_CONST else {end}
-        while len(found) < 12 and (at not in self.leaders or at in starts) and self.program.next[at - 1] == at:
+        while len(found) < _LONGEST and (at not in self.leaders or at in starts) and self.program.next[at - 1] == at:
             if of.get(at - 1) != inner:
                 break
             at -= 1
@@ -136,12 +137,22 @@ class Tails:
         return found
 
     def _complete(self, start: int, end: int) -> bool:
-        """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before."""
+        """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before.
+
+        A ``return`` in loops drops their iterators from below its value.
+        """
         height = 0
+        instrs = self.program.instrs
+        dropped = NONE
         for i in range(start, end + 1):
-            instr = self.program.instrs[i]
+            instr = instrs[i]
             if instr.op in STATEMENTS - {END_FINALLY}:
                 return False
+            if i == dropped:
+                continue
+            if height == 1 and instr.op in _SWAPS and instr.arg == 2 and instrs[i + 1].op == ops.POP:
+                dropped = i + 1
+                continue
             pops, pushes = (0, 0) if instr.op == END_FINALLY else ops.stack_effect(instr.op, instr.arg)
             if pops > height:
                 return False
