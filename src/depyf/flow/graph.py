@@ -124,7 +124,7 @@ class Graph:
             # a failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it
             if instrs[i].op == ops.POP and program.next[i] in of and i != self.entry:
                 leaders.add(program.next[i])
-        carried = {
+        valued = {
             (instrs[i].line, of[i])
             for i in of
             if instrs[i].op == ops.RETURN and self.merging and incoming[i] != 1 and instrs[i].line is not None
@@ -134,7 +134,7 @@ class Graph:
             # return of its line takes what several ways left on the stack, it is one of these ways
             ret = program.next[i]
             if instrs[i].op == ops.LOAD_CONST and ret in leaders and instrs[ret].op == ops.RETURN:
-                if (instrs[ret].line, of[ret]) in carried and incoming[ret] == 1:
+                if (instrs[ret].line, of[ret]) in valued and incoming[ret] == 1:
                     continue
                 leaders.add(i)
                 if incoming[ret] == 1 and of[ret] == of[i]:

@@ -23,6 +23,9 @@ MATCH_CASE = "MATCH_CASE"
 STATEMENTS = frozenset({WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, MATCH_CASE})
 """These stand for a part of a statement; no stack effect is defined for them."""
 ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
+_KEEPS_VALUE = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH_EXIT})
+"""What may lie between the value of a ``return`` and the return, once the copies of ``finally`` bodies are taken out."""
+_CLEANUP = 200
 _OPPOSITE = {"true": "false", "false": "true", "none": "not none", "not none": "none"}
 NONE = -1
 
@@ -88,15 +91,29 @@ class Program:
             return (taken,) if taken != NONE else ()
         return (after, taken) if taken != NONE else (after,)
 
-    def own_return(self, index: int, source: int) -> None:
-        """The return at ``index``, if there is one, belongs to the statement of ``source``: clean-up code lies between.
-
-        Its own line is that of the clean-up code (3.11+).
-        """
-        if self.instrs[index].op == ops.RETURN:
-            self.own_returns.add(index)
-            line = self.line[source]
-            if line is not None and self.line[index] is not None:
+    def line_own_returns(self) -> None:
+        """Give each return behind clean-up code the line of the statement that it ends; its own is that of the clean-up."""
+        if not self.own_returns:
+            return
+        before: dict[int, list[int]] = {0: []}
+        work = [0, *(handler.target for handler in self.handlers)]
+        before.update((start, []) for start in work)
+        while work:
+            i = work.pop()
+            for after in self.successors(i):
+                if after not in before:
+                    before[after] = []
+                    work.append(after)
+                before[after].append(i)
+        for index in sorted(self.own_returns):
+            at, steps = index, 0
+            while steps < _CLEANUP and (at == index or self.instrs[at].op in _KEEPS_VALUE):
+                places = before.get(at, [])
+                if len(places) != 1:
+                    break
+                at, steps = places[0], steps + 1
+            line = self.instrs[at].line
+            if at != index and line is not None and self.instrs[index].line is not None:
                 self.line[index] = line
                 self.instrs[index] = self.instrs[index]._replace(line=line)
 

@@ -67,7 +67,9 @@ class Tails:
                         tails.setdefault(key, []).append((i, at))
             best: dict[int, tuple[int, Any]] = {}
             # the stack is equally high before each copy: what one of them shows holds for all
-            arms = {key for key, same in tails.items() if any(at not in self.leaders and self._is_arm(at) for _, at in same)}
+            arms = {
+                key for key, same in tails.items() if any(at not in self.leaders and self._is_arm(at) for _, at in same)
+            }
             for key, same in tails.items():
                 if len(same) > 1 and (key in arms or len(key) == 1 or self._complete(same[0][1], same[0][0])):
                     best.update((i, (at, key)) for i, at in same)

@@ -42,8 +42,8 @@ def strip_finally(regions: Regions, region: Region, *, settled: bool = True) -> 
     for source, after in exits:
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])
-            if after != continuation[after]:
-                program.own_return(continuation[after], source)
+            if after != continuation[after] and program.instrs[continuation[after]].op == ops.RETURN:
+                program.own_returns.add(continuation[after])
     for inner in resumed:
         if continuation[inner.resume] != NONE:
             inner.resume = continuation[inner.resume]

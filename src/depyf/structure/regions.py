@@ -58,6 +58,7 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
                 break
             settled = len(rest) != len(pending)
             pending = rest
+    program.line_own_returns()
     return regions
 
 
