@@ -295,7 +295,8 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
         if isinstance(stmt, Loop):
             if done and not _exits_anywhere(stmt.body):
                 done.clear()
-            done.append(replace(stmt, body=simplify(stmt.body, frozenset({stmt.label}), stmt.label)))
+            inner = simplify(stmt.body, frozenset({stmt.label}), stmt.label)
+            done.append(replace(stmt, body=_exit_of_head(stmt.body, inner)))
             continue
         if isinstance(stmt, If):
             changed = _simplify_if(stmt, own, loop)
@@ -339,6 +340,17 @@ def _common_exit(stmt: If) -> tuple[If, Body]:
         if not first.written or len(stmt.orelse) == 1:
             return replace(stmt, body=stmt.body[:-1], orelse=stmt.orelse[:-1]), (first,)
     return stmt, ()
+
+
+def _exit_of_head(before: Body, after: Body) -> Body:
+    """The test at the head of a loop keeps its exit, also where the body ends in the same one: ``while a: ...; break``."""
+    head = before[0] if before else None
+    if not isinstance(head, If) or len(head.orelse) != 1 or not isinstance(head.orelse[0], Exit) or len(after) != 2:
+        return after
+    test, leave = after
+    if not isinstance(test, If) or test.orelse or not isinstance(leave, Exit) or leave.label != head.orelse[0].label:
+        return after
+    return (replace(test, body=(*test.body, leave), orelse=head.orelse),)
 
 
 def _simplify_match(stmt: Match, own: Labels, loop: int | None) -> Match:
