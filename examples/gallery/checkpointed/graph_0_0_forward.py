@@ -407,6 +407,9 @@ class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: 
         elif name == "uniform_":
             low, high = args[1:3] + (0.0, 1.0)[len(args[1:3]) :]
             made.copy_(self.pattern(made) * (high - low) + low)
+        elif name in ("randint", "randint_like", "inductor_randint"):
+            *low, high = [a for a in args if isinstance(a, int)][:2]
+            made.copy_((self.pattern(made) * (high - sum(low)) + sum(low)).floor())
         return made
 
     def pattern(self, like: torch.Tensor) -> torch.Tensor:
