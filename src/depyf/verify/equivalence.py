@@ -25,7 +25,7 @@ from depyf.promises import NO_PROMISES, READ_LOCALS, Promises
 from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
 from depyf.verify.known import MAX_TRACKED, widest
-from depyf.verify.lifetimes import HANDLED_NOTE, held_apart
+from depyf.verify.lifetimes import HANDLED_NOTE, held_apart, still_held
 from depyf.verify.program import Program
 from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
 from depyf.verify.quiet import enter_handler
@@ -249,6 +249,8 @@ class _Walk:
             return temps
         live = self._live_temps(target_a, target)
         kept = {name: value for name, value in temps.items() if name in live or value in below}
+        if kept and self.lifetimes and target in self.b.with_exits:
+            kept = still_held(pair, self.values, kept, below)
         if self.lifetimes and target >= 0 and len(kept) != len(temps):
             self.note(CAUGHT_NOTE)
         return kept

@@ -17,20 +17,20 @@ def held_apart(pair: Pair, values: Values) -> str:
     """Why the sets of objects held by stacks and temporaries differ, or ``""``; what user locals hold is common."""
     a, b = pair.a, pair.b
     own = [value for name, value in pair.temps.items() if name[0] == ORIGINAL]
-    of_a = _leaves(pair, values, (*a.stack, a.cur, *own))
-    of_b = _leaves(
+    of_a = leaves(pair, values, (*a.stack, a.cur, *own))
+    of_b = leaves(
         pair, values, (*b.stack, b.cur, *[value for name, value in pair.temps.items() if name[0] != ORIGINAL])
     )
     if of_a == of_b:
         return ""
-    common = _leaves(pair, values, pair.loc.values())
+    common = leaves(pair, values, pair.loc.values())
     more, less = of_b - of_a - common, of_a - of_b - common
     if values.promised is not None:  # the outputs of a graph live as long as the list of them
         more = {value for value in more if values.output_of(value) not in of_a | common}
         less = {value for value in less if values.output_of(value) not in of_b | common}
     if more:
         names = [
-            name for name, value in pair.temps.items() if name[0] != ORIGINAL and more & _leaves(pair, values, (value,))
+            name for name, value in pair.temps.items() if name[0] != ORIGINAL and more & leaves(pair, values, (value,))
         ]
         if names:
             return f"{min(names)} still holds an object that the original has released"
@@ -45,7 +45,23 @@ def held_apart(pair: Pair, values: Values) -> str:
     return ""
 
 
-def _leaves(pair: Pair, values: Values, places: Iterable[int]) -> set[int]:
+def still_held(pair: Pair, values: Values, temps: dict[str, int], below: Iterable[int]) -> dict[str, int]:
+    """Those of ``temps`` whose objects the original keeps in the slots ``below``, and those that hold no object.
+
+    No statement can release the others before the exit of a manager runs; nothing may read them any more.
+    """
+    slots = set(below)
+    known = leaves(pair, values, slots)
+    return {
+        name: value
+        for name, value in temps.items()
+        if name[0] == ORIGINAL
+        or value in slots
+        or (value not in pair.fresh and leaves(pair, values, (value,)) <= known)
+    }
+
+
+def leaves(pair: Pair, values: Values, places: Iterable[int]) -> set[int]:
     """The objects behind ``places``, containers opened."""
     found: set[int] = set()
     work = list(places)

@@ -69,6 +69,12 @@ class Program:
         self._bound: list[int] | None = None
         self._bit: dict[str, int] = {}
         self.records = dropped_records(lowered)
+        self.with_exits = {
+            handler.target
+            for handler in self.handlers
+            if any(i.op == ops.WITH_EXCEPT_START for i in self.instrs[handler.target : handler.target + 2])
+        }
+        """The handlers that begin by calling the exit of a manager."""
         self.again = False
         """Whether it raises, by a statement, an exception that the other code lets go on."""
         self.keeps = False

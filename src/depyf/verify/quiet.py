@@ -19,6 +19,7 @@ from depyf.verify.known import (
     raised,
     take,
 )
+from depyf.verify.lifetimes import still_held
 from depyf.verify.program import ORIGINAL
 from depyf.verify.state import Pair, Side, resolve
 from depyf.verify.values import Values
@@ -107,6 +108,8 @@ def raise_again(pair: Pair, side: Side, values: Values, exc: int) -> int:
         pair.temps = {
             name: value for name, value in pair.temps.items() if name in live or value in kept or name[0] == ORIGINAL
         }
+        if target in side.program.with_exits:
+            pair.temps = still_held(pair, values, pair.temps, kept)
     return target
 
 
