@@ -177,7 +177,10 @@ class _Separation:
             self.origin[found] = region
             record = self.regions.table[region]
             self.regions.depths[found] = record.depth
-            self.parents[found] = NONE if record.parent == NONE else self.instance(record.parent, kept)
+            if region in self.relays.values():
+                self.parents[found] = self.parents[kept[-1]]  # around a range in a body is what is around the body
+            else:
+                self.parents[found] = NONE if record.parent == NONE else self.instance(record.parent, kept)
             if record.kind == "with":
                 self.entries[found] = self.place(record.resume, kept)
             else:
