@@ -249,7 +249,7 @@ class _Walk:
             return temps
         live = self._live_temps(target_a, target)
         kept = {name: value for name, value in temps.items() if name in live or value in below}
-        if kept and self.lifetimes and target in self.b.with_exits:
+        if kept and self.lifetimes and target in self.b.asking:
             kept = still_held(pair, self.values, kept, below)
         if self.lifetimes and target >= 0 and len(kept) != len(temps):
             self.note(CAUGHT_NOTE)

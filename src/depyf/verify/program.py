@@ -30,6 +30,7 @@ TEMP_KINDS = {
 ORIGINAL = "\0"
 """In front of a temporary of the original: a variable that the program which wrote the code added for itself."""
 BRANCH_KINDS = frozenset(kinds.BRANCHES.values())
+ASKS = frozenset({ops.WITH_EXCEPT_START, ops.EXC_MATCH})
 EMPTY: frozenset[str] = frozenset()
 TERMINATING = ops.TERMINATORS
 
@@ -69,12 +70,12 @@ class Program:
         self._bound: list[int] | None = None
         self._bit: dict[str, int] = {}
         self.records = dropped_records(lowered)
-        self.with_exits = {
+        self.asking = {
             handler.target
             for handler in self.handlers
-            if any(i.op == ops.WITH_EXCEPT_START for i in self.instrs[handler.target : handler.target + 2])
+            if any(i.op in ASKS for i in self.instrs[handler.target : handler.target + 5])
         }
-        """The handlers that begin by calling the exit of a manager."""
+        """The handlers that begin by calling the exit of a manager, or by asking which exception it is."""
         self.again = False
         """Whether it raises, by a statement, an exception that the other code lets go on."""
         self.keeps = False

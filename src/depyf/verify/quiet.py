@@ -108,7 +108,7 @@ def raise_again(pair: Pair, side: Side, values: Values, exc: int) -> int:
         pair.temps = {
             name: value for name, value in pair.temps.items() if name in live or value in kept or name[0] == ORIGINAL
         }
-        if target in side.program.with_exits:
+        if target in side.program.asking:
             pair.temps = still_held(pair, values, pair.temps, kept)
     return target
 
