@@ -83,6 +83,8 @@ def spelled(name: str, arg: int) -> list[tuple[str, int]]:
             return [*spelled("PUSH_CALLABLE", 0), ("SWAP", 2), ("SWAP", 3), *spelled("INVOKE", 1)]
         case "SUBSCRIPT":
             return [("BINARY_OP", 26)] if VERSION >= (3, 14) else [("BINARY_SUBSCR", 0)]
+        case "SPREAD_CALL":
+            return [("PUSH_NULL", 0)] * (VERSION >= (3, 14)) + [("CALL_FUNCTION_EX", 0)]
         case "NEGATE":
             return [("TO_BOOL", 0)] * late + [("UNARY_NOT", 0)]
         case "COMPARE":

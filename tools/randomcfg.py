@@ -255,7 +255,7 @@ class Program:
                 self.call()
                 self.emit("BUILD_LIST", 2)
                 self.load_number(pick.choice([0, 1]))
-                self.emit("BINARY_SUBSCR")
+                self.emit("SUBSCRIPT")
                 self.emit("STORE_FAST", self.local(pick.choice(LOCALS)))
             case "spread":
                 if assembler.VERSION >= (3, 13):
@@ -267,7 +267,7 @@ class Program:
                 for _ in range(2):
                     self.emit("LOAD_FAST", self.local(pick.choice(LOCALS)))
                 self.emit("BUILD_TUPLE", 2)
-                self.emit("CALL_FUNCTION_EX", 0)
+                self.emit("SPREAD_CALL")
                 self.emit("POP_TOP")
             case "build":
                 if len(own) < 4:
@@ -425,9 +425,7 @@ class Program:
         self.go((*inside.base, VALUE), self.random.choice(inner))
         self.items.append(done)
         if assembler.VERSION >= (3, 12):
-            self.emit("END_FOR")
-        if assembler.VERSION >= (3, 13):
-            self.emit("POP_TOP")
+            self.emit("LOOP_END")
         self.go(inside.base[:-1], self.choose(block))
 
     def leave(self, stack: tuple[Slot, ...]) -> None:

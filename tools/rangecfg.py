@@ -143,7 +143,7 @@ class Program:
         return all(slot in (VALUE, ITERATOR) for slot in wanted[shared:])
 
     def emit(self, name: str, arg: int | Label = 0) -> None:
-        if "noise" in self.features and self.random.random() < 0.04:
+        if "noise" in self.features and name != "LOOP_END" and self.random.random() < 0.04:
             self.items.append(Op(self.random.choice(["NOP", "EXTENDED_ARG"]), 0, self.protection))
             if isinstance(self.items[-1], Op) and self.items[-1].name != "NOP":
                 self.items.append(Op("NOP", 0, self.protection))
