@@ -52,6 +52,7 @@ class Lowering:
         self.releases = releases
         self.flags = 0
         self.once = 0
+        self.trying = 0
         self.copies = 0
         self.temporaries = 0
 
@@ -215,7 +216,11 @@ class Lowering:
         """
         flags = self.flags
         own = fall | {block.label}
+        if self.trying > 1:
+            return None  # each try lowers all that is inside once more: not at every depth
+        self.trying += 1
         body = self.lower(block.body, own, own, None)
+        self.trying -= 1
         if self.flags > flags or exit_labels(body):
             self.flags = flags
             return None
