@@ -91,6 +91,20 @@ def exit_labels(body: Body) -> set[int]:
     return {stmt.label for stmt in walk(body) if isinstance(stmt, Exit)}
 
 
+def leaving(body: Body) -> set[int]:
+    """The labels of the exits that leave ``body``."""
+    found: set[int] = set()
+    inside: set[int] = set()
+    for stmt in walk(body):
+        if isinstance(stmt, Exit):
+            found.add(stmt.label)
+        elif isinstance(stmt, (Block, Loop)):
+            inside.add(stmt.label)
+        elif isinstance(stmt, (For, While)) and stmt.orelse and isinstance(stmt.orelse[0], Exit):
+            inside.add(stmt.orelse[0].label)
+    return found - inside
+
+
 def forget() -> None:
     """Let go of what is known of the statements of another function."""
     _ENDS.clear()

@@ -14,7 +14,7 @@ from dataclasses import replace
 from depyf.idioms.match import Raising, has_cases, is_wildcard
 from depyf.lift.conditions import negate
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
-from depyf.structure.exits import NOWHERE, Labels, ends, exit_labels, exits_to, fall_labels, first_line, forget
+from depyf.structure.exits import NOWHERE, Labels, ends, exit_labels, exits_to, fall_labels, first_line, forget, leaving
 from depyf.tree.expr import Const, Marker, Temp, Un
 from depyf.tree.nodes import (
     Assign,
@@ -214,15 +214,15 @@ class Lowering:
 
         Whoever wrote a ``while True`` that ends in ``break`` meant this; the compiler has left no jump back.
         """
-        flags = self.flags
         own = fall | {block.label}
-        if self.trying > 1:
+        if self.trying > 1 or not leaving(block.body) <= own:
             return None  # each try lowers all that is inside once more: not at every depth
+        before = self.flags, self.once, self.copies
         self.trying += 1
         body = self.lower(block.body, own, own, None)
         self.trying -= 1
-        if self.flags > flags or exit_labels(body):
-            self.flags = flags
+        if self.flags > before[0] or exit_labels(body):
+            self.flags, self.once, self.copies = before
             return None
         self.once += 1
         return While(Const(True), body if ends(body) else (*body, Break()), (), block.line or first_line(body))

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
+from depyf.structure.exits import leaving
 from depyf.tree.nodes import Block, Body, Exit, Loop, Stmt, Try
 from depyf.tree.rewrite import bodies, map_statements, with_bodies
 
@@ -41,8 +42,8 @@ def _settle_inner(body: Body, inside: bool, fresh: Iterator[int]) -> Body:
         within = inside or isinstance(stmt, Loop)
         if bodies(stmt):
             stmt = with_bodies(stmt, lambda inner, within=within: _settle_inner(inner, within, fresh))  # type: ignore[misc]
-        leaving = _leaving((stmt,)) if isinstance(stmt, Loop) and inside else frozenset[int]()
-        result.extend(_left_first(stmt, min(leaving), next(fresh)) if len(leaving) == 1 else (stmt,))
+        places = leaving((stmt,)) if isinstance(stmt, Loop) and inside else set[int]()
+        result.extend(_left_first(stmt, min(places), next(fresh)) if len(places) == 1 else (stmt,))
     return tuple(result)
 
 
@@ -61,9 +62,9 @@ def _settle(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -
         elif bodies(stmt):
             within = around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
             stmt = with_bodies(stmt, lambda inner, within=within: _settle(inner, within, outside, fresh))  # type: ignore[misc]
-        leaving = _leaving((stmt,)) if isinstance(stmt, Loop) and outside else frozenset[int]()
-        if len(leaving) == 1 and leaving <= outside:
-            result.extend(_left_first(stmt, min(leaving), next(fresh)))
+        places = leaving((stmt,)) if isinstance(stmt, Loop) and outside else set[int]()
+        if len(places) == 1 and places <= outside:
+            result.extend(_left_first(stmt, min(places), next(fresh)))
         else:
             result.append(stmt)
     return tuple(result)
@@ -74,15 +75,3 @@ def _left_first(loop: Stmt, place: int, label: int) -> tuple[Stmt, Stmt]:
         return replace(stmt, label=label) if isinstance(stmt, Exit) and stmt.label == place else stmt
 
     return Block(label, map_statements((loop,), redirected)), Exit(place)
-
-
-def _leaving(body: Body) -> Labels:
-    """The labels of the exits that leave ``body``."""
-    found: set[int] = set()
-    for stmt in body:
-        if isinstance(stmt, Exit):
-            found.add(stmt.label)
-        elif bodies(stmt):
-            inner = frozenset[int]().union(*(_leaving(part) for part in bodies(stmt)))
-            found |= inner - {stmt.label} if isinstance(stmt, (Block, Loop)) else inner
-    return frozenset(found)
