@@ -23,6 +23,7 @@ from depyf.flow.graph import Graph, Node
 from depyf.flow.program import ASYNC_FOR_ITER, WITH_EXIT
 from depyf.lift import fresh
 from depyf.lift.block import Lifted
+from depyf.lift.calls import COMPREHENSIONS
 from depyf.lift.comprehensions import fold_comprehension
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.plain import PlainSymbolic
@@ -255,7 +256,9 @@ class Lifter:
         if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
             # no statement keeps a value right below the iterator of its loop; that of a comprehension is its result
             below = len(stack) - 2 - sum(isinstance(top, Marker) and top.kind == "null" for top in stack[-1:])
-            result = stack[below] if below >= 0 else None
+            iterator = stack[below + 1] if below >= 0 else None
+            made_here = isinstance(iterator, Marker) and iterator.kind == "iter"
+            result = stack[below] if made_here or below >= 0 and self.unit.name in COMPREHENSIONS else None
             if isinstance(result, Display) and not result.elts:
                 stack[below] = Marker("acc", result.kind)
             elif isinstance(result, DictOf) and not result.items:
