@@ -191,6 +191,8 @@ class Graph:
         line, previous = program.line[index], program.line[index - 1]
         if line is None or previous is None or program.jump[index] > index:
             return False
+        if program.instrs[index - 1].op == ops.POP and program.next[index - 2] != index - 1:
+            return False  # drops the operand of a failed chained comparison
         return previous < line and program.instrs[index - 1].op != ops.POP_EXCEPT
 
     def _class_ends(self) -> list[int]:
