@@ -60,6 +60,7 @@ KEPT_RANGES = (
 @pytest.mark.parametrize("seed", KEPT + KEPT_WILD + KEPT_HOSTILE + KEPT_RANGES)
 def test_kept_programs(seed: int) -> None:
     assert fuzz.check(seed) == ""
+    assert sys.exc_info() == (None, None, None), "the program left an exception handled in this process"
 
 
 @pytest.mark.skipif(sys.version_info[:2] not in assembler.SUPPORTED, reason="the assembler writes 3.11 to 3.14")
