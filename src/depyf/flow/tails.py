@@ -141,7 +141,7 @@ class Tails:
     def _complete(self, start: int, end: int) -> bool:
         """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before.
 
-        A ``return`` in loops drops their iterators from below its value.
+        A ``return`` in loops and handlers drops their iterators and exceptions from below its value.
         """
         height = 0
         instrs = self.program.instrs
@@ -152,9 +152,11 @@ class Tails:
                 return False
             if i == dropped:
                 continue
-            if height == 1 and instr.op in _SWAPS and instr.arg == 2 and instrs[i + 1].op == ops.POP:
-                dropped = i + 1
-                continue
+            if height == 1 and instr.op in _SWAPS and i < end:
+                below = instrs[i + 1].op
+                if below == ops.POP_EXCEPT or below == ops.POP and instr.arg == 2:
+                    dropped = i + 1
+                    continue
             pops, pushes = (0, 0) if instr.op == END_FINALLY else ops.stack_effect(instr.op, instr.arg)
             if pops > height:
                 return False
