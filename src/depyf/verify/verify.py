@@ -6,7 +6,7 @@ first, then those nested in it in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -78,11 +78,13 @@ class _Checker:
             if reports:
                 found = min(reports, key=_trust)
             elif verdict.proven:
-                found = [Verdict(unit.qualname, Status.EQUIVALENT, "unreachable: never created")]
+                reason = "unreachable: never created"
+                found = [Verdict(inner.qualname, Status.EQUIVALENT, reason) for inner in _family(unit)]
             else:
                 other_unit = _namesake(unit, original, recompiled)
                 if other_unit is None:
-                    found = [Verdict(unit.qualname, Status.UNVERIFIED, "has no counterpart in the recompiled code")]
+                    reason = "has no counterpart in the recompiled code"
+                    found = [Verdict(inner.qualname, Status.UNVERIFIED, reason) for inner in _family(unit)]
                 else:
                     found = self.report(unit, other_unit, (original, recompiled))
             nested.extend(found)
@@ -193,6 +195,13 @@ def _trust(verdicts: list[Verdict]) -> int:
 
 
 TRUST = (Status.WRONG, Status.FAILED, Status.UNVERIFIED, Status.EQUIVALENT, Status.IDENTICAL)
+
+
+def _family(unit: CodeUnit) -> Iterator[CodeUnit]:
+    """``unit`` and all code nested in it, outer first."""
+    yield unit
+    for inner in _nested_units(unit):
+        yield from _family(inner)
 
 
 def _nested_units(unit: CodeUnit) -> list[CodeUnit]:
