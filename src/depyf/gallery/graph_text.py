@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import keyword
 import re
 import textwrap
@@ -45,10 +46,7 @@ class GraphClass:
 
     def tree(self) -> ast.FunctionDef:
         """The body as a function without parameters."""
-        text = "def forward():\n" + textwrap.indent("\n".join(self.body) or "pass", "    ")
-        tree = ast.parse(text).body[0]
-        assert isinstance(tree, ast.FunctionDef)
-        return tree
+        return _tree(self.body)
 
     def returned(self) -> tuple[str, ...]:
         """The names in ``return (a, b, c)``; "" for what is no name."""
@@ -243,3 +241,11 @@ def attributes_of(graph: GraphClass) -> tuple[str, ...]:
             if text.startswith("self."):
                 found[text[5:]] = None
     return tuple(found)
+
+
+@functools.lru_cache(64)
+def _tree(body: tuple[str, ...]) -> ast.FunctionDef:
+    text = "def forward():\n" + textwrap.indent("\n".join(body) or "pass", "    ")
+    tree = ast.parse(text).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return tree

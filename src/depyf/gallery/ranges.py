@@ -42,9 +42,12 @@ def choose(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[
     for name, kind in types.items():
         if kind.integer:
             chosen[name], spans[name] = _integers(graph, name, spans, types, symbols, limits)
+    before = _bad(evaluate_graph(graph, spans, types, symbols))
     for name, kind in types.items():
         if kind.floating:
-            chosen[name], spans[name] = _floats(graph, name, spans, types, symbols)
+            found = _floats(graph, name, spans, types, symbols, before) if before else (Choice(None), before)
+            chosen[name], before = found
+            spans[name] = chosen[name].span or spans[name]
     return chosen
 
 
@@ -90,16 +93,15 @@ def _floats(
     spans: Mapping[str, Span],
     types: Mapping[str, TensorType],
     symbols: Mapping[str, Number],
-) -> tuple[Choice, Span]:
-    before = _bad(evaluate_graph(graph, spans, types, symbols))
-    if not before:
-        return Choice(None), spans[name]
+    before: list[Complaint],
+) -> tuple[Choice, list[Complaint]]:
+    """The choice for one input, and what is still wrong with it; ``before`` is what is wrong without."""
     for span in _POSITIVE:
         after = _bad(evaluate_graph(graph, {**spans, name: span}, types, symbols))
         if len(after) < len(before):
             left = {c.where for c in after}
-            return Choice(span, next(c.text for c in before if c.where not in left)), span
-    return Choice(None), spans[name]
+            return Choice(span, next(c.text for c in before if c.where not in left)), after
+    return Choice(None), before
 
 
 def _bad(complaints: list[Complaint]) -> list[Complaint]:

@@ -6,6 +6,7 @@ Output: dtype and shape with symbols replaced by the numbers they stood for.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,9 +57,14 @@ def _numbers(text: str, symbols: Mapping[str, Number]) -> tuple[int | None, ...]
 def evaluate(text: str, symbols: Mapping[str, Number]) -> Number | None:
     """The value of ``s77*2 + 1``; None where it is more than sums and products of known symbols."""
     try:
-        return _value(ast.parse(text, mode="eval").body, symbols)
+        return _value(_parsed(text), symbols)
     except (SyntaxError, ValueError, RecursionError, ZeroDivisionError, OverflowError):
         return None
+
+
+@functools.lru_cache(4096)
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def _value(node: ast.expr, symbols: Mapping[str, Number]) -> Number | None:
