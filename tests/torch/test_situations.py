@@ -265,8 +265,11 @@ def test_warm_caches_in_a_fresh_process(tmp_path):
         trees[turn] = {p.name: p.read_text() for p in (tmp_path / turn).iterdir() if p.name != "timings.json"}
     assert trees["warm"] == trees["again"]
     missing = trees["cold"].keys() - trees["warm"].keys()
-    assert missing and all(".BEFORE_" in name or ".AFTER_PRE" in name or ".AFTER_JOINT" in name for name in missing)
+    left_out = (".BEFORE_", ".AFTER_PRE", ".AFTER_JOINT", ".Backward_graph.0.json", ".Forward_graph.0.json")
+    assert missing and all(any(part in name for part in left_out) for name in missing), missing
     assert not trees["warm"].keys() - trees["cold"].keys()
     assert "Where a cache answered *hit*" in trees["warm"]["index.md"]
     changed = {name for name in trees["warm"] if trees["warm"][name] != trees["cold"][name]}
+    # how AOTAutograd calls the graphs is not computed again either
+    changed = {name for name in changed if not name.endswith(".Forward_graph.0.json")}
     assert changed <= {"index.md", "manifest.json"}, changed

@@ -44,9 +44,9 @@ def dumps(tmp_path_factory):
 
 PLACES = [
     # backend, file, a text on the line, compile id, stage, node, the user's line
-    ("eager", "__transformed_code_0_0_for_layer.py", "= __compiled_fn_0_0(", "0/0", "transformed code", "graph_out_0", 5),
+    ("eager", "__transformed_code_0_0_for_layer.py", "__compiled_fn_0_0(", "0/0", "transformed code", "h", 5),
     ("eager", "__transformed_code_0_0_for_layer.py", '("between")', "0/0", "transformed code", None, 7),
-    ("eager", "__transformed_code_1_0_for_*.py", "= __compiled_fn_1_0(", "1/0", "transformed code", "graph_out_0", 7),
+    ("eager", "__transformed_code_1_0_for_*.py", "__compiled_fn_1_0(", "1/0", "transformed code", None, 7),
     ("eager", "full_code_for_layer_0.py", "frame_0.enter(", "", "dispatcher", "", 5),
     ("eager", "full_code_for_layer_0.py", "check_tensor(", "0/0", "dispatcher", "", 6),
     ("eager", "full_code_for_layer_0.py", "L['h'], 'Tensor'", "1/0", "dispatcher", "", 8),
