@@ -2,7 +2,7 @@
 
     python tools/minimise.py json/decoder.py:JSONDecoder.decode     a standard library file of the running version
     python tools/minimise.py some/file.py[:qualname] --reason TEXT  the failure whose reason contains TEXT
-    python tools/minimise.py FILE --save                            file the result in tests/minimised, named by its hash
+    python tools/minimise.py FILE --save                            file the result in tests/cases, named by its hash
 
 Works on the syntax tree: delete statements, replace a compound statement by its body, drop handlers and ``else``
 parts, replace expressions by their parts or by a name.  Run it with the interpreter whose bytecode fails.
@@ -234,7 +234,7 @@ def main() -> int:
     parser.add_argument("--reason", default="", help="the failure whose reason contains this")
     parser.add_argument("--ugly", action="store_true", help="with idioms off")
     parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--save", action="store_true", help="write it to tests/minimised")
+    parser.add_argument("--save", action="store_true", help="write it to tests/cases")
     options = parser.parse_args()
     sys.setrecursionlimit(20000)
     name, _, qualname = options.target.partition(":")
@@ -253,8 +253,7 @@ def main() -> int:
     print(f"# {failures(text, options.ugly)[reasons[0]]}\n{text}", end="")
     if options.save:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-        folder = ROOT / "tests" / "minimised"
-        folder.mkdir(exist_ok=True)
+        folder = ROOT / "tests" / "cases"
         target = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.py"
         target.write_text(f"# versions: {version}\n{text}", encoding="utf-8")
         print(f"# saved as {target.relative_to(ROOT)}", file=sys.stderr)
