@@ -20,6 +20,7 @@ from depyf.errors import BytecodeError, DecompilationError
 from depyf.failures import in_place_of
 from depyf.flow.graph import Graph
 from depyf.flow.program import Program
+from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
 from depyf.idioms.polish import polish
@@ -85,6 +86,8 @@ class Pass:
 
 def _lower(state: State) -> object:
     state.program = Program(lower(state.unit))
+    if state.choices.idioms:
+        join_returned(state.program)
     return state.program
 
 
