@@ -95,6 +95,11 @@ class CodeUnit:
         return self.version < (3, 9)
 
     @property
+    def folds_annotations(self) -> bool:
+        """Whether tuples of constants are folded before an annotation becomes a text (before 3.9)."""
+        return self.version < (3, 9)
+
+    @property
     def params(self) -> tuple[str, ...]:
         """Parameter names in signature order, ``*args`` and ``**kwargs`` included."""
         count = self.argcount + self.kwonlyargcount + bool(self.flags & CO_VARARGS) + bool(self.flags & CO_VARKEYWORDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from depyf.emit.annotation_text import source_of
 from depyf.emit.contexts import bare, decision, iterable, loose, named, outermost, target
 from depyf.emit.displays import for_target
 from depyf.emit.naming import is_legal
@@ -128,7 +129,7 @@ def annotated(p: Printer, node: AnnAssign) -> str:
 def annotation(p: Printer, node: Expr) -> str:
     """Under ``from __future__ import annotations`` the constant is the source text of the annotation."""
     if p.text_annotations and isinstance(node, Const) and type(node.value) is str and node.value:
-        return node.value
+        return source_of(node.value, p.unit.folds_annotations)
     return p.expr(node)
 
 

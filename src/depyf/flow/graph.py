@@ -459,7 +459,7 @@ class Graph:
             unlined = program.instrs[node.code[0]].op == ops.RETURN or self._is_class_end(program.next[node.code[0]])
         if not node.code or not unlined and (not self.merging or self._pushes(node) and not self._is_returned(node)):
             return None
-        if any(program.instrs[i].op == WITH_EXIT for i in node.code):
+        if any(program.instrs[i].op == WITH_EXIT for i in node.code) and self.implicit.isdisjoint(node.succs):
             return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
         if node.code[0] in program.own_returns:
             return None

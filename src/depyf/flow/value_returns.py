@@ -39,7 +39,12 @@ def join_returned(program: Program) -> None:
 def _end_of_chain(program: Program, until: int, end: int) -> int:
     """Where a chained comparison ends: its last link jumps there over the clean-up, whose own jump became a return."""
     over = program.jump[until - 1]
-    if end > until and over > end and program.instrs[until - 1].op == ops.JUMP and program.instrs[over].op == ops.RETURN:
+    if (
+        end > until
+        and over > end
+        and program.instrs[until - 1].op == ops.JUMP
+        and program.instrs[over].op == ops.RETURN
+    ):
         program.replace(end, ops.JUMP)
         program.jump[end] = over
         return over
