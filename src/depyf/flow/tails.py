@@ -22,6 +22,7 @@ from depyf.structure.containers import Containers
 
 _EXITS = frozenset({ops.RETURN, ops.RAISE, END_FINALLY})
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
+_ENDS = frozenset({ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_DEREF, ops.STORE_GLOBAL, ops.STORE_ATTR})
 _LONGEST = 12
 
 
@@ -51,7 +52,7 @@ class Tails:
         instrs = program.instrs
         places: dict[Any, list[int]] = {}
         for i in of:
-            if instrs[i].op in _EXITS:
+            if instrs[i].op in _EXITS or self._leaves_try(i):
                 places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
         starts: list[int] = []
         whole: list[int] = []
@@ -78,33 +79,46 @@ class Tails:
                     continue  # the graph knows of returns
                 if self._complete(at, i):
                     starts.append(at)
-                    if at != i:
+                    if at != i and instrs[i].op in _EXITS:
                         whole.append(i)
                 elif key in arms:
                     starts += [at] if instrs[i].op != END_FINALLY else [at, i]
         return starts, whole
 
+    def _leaves_try(self, at: int) -> bool:
+        """Whether a statement of a ``try`` ends at ``at``, behind which the function is left with a constant."""
+        program, of = self.program, self.containers.of
+        after = program.next[at]
+        if program.instrs[at].op not in _ENDS or of.get(after, of[at]) == of[at]:
+            return False
+        ret = program.next[after]
+        constant = program.instrs[after].op == ops.LOAD_CONST and ret >= 0 and program.instrs[ret].op == ops.RETURN
+        return constant and self.containers.encloses(of[after], of[at])
+
     def carried(self) -> list[tuple[int, int]]:
         """First and last instruction of each ``return`` that by its line stands behind code that is laid out after it.
 
-        The compiler put a copy of it where the code before it jumped there.
+        The compiler put a copy of it where the code before it jumped there.  Its other copies are found with it.
         """
-        instrs = self.program.instrs
-        found: list[tuple[int, int]] = []
+        instrs, of = self.program.instrs, self.containers.of
+        found: list[Any] = []
+        copies: dict[Any, list[tuple[int, int]]] = {}
         lines: list[int] = []
         for i in range(len(instrs) - 1, -1, -1):
             line = instrs[i].line
-            if i in self.containers.of and instrs[i].op == ops.RETURN and line is not None:
+            if i in of and instrs[i].op == ops.RETURN and line is not None:
                 arm = [at for at in self._arm(i) if instrs[at].line == line]
                 at = arm[-1]
                 before = self._line_before(at)
-                if before is not None and self._complete(at, i) and len(arm) == i - at + 1:
-                    between = bisect_right(lines, before)
+                if self._complete(at, i) and len(arm) == i - at + 1:
+                    content = tuple([instruction_content(self.program, at) for at in arm])
+                    copies.setdefault((content, of[i]), []).append((at, i))
+                    between = len(lines) if before is None else bisect_right(lines, before)
                     if between < len(lines) and lines[between] < line:
-                        found.append((at, i))
-            if line is not None and i in self.containers.of:
+                        found.append((content, of[i]))
+            if line is not None and i in of:
                 insort(lines, line)
-        return found
+        return [copy for key in dict.fromkeys(found) for copy in copies[key]]
 
     def _line_before(self, at: int) -> int | None:
         """The last line of the code of one block before ``at``; None where a block begins there."""

@@ -26,6 +26,7 @@ from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Ev
 from depyf.verify.identical import incidental
 from depyf.verify.known import MAX_TRACKED, widest
 from depyf.verify.lifetimes import HANDLED_NOTE, held_apart, still_held
+from depyf.verify.pending import Key, Pending
 from depyf.verify.program import Program
 from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
 from depyf.verify.quiet import enter_handler
@@ -36,13 +37,16 @@ from depyf.verify.unwinding import UNWIND_NOTE
 from depyf.verify.values import Values
 
 STEPS_PER_INSTRUCTION = 60
+MANY_FACTS = 6
+"""After so many tests of booleans without an operation in between, a path ends at the next join.
+
+What is known of them is forgotten there, which is sound; each of ``n`` tests in a row would double the paths otherwise.
+"""
 ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
 CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
 AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
-
-Key = tuple[int, int, tuple[int, ...]]
 
 
 class GaveUp(Exception):
@@ -104,7 +108,7 @@ class _Walk:
         self.units = original.unit, recompiled.unit
         self.lifetimes = lifetimes
         self.states: dict[Key, Frozen] = {}
-        self.pending: dict[Key, None] = {}
+        self.pending = Pending()
         self.work: list[Pair] = []
         self.last_at_handler: dict[tuple[int, int], Any] = {}
         self.comparing: set[tuple[int, int]] = set()
@@ -134,9 +138,9 @@ class _Walk:
             if self.work:
                 self._run_pair(self.work.pop())
             elif self.pending:
-                key = next(reversed(self.pending))
-                del self.pending[key]
-                self._run_pair(self._thaw(self.states[key], _entry(key[0]), _entry(key[1])))
+                key = self.pending.pop()
+                at = _entry(key[0]), _entry(key[1])
+                self._run_pair(self._thaw(self.states[key], *at), at if at == key[:2] else None)
             else:
                 for text in self.promised.notes if self.promised is not None else ():
                     self.note(text)
@@ -148,35 +152,29 @@ class _Walk:
                     self.note(AGAIN_NOTE)
                 return self.proof
 
-    def _run_pair(self, pair: Pair) -> None:
-        """Follow one path to its end or to a state that is already covered."""
+    def _run_pair(self, pair: Pair, arrived: tuple[int, int] | None = None) -> None:
+        """Follow one path to its end or to the next join; ``arrived`` is the join that it comes from."""
         values = self.values
         while True:
             a, b = pair.a, pair.b
             self.proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
             if self.proof.steps > self.budget:
                 raise GaveUp(f"gave up after {self.budget} steps")
-            for side in (a, b):
-                if side.split >= 0:
-                    self._fork(pair, side)
-                    return
+            if a.split >= 0 or b.split >= 0:
+                if len(pair.facts) >= MANY_FACTS and (a.joined or b.joined) and a.dirty == b.dirty:
+                    self._same_locals(pair)
+                    self._arrive(pair)
+                else:
+                    self._fork(pair, a if a.split >= 0 else b)
+                return
             self._same_locals(pair)
+            if (a.pc, b.pc) == arrived:
+                a.joined = b.joined = False
+            arrived = None
             if a.joined or b.joined:
                 self._same_lifetimes(pair)  # what only this path holds is forgotten at the join
-                stored = self._arrive(pair)
-                if stored is None:
-                    return
-                pair = stored
-                a, b = pair.a, pair.b
-                # the stored state may know less: what was silent before can be an event now
-                at = (a.pc, b.pc)
-                self.proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
-                if a.split >= 0 or b.split >= 0:
-                    self._fork(pair, a if a.split >= 0 else b)
-                    return
-                self._same_locals(pair)
-                if at == (a.pc, b.pc):
-                    a.joined = b.joined = False
+                self._arrive(pair)
+                return
             event = self._match(pair)
             if event is None:
                 continue
@@ -194,8 +192,8 @@ class _Walk:
 
     # State at joins.
 
-    def _arrive(self, pair: Pair) -> Pair | None:
-        """Merge into the stored state of this pair of instructions; None if nothing new was learned."""
+    def _arrive(self, pair: Pair) -> None:
+        """Merge into the stored state of this pair of instructions; if that weakens it, it has to be gone through."""
         a, b = pair.a, pair.b
         a.joined = b.joined = False
         self._same_marks(pair)
@@ -203,11 +201,8 @@ class _Walk:
         temps = self._kept_temps(pair)
         key = (a.pc, b.pc, self._flag_key(temps, b.pc))
         frozen = freeze(pair, self.values, temps, (a.exc, b.exc))
-        stored = self._store(key, frozen)
-        if stored is None:
-            return None
-        self.pending.pop(key, None)
-        return self._thaw(stored, a.pc, b.pc)
+        if self._store(key, frozen) is not None:
+            self.pending.add(key)
 
     def _thaw(self, stored: Frozen, pc_a: int, pc_b: int) -> Pair:
         pair = thaw(stored, self.a, self.b, pc_a, pc_b)
@@ -459,7 +454,7 @@ class _Walk:
             exc_b = exc
         key = (*place, self._flag_key(temps, target_b))
         if self._store(key, freeze(new, self.values, temps, (exc_a, exc_b), loc)) is not None:
-            self.pending[key] = None
+            self.pending.add(key)
 
 
 FRAME_READER = "frame reader"
