@@ -88,6 +88,8 @@ def _lower(state: State) -> object:
     state.program = Program(lower(state.unit))
     if state.choices.idioms:
         join_returned(state.program)
+    if not state.choices.loops:
+        state.program.thread()
     return state.program
 
 
@@ -156,7 +158,7 @@ def _labels(state: State) -> object:
     releases = not state.choices.idioms and not state.unit.flags & CO_OPTIMIZED
 
     def lowered(labelled: list[Stmt]) -> tuple[Lowering, Body]:
-        lowering = Lowering(lambda: nop_lines(state.unit), releases)
+        lowering = Lowering(lambda: nop_lines(state.unit), releases, careful=not state.choices.idioms)
         return lowering, lowering.run(labelled)
 
     def price(labelled: list[Stmt]) -> tuple[int, ...]:

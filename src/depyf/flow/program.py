@@ -84,6 +84,15 @@ class Program:
                 break
         return index
 
+    def thread(self) -> None:
+        """Let no edge lead to an unconditional jump, so that what noise has torn apart is seen as one (plain lifting)."""
+        self.next = [self.follow(after) for after in self.next]
+        jumps = [instr.op == ops.JUMP for instr in self.instrs]
+        self.jump = [
+            after if jumps[index] and after == index else self.follow(after) for index, after in enumerate(self.jump)
+        ]
+        self.handlers = tuple(handler._replace(target=self.follow(handler.target)) for handler in self.handlers)
+
     def successors(self, index: int) -> tuple[int, ...]:
         """Targets of the ordinary edges of one instruction, the fall-through first."""
         after, taken = self.next[index], self.jump[index]

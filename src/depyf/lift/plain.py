@@ -16,7 +16,6 @@ other, and ``FOR_ITER`` is one step of it; a loop can then be entered anywhere:
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 
 from depyf.bytecode import ops
@@ -24,42 +23,34 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.choices import Choices
 from depyf.errors import DecompilationError
 from depyf.flow.program import Program
-from depyf.lift import displays, names
+from depyf.lift import names, plain_rules
 from depyf.lift.block import Lifted
 from depyf.lift.rules import RULES as _HANDLERS
 from depyf.lift.symbolic import Symbolic
-from depyf.lift.values import EXC, SPILL_BASE, IterOf, Shared, is_slot
+from depyf.lift.values import EXC, SPILL_BASE, Shared, is_slot
 from depyf.structure.containers import Containers
 from depyf.tree.expr import (
-    Attr,
     CellOf,
     Const,
     Display,
     Expr,
     Func,
-    Invoke,
     Marker,
     Name,
     SliceOf,
     Star,
-    Sub,
     Temp,
 )
 from depyf.tree.exprs import children
-from depyf.tree.nodes import Assign, Break, Delete, ExprStmt, For, Raise, Stmt
+from depyf.tree.nodes import Assign, Delete, Stmt
 
 _LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
 _HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
 """Markers that stand for an operation on a value which is still to come."""
-_FOLDED = {ops.UNARY: 1, ops.BINARY: 2, ops.SUBSCR: 2}
-"""Operators that the compiler runs where it knows the operands, and how many they are."""
 _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
-_ADDING = {ops.LIST_APPEND: "append", ops.SET_ADD: "add", ops.MAP_ADD: ""}
 _TAKING_ENTERED = frozenset(
     {ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF, ops.UNPACK_SEQUENCE, ops.UNPACK_EX}
 )
-MORE = 5_000_000
-"""The variable that says whether the last step of an iterator gave an item."""
 _NO_TEMPS: frozenset[int] = frozenset()
 
 
@@ -148,26 +139,7 @@ class PlainSymbolic(Symbolic):
             self.low = len(self.stack)
             if self.stack:
                 self._note_risk(block.container)
-            if self.steps and instr.op == ops.GET_ITER:
-                self._get_iter(instr.arg or 1)
-            elif self.steps and instr.op == ops.FOR_ITER:
-                self._for_iter(instr.arg or 1)
-            elif instr.op == ops.COPY:
-                self._copy(instr.arg)
-            elif instr.op in (ops.BEFORE_WITH, ops.BEFORE_ASYNC_WITH):
-                self._enter(instr.op, instr.arg)
-            elif instr.op in _ADDING and not displays.marks_annotation(self, instr.op, instr.arg):
-                self._add(instr.op, instr.arg)
-            elif instr.op == ops.RERAISE and not self._handled(block.container):
-                self.emit(Raise(self.pop(), None, instr.line))
-            elif instr.op in _FOLDED and all(isinstance(value, Const) for value in self.stack[-_FOLDED[instr.op] :]):
-                self._compute(instr.op, instr.arg)
-            elif instr.op == ops.POP_EXCEPT:
-                self._leave_handler(block.container)
-                _HANDLERS[instr.op](self, instr.arg)
-            elif instr.op == ops.LIST_TO_TUPLE and isinstance(self.stack[-1], Temp):
-                self.push(Display("tuple", (Star(self.pop()),)))
-            else:
+            if not plain_rules.apply(self, block.container):
                 rule = _HANDLERS.get(instr.op)
                 if rule is None:
                     raise DecompilationError(f"no rule for {instr.op}", self.program.unit.qualname, instr.offset)
@@ -214,110 +186,6 @@ class PlainSymbolic(Symbolic):
         while container > 0 and tree[container].kind != "try":
             container = tree[container].parent
         return self.containers.regions.table[tree[container].region].depth if container > 0 else 0
-
-    def _copy(self, n: int) -> None:
-        if n > len(self.stack):
-            raise DecompilationError("stack underflow", self.program.unit.qualname, self.instr.offset)
-        self.copying = True
-        if not self.atomic(self.stack[-n]):
-            self.spill()
-        self.copying = False
-        self.stack.append(self.stack[-n])
-
-    def _enter(self, op: str, slots: object) -> None:
-        """A manager in a temporary of its own, written ``Star``, is dropped at the start of the body."""
-        self.fix(len(self.stack) - 1)  # nothing may stand between the manager and the body
-        manager = self.stack[-1]
-        if isinstance(manager, Temp) and not any(manager.key in self.inside(value) for value in self.stack[:-1]):
-            self.stack[-1] = Star(manager)
-        _HANDLERS[op](self, slots)
-        self.consumed.clear()
-
-    def _leave_handler(self, container: int) -> None:
-        """The handled exception is bound to a name in its handler only: what goes on with it needs another."""
-        tree = self.containers.tree
-        while container > 0 and tree[container].kind != "handler":
-            container = tree[container].parent
-        region = tree[container].region
-        for i, value in enumerate(self.stack):
-            if isinstance(value, Marker) and value.kind == "exc" and value.detail == region:
-                temp = self.new_temp()
-                self.stmts.append(Assign((temp,), value, self.instr.line))
-                self.stack[i] = temp
-
-    def _handled(self, container: int) -> bool:
-        """Whether a bare ``raise`` raises what is on top: the exception that the innermost handler caught."""
-        value = self.stack[-1]
-        if isinstance(value, Marker) and value.kind == "exc" and isinstance(value.detail, int):
-            tree = self.containers.tree
-            while container > 0 and tree[container].kind != "handler":
-                container = tree[container].parent
-            return tree[container].region == value.detail
-        return not isinstance(value, Temp)
-
-    def _add(self, op: str, depth: int) -> None:
-        """``list.append`` and the like, on the temporary of a container; a display after a star goes on."""
-        into = self.stack[-depth - 1] if depth < len(self.stack) else None
-        if isinstance(into, Display) and any(isinstance(item, Star) for item in into.elts):
-            _HANDLERS[op](self, depth)
-            return
-        value = self.pop()
-        key = self.pop() if op == ops.MAP_ADD else None
-        if depth > len(self.stack):
-            raise DecompilationError("stack underflow", self.program.unit.qualname, self.instr.offset)
-        if not isinstance(self.stack[-depth], (Temp, Marker)):
-            self.stack.extend([value] if key is None else [key, value])
-            self.spill()
-            value = self.pop()
-            key = self.pop() if key is not None else None
-        container = self.stack[-depth]
-        if not isinstance(container, Temp):
-            raise DecompilationError("a comprehension on the stack", self.program.unit.qualname, self.instr.offset)
-        if key is not None and not self.atomic(key):
-            self.stack.append(key)  # an assignment evaluates the value first
-            self.spill()
-            key = self.pop()
-        if key is not None:
-            self.emit(Assign((Sub(container, key),), value, self.instr.line))
-        else:
-            self.emit(ExprStmt(Invoke(Attr(container, _ADDING[op]), (value,)), self.instr.line))
-
-    def _compute(self, op: str, arg: object) -> None:
-        """Operators on constants alone: the compiler must not run them."""
-        at = len(self.stack) - _FOLDED[op]
-        temp = self.new_temp()
-        self.stmts.append(Assign((temp,), self.stack[at], self.instr.line))
-        self.stack[at] = temp
-        _HANDLERS[op](self, arg)
-
-    def _get_iter(self, slots: int) -> None:
-        self.push(Invoke(Const(builtins.iter), (self.pop(),)))
-        for _ in range(slots - 1):
-            self.push(Marker("null"))
-
-    def _for_iter(self, slots: int) -> None:
-        stack, line = self.stack, self.instr.line
-        self.spill()
-        item = Temp(len(stack))
-        self._vacate(item.key)
-        iterator = stack[-slots]
-        if isinstance(iterator, (Marker, IterOf)):
-            raise DecompilationError("iteration over no value", self.program.unit.qualname, self.instr.offset)
-        more = Temp(MORE)
-        self.stmts.append(Assign((more,), Const(True), line))
-        exhausted = Assign((more,), Const(False), line)
-        self.stmts.append(For(item, iterator, (Break(line),), (exhausted,), False, line))
-        self.block.cond = more
-        self.block.steps = slots
-
-    def _vacate(self, position: int) -> None:
-        """Make the temporary of a position free: what it holds moves on to a new one."""
-        if any(position in self.inside(value) for value in self.stack):
-            old, new = Temp(position), self.new_temp()
-            self.stmts.append(Assign((new,), old, self.instr.line))
-            self.stack[:] = [new if isinstance(v, Temp) and v.key == position else v for v in self.stack]
-            if any(position in self.inside(value) for value in self.stack):
-                raise DecompilationError("a slot is part of a value", self.program.unit.qualname, self.instr.offset)
 
     def _settle(self, floor: int) -> None:
         """After each instruction: run what used up a temporary, drop what is gone, keep what a handler expects."""

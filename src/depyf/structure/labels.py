@@ -15,14 +15,13 @@ from depyf.idioms.match import Raising, has_cases, is_wildcard
 from depyf.lift.conditions import negate
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
 from depyf.structure.exits import NOWHERE, Labels, ends, exit_labels, exits_to, fall_labels, first_line, forget, leaving
-from depyf.tree.expr import Const, Marker, Temp, Un
+from depyf.structure.flags import with_flag
+from depyf.tree.expr import Const, Marker, Temp
 from depyf.tree.nodes import (
-    Assign,
     Block,
     Body,
     Break,
     Continue,
-    Delete,
     ExceptClause,
     Exit,
     For,
@@ -44,12 +43,16 @@ class Lowering:
     """Lowers one function; ``flags`` counts the flag variables it needed, ``once`` the loops that run once, ``copies``
     the tails it wrote more than once.
 
-    ``releases`` deletes each of them where it is of no use any more: in a namespace it would stay.
+    ``releases`` deletes each of them where it is of no use any more: in a namespace it would stay.  ``careful`` expects
+    that leaving a ``with`` raises (``flags``).
     """
 
-    def __init__(self, nop_lines: Callable[[], frozenset[int]] = frozenset, releases: bool = False) -> None:
+    def __init__(
+        self, nop_lines: Callable[[], frozenset[int]] = frozenset, releases: bool = False, careful: bool = False
+    ) -> None:
         self.nop_lines = nop_lines
         self.releases = releases
+        self.careful = careful
         self.flags = 0
         self.once = 0
         self.trying = 0
@@ -231,46 +234,11 @@ class Lowering:
         """Get rid of the exits to ``label``, the end of ``body``, that are left, with a flag variable."""
         if not exits_to(body, label):
             return body
+        return with_flag(body, label, self._new_flag, careful=self.careful, releases=self.releases)
+
+    def _new_flag(self) -> Temp:
         self.flags += 1
-        flag = Temp(FLAGS + self.flags)
-        guarded = (Assign((flag,), Const(False)), *_guard(body, label, flag, False))
-        return (*guarded, Delete((flag,))) if self.releases else guarded
-
-
-def _guard(body: Body, label: int, flag: Temp, in_loop: bool) -> Body:
-    """Set ``flag`` instead of exiting, and skip everything up to the end of the block while it is set."""
-    result: list[Stmt] = []
-    for i, stmt in enumerate(body):
-        if isinstance(stmt, Exit) and stmt.label == label:
-            result.append(Assign((flag,), Const(True), stmt.line))
-            if in_loop:
-                result.append(Break(stmt.line))
-            return tuple(result)
-        if not exits_to((stmt,), label):
-            result.append(stmt)
-            continue
-        rest = body[i + 1 :]
-        if isinstance(stmt, (While, For)):
-            changed = replace(
-                stmt,
-                body=_guard(stmt.body, label, flag, True),
-                orelse=_guard(stmt.orelse, label, flag, in_loop) if stmt.orelse else (),
-            )
-            result.append(changed)
-            if in_loop:
-                result.append(If(flag, (Break(),)))
-                continue
-        else:
-            guarded = with_bodies(stmt, lambda inner: _guard(inner, label, flag, in_loop))
-            if isinstance(guarded, Try) and guarded.orelse and not in_loop and exits_to(bodies(stmt)[0], label):
-                guarded = replace(guarded, orelse=(If(Un("not", flag), guarded.orelse),))
-            result.append(guarded)
-            if in_loop:
-                continue
-        if rest:
-            result.append(If(Un("not", flag), _guard(rest, label, flag, in_loop)))
-        return tuple(result)
-    return tuple(result)
+        return Temp(FLAGS + self.flags)
 
 
 def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:

@@ -45,6 +45,7 @@ What is known of them is forgotten there, which is sound; each of ``n`` tests in
 ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
 CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
+WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
 AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
 
@@ -327,6 +328,8 @@ class _Walk:
         key = event_a.key
         if key[0] == ops.LIST_EXTEND and self.a.key[a.pc][0] != self.b.key[b.pc][0]:
             self.note(EXTEND_NOTE)
+        if event_a.ahead != event_b.ahead:
+            self.note(WHOLE_NOTE)
         if a.cur != b.cur and key != RETURN and not self.sameness.same(pair, a.cur, b.cur):
             raise self._mismatch(pair, "they handle different exceptions at that point")
         if timed:
@@ -404,7 +407,7 @@ class _Walk:
                 del side.stack[len(side.stack) - event.pops :]
             side.stack.extend([values.negated(value) for value in results] if event.negated else results)
             side.stack.extend(event.extra)
-            side.pc += 1
+            side.pc += 1 + event.ahead
         if op == ops.LOAD_FAST:
             pair.bind(key[1], results[0])
         elif op == ops.DELETE_FAST:

@@ -33,7 +33,7 @@ Key = tuple[Any, ...]
 class Event(NamedTuple):
     """``pops`` slots go, then ``results`` new values (the same on both sides) and ``extra`` (this side's) come.
 
-    With ``negated`` this side's result is ``not`` the common one.
+    With ``negated`` this side's result is ``not`` the common one; ``ahead`` instructions more are a part of the event.
     """
 
     key: Key
@@ -42,6 +42,7 @@ class Event(NamedTuple):
     results: int
     extra: tuple[int, ...] = ()
     negated: bool = False
+    ahead: int = 0
 
 
 UNWIND: Key = ("UNWIND",)
@@ -121,6 +122,8 @@ def _call(pair: Pair, side: Side, values: Values, arg: ops.CallShape) -> Event:
     if method is not None and len(arguments) == 1 and not keywords:
         kind = container_kind(pair, values, method[1])
         op = f"{kind}_{method[0]}".upper()
+        if op == ops.DICT_UPDATE and container_kind(pair, values, arguments[0]) != "dict":
+            op = "dict.update"  # takes more than mappings do
         return Event((op,), (method[1], arguments[0]), pops, 0, (values.none,))
     return Event((ops.CALL, keywords), (callee[0], *arguments), pops, 1)
 
@@ -182,6 +185,21 @@ def _container_op(op: str, items: int) -> Callable[[Pair, Side, Values, int], Ev
         return Event((op,), (stack[-items - depth], *stack[-items:]), items, 0)
 
     return build
+
+
+def _dict_update(pair: Pair, side: Side, values: Values, depth: int) -> Event:
+    """``known_dict.update({**x})`` is the update of the dict by ``x`` alone (``WHOLE_NOTE``)."""
+    stack, program = side.stack, side.program
+    made = pair.fresh.get(stack[-2]) if len(stack) > 3 else None
+    after = program.instrs[side.pc + 1]
+    within = after.op == ops.CALL and after.handler == program.instrs[side.pc].handler
+    if depth == 1 and made == (DICT, ()) and within and after.arg[1:] == (1, ()):
+        slots = after.arg.slots
+        at = len(stack) - 2 - slots
+        method = bound_method(values, _callee(values, stack, at, slots)[0]) if at >= 0 else None
+        if method is not None and method[0] == "update" and container_kind(pair, values, method[1]) == "dict":
+            return Event((ops.DICT_UPDATE,), (method[1], stack[-1]), slots + 2, 0, (values.none,), ahead=1)
+    return Event((ops.DICT_UPDATE,), (stack[-1 - depth], stack[-1]), 1, 0)
 
 
 def _store_subscr(pair: Pair, side: Side, values: Values, arg: None) -> Event:
@@ -252,7 +270,7 @@ BUILDERS: dict[str, Callable[..., Event]] = {
     ops.LIST_EXTEND: _container_op(ops.LIST_EXTEND, 1),
     ops.SET_ADD: _container_op(ops.SET_ADD, 1),
     ops.SET_UPDATE: _container_op(ops.SET_UPDATE, 1),
-    ops.DICT_UPDATE: _container_op(ops.DICT_UPDATE, 1),
+    ops.DICT_UPDATE: _dict_update,
     ops.DICT_MERGE: _container_op(ops.DICT_MERGE, 1),
     ops.MAP_ADD: _container_op(ops.MAP_ADD, 2),
     ops.STORE_SUBSCR: _store_subscr,

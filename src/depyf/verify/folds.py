@@ -82,19 +82,26 @@ CONTAINER_METHODS = {
     ("list", "extend"): ops.LIST_EXTEND,
     ("set", "add"): ops.SET_ADD,
     ("set", "update"): ops.SET_UPDATE,
+    ("dict", "update"): ops.DICT_UPDATE,
 }
 
 
 def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShape) -> bool:
-    """``fresh_list.append(x)`` and ``fresh_list.extend(known)``."""
+    """``fresh_list.append(x)``, ``fresh_list.extend(known)`` and ``fresh_dict.update(known)``."""
     slots, count, keywords = arg
     if count != 1 or keywords:
         return False
     stack = side.stack
     at = len(stack) - 1 - slots
     method = bound_method(values, stack[at]) or bound_method(values, stack[at + slots - 1])
-    if method is None or method[0] not in ("append", "extend") or method[1] not in pair.fresh:
+    if method is None or method[0] not in ("append", "extend", "update") or method[1] not in pair.fresh:
         return False
+    if method[0] == "update":
+        if not _joined(pair, values, method[1], stack[-1]):
+            return False
+        del stack[at:]
+        stack.append(values.none)
+        return True
     added = (stack[-1],) if method[0] == "append" else elements(pair, values, stack[-1])
     kind, items = pair.fresh[method[1]]
     if added is None or kind != LIST or len(items) > values.tracked:
@@ -323,15 +330,19 @@ def _map_add(pair: Pair, side: Side, other: Side, values: Values, depth: int) ->
 
 def _merge(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
     """``{**fresh}`` and ``f(**fresh)`` with constant keys that are new."""
-    source = pair.fresh.get(side.stack[-1])
-    container = side.stack[-1 - depth]
-    inside = pair.fresh.get(container)
+    if not _joined(pair, values, side.stack[-1 - depth], side.stack[-1]):
+        return False
+    side.stack.pop()
+    return True
+
+
+def _joined(pair: Pair, values: Values, container: int, added: int) -> bool:
+    source, inside = pair.fresh.get(added), pair.fresh.get(container)
     if source is None or inside is None or source[0] != DICT or inside[0] != DICT:
         return False
     if any(_has_key(values, inside[1][::2], key) for key in source[1][::2]):
         return False
     pair.fresh[container] = (DICT, inside[1] + source[1])
-    side.stack.pop()
     return True
 
 
