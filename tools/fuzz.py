@@ -3,7 +3,8 @@
     python tools/fuzz.py --count 1000 [--seed 0] [--version 3.13] [--processes 2]
 
 Seeds from 100000 on are "wild" programs (``randomcfg``), from 200000 on "hostile" ones (``hostilecfg``), from
-300000 on random stack programs (``rangecfg``), and from 1000000 on the kinds take turns (``--kinds plain,wild``).
+300000 on random stack programs (``rangecfg``), from 400000 on mutants of compiled functions (``mutantcfg``), and from
+1000000 on the kinds take turns (``--kinds plain,wild``).
 
 A program passes when every verdict is a proof, and original and decompiled function do the same on several inputs: the
 same calls of the tracer with the same arguments, seeing the same exception being handled, and the same end.  It is
@@ -33,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import hostilecfg
 import interpreters
+import mutantcfg
 import randomcfg
 import rangecfg
 from triage import normal_form
@@ -44,6 +46,7 @@ KINDS: dict[str, Callable[[int], types.CodeType]] = {
     "wild": lambda seed: randomcfg.make(seed, wild=True),
     "hostile": hostilecfg.make,
     "ranges": rangecfg.make,
+    "mutants": mutantcfg.make,
 }
 MIXED = 1_000_000
 """Seeds from here on take the kinds of ``--kinds`` in turn."""
@@ -65,6 +68,9 @@ class Tracer:
     def __exit__(self, kind: object, error: object, _trace: object) -> object:
         return self("exit", type(error).__name__)
 
+    def __await__(self) -> Iterator[object]:
+        return (yield self("await"))
+
     def __call__(self, *args: object) -> object:
         handled = sys.exc_info()[1] if self.contexts else None
         shown = [arg if arg is None or isinstance(arg, (int, str)) else type(arg).__name__ for arg in args]
@@ -81,8 +87,8 @@ def shown(error: BaseException) -> str:
 
 
 def shape(value: object) -> str:
-    """A value without the address of an object in it."""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    """A value without the address of an object in it, nor the name of the function that made it."""
+    return re.sub(r" at 0x[0-9a-f]+|\w+\.<locals>\.", "", repr(value))
 
 
 def observe(function: Callable[..., Any], seed: int, contexts: bool = True) -> list[object]:
@@ -97,11 +103,14 @@ def _observed(function: Callable[..., Any], seed: int, contexts: bool) -> Iterat
     tracer = Tracer(seed, contexts)
     try:
         result = function(tracer, seed % 3, 1, None, [7, 8])
-        if isinstance(result, types.GeneratorType):
+        if isinstance(result, (types.GeneratorType, types.CoroutineType)):
             sent: list[object] = [None, 5, None, 0]
             for step in range(CALL_LIMIT):
                 tracer.events.append(("yields", shape(result.send(sent[step % 4] if step else None))))
-        tracer.events.append(shape(result) if not isinstance(result, types.GeneratorType) else "goes on")
+            tracer.events.append("goes on")
+            result.close()
+        else:
+            tracer.events.append(shape(result))
     except BaseException as error:
         chain: BaseException | None = error
         for _ in range(100):
@@ -126,7 +135,9 @@ def make(seed: int) -> types.CodeType:
     if seed >= MIXED:
         return KINDS[mixed[seed % len(mixed)]](seed)
     kind = (
-        "ranges"
+        "mutants"
+        if seed >= mutantcfg.FIRST
+        else "ranges"
         if seed >= rangecfg.FIRST
         else "hostile"
         if seed >= hostilecfg.FIRST

@@ -21,16 +21,55 @@ def depth_limit(draft: Draft) -> int:
 
 
 def check_depths(draft: Draft) -> list[int]:
-    """Walk every path once; raise where the stack underflows, overflows, disagrees at a join, or code runs off its end."""
-    names, args, targets, handler_of, handlers = draft.ops, draft.args, draft.targets, draft.handler, draft.handlers
-    effects = ops.FIXED_EFFECTS
-    count = len(names)
-    if not count:
+    """Walk every path once; raise where the stack underflows, overflows, disagrees at a join, or code runs off its end.
+
+    A handler of nothing but what never raises is never entered: where its code does not fit, ``draft`` loses it.
+    """
+    if not draft.ops:
         raise BytecodeError(f"{draft.unit.qualname}: no instructions")
+    depths = [-1] * len(draft.ops)
+    entered = [False] * len(draft.handlers)
+    idle: set[int] = set()
+    _walk(draft, [(0, 0)], depths, entered, idle)
+    unused = sorted(h for h in idle if not entered[h])
+    if unused:
+        found = _tried(draft, unused, depths, entered)
+        for h in unused if found is None else ():
+            one = _tried(draft, [h], depths, entered) if not entered[h] else (depths, entered)
+            if one is None:
+                draft.handler = [-1 if other == h else other for other in draft.handler]
+            else:
+                depths, entered = one
+        depths = depths if found is None else found[0]
+    check_reach(draft, depths)
+    return depths
+
+
+def _tried(
+    draft: Draft, unused: list[int], depths: list[int], entered: list[bool]
+) -> tuple[list[int], list[bool]] | None:
+    """``depths`` and ``entered`` with the code of handlers that nothing raises to; None where it does not fit."""
+    depths, entered = depths.copy(), entered.copy()
+    work = []
+    for h in unused:
+        target, survive, pushed = draft.handlers[h]
+        entered[h] = True
+        work.append((target, survive + len(pushed)))
+    inner: set[int] = set()
+    try:
+        _walk(draft, work, depths, entered, inner)
+    except BytecodeError:
+        return None
+    again = sorted(h for h in inner if not entered[h])
+    return _tried(draft, again, depths, entered) if again else (depths, entered)
+
+
+def _walk(draft: Draft, work: list[tuple[int, int]], depths: list[int], entered: list[bool], idle: set[int]) -> None:
+    """Fill ``depths`` from the places in ``work`` on; ``idle`` collects the handlers of what never raises."""
+    names, args, targets, handler_of, handlers = draft.ops, draft.args, draft.targets, draft.handler, draft.handlers
+    effects, silent = ops.FIXED_EFFECTS, ops.SILENT
+    count = len(names)
     limit = depth_limit(draft)
-    depths = [-1] * count
-    entered = [False] * len(handlers)
-    work = [(0, 0)]
     while work:
         i, depth = work.pop()
         while True:
@@ -50,12 +89,16 @@ def check_depths(draft: Draft) -> list[int]:
             if pops > depth:
                 raise draft.error(i, f"needs {pops} stack slots, there are {depth}")
             h = handler_of[i]
-            if h >= 0 and not entered[h]:
-                entered[h] = True
-                target, survive, pushed = handlers[h]
-                work.append((target, survive + len(pushed)))
-            if h >= 0 and handlers[h].depth > depth and op not in ops.SILENT:
-                raise draft.error(i, f"its handler wants {handlers[h].depth} stack slots, there are {depth}")
+            if h >= 0:
+                if op in silent:
+                    idle.add(h)
+                else:
+                    target, survive, pushed = handlers[h]
+                    if survive > depth:
+                        raise draft.error(i, f"its handler wants {survive} stack slots, there are {depth}")
+                    if not entered[h]:
+                        entered[h] = True
+                        work.append((target, survive + len(pushed)))
             target = targets[i]
             if target >= 0:
                 work.append((target, depth - pops if op == ops.FOR_ITER else depth - pops + pushes))
@@ -65,8 +108,6 @@ def check_depths(draft: Draft) -> list[int]:
             if depth > limit:
                 raise draft.error(i, f"stack depth {depth} exceeds the declared {draft.unit.stacksize}")
             i += 1
-    check_reach(draft, depths)
-    return depths
 
 
 _REACHING = {
