@@ -1,8 +1,8 @@
-"""A captured graph evaluated on intervals.
+"""The statements of a captured graph, evaluated on intervals.
 
 Input: a ``GraphClass``, an interval for each tensor parameter.  Output: one ``Complaint`` per sink (an operation that
 is defined for some values only), ``bad`` where the interval that arrives is not inside what it takes.  What the
-evaluator does not know yields "unknown", about which no sink complains.
+evaluator does not know yields "unknown", about which no sink complains.  ``incremental.py`` says which statements run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Complaint:
 
 
 @dataclass
-class _Run:
+class Run:
     symbols: Mapping[str, Number]
     complaints: list[Complaint] = field(default_factory=list)
 
@@ -62,49 +62,43 @@ class _Run:
         self.complaints.append(Complaint(where, low, high, bad, index, text))
 
 
-def evaluate_graph(
-    graph: GraphClass, spans: Mapping[str, Span], types: Mapping[str, TensorType], symbols: Mapping[str, Number]
-) -> list[Complaint]:
-    """The complaints of all sinks of ``graph``, in order."""
-    run = _Run(symbols)
-    scalars = {p.name: _scalar(p.type, symbols) for p in graph.parameters}
-    values: dict[str, Value] = {p.name: spans.get(p.name, scalars[p.name]) for p in graph.parameters}
-    _Body(graph, values, dict(types), run, "").evaluate()
-    return run.complaints
-
-
-def _scalar(text: str, symbols: Mapping[str, Number]) -> Span | None:
+def scalar(text: str, symbols: Mapping[str, Number]) -> Span | None:
     value = evaluate(text[4:-1], symbols) if text.startswith("Sym(") else None
     return None if value is None else Span(value, value)
 
 
-class _Body:
+class Body:
     """One body: its values so far and the types of its names."""
 
-    def __init__(self, graph: GraphClass, values: dict[str, Value], types: dict[str, TensorType], run: _Run, at: str):
+    def __init__(self, graph: GraphClass, values: dict[str, Value], types: dict[str, TensorType], run: Run, at: str):
         self.graph, self.values, self.types, self.run, self.at = graph, values, types, run, at
         self.here = ""
 
     def evaluate(self) -> Value:
         for number, statement in enumerate(self.graph.tree().body):
-            self.here = f"{self.at}{number}"
             if isinstance(statement, ast.Return) and statement.value is not None:
+                self.here = f"{self.at}{number}"
                 return self.value(statement.value)
-            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-            expression = getattr(statement, "value", None)
-            if expression is None:
-                continue
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                kind = tensor_type(str(getattr(statement.annotation, "value", "")), self.run.symbols)
-                if kind is not None:
-                    self.types[statement.target.id] = kind
-            if isinstance(statement, ast.AugAssign):
-                found = self.binary(statement.op, self.value(statement.target), self.value(expression))
-            else:
-                found = self.value(expression)
-            for target in targets:
-                self.bind(target, found)
+            self.step(number, statement)
         return None
+
+    def step(self, number: int, statement: ast.stmt) -> None:
+        """One statement: binds what it binds, adds the complaints of its sinks."""
+        self.here = f"{self.at}{number}"
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        expression = getattr(statement, "value", None)
+        if expression is None:
+            return
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            kind = tensor_type(str(getattr(statement.annotation, "value", "")), self.run.symbols)
+            if kind is not None:
+                self.types[statement.target.id] = kind
+        if isinstance(statement, ast.AugAssign):
+            found = self.binary(statement.op, self.value(statement.target), self.value(expression))
+        else:
+            found = self.value(expression)
+        for target in targets:
+            self.bind(target, found)
 
     def bind(self, target: Any, found: Value) -> None:
         if isinstance(target, ast.Name):
@@ -254,7 +248,7 @@ class _Body:
                 kind = self.types.get(node.id)
             if kind is not None:
                 types[parameter.name] = kind
-        return _Body(body, values, types, self.run, f"{self.here}.{body.path[-1]}.").evaluate()
+        return Body(body, values, types, self.run, f"{self.here}.{body.path[-1]}.").evaluate()
 
     def sinks(self, name: str, nodes: list[ast.expr], values: list[Value], keywords: Mapping[str, ast.expr]) -> None:
         from depyf.gallery.sinks import complain

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from depyf.gallery.evaluate import Complaint, compared_constants, evaluate_graph
+from depyf.gallery.evaluate import Complaint, compared_constants
 from depyf.gallery.graph_text import GraphClass
+from depyf.gallery.incremental import Evaluation
 from depyf.gallery.intervals import Span
 from depyf.gallery.types import Number, TensorType
 
@@ -38,16 +39,17 @@ def choose(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[
     for name, kind in types.items():
         spans[name] = Span(0, 0) if kind.integer else Span(0, 1) if kind.dtype == "bool" else _NORMAL
     chosen: dict[str, Choice] = {}
-    limits = _sizes(evaluate_graph(graph, spans, types, symbols))
+    evaluation = Evaluation(graph, spans, types, symbols)
+    limits, constants = _sizes(evaluation.complaints()), compared_constants(graph)
     for name, kind in types.items():
         if kind.integer:
-            chosen[name], spans[name] = _integers(graph, name, spans, types, symbols, limits)
-    before = _bad(evaluate_graph(graph, spans, types, symbols))
+            chosen[name], span = _integers(evaluation, name, limits, constants)
+            evaluation.set(name, span)
     for name, kind in types.items():
         if kind.floating:
-            found = _floats(graph, name, spans, types, symbols, before) if before else (Choice(None), before)
-            chosen[name], before = found
-            spans[name] = chosen[name].span or spans[name]
+            chosen[name] = _floats(evaluation, name)
+            if (found := chosen[name].span) is not None:
+                evaluation.set(name, found)
     return chosen
 
 
@@ -56,27 +58,19 @@ def _sizes(complaints: list[Complaint]) -> list[int]:
     return sorted({int(c.high) + 1 for c in complaints if c.index and c.high < 2**31}, reverse=True)
 
 
-def _integers(
-    graph: GraphClass,
-    name: str,
-    spans: Mapping[str, Span],
-    types: Mapping[str, TensorType],
-    symbols: Mapping[str, Number],
-    limits: list[int],
-) -> tuple[Choice, Span]:
-    wild = evaluate_graph(graph, {**spans, name: Span(-(2.0**40), 2.0**40)}, types, symbols)
-    calm = _bad(evaluate_graph(graph, spans, types, symbols))
-    reached = _bad(wild)
+def _integers(evaluation: Evaluation, name: str, limits: list[int], constants: list[int]) -> tuple[Choice, Span]:
+    reached = evaluation.bad(name, Span(-(2.0**40), 2.0**40))
+    calm = evaluation.bad()
     if not reached:
         return _UNBOUNDED, Span(0, 1)
     indexed = [c for c in reached if c.index]
     # also down from the sizes to 1: a sum of a mask may become a position; and what the graph compares with (padding)
     counts = sorted({*limits, *(int(c.high) + 1 for c in indexed if c.high < 2**31), _SMALL, 2, 1}, reverse=True)
     candidates = [Span(low, low + count - 1) for low in (0, 1, 2) for count in counts]
-    candidates += [Span(value, value) for value in compared_constants(graph)]
+    candidates += [Span(value, value) for value in constants]
     best, fewest = candidates[0], None
     for span in candidates:
-        wrong = len(_bad(evaluate_graph(graph, {**spans, name: span}, types, symbols)))
+        wrong = len(evaluation.bad(name, span))
         if fewest is None or wrong < fewest:
             best, fewest = span, wrong
         if wrong == 0:
@@ -87,25 +81,14 @@ def _integers(
     return Choice(best, tight[0].text), best
 
 
-def _floats(
-    graph: GraphClass,
-    name: str,
-    spans: Mapping[str, Span],
-    types: Mapping[str, TensorType],
-    symbols: Mapping[str, Number],
-    before: list[Complaint],
-) -> tuple[Choice, list[Complaint]]:
-    """The choice for one input, and what is still wrong with it; ``before`` is what is wrong without."""
-    for span in _POSITIVE:
-        after = _bad(evaluate_graph(graph, {**spans, name: span}, types, symbols))
+def _floats(evaluation: Evaluation, name: str) -> Choice:
+    before = evaluation.bad()
+    for span in _POSITIVE if before else ():
+        after = evaluation.bad(name, span)
         if len(after) < len(before):
             left = {c.where for c in after}
-            return Choice(span, next(c.text for c in before if c.where not in left)), after
-    return Choice(None), before
-
-
-def _bad(complaints: list[Complaint]) -> list[Complaint]:
-    return [c for c in complaints if c.bad]
+            return Choice(span, next(c.text for c in before if c.where not in left))
+    return Choice(None)
 
 
 def _new(after: list[Complaint], before: list[Complaint]) -> bool:

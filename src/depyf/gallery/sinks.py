@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.gallery.intervals import INF
 
 if TYPE_CHECKING:
-    from depyf.gallery.evaluate import _Body
+    from depyf.gallery.evaluate import Body
 
 _TINY = 1e-30
 _DOMAINS: dict[str, tuple[float, float]] = {
@@ -27,9 +27,7 @@ _ALONG = {"gather": 2, "index_select": 2, "scatter": 2, "scatter_add": 2, "scatt
 """Operations with an index along a dimension -> position of the index; the dimension stands at 1 (``dim=``)."""
 
 
-def complain(
-    body: _Body, name: str, nodes: list[ast.expr], values: list[Any], keywords: Mapping[str, ast.expr]
-) -> None:
+def complain(body: Body, name: str, nodes: list[ast.expr], values: list[Any], keywords: Mapping[str, ast.expr]) -> None:
     """Add what the operation ``name`` asks of its operands."""
     name = name.rstrip("_")
 
@@ -78,7 +76,7 @@ def complain(
             body.run.sink(where, body.value(target), 1, shape[2] - 1, "ctc_loss takes labels above blank", index=True)
 
 
-def _labels(body: _Body, nodes: list[ast.expr], argument: Any) -> None:
+def _labels(body: Body, nodes: list[ast.expr], argument: Any) -> None:
     shape = body.shape(argument(0, "input"))
     target = argument(1, "target")
     kind = body.types.get(target.id) if isinstance(target, ast.Name) else None
@@ -92,12 +90,12 @@ def _labels(body: _Body, nodes: list[ast.expr], argument: Any) -> None:
         body.run.sink(body.here, body.value(target), 0, classes - 1, text, index=True, allowed=allowed)
 
 
-def _is_aten(body: _Body, nodes: list[ast.expr]) -> bool:
+def _is_aten(body: Body, nodes: list[ast.expr]) -> bool:
     """``aten.embedding(weight, ids)`` has its operands the other way round."""
     kind = body.types.get(nodes[0].id) if nodes and isinstance(nodes[0], ast.Name) else None
     return kind is not None and kind.floating
 
 
-def _is_aten_norm(body: _Body, nodes: list[ast.expr]) -> bool:
+def _is_aten_norm(body: Body, nodes: list[ast.expr]) -> bool:
     """``torch.batch_norm(x, weight, bias, mean, var, ...)`` against ``F.batch_norm(x, mean, var, weight, ...)``."""
     return len(nodes) > 8
