@@ -14,7 +14,8 @@ class Promises:
     items of ``tables`` are never rebound while the code runs; a call of one of ``graphs`` gives a list or tuple that
     nobody changes; a call of one of ``makers`` with cells only makes a function.  ``begins`` and ``ends`` are attributes
     of fixed globals, functions that keep a profiler's books: they change nothing that the program can see.
-    ``measures`` are such attributes too: functions that only read.  ``variables`` are locals of the outermost code that
+    ``measures`` are such attributes too: functions that only read; ``readers`` read where they are given one argument
+    (``type``).  ``variables`` are locals of the outermost code that
     the program added for itself: nothing looks them up by name (None: it says nothing about locals).  ``reads_first`` says that what is read before the first
     operation of another kind has been read by the program just before the code runs: it may be read in any order.
     ``signatures`` gives the parameter names of stable functions; they only choose names.
@@ -28,6 +29,7 @@ class Promises:
     begins: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
     reads_first: bool = False
     variables: frozenset[str] | None = None
     signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()

@@ -114,6 +114,8 @@ class Effects:
         if self.is_maker(node):
             return PURE
         name = self.fixed_function(node.func)
+        if name in self.promises.readers and len(node.args) == 1 and not node.keywords:
+            return READ
         if name in self.promises.measures or name in self.promises.ends or name in self.promises.begins:
             return READ  # no other event can come in between, and the proof orders these among themselves
         return EVENT
@@ -131,6 +133,8 @@ class Effects:
         """An item that is the same whenever it is read."""
         if not isinstance(node.key, Const):
             return False
+        if isinstance(node.value, Display) and type(node.key.value) is int:  # [()][0]
+            return node.value.kind == "list" and 0 <= node.key.value < len(node.value.elts)
         if self.stable(node.value, self.promises.tables):
             return type(node.key.value) is str
         if type(node.key.value) is not int:

@@ -1,13 +1,15 @@
 """The last touch on generated code: temporaries get the names a person would use, deletions share a line.
 
 Input and output: the Python dialect, temporaries released.  A temporary is called what the value becomes: the parameter
-of the resume function it is passed as, the attribute or item it was read from; what is only tested is a ``condition``.
+of the resume function it is passed as, the attribute or item it was read from; what is only tested is a ``condition``; and
+where that says nothing, after the call that gave it or takes it (``format_result``, ``update_argument``).
 Nothing is moved.  A name is taken only where the code itself does not use it for anything.
 """
 
 from __future__ import annotations
 
 import keyword
+import re
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
@@ -19,6 +21,8 @@ from depyf.tree.nodes import Assign, Body, Delete, If, Return, Stmt
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 _LINE = 90
+_COUNTED = re.compile(r"_\d.*")
+"""Counters and addresses in the names of globals that the program installed."""
 
 
 def polish(unit: CodeUnit, body: Body, promises: Promises) -> Body:
@@ -37,11 +41,12 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
     taken.update(unit.params, unit.cellvars, unit.freevars)
     if any(isinstance(node, Func) for node in nodes):
         taken.update(unit.varnames)
-    hints = _roles(nodes, dict(promises.signatures))
+    hints = _roles(body, nodes, dict(promises.signatures))
     sources = _sources(body)
+    calls = _calls(nodes, {**sources, **hints})
     names: dict[int, str] = {}
     for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
-        base = hints.get(key) or sources.get(key) or ""
+        base = hints.get(key) or sources.get(key) or calls.get(key) or ""
         if not base.isidentifier() or keyword.iskeyword(base) or base.startswith("__") and base not in hints.values():
             continue
         name, number = base, 1
@@ -53,13 +58,15 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
     return names
 
 
-def _roles(nodes: list[object], signatures: dict[str, tuple[str, ...]]) -> dict[int, str]:
+def _roles(body: Body, nodes: list[object], signatures: dict[str, tuple[str, ...]]) -> dict[int, str]:
     """Temporaries that are passed to a function with known parameters."""
     found: dict[int, str] = {}
+    made = {key: value.func for key, value in _values(body) if isinstance(value, Invoke)}  # functions made from cells
     for node in nodes:
         if not isinstance(node, Invoke) or node.keywords:
             continue
         function = node.func.func if isinstance(node.func, Invoke) else node.func
+        function = made.get(function.key, function) if isinstance(function, Temp) else function
         parameters = signatures.get(function.id, ()) if isinstance(function, Name) else ()
         if len(parameters) != len(node.args):
             continue
@@ -67,6 +74,40 @@ def _roles(nodes: list[object], signatures: dict[str, tuple[str, ...]]) -> dict[
             if isinstance(argument, Temp):
                 found.setdefault(argument.key, parameter)
     return found
+
+
+def _calls(nodes: list[object], names: dict[int, str]) -> dict[int, str]:
+    """Temporaries called after the call that they come from or go to."""
+
+    def called(node: Expr) -> str:
+        if isinstance(node, Temp):
+            return names.get(node.key, "")
+        name = node.name if isinstance(node, Attr) else node.id if isinstance(node, Name) else ""
+        return _COUNTED.sub("", name.strip("_"))
+
+    found: dict[int, str] = {}
+    for node in nodes:
+        if isinstance(node, Assign) and isinstance(node.value, Invoke):
+            if len(node.targets) == 1 and isinstance(node.targets[0], Temp) and (name := called(node.value.func)):
+                found[node.targets[0].key] = f"{name}_result"
+        elif isinstance(node, Invoke) and (name := called(node.func)):
+            for argument in node.args:
+                if isinstance(argument, Temp):
+                    found.setdefault(argument.key, f"{name}_argument")
+        if isinstance(node, Invoke):
+            for keyword_name, value in node.keywords:
+                if isinstance(value, Temp):
+                    found.setdefault(value.key, keyword_name or "keywords")
+    return found
+
+
+def _values(body: Body) -> list[tuple[int, Expr]]:
+    """The temporaries that a plain assignment binds, with the values."""
+    return [
+        (stmt.targets[0].key, stmt.value)
+        for stmt in walk(body)
+        if isinstance(stmt, Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], Temp)
+    ]
 
 
 def _sources(body: Body) -> dict[int, str]:

@@ -136,7 +136,7 @@ class _Round:
                 and variable(stmt.value) == variable(stmt.targets[0])
                 or isinstance(stmt, ExprStmt)
                 and self.effects.of(stmt.value) == PURE
-                and not isinstance(stmt.value, Const)
+                and not (isinstance(stmt.value, Const) and isinstance(stmt.value.value, str))
             )
         )
         self.changed = self.changed or len(kept) < len(body)
@@ -321,10 +321,9 @@ class _Use:
         around = next((node for node in self.nodes[at + 1 :] if any(c is self.nodes[at] for c in children(node))), None)
         if isinstance(around, (Attr, Sub)):
             return True
-        if isinstance(around, Display) or (
-            isinstance(around, Invoke) and any(arg is self.nodes[at] for arg in around.args)
-        ):
-            return long < _LINE
+        if isinstance(around, (Display, DictOf, Invoke)):  # each operand may have a line of its own, and so may its items
+            items = children(value) if isinstance(value, (Display, DictOf)) else [value]
+            return max(map(width, items), default=0) < _LINE
         if self._width < 0:
             self._width = sum(width(part) for part in self.operands)
         return long + self._width < _LINE

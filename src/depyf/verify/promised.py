@@ -199,13 +199,16 @@ class Promised:
             self.use(MARK_NOTE)
             side.marks = (*side.marks, (callee, *arguments))
             result = values.none
-        elif stable.name in self.promises.measures and pair.early and self.promises.reads_first:
+        elif self._only_reads(stable.name, count) and pair.early and self.promises.reads_first:
             result = self._read((ops.CALL, callee, *arguments))
         else:
             return False
         del stack[at:]
         stack.append(result)
         return True
+
+    def _only_reads(self, name: str, count: int) -> bool:
+        return name in self.promises.measures or (count == 1 and name in self.promises.readers)
 
     def _cells(self, value: int) -> bool:
         known = self.values.desc[value]
