@@ -13,13 +13,14 @@ from depyf.verify import Verdict, verify
 
 PROMISES = {
     "stable": ("__compiled_fn_", "__resume_at_", "__import_", "__builtins_dict_"),
-    "fixed": ("__import_torch_dot__dynamo_",),
+    "fixed": ("__import_torch_dot__dynamo_", "__import_builtins"),
     "tables": ("__builtins_dict_",),
     "graphs": ("__compiled_fn_",),
     "makers": ("__resume_at_",),
     "begins": ("enter",),
     "ends": ("leave",),
     "measures": ("call_size",),
+    "readers": ("type",),
     "reads_first": True,
 }
 
@@ -61,6 +62,10 @@ SAME = {
         "return __compiled_fn_0(tmp_3, tmp_2)",
         "tmp_1 = __import_torch_dot__dynamo_utils.call_size\nreturn __compiled_fn_0(tmp_1(y, 1), tmp_1(x, 0))",
     ),
+    "the type of a value among the reads": (
+        "tmp_1 = __import_builtins.type\ntmp_2 = tmp_1(x)\ntmp_3 = y.a\nreturn __compiled_fn_0(tmp_3, tmp_2.b)",
+        "return __compiled_fn_0(y.a, __import_builtins.type(x).b)",
+    ),
     "on both arms": (
         "graph_out_0 = __compiled_fn_0(x)\ntmp_1 = graph_out_0[0]\ntmp_2 = graph_out_0[1]\ndel graph_out_0\n"
         "if tmp_1:\n    del tmp_1\n    return y(tmp_2)\nreturn tmp_2",
@@ -74,6 +79,13 @@ SAME = {
 }  # fmt: skip
 
 DIFFERENT = {
+    "a class that is made": (
+        "tmp_1 = __import_builtins.type('C', x, y)\ntmp_2 = y.a\nreturn __compiled_fn_0(tmp_1, tmp_2)",
+        "tmp_2 = y.a\nreturn __compiled_fn_0(__import_builtins.type('C', x, y), tmp_2)",
+    ),
+    "a type behind a call": (
+        "tmp_1 = __import_builtins.type(x)\ny()\nreturn tmp_1", "y()\nreturn __import_builtins.type(x)",
+    ),
     "another item": ("return __compiled_fn_0(x)[0]", "return __compiled_fn_0(x)[1]"),
     "a read that is no longer at the start": ("x()\ntmp_1 = y.a\ny()\nreturn tmp_1", "x()\ny()\nreturn y.a"),
     "a read moved behind the first call": ("tmp_1 = y.a\nx()\nreturn tmp_1", "x()\nreturn y.a"),

@@ -321,7 +321,9 @@ class _Use:
         around = next((node for node in self.nodes[at + 1 :] if any(c is self.nodes[at] for c in children(node))), None)
         if isinstance(around, (Attr, Sub)):
             return True
-        if isinstance(around, (Display, DictOf, Invoke)):  # each operand may have a line of its own, and so may its items
+        if isinstance(
+            around, (Display, DictOf, Invoke)
+        ):  # each operand may have a line of its own, and so may its items
             items = children(value) if isinstance(value, (Display, DictOf)) else [value]
             return max(map(width, items), default=0) < _LINE
         if self._width < 0:

@@ -1,0 +1,76 @@
+"""The text of generated code has no temporary without a name of its own."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import pytest
+import torch
+from dumps import check_dump, check_substituted
+
+import depyf
+
+pytestmark = pytest.mark.torch
+
+
+def transformed_texts(folder):
+    manifest = check_dump(folder)
+    check_substituted(manifest)
+    return [(folder / item["file"]).read_text() for item in manifest["files"] if item["kind"] == "transformed_code"]
+
+
+def wrapped(func):
+    @functools.wraps(func)
+    def wrapper(self, *args, **kwargs):
+        settings = self.config
+        out = func(self, *args, **kwargs)
+        return out + 1, settings
+
+    return wrapper
+
+
+class Wrapped(torch.nn.Module):
+    config = 3
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    @wrapped
+    def forward(self, input_ids, labels=None, position_embeddings_with_a_long_name=None):
+        x = self.linear(input_ids)
+        torch._dynamo.graph_break()
+        return x * labels
+
+
+@torch.compiler.disable
+def report(value, message):
+    return value
+
+
+def formats(x, y):
+    z = x + y
+    return report(z, f"{x.shape[0]} rows") * z
+
+
+def test_arguments_as_a_dict(tmp_path):
+    x = torch.ones(2, 4)
+    with depyf.prepare_debug(tmp_path):
+        model = torch.compile(Wrapped(), backend="eager")
+        model(input_ids=x, labels=x, position_embeddings_with_a_long_name=x)
+        model(x, x)
+    texts = transformed_texts(tmp_path)
+    assert not [line for text in texts for line in text.splitlines() if re.search(r"\bvalue_\d", line)]
+    assert any(
+        'self, **{"input_ids": ' in text and '__import_builtins.type(self).__dict__["config"]' in text for text in texts
+    )
+
+
+def test_text_of_a_message(tmp_path):
+    with depyf.prepare_debug(tmp_path):
+        compiled = torch.compile(formats, backend="eager", dynamic=True)
+        compiled(torch.ones(2, 4), torch.ones(2, 4))
+    texts = transformed_texts(tmp_path)
+    assert not any(re.search(r"\bvalue_\d", text) for text in texts)
+    assert any("format_result = " in text for text in texts)
