@@ -63,7 +63,7 @@ SAME = {
         "tmp_1 = __import_torch_dot__dynamo_utils.call_size\nreturn __compiled_fn_0(tmp_1(y, 1), tmp_1(x, 0))",
     ),
     "the type of a value among the reads": (
-        "tmp_1 = __import_builtins.type\ntmp_2 = tmp_1(x)\ntmp_3 = y.a\nreturn __compiled_fn_0(tmp_3, tmp_2.b)",
+        "tmp_1 = __import_builtins.type(x).b\ntmp_2 = y.a\nreturn __compiled_fn_0(tmp_2, tmp_1)",
         "return __compiled_fn_0(y.a, __import_builtins.type(x).b)",
     ),
     "on both arms": (
