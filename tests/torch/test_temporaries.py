@@ -52,7 +52,7 @@ def report(value, message):
 
 def formats(x, y):
     z = x + y
-    return report(z, "{} {}".format("rows:", x.shape[0])) * z  # noqa: UP032
+    return report(z, "{} {}".format("rows:", x.shape[0])) * z
 
 
 def variables(text):
