@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import enum
 import importlib.util
 import inspect
+import itertools
+import math
+import re
+import warnings
 
 import pytest
 import torch
@@ -58,8 +64,30 @@ def test_tree():
         (
             "DICT_VERSION",
             "___dict_version(G['d']) == 1078199",
-            "torch_checks(\"___dict_version(G['d']) == ID\")",
+            "unchanged(G['d'])",
         ),
+        ("DICT_CONTAINS", "not ___dict_contains(('a', 1), L['d'])", "('a', 1) not in L['d']"),
+        ("SET_CONTAINS", "set.__contains__(L['s'], 3)", "3 in L['s']"),
+        (
+            "DICT_CONTAINS",
+            "not ___dict_contains(<class 'torch.Tensor'>, G['nodes'])",
+            "torch.Tensor not in G['nodes']",
+        ),
+        ("DICT_CONTAINS", "___dict_contains(<class 'm.C'>, G['d'])", "class_named('m.C') in G['d']"),
+        ("TUPLE_ITERATOR_LEN", "___tuple_iterator_len(L['it']) == 2", "iterator_length(L['it']) == 2"),
+        ("EQUALS_MATCH", "___tuple_iterator_getitem(L['it'], 0) == 1", "same_value(iterator_item(L['it'], 0), 1)"),
+        ("EQUALS_MATCH", "L['dev'] == device(type='cpu')", "same_value(L['dev'], torch.device(type='cpu'))"),
+        ("EQUALS_MATCH", "L['x'] == -inf", "same_value(L['x'], -float('inf'))"),
+        ("EQUALS_MATCH", "L['s'] == {'x', 3}", "same_value(L['s'], {'x', 3})"),
+        ("EQUALS_MATCH", "L['s'] == {3, 'x'}", "same_value(L['s'], {'x', 3})"),
+        ("EQUALS_MATCH", "L['e'] == <Color.RED: 1>", "shows_as(L['e'], '<Color.RED: 1>')"),
+        (
+            "LAMBDA_GUARD",
+            "(type(L['v']) is float and __math_isnan(L['v']))",
+            "type(L['v']) is float and is_nan(L['v'])",
+        ),
+        ("LAMBDA_GUARD", "something_of_torch(L['v']) == 2", "torch_checks(\"something_of_torch(L['v']) == 2\")"),
+        ("ANY", "[n for n in L['v']] == [1]", "[n for n in L['v']] == [1]"),
         ("NEW_KIND", "something <odd> at 0x7f12345678", "torch_checks('something <odd> at 0xADDR')"),
         ("GLOBAL_STATE", '___check_global_state() against {"grad_mode":true}', "check_global_state(grad_mode=True)"),
     ],
@@ -120,3 +148,61 @@ def test_no_unreadable_guards_in_the_toy(tmp_path):
     with prepare_debug(tmp_path):
         PROGRAMS["toy_recompiled"](lambda fn: torch.compile(fn, backend="eager"))
     assert "torch_checks(" not in (tmp_path / "full_code_for_toy_function_0.py").read_text()
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+@dataclasses.dataclass
+class Sizes:
+    wide: int
+    high: float
+
+
+def test_every_name_is_one_of_the_page(tmp_path):
+    """Guards of torch's own functions, over classes, iterators, arrays and sets: the page evaluates each of them."""
+    numpy = pytest.importorskip("numpy")
+
+    def f(x, color, sizes, items, numbers, count, array, wanted, options, device, dtype, nan, infinite):
+        x = x + sizes.wide * sizes.high
+        for value in items:
+            x = x + value
+        for value in numbers:
+            x = x + value
+        x = x + next(count) + torch.from_numpy(array).sum()
+        if 3 in wanted and "zz" not in options and device.type == "cpu" and color is Color.RED:
+            x = x.to(dtype)
+        return x if math.isnan(nan) and infinite > 1 else x + 1
+
+    def arguments():
+        return (
+            torch.ones(4), Color.RED, Sizes(1, 2.0), iter((1, 2)), iter(range(1, 5)), itertools.count(3), numpy.ones(3),
+            {3, "x"}, {"a": 1}, torch.device("cpu"), torch.float64, float("nan"), float("inf"),
+        )  # fmt: skip
+
+    def g(a, b):
+        a.add_(1)
+        b.mul_(2)
+        return a.sum() + b.sum()
+
+    base = torch.ones(10)
+    with prepare_debug(tmp_path):
+        compiled = torch.compile(f, backend="eager")
+        compiled(*arguments())
+        shared = torch.compile(g, backend="aot_eager", dynamic=True)
+        shared(base[:5], base[5:])
+        shared(base[:6], base[3:])
+    assert "check_overlapping(" in (tmp_path / "full_code_for_g_0.py").read_text()
+    for name in ("f", "g"):
+        text = (tmp_path / f"full_code_for_{name}_0.py").read_text()
+        assert not re.search(r"(?<!_)___\w+\(|torch_checks\(|__math_isnan", text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # where torch and the page differ, the page warns
+        page = load(tmp_path / "full_code_for_f_0.py")
+        assert page.guards_0_0(*page.frame_0.enter(dict(zip(inspect.signature(f).parameters, arguments()))))
+        assert not page.guard_0_0.disagreements
+        page = load(tmp_path / "full_code_for_g_0.py")
+        for pair, entry in (((base[:5], base[5:]), page.guards_1_0), ((base[:6], base[3:]), page.guards_1_1)):
+            assert entry(*page.frame_1.enter(dict(zip("ab", pair))))
+        assert not page.guards_1_1(*page.frame_1.enter({"a": base[:5], "b": base[5:]}))

@@ -8,11 +8,17 @@ In any other process that one answers None, and the check says what the text alo
 
 from __future__ import annotations
 
+import ast
+import copy
+import dataclasses
+import operator
+import sys
 from typing import Any, Protocol
 
 ASKING = frozenset({
     "check_global_state", "check_tensor", "check_torch_function_mode_stack", "same_object",
-    "saved_tensors_hooks_are", "torch_checks", "type_is",
+    "same_dtensor_spec", "same_guarded_values", "same_metadata", "saved_tensors_hooks_are", "shows_as", "torch_checks",
+    "type_is", "unchanged",
 })  # fmt: skip
 """The checks whose exact answer only torch's own guard knows; the others are complete as Python."""
 
@@ -143,3 +149,122 @@ def torch_checks(text: str, guard: Guard | None = None, L: dict[str, Any] | None
     """A guard that depyf cannot write as Python; the text is torch's, without addresses."""
     answer = guard.check_frame(L or {}, G) if guard is not None else None
     return True if answer is None else answer
+
+
+def shows_as(value: Any, text: str, guard: Guard | None = None) -> bool:
+    """``value`` equals one whose repr is ``text``, which is no Python."""
+    return _asked(guard, value, repr(value) == text)
+
+
+def unchanged(value: Any, guard: Guard | None = None) -> bool:
+    """Nobody changed this dictionary since compile time."""
+    return _asked(guard, value, True)
+
+
+def same_metadata(value: Any, guard: Guard | None = None) -> bool:
+    """What ``__tensor_flatten__`` says about this tensor subclass, apart from its tensors, is as at compile time."""
+    return _asked(guard, value, hasattr(value, "__tensor_flatten__"))
+
+
+def same_dtensor_spec(value: Any, guard: Guard | None = None) -> bool:
+    """Mesh, placements and sizes of this distributed tensor are as at compile time."""
+    return _asked(guard, value, True)
+
+
+def same_guarded_values(value: Any, guard: Guard | None = None) -> bool:
+    """What the object's own guard function names is as at compile time."""
+    return _asked(guard, value, True)
+
+
+def check_overlapping(overlapping: list[Any], non_overlapping: list[Any]) -> bool:
+    """Each of the tensors ``overlapping`` shares memory with another one of them, none of the others with any."""
+    overlapped = [any(_share(one, two) for two in overlapping if two is not one) for one in overlapping]
+    tensors = [*overlapping, *non_overlapping]
+    return all(overlapped) and not any(_share(one, two) for one in non_overlapping for two in tensors if two is not one)
+
+
+def _share(one: Any, two: Any) -> bool:
+    """Whether two tensors have bytes in common; interleaved ones count as having some."""
+    if one.untyped_storage().data_ptr() != two.untyped_storage().data_ptr() or not one.numel() or not two.numel():
+        return False
+    (start, end), (other_start, other_end) = _span(one), _span(two)
+    return start < other_end and other_start < end
+
+
+def _span(tensor: Any) -> tuple[int, int]:
+    size = tensor.element_size()
+    last = sum((count - 1) * step for count, step in zip(tensor.size(), tensor.stride()))
+    return tensor.storage_offset() * size, (tensor.storage_offset() + last + 1) * size
+
+
+def is_nan(value: Any) -> bool:
+    """``value``, a float or complex number, is NaN."""
+    return bool(value != value)
+
+
+def iterator_length(iterator: Any) -> int:
+    """How many items this iterator over a tuple still has."""
+    return operator.length_hint(iterator)
+
+
+def iterator_item(iterator: Any, index: int) -> Any:
+    """The item that this iterator over a tuple would give after ``index`` others; the iterator is not advanced."""
+    return list(copy.copy(iterator))[index]
+
+
+def iterator_range(iterator: Any) -> tuple[int, int, int]:
+    """What is left of this iterator over a range: (start, stop, step)."""
+    _, (numbers,), *advanced = iterator.__reduce__()
+    return numbers.start + ((advanced[0] if advanced else 0) or 0) * numbers.step, numbers.stop, numbers.step
+
+
+def iterator_count(iterator: Any) -> tuple[Any, Any]:
+    """(next, step) of an ``itertools.count``."""
+    start, _, step = repr(iterator).removeprefix("count(").removesuffix(")").partition(", ")
+    return ast.literal_eval(start), ast.literal_eval(step or "1")
+
+
+def dataclass_fields(cls: Any) -> tuple[Any, ...]:
+    """``dataclasses.fields(cls)``"""
+    return dataclasses.fields(cls)
+
+
+def from_numpy(array: Any) -> Any:
+    """The tensor over a numpy array's memory, which the graph takes instead of the array."""
+    import torch
+
+    return torch.as_tensor(array)
+
+
+def as_tensor(value: Any) -> Any:
+    """The tensor that the graph takes instead of a Python number, in that number's precision."""
+    import torch
+
+    wide = {float: torch.float64, int: torch.int64}.get(type(value))
+    return torch.as_tensor(value, dtype=wide) if wide is not None else torch.as_tensor(value)
+
+
+def class_named(name: str) -> Any:
+    """The class of this full name, from a module that is imported.  LookupError where there is none."""
+    module, _, rest = name.rpartition(".")
+    while module and module not in sys.modules:
+        module, _, part = module.rpartition(".")
+        rest = f"{part}.{rest}"
+    try:
+        return operator.attrgetter(rest)(sys.modules[module])
+    except AttributeError:
+        raise LookupError(name) from None
+
+
+def torch_function_mode(index: int) -> Any:
+    """The ``TorchFunctionMode`` at this place of the stack of active ones, from the bottom."""
+    from torch.overrides import _get_current_function_mode_stack
+
+    return _get_current_function_mode_stack()[index]
+
+
+def current_stream(device: Any) -> Any:
+    """The stream that work on ``device`` goes to now."""
+    import torch
+
+    return torch.get_device_module(device).current_stream(device)

@@ -244,6 +244,10 @@ def _ambient(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tup
     return "as when it was compiled", "as when it was compiled" if holds else "changed since"
 
 
+def _shown(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    return str(find(tree.args[1])), describe(find(tree.args[0]))
+
+
 _CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tuple[str, str]]] = {
     "check_global_state": _global_state,
     "check_no_aliasing": _aliasing,
@@ -254,7 +258,12 @@ _CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tu
     "same_items": _items,
     "same_object": _object,
     "same_value": _value,
+    "same_dtensor_spec": _ambient,
+    "same_guarded_values": _ambient,
+    "same_metadata": _ambient,
     "saved_tensors_hooks_are": _ambient,
+    "shows_as": _shown,
     "torch_checks": _ambient,
     "type_is": _type,
+    "unchanged": _ambient,
 }

@@ -12,12 +12,13 @@ The text is only *shown*: what decides is the live manager (``LiveGuard.check`` 
 
 from __future__ import annotations
 
-import ast
+import builtins
 import functools
 import json
 import re
 from collections.abc import Callable, Iterable
 
+from depyf.dynamo.guard_names import equal_sides, in_python, is_expression
 from depyf.dynamo.records import GuardRecord, Place
 
 _LINE = re.compile(r"^(?P<bars>(?:\| )*)\+- (?P<rest>.*)$")
@@ -98,7 +99,8 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
 
 def _record(kind: str, text: str, source: str, resolve: Callable[[str], str]) -> GuardRecord:
     guard, place, why = split_comment(text, resolve)
-    return GuardRecord(kind, without_addresses(guard), readable(kind, guard), without_addresses(source), place, why)
+    expression = readable(kind, guard, source)
+    return GuardRecord(kind, without_addresses(guard), expression, without_addresses(source), place, why)
 
 
 def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:
@@ -114,7 +116,7 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
         return guard, place, without_addresses(match["why"] or "")
     for position in range(1, len(parts)):  # a remark of torch without a line: "duck sizing added this equality ..."
         guard = "  # ".join(parts[:position]).rstrip()
-        if _is_expression(guard):
+        if is_expression(guard):
             return guard, None, without_addresses("  # ".join(parts[position:]).strip())
     return text.strip(), None, ""
 
@@ -127,21 +129,26 @@ def without_addresses(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def readable(kind: str, text: str) -> str:
-    """The guard as a Python expression; ``torch_checks('...')`` where depyf knows no better."""
+def readable(kind: str, text: str, source: str = "") -> str:
+    """The guard as a Python expression; ``torch_checks('...')`` where depyf knows no better.  ``source``: the value it
+    looks at, which some guards do not name."""
+    check = next((check for start, check in _CHECKERS.items() if re.match(rf"{start}\d+", text)), None)
+    if check is not None and source:
+        text = f"{check}({source})"
     for rule in _RULES:
         expression = rule(kind, text)
-        if expression is not None and _is_expression(expression):
-            return without_addresses(expression)
+        shown = in_python(expression) if expression is not None else None
+        if shown is not None:
+            return without_addresses(shown)
     return f"torch_checks({without_addresses(text)!r})"
 
 
-def _is_expression(text: str) -> bool:
-    try:
-        ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+_CHECKERS = {
+    "___check_metadata_": "same_metadata",
+    "___check_opaque_guard_fn_": "same_guarded_values",
+    "__dtensor_spec_": "same_dtensor_spec",
+}
+"""A function that torch makes for one guard, printed by its name alone -> what it asks."""
 
 
 _TENSOR = re.compile(
@@ -162,7 +169,10 @@ def _tensor(kind: str, text: str) -> str | None:
 
 
 def _type_match(kind: str, text: str) -> str | None:
-    match = re.match(r"^___check_type_id\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$", text)
+    match = re.match(
+        r"^___check_(?:type_id|fake_script_type)\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$",
+        text,
+    )
     if match is None or match["name"] is None:
         return None
     return f"type_is({match['source']}, {match['name']!r})"
@@ -204,29 +214,49 @@ def _ambient(kind: str, text: str) -> str | None:
     return None
 
 
-def _containment(kind: str, text: str) -> str | None:
-    match = re.match(
-        r"^(?P<no>not )?___(?:dict|set)_contains\((?P<key>'[^']*'|\"[^\"]*\"|[^,]+), (?P<where>.*)\)$", text
-    )
-    if match is None:
-        return None
-    return f"{match['key']} {'not in' if match['no'] else 'in'} {match['where']}"
+def _version(kind: str, text: str) -> str | None:
+    match = re.match(r"^___dict_version\((?P<source>.*)\) == \d+$", text)
+    return f"unchanged({match['source']})" if match else None
 
 
 def _equals(kind: str, text: str) -> str | None:
     """``EQUALS_MATCH`` also wants the very type: ``True`` and ``1.0`` are not ``1`` to it."""
-    if kind != "EQUALS_MATCH" or _plain(kind, text) is None or not _is_expression(text):
+    if kind != "EQUALS_MATCH":
         return None
-    body = ast.parse(text.strip(), mode="eval").body
-    if not isinstance(body, ast.Compare) or len(body.ops) != 1 or not isinstance(body.ops[0], ast.Eq):
-        return None
-    return f"same_value({ast.unparse(body.left)}, {ast.unparse(body.comparators[0])})"
+    text = _classes_named(text)
+    sides = equal_sides(text)
+    if sides is not None and _plain(kind, text) is not None and in_python(text) is not None:
+        return f"same_value({sides[0]}, {sides[1]})"
+    return _shows_as(text)
+
+
+def _shows_as(text: str) -> str | None:
+    """The value wanted has a repr that is no Python: ``L['e'] == <Color.RED: 1>``."""
+    left, middle, right = text.partition(" == ")
+    return f"shows_as({left}, {without_addresses(right)!r})" if middle and is_expression(left) else None
 
 
 def _plain(kind: str, text: str) -> str | None:
     """Already Python: comparisons of values and of sizes."""
     cleaned = without_addresses(text)
-    return cleaned if "ID" not in cleaned and "0xADDR" not in cleaned and not re.search(r"\b___\w+\(", text) else None
+    return cleaned if "ID" not in cleaned and "0xADDR" not in cleaned else None
+
+
+_CLASS = re.compile(r"<(?:class|enum) '(?P<name>[\w.]+)'>")
+
+
+def _classes_named(text: str) -> str:
+    """A class within an expression: ``<class 'torch.Tensor'> in G['nodes']``."""
+
+    def name(match: re.Match[str]) -> str:
+        found = match["name"]
+        return found if found.startswith("torch.") or found in vars(builtins) else f"class_named({found!r})"
+
+    return _CLASS.sub(name, text)
+
+
+def _with_classes(kind: str, text: str) -> str | None:
+    return _plain(kind, _classes_named(text)) if _CLASS.search(text) else None
 
 
 _RULES: tuple[Callable[[str, str], str | None], ...] = (
@@ -235,8 +265,9 @@ _RULES: tuple[Callable[[str, str], str | None], ...] = (
     _id_match,
     _global_state,
     _ambient,
-    _containment,
+    _version,
     _equals,
+    _with_classes,
     _plain,  # last: any other rule is more precise
 )
 

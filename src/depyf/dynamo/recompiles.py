@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from depyf.dynamo import advice
-from depyf.dynamo.guards import SINGLETONS, split_comment, without_addresses
+from depyf.dynamo.guards import readable, split_comment, without_addresses
 from depyf.dynamo.records import RecompileRecord
 
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
@@ -23,7 +23,6 @@ _MISMATCH = re.compile(
     r"^tensor '(?P<name>.*?)' (?P<what>[\w ]+?) mismatch(?: at index (?P<index>\d+))?\. "
     r"expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*))?$"
 )
-_IDENTITY = re.compile(r"^___check_obj_id\((?P<source>.*), (?P<id>\d+)\)")
 _EQUAL = re.compile(r"^(?P<source>[^=<>!]+?) (?:==|is) (?P<expected>.+)$")
 _REPORTERS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
 """The function of torch that reports; without the s before torch 2.7."""
@@ -49,10 +48,8 @@ def _record(reason: str, call_locals: Locals, resolve: Callable[[str], str]) -> 
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]
     guard, place, _ = split_comment(rest, resolve)
-    identity = _IDENTITY.match(guard.strip())
-    if identity and int(identity["id"]) in SINGLETONS:
-        guard = f"{identity['source']} is {SINGLETONS[int(identity['id'])]}"
-    guard = without_addresses(guard.strip())
+    shown = readable("", guard.strip())
+    guard = without_addresses(guard.strip()) if shown.startswith("torch_checks(") else shown
     mismatch = _MISMATCH.match(guard)
     if mismatch:
         expected, actual = mismatch["expected"], mismatch["actual"] or ""

@@ -11,18 +11,19 @@ import ast
 import keyword
 import re
 import textwrap
+import types
 from collections.abc import Iterable
 
+from depyf.dynamo import guard_checks
 from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.names import file_safe, transformed_name
 from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.report.layout import transformed_file
 from depyf.report.wrap import WIDTH, wrap
 
-_CHECKS = (
-    "check_global_state check_no_aliasing check_tensor check_torch_function_mode_stack default_device_is "
-    "no_dynamic_marks same_items same_object same_value saved_tensors_hooks_are torch_checks type_is"
-).split()
+_CHECKS = sorted(
+    name for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType) and name[0] != "_"
+)
 
 
 def full_code_page(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:

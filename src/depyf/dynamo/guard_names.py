@@ -1,0 +1,124 @@
+"""Names of torch's own in the text of a guard -> what a person reads, and what a page can evaluate.
+
+Input: a guard as an expression.  Output: the same in names that a page has (``L``, ``G``, ``torch``, the builtins and the
+functions of ``guard_checks``), or None where it uses another one.
+
+    not ___dict_contains('k', L['d'])             ->  'k' not in L['d']
+    ___tuple_iterator_len(L['it']) == 2           ->  iterator_length(L['it']) == 2
+    L['device'] == device(type='cpu')             ->  L['device'] == torch.device(type='cpu')
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from depyf.dynamo import guard_checks
+
+_RENAMED = {
+    "___tuple_iterator_len": "iterator_length",
+    "___tuple_iterator_getitem": "iterator_item",
+    "___normalize_range_iter": "iterator_range",
+    "___normalize_count_iter": "iterator_count",
+    "___dataclass_fields": "dataclass_fields",
+    "___get_torch_function_mode_stack_at": "torch_function_mode",
+    "___get_current_stream": "current_stream",
+    "___from_numpy": "from_numpy",
+    "___as_tensor": "as_tensor",
+    "__math_isnan": "is_nan",
+    "__numpy_isnan": "is_nan",
+    "__load_module": "__import__",
+}
+_IN_TORCH = ("device", "dtype")
+"""Classes that the repr of a value names without their module."""
+_CONTAINS = ("___dict_contains", "___set_contains")
+_UNBOUND = ("set.__contains__", "frozenset.__contains__", "dict.__contains__")
+
+
+def in_python(text: str) -> str | None:
+    """``text`` in names that a page has; None where it is no expression or there is no such name."""
+    tree = _parsed(text)
+    if tree is None:
+        return None
+    rewriter = _Rewriter()
+    tree = rewriter.visit(tree)
+    if {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _bound(tree) - _KNOWN:
+        return None
+    return ast.unparse(tree) if rewriter.changed else text.strip()
+
+
+def is_expression(text: str) -> bool:
+    return _parsed(text) is not None
+
+
+def equal_sides(text: str) -> tuple[str, str] | None:
+    """Both sides of an expression that is one ``==``."""
+    body = _parsed(text)
+    if not isinstance(body, ast.Compare) or len(body.ops) != 1 or not isinstance(body.ops[0], ast.Eq):
+        return None
+    return ast.unparse(body.left), ast.unparse(body.comparators[0])
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+_KNOWN = {"L", "G", "torch", *vars(builtins), *(name for name in vars(guard_checks) if not name.startswith("_"))}
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """Names that the expression itself binds: the variables of lambdas and comprehensions."""
+    found = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return found | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.changed = False
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        inner = node.operand
+        if isinstance(node.op, ast.Not) and isinstance(inner, ast.Compare) and isinstance(inner.ops[0], ast.In):
+            self.changed = True
+            return ast.Compare(inner.left, [ast.NotIn()], inner.comparators)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        if len(node.args) == 2 and name in (*_CONTAINS, *_UNBOUND):
+            container, item = node.args if name in _UNBOUND else reversed(node.args)
+            self.changed = True
+            return ast.Compare(item, [ast.In()], [container])
+        if len(node.args) == 2 and name == "___odict_getitem":
+            self.changed = True
+            return ast.Subscript(*node.args, ast.Load())
+        if len(node.args) == 1 and name == "___namedtuple_fields":
+            self.changed = True
+            return ast.Attribute(node.args[0], "_fields", ast.Load())
+        if name in _IN_TORCH:
+            return self._replaced(node, ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load()))
+        if name in _RENAMED:
+            return self._replaced(node, ast.Name(_RENAMED[name], ast.Load()))
+        return node
+
+    def _replaced(self, node: ast.Call, function: ast.expr) -> ast.Call:
+        self.changed = True
+        return ast.Call(function, node.args, node.keywords)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id not in ("inf", "nan"):  # the repr of a float that has no literal
+            return node
+        self.changed = True
+        return ast.Call(ast.Name("float", ast.Load()), [ast.Constant(node.id)], [])
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        """Hash order is another one in each process."""
+        self.generic_visit(node)
+        ordered = sorted(node.elts, key=ast.unparse)
+        self.changed = self.changed or ordered != node.elts
+        return ast.Set(ordered)
