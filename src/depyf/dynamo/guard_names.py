@@ -96,7 +96,7 @@ class _Rewriter(ast.NodeTransformer):
             return ast.Compare(item, [ast.In()], [container])
         if len(node.args) == 2 and name == "___odict_getitem":
             self.changed = True
-            return ast.Subscript(*node.args, ast.Load())
+            return ast.Subscript(node.args[0], node.args[1], ast.Load())
         if len(node.args) == 1 and name == "___namedtuple_fields":
             self.changed = True
             return ast.Attribute(node.args[0], "_fields", ast.Load())
