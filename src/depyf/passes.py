@@ -117,7 +117,8 @@ def _containers(state: State) -> object:
 
 def _graph(state: State) -> object:
     assert state.program is not None and state.containers is not None
-    state.graph = Graph(state.program, state.containers, merge=state.choices.idioms)
+    # a program repeats itself without having copied anything
+    state.graph = Graph(state.program, state.containers, merge=state.choices.idioms, tails=not state.choices.generated)
     return state.graph
 
 

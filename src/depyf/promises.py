@@ -18,6 +18,7 @@ class Promises:
     (``type``).  ``variables`` are locals of the outermost code that
     the program added for itself: nothing looks them up by name (None: it says nothing about locals).  ``reads_first`` says that what is read before the first
     operation of another kind has been read by the program just before the code runs: it may be read in any order.
+    ``unordered`` says that the order in which a set of constants gives its elements does not matter.
     ``signatures`` gives the parameter names of stable functions; they only choose names.
     """
 
@@ -31,6 +32,7 @@ class Promises:
     measures: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
     reads_first: bool = False
+    unordered: bool = False
     variables: frozenset[str] | None = None
     signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()
 

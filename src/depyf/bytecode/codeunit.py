@@ -50,6 +50,11 @@ class CodeUnit:
         return self.version < (3, 9)
 
     @property
+    def fills_displays(self) -> bool:
+        """Whether a list or set display of three or more constants is filled from one constant (3.9+)."""
+        return self.version >= (3, 9)
+
+    @property
     def packs_wide_calls(self) -> bool:
         """Whether a call of very many arguments passes them as a tuple and a dict (3.10+)."""
         return self.version >= (3, 10)

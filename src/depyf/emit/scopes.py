@@ -175,8 +175,9 @@ def _function_lines(
     unbound -= scope.comp_bound - scope.reads["fast"] - scope.reads["cell"]
     if unbound:
         lines.append(f"if 0: {' = '.join(map(spell, sorted(unbound)))} = None")
-    lines += _dead_uses(unused - named, spell)
-    lines += [f"if 0: (lambda: {spell(name)})" for name in sorted(cells - captured - scope.comp_bound)]
+    shared = cells - captured - scope.comp_bound
+    if shared or unused - named:
+        lines.append(_shared(scope, shared, unused - named, spell))
     if unit.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR) and not scope.has_yield:
         lines.append("if 0: yield")
     return lines, visible | dict.fromkeys(bound, "local") | dict.fromkeys(declared, "global")
@@ -190,6 +191,18 @@ def _declare(word: str, names: Iterable[str], spell: Spell) -> list[str]:
 def _dead_uses(names: Iterable[str], spell: Spell) -> list[str]:
     listed = ", ".join(spell(name) for name in sorted(names))
     return [f"if 0: {listed}"] if listed else []
+
+
+def _shared(scope: Scope, cells: set[str], free: set[str], spell: Spell) -> str:
+    """A line that makes variables cells, or free ones, where no code in the text shares them."""
+    listed = ", ".join(map(spell, sorted(cells)))
+    parts = [f"lambda: {listed}" if len(cells) == 1 else f"lambda: ({listed})"] if cells else []
+    parts += map(spell, sorted(free))
+    taken = {*scope.unit.varnames, *scope.unit.names, *scope.unit.cellvars, *scope.unit.freevars} if scope.unit else ()
+    name = "shared"
+    while name in taken:
+        name += "_"
+    return f"if 0: {name} = {', '.join(parts)}"
 
 
 def _captured(scope: Scope) -> Iterator[str]:

@@ -38,12 +38,16 @@ class Node:
 
 
 class Graph:
-    """Nodes by id (the index of their first instruction); ``preds`` counts each edge."""
+    """Nodes by id (the index of their first instruction); ``preds`` counts each edge.
 
-    def __init__(self, program: Program, containers: Containers, *, merge: bool = True) -> None:
+    ``merge`` undoes the copies that an optimiser makes; with ``tails`` off none of parts of blocks (see ``tails.py``).
+    """
+
+    def __init__(self, program: Program, containers: Containers, *, merge: bool = True, tails: bool = True) -> None:
         self.program = program
         self.containers = containers
         self.merging = merge
+        self.tails = tails
         self.nodes: dict[int, Node] = {}
         self.barriers: set[int] = set()
         """Blocks jumped to over a handler, a loop's end, or by ``break``: what comes before is a statement of its own.
@@ -143,6 +147,7 @@ class Graph:
             spans = test_spans(program, of, leaders)
             leaders.update(start for start, _ in spans)
             self._spans = [span for span in spans if not leaders.isdisjoint(range(span[0] + 1, span[1] + 1))]
+        if self.merging and self.tails:
             tails = Tails(program, self.containers, leaders)
             starts, whole = tails.find()
             carried = tails.carried()

@@ -139,6 +139,8 @@ class Effects:
             return type(node.key.value) is str
         if type(node.key.value) is not int:
             return False
+        if isinstance(node.value, Display) and self.own(node.value) == PURE and node.value.kind in ("list", "tuple"):
+            return -len(node.value.elts) <= node.key.value < len(node.value.elts)
         return variable(node.value) in self.graphs or self.is_graph(node.value)
 
     def is_graph(self, node: Expr) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.idioms.effects import variable
 from depyf.promises import Promises
-from depyf.tree.expr import Attr, CellOf, Const, Expr, Func, Invoke, Name, Sub, Temp
+from depyf.tree.expr import Attr, CellOf, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp
 from depyf.tree.exprs import map_expressions, walk_all
 from depyf.tree.nodes import Assign, Body, Delete, If, Return, Stmt
 from depyf.tree.rewrite import bodies, walk, with_bodies
@@ -116,11 +116,18 @@ def _sources(body: Body) -> dict[int, str]:
     tested = {stmt.test.key for stmt in walk(body) if isinstance(stmt, If) and isinstance(stmt.test, Temp)}
     for stmt in walk(body):
         target = stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
+        if isinstance(stmt, Assign) and isinstance(target, Display):
+            for index, part in enumerate(target.elts):
+                if isinstance(part, Temp):
+                    found[part.key] = _item_name(stmt.value, index)
         if not isinstance(stmt, Assign) or not isinstance(target, Temp):
             continue
         value = stmt.value
         if isinstance(value, Attr):
-            found[target.key] = value.name
+            found[target.key] = value.name.strip("_")
+        elif isinstance(value, (DictOf, Display)):
+            kind = "dict" if isinstance(value, DictOf) else value.kind
+            found[target.key] = {"dict": "entries", "set": "members"}.get(kind, "items")
         elif isinstance(value, Name) and value.scope != "fast":
             found[target.key] = value.id
         elif isinstance(value, Sub) and isinstance(value.key, Const) and type(value.key.value) is str:

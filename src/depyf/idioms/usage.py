@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from depyf.idioms.effects import Variable, variable
-from depyf.tree.expr import Expr, Walrus
+from depyf.tree.expr import Display, Expr, Star, Walrus
 from depyf.tree.exprs import children
 from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, For, If, Pass, Raise, Return, Stmt, While, With
 from depyf.tree.rewrite import walk
@@ -68,7 +68,7 @@ class Usage:
             name = variable(target)
             if name is not None:
                 self.writes[name] += 2
-            for child in children(target):
-                if isinstance(child, Expr):
-                    self._reads(child)
-                    self._binds(child)
+            elif isinstance(target, (Display, Star)):
+                self._binds(*[child for child in children(target) if isinstance(child, Expr)])
+            else:  # ``x.y = value`` and ``x[i] = value`` read x
+                self._reads(target)

@@ -28,15 +28,32 @@ from depyf.tree.nodes import ExprStmt
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
 
+FOLDED = 3
+"""From this many constants on a display is filled from one constant (3.9+)."""
+_NOTHING = Star(Const(()))
 REACHED = "__conditional_annotations__"
 """The set of annotations reached so far (3.14+)."""
 
 
 def _build(kind: str) -> Callable[[Symbolic, Any], None]:
     def rule(s: Symbolic, count: int) -> None:
-        s.push(Display(kind, tuple(s.pops(count))))
+        s.push(_display(s, kind, tuple(s.pops(count))))
 
     return rule
+
+
+def _display(s: Symbolic, kind: str, elts: tuple[Expr, ...]) -> Display:
+    """A set that is filled one by one may iterate otherwise than one filled from a constant, as ``{1, 2, 3}`` is."""
+    if kind == "set" and s.program.unit.fills_displays and not s.generated:
+        elts = without_nothing(elts)
+        if len(elts) >= FOLDED and all(isinstance(item, Const) for item in elts):
+            elts = (*elts, _NOTHING)
+    return Display(kind, elts)
+
+
+def without_nothing(elts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The elements of a set less the ``*()`` that keeps the compiler from filling it from a constant."""
+    return elts[:-1] if elts and elts[-1] == _NOTHING else elts
 
 
 def _build_map(s: Symbolic, count: int) -> None:
@@ -98,7 +115,7 @@ def _append(kind: str) -> Callable[[Symbolic, Any], None]:
         item = s.pop()
         container = below(s, depth)
         if isinstance(container, Display):
-            s.stack[-depth] = Display(kind, (*container.elts, item))
+            s.stack[-depth] = _display(s, kind, (*container.elts, item))
         else:
             _collect_into(s, kind, None, item, container)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.emit.naming import is_legal
 from depyf.errors import DecompilationError
-from depyf.lift.displays import below, collect, is_result
+from depyf.lift.displays import FOLDED, below, collect, is_result, without_nothing
 from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Star, Temp
 from depyf.tree.nodes import ExprStmt
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 Items = tuple[tuple[Expr | None, Expr], ...]
 Keywords = tuple[tuple[str | None, Expr], ...]
 
-FOLDED = 3
-"""From this many constants on a display is filled from one constant (3.9+)."""
 _FOLDED_TO: dict[str, type[Any]] = {"tuple": tuple, "set": frozenset}
 BATCH = 17
 """A long dict display is made of dicts of this many items (3.9+)."""
@@ -51,7 +49,7 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
                     # no other text gives a constant set; where elements are missing they were equal: {1, 1.0, True}
                     constants += constants[-1:] * (FOLDED - len(constants))
                 added = constants if len(constants) >= FOLDED else added
-            s.stack[-depth] = Display(kind, (*container.elts, *added))
+            s.stack[-depth] = Display(kind, (*without_nothing(container.elts), *added))
         else:
             _grow(s, depth, "extend" if kind == "list" else "update", items)
 

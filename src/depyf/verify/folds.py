@@ -30,6 +30,9 @@ from depyf.verify.quiet import raise_again, throw
 from depyf.verify.state import Pair, Side, resolve
 from depyf.verify.values import Values
 
+_FILLED = 3
+"""From this many constants on the compiler fills a set display from one constant (3.9+)."""
+
 
 def _delete_fast(pair: Pair, side: Side, other: Side, values: Values, name: str) -> bool:
     value = side.dirty.get(name)
@@ -316,6 +319,9 @@ def _build_set(pair: Pair, side: Side, other: Side, values: Values, count: int) 
     if not all(plain_key(values, item) for item in items):
         return False
     take(side.stack, count)
+    constants = values.constants(items) if count >= _FILLED else None
+    if constants is not None and values.promised is not None and values.promised.any_order():
+        items = (values.op("splat", (values.const(frozenset(constants)),)),)
     side.stack.append(new_fresh(pair, values, SET, items))
     return True
 

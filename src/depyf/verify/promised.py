@@ -33,6 +33,7 @@ GRAPH_NOTE = "assuming that a compiled graph returns a list or tuple which nobod
 MAKER_NOTE = "assuming that making a resume function from cells has no effect"
 READ_NOTE = "assuming that what the guards have just read can be read in another order"
 MARK_NOTE = "assuming that torch's profiler marks change nothing the program can see"
+ORDER_NOTE = "assuming that the order does not matter in which a set of constants gives its elements"
 VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 
 GRAPH = "graph"
@@ -100,6 +101,12 @@ class Promised:
         if op == ops.LOAD_METHOD:
             stack.append(self.values.method)
         return True
+
+    def any_order(self) -> bool:
+        """Whether a set filled from a constant may stand for one filled element by element."""
+        if self.promises.unordered:
+            self.use(ORDER_NOTE)
+        return self.promises.unordered
 
     def ended(self, pair: Pair, callee: int) -> None:
         """An event has happened on both sides; all but the beginning of a record end the early part."""

@@ -104,7 +104,7 @@ def raise_again(pair: Pair, side: Side, values: Values, exc: int) -> int:
     if side is pair.b and target >= 0 and pair.temps:
         # as for an exception of an operation: what is not read any more counts as unwound with the stack
         live = side.program.live_temps(target)
-        kept = set(pair.a.stack)
+        kept = {*pair.a.stack, *[value for name, value in pair.temps.items() if name[0] == ORIGINAL]}
         pair.temps = {
             name: value for name, value in pair.temps.items() if name in live or value in kept or name[0] == ORIGINAL
         }

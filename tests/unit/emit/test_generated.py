@@ -195,7 +195,7 @@ def test_closure() -> None:
 def test_dead_bindings() -> None:
     unit = function_unit("f", cellvars=("c",))
     text = text_of(Return(Name("x", "fast")), unit=unit)
-    assert text == "def f():\n    if 0: c = x = None\n    if 0: (lambda: c)\n    return x\n"
+    assert text == "def f():\n    if 0: c = x = None\n    if 0: shared = lambda: c\n    return x\n"
 
 
 def test_cells() -> None:

@@ -1,0 +1,737 @@
+# ruff: noqa: B008, B028, C417, E741, F841
+"""Functions that break their graph in every place and every kind of statement, for what is written in Dynamo's place.
+
+``CALLS`` maps a name to a call of one of them: it takes ``compiled(fn)`` and runs it.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import enum
+import functools
+import logging
+import random
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+
+def graph_break():
+    torch._dynamo.graph_break()
+
+
+G_COUNT = 0
+LOG = []
+
+
+def break_in_with(a):
+    with torch.no_grad():
+        b = a * 2
+        graph_break()
+        b = b + 1
+    return b + a
+
+
+def break_in_try(a):
+    try:
+        b = a.sin()
+        graph_break()
+        if b.sum() > 100:
+            raise ValueError(b)
+        c = b + 1
+    except ValueError:
+        c = b - 1
+    finally:
+        d = c * 2
+    return d
+
+
+def break_in_loop(a, n):
+    out = []
+    for i in range(n):
+        a = a + i
+        if i % 2:
+            print("odd", i)
+        out.append(a)
+    return torch.stack(out), len(out)
+
+
+def globals_mut(a):
+    global G_COUNT
+    G_COUNT += 1
+    LOG.append(a.shape)
+    b = a * G_COUNT
+    if b.mean() > 0:
+        LOG.clear()
+        return b.relu()
+    LOG.extend([1, 2, 3])
+    return b
+
+
+def closure(a):
+    acc = []
+    total = 0
+
+    def add(v):
+        nonlocal total
+        total += 1
+        acc.append(v * total)
+        return total
+
+    for k in range(3):
+        add(a + k)
+    graph_break()
+    add(a)
+    return sum(acc), total
+
+
+def gen(a):
+    def g():
+        for i in range(3):
+            yield a * i
+
+    return [v + 1 for v in g()]
+
+
+@dataclasses.dataclass
+class P:
+    w: torch.Tensor
+    n: int = 0
+    tags: list = dataclasses.field(default_factory=list)
+
+
+def dc(p: P):
+    p.n += 1
+    q = P(p.w * 2, p.n, [*p.tags, "x"])
+    p.tags.append("seen")
+    if q.w.sum() > 0:
+        q.n = -1
+    return q
+
+
+class E(enum.Enum):
+    A = 1
+    B = 2
+
+
+def en(a, e):
+    r = {E.A: a + 1, E.B: a - 1}[e]
+    print(e)
+    return r * 2
+
+
+def kw(*args, scale=2, **kws):
+    t = sum(args) * scale
+    for k, v in kws.items():
+        t = t + v if k.startswith("add") else t - v
+    print(sorted(kws))
+    return t, kws
+
+
+def npy(a):
+    n = a.numpy()
+    m = np.sin(n) + 1
+    return torch.from_numpy(m) * a
+
+
+def itm(a):
+    k = a.sum().item()
+    if k > 0:
+        return a * k
+    return a - k
+
+
+def multi(a, b):
+    c = a @ b
+    if c.sum() > 0:
+        c = c.relu()
+    elif c.sum() < -1000:
+        c = c * 2
+    else:
+        c = -c
+    while c.abs().max() > 1:
+        c = c / 2
+    return c, a, b
+
+
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ls = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        self.register_buffer("steps", torch.zeros(1))
+        self.cache = {}
+        self.history = collections.deque(maxlen=3)
+
+    def forward(self, x, *, keep=False):
+        outs = ()
+        for i, l in enumerate(self.ls):
+            x = l(x)
+            self.cache[i] = x
+            outs += (x,)
+            if keep and i == 1:
+                self.history.append(x.detach())
+        self.steps += 1
+        if self.steps.item() > 1:
+            self.cache.clear()
+        return outs if keep else outs[-1]
+
+
+def starred(xs):
+    first, *rest = xs
+    h, (i, j), k = first, (1, 2), rest[0]
+    print(i)
+    return [*rest, first, *(r + 1 for r in rest)], {"a": h, "b": k}
+
+
+def nested_break(a):
+    def inner(b):
+        c = b + 1
+        print("inner")
+        return c * 2
+
+    d = inner(a) + inner(a - 1)
+    return d, inner
+
+
+def lam(a):
+    f = lambda t, k=a: t + k
+    print("l")
+    return f(a), f
+
+
+def cm(a):
+    @contextlib.contextmanager
+    def ctx(v):
+        LOG.append("in")
+        try:
+            yield v + 1
+        finally:
+            LOG.append("out")
+
+    with ctx(a) as b:
+        c = b * 2
+    return c
+
+
+def asserts(a):
+    assert a.sum() > -1e9, "bad"
+    b = a * 2
+    assert b.shape[0] == 4
+    return b
+
+
+def rnd(a):
+    return a * random.random() + torch.rand_like(a)
+
+
+def sets(a, names):
+    s = {n.upper() for n in names}
+    if "A" in s:
+        a = a + 1
+    s.add("Q")
+    print(len(s))
+    return a, s
+
+
+def slices(a, i):
+    a = a.clone()
+    a[i] = 0
+    a[1:, ::2] += 1
+    a[a > 0] = 3
+    print(a[..., None].shape)
+    a[:, -1], a[:, 0] = a[:, 0].clone(), a[:, -1].clone()
+    return a
+
+
+def early(a, flags):
+    for f in flags:
+        if f == "skip":
+            continue
+        if f == "stop":
+            break
+        print(f)
+        a = a + 1
+    else:
+        return a * 100
+    return a
+
+
+class WithProp:
+    def __init__(self):
+        self._v = 1
+        self.t = torch.ones(4)
+
+    @property
+    def v(self):
+        return self._v
+
+    @v.setter
+    def v(self, k):
+        self._v = k
+
+    def __call__(self, a):
+        self.v = self.v + 1
+        self.t = self.t + a
+        print(self.v)
+        self.v *= 2
+        return self.t * self.v
+
+
+def chain(a):
+    y = x1 = a + 1
+    z = (y, x1, y)
+    print("c")
+    return z, y is x1
+
+
+def delete(a):
+    b = a + 1
+    c = b * 2
+    del b
+    print("d")
+    d = c + 1
+    del c
+    return d
+
+
+def b_in_nested_for(a):
+    t = 0
+    for i in range(2):
+        for j in range(2):
+            graph_break()
+            t = t + a * i * j
+        else:
+            t = t + 1
+    return t
+
+
+def b_in_while(a, n):
+    i = 0
+    while i < n:
+        a = a + 1
+        graph_break()
+        if a.sum() > 20:
+            break
+        i += 1
+    return a, i
+
+
+def b_in_comp(a):
+    return [graph_break() or a + i for i in range(2)]
+
+
+def b_in_dict(a):
+    return {"x": a + 1, "y": [a, graph_break(), {"z": a - 1}]}
+
+
+def b_in_call(a):
+    return torch.add(a.sin(), (graph_break(), a.cos())[1], alpha=2)
+
+
+def b_in_cond_expr(a):
+    return a.sin() if a.sum() > 0 else a.cos() if a.mean() < -5 else a.tan()
+
+
+def b_in_boolop(a):
+    return (a.sum() > 100) or (a.sum() < -100) or a * 2
+
+
+def b_in_subscript(a, d):
+    d["k"][graph_break() is None] = a
+    d["k"][0] += 1
+    return d
+
+
+def b_in_fstring(a):
+    s = f"{a.sum().item():.1f}-{a.shape!r}"
+    return a * len(s), s
+
+
+def b_in_kwcall(a):
+    def g(u, *, v=1, **w):
+        return u + v + sum(w.values())
+
+    return g(a, v=a.sum().item(), q=(graph_break(), 2)[1])
+
+
+def b_star(a):
+    xs = [a, a]
+    return torch.stack([*xs, *(graph_break(), a)[1:]]), torch.cat((a, *xs))
+
+
+def b_lambda_default(a):
+    f = lambda t, s=a.sum(): t * s
+    graph_break()
+    g = functools.partial(f, s=2)
+    return f(a) + g(a)
+
+
+def b_unpack(a):
+    (p, q), *r = (a, a + 1), a + 2, a + 3
+    graph_break()
+    p, q = q, p
+    r[0], r[1] = r[1], r[0]
+    return p - q, r
+
+
+def b_aug(a):
+    b = a.clone()
+    b += 1
+    graph_break()
+    b *= 2
+    b[0] -= 3
+    return b
+
+
+def b_with_two(a):
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        c = a @ a
+        graph_break()
+        c = c + 1
+    return c
+
+
+def b_with_as(a):
+    with torch.autograd.profiler.record_function("hey") as h:
+        c = a + 1
+    graph_break()
+    return c
+
+
+def b_nested_try(a):
+    try:
+        try:
+            graph_break()
+            raise KeyError("k")
+        except KeyError:
+            a = a + 1
+            graph_break()
+        else:
+            a = a - 1
+    finally:
+        a = a * 2
+    return a
+
+
+def b_raise(a):
+    if a.sum() > 1e9:
+        raise RuntimeError("too big")
+    try:
+        [][1]
+    except IndexError as e:
+        graph_break()
+        return a, str(e)
+
+
+def b_gen_expr(a):
+    graph_break()
+    return sum(a * i for i in range(3))
+
+
+def gen_fn(a):
+    for i in range(2):
+        yield a + i
+
+
+def b_yield(a):
+    out = []
+    for v in gen_fn(a):
+        graph_break()
+        out.append(v)
+    return out
+
+
+def b_class(a):
+    class K:
+        def __init__(self, t):
+            self.t = t
+
+        def go(self):
+            return self.t + 1
+
+    k = K(a)
+    graph_break()
+    return k.go()
+
+
+def b_super():
+    class A(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(4))
+
+        def forward(self, x):
+            return x * self.w
+
+    class B(A):
+        def forward(self, x):
+            y = super().forward(x)
+            print("b")
+            return y + 1
+
+    m = B()
+    return m
+
+
+def b_hook(a):
+    out = a * 2
+    a.register_hook(lambda g: g * 2) if a.requires_grad else None
+    graph_break()
+    return out
+
+
+def b_inner_mut(a, lst, d):
+    lst.append(a + 1)
+    lst[0] = a
+    del lst[1:2]
+    d.setdefault("n", []).append(a)
+    d["m"] = d.pop("o", None)
+    graph_break()
+    lst.insert(0, a)
+    lst.reverse()
+    return lst, d
+
+
+def b_dd(a):
+    d = collections.defaultdict(list)
+    d["a"].append(a)
+    o = collections.OrderedDict(x=a)
+    o.move_to_end("x")
+    c = collections.Counter("aab")
+    nt = collections.namedtuple("NT", "p q")(a, 1)
+    graph_break()
+    return d, o, c, nt._replace(q=2)
+
+
+def b_match(a, cmd):
+    match cmd:
+        case {"op": "add", "v": v}:
+            r = a + v
+        case ["mul", v, *_]:
+            r = a * v
+        case str() as s:
+            r = a * len(s)
+        case _:
+            r = a
+    graph_break()
+    return r
+
+
+def b_walrus(a):
+    if (n := a.shape[0]) > 2 and (m := a.sum()) > -1e9:
+        graph_break()
+        return a * n + m
+    return a
+
+
+def b_global_fn(a):
+    warnings.warn("w")
+    logging.getLogger("z").info("x")
+    return a + 1
+
+
+def b_setattr(a, ns):
+    ns.y = a + 1
+    ns.z = a
+    graph_break()
+    ns.y += ns.z
+    del ns.z
+    return ns.y
+
+
+def b_chain_cmp(a):
+    k = a.shape[0]
+    graph_break()
+    return a if 1 < k <= 4 < 10 else -a
+
+
+def b_multi_ret(a, n):
+    if n == 0:
+        return a
+    if n == 1:
+        graph_break()
+        return a + 1
+    elif n == 2:
+        b = a + 2
+        graph_break()
+        return b
+    graph_break()
+    for i in range(n):
+        if i == 3:
+            return a * i
+    return None
+
+
+def b_deep(a):
+    def f1(v):
+        def f2(u):
+            graph_break()
+            return u + v
+
+        return f2(v) * 2
+
+    return f1(a) + 1
+
+
+def b_closure_loop(a):
+    fs = []
+    for i in range(3):
+        fs.append(lambda t, i=i: t + i)
+    graph_break()
+    return [f(a) for f in fs]
+
+
+def b_nonlocal(a):
+    n = 0
+
+    def inc(k=1):
+        nonlocal n, a
+        n += k
+        a = a + n
+
+    inc()
+    graph_break()
+    inc(2)
+    graph_break()
+    inc(k=3)
+    return a, n
+
+
+def b_bigargs(a, *, p=1, q=2, r=3, s=4, t=5):
+    z = a + p * q - r / s
+    graph_break()
+    return z * t, p, q, r, s
+
+
+def b_slices(a):
+    graph_break()
+    return a[..., 1:3, None], a[::2], a[:, -1:], a[[0, 1]]
+
+
+def b_inplace(a, b):
+    a.add_(1)
+    b.mul_(a)
+    graph_break()
+    b.resize_(2, 8) if b.numel() == 16 else None
+    return a
+
+
+def b_str(a, name):
+    k = name.upper() + "_%d" % a.shape[0] + f"{a.dim()}"
+    print(k)
+    return a, k
+
+
+def b_del_item(a, d):
+    del d["gone"]
+    graph_break()
+    return a * len(d)
+
+
+def b_isinstance(a, o):
+    if isinstance(o, (int, float)):
+        a = a * o
+    elif o is None:
+        a = a - 1
+    print(type(o).__name__)
+    return a
+
+
+def b_zip(a):
+    r = []
+    for i, (u, v) in enumerate(zip([a, a + 1], [a * 2, a * 3], strict=True)):
+        r.append(u * i + v)
+        if i == 0:
+            graph_break()
+    return list(map(lambda t: t.sum(), r)), sorted([3, 1, 2], key=lambda q: -q), any(r_ is None for r_ in r)
+
+
+def _x():
+    return torch.linspace(-1.0, 2.0, 16).reshape(4, 4)
+
+
+CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
+    "break_in_with": lambda compiled: compiled(break_in_with)(_x()),
+    "break_in_try": lambda compiled: compiled(break_in_try)(_x()),
+    "break_in_loop": lambda compiled: compiled(break_in_loop)(_x(), 4),
+    "globals_mut": lambda compiled: compiled(globals_mut)(_x()),
+    "globals_mut_2": lambda compiled: compiled(globals_mut)(-_x()),
+    "closure": lambda compiled: compiled(closure)(_x()),
+    "gen": lambda compiled: compiled(gen)(_x()),
+    "dc": lambda compiled: compiled(dc)(P(_x())),
+    "en": lambda compiled: compiled(en)(_x(), E.A),
+    "kw": lambda compiled: compiled(kw)(_x(), _x(), scale=3, add1=_x(), sub=1.5),
+    "npy": lambda compiled: compiled(npy)(_x()),
+    "itm": lambda compiled: compiled(itm)(_x()),
+    "multi": lambda compiled: compiled(multi)(_x(), _x()),
+    "stack": lambda compiled: compiled(Stack())(_x()),
+    "stack_2": lambda compiled: compiled(Stack())(_x(), keep=True),
+    "starred": lambda compiled: compiled(starred)([_x(), _x(), _x()]),
+    "nested_break": lambda compiled: compiled(nested_break)(_x()),
+    "lam": lambda compiled: compiled(lam)(_x()),
+    "cm": lambda compiled: compiled(cm)(_x()),
+    "asserts": lambda compiled: compiled(asserts)(_x()),
+    "rnd": lambda compiled: compiled(rnd)(_x()),
+    "sets": lambda compiled: compiled(sets)(_x(), ["a", "b"]),
+    "slices": lambda compiled: compiled(slices)(_x(), 2),
+    "early": lambda compiled: compiled(early)(_x(), ["go", "skip", "go", "stop", "go"]),
+    "early_2": lambda compiled: compiled(early)(_x(), ["go"]),
+    "withprop": lambda compiled: compiled(WithProp())(_x()[0]),
+    "chain": lambda compiled: compiled(chain)(_x()),
+    "delete": lambda compiled: compiled(delete)(_x()),
+    "b_in_nested_for": lambda compiled: compiled(b_in_nested_for)(_x()),
+    "b_in_while": lambda compiled: compiled(b_in_while)(_x(), 3),
+    "b_in_comp": lambda compiled: compiled(b_in_comp)(_x()),
+    "b_in_dict": lambda compiled: compiled(b_in_dict)(_x()),
+    "b_in_call": lambda compiled: compiled(b_in_call)(_x()),
+    "b_in_cond_expr": lambda compiled: compiled(b_in_cond_expr)(_x()),
+    "b_in_boolop": lambda compiled: compiled(b_in_boolop)(_x()),
+    "b_in_subscript": lambda compiled: compiled(b_in_subscript)(_x(), {"k": [1, 2]}),
+    "b_in_fstring": lambda compiled: compiled(b_in_fstring)(_x()),
+    "b_in_kwcall": lambda compiled: compiled(b_in_kwcall)(_x()),
+    "b_star": lambda compiled: compiled(b_star)(_x()),
+    "b_lambda_default": lambda compiled: compiled(b_lambda_default)(_x()),
+    "b_unpack": lambda compiled: compiled(b_unpack)(_x()),
+    "b_aug": lambda compiled: compiled(b_aug)(_x()),
+    "b_with_two": lambda compiled: compiled(b_with_two)(_x()),
+    "b_with_as": lambda compiled: compiled(b_with_as)(_x()),
+    "b_nested_try": lambda compiled: compiled(b_nested_try)(_x()),
+    "b_raise": lambda compiled: compiled(b_raise)(_x()),
+    "b_gen_expr": lambda compiled: compiled(b_gen_expr)(_x()),
+    "b_yield": lambda compiled: compiled(b_yield)(_x()),
+    "b_class": lambda compiled: compiled(b_class)(_x()),
+    "b_super": lambda compiled: compiled(b_super())(_x()),
+    "b_hook": lambda compiled: compiled(b_hook)(_x().clone().requires_grad_()),
+    "b_inner_mut": lambda compiled: compiled(b_inner_mut)(_x(), [1, 2, 3], {"o": 1}),
+    "b_dd": lambda compiled: compiled(b_dd)(_x()),
+    "b_match": lambda compiled: compiled(b_match)(_x(), {"op": "add", "v": 2}),
+    "b_match_2": lambda compiled: compiled(b_match)(_x(), ["mul", 3, 4]),
+    "b_match_3": lambda compiled: compiled(b_match)(_x(), "q"),
+    "b_walrus": lambda compiled: compiled(b_walrus)(_x()),
+    "b_global_fn": lambda compiled: compiled(b_global_fn)(_x()),
+    "b_setattr": lambda compiled: compiled(b_setattr)(_x(), types.SimpleNamespace()),
+    "b_chain_cmp": lambda compiled: compiled(b_chain_cmp)(_x()),
+    "b_multi_ret": lambda compiled: compiled(b_multi_ret)(_x(), 0),
+    "b_multi_ret_2": lambda compiled: compiled(b_multi_ret)(_x(), 1),
+    "b_multi_ret_3": lambda compiled: compiled(b_multi_ret)(_x(), 2),
+    "b_multi_ret_4": lambda compiled: compiled(b_multi_ret)(_x(), 3),
+    "b_multi_ret_5": lambda compiled: compiled(b_multi_ret)(_x(), 4),
+    "b_deep": lambda compiled: compiled(b_deep)(_x()),
+    "b_closure_loop": lambda compiled: compiled(b_closure_loop)(_x()),
+    "b_nonlocal": lambda compiled: compiled(b_nonlocal)(_x()),
+    "b_bigargs": lambda compiled: compiled(b_bigargs)(_x(), q=7),
+    "b_slices": lambda compiled: compiled(b_slices)(_x()),
+    "b_inplace": lambda compiled: compiled(b_inplace)(_x().clone(), _x().clone()),
+    "b_str": lambda compiled: compiled(b_str)(_x(), "nm"),
+    "b_del_item": lambda compiled: compiled(b_del_item)(_x(), {"gone": 1, "k": 2}),
+    "b_isinstance": lambda compiled: compiled(b_isinstance)(_x(), 3),
+    "b_isinstance_2": lambda compiled: compiled(b_isinstance)(_x(), None),
+    "b_zip": lambda compiled: compiled(b_zip)(_x()),
+}
