@@ -39,7 +39,7 @@ def test_a_program_may_promise_that_the_order_does_not_matter():
     options = Options(generated=True, promises=Promises(unordered=True))
     found = decompile_code(built_one_by_one(3), name="f", options=options)
     assert found.proven
-    assert found.source.rstrip().endswith("return [{8, 1, 16}]")
+    assert "{8, 1, 16}" in found.source
     assert "order does not matter" in found.verdicts[0].reason
 
 

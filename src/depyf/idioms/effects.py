@@ -100,6 +100,9 @@ class Effects:
         if isinstance(node, Sub):
             return PURE if self.fixed_item(node) else READ
         if isinstance(node, Display):
+            if node.kind == "set":
+                plain = all(isinstance(item, Const) and type(item.value) in _PLAIN_KEYS for item in node.elts)
+                return PURE if plain else EVENT
             simple = node.kind in ("list", "tuple") and not any(isinstance(item, Star) for item in node.elts)
             return PURE if simple else EVENT
         if isinstance(node, DictOf):
