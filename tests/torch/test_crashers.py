@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -58,7 +59,9 @@ def test_nested_graph_breaks(tmp_path):
     manifest = check_dump(tmp_path)
     check_substituted(manifest)
     assert files_of(manifest, kind="full_code") == ["full_code_for_f_0.py"]
-    assert "def __resume_at_" in (tmp_path / "full_code_for_f_0.py").read_text()
+    # torch 2.10 makes a resume function with free variables in place, under its own name
+    text = (tmp_path / "full_code_for_f_0.py").read_text()
+    assert re.search(r"^def (__resume_at_\d|torch_dynamo_resume_in_f_at_)", text, re.M)
 
 
 def test_pycodecache_load_inside(tmp_path):

@@ -54,6 +54,22 @@ def test_tree():
     ("kind", "text", "expression"),
     [
         ("ID_MATCH", "___check_obj_id(G['torch'].abs, 1403)", "same_object(G['torch'].abs, 'object')"),
+        ("ID_MATCH", "___check_obj_id(L['c'], 14), type=<Color.RED: 1>", "same_object(L['c'], 'Color')"),
+        (
+            "ID_MATCH",
+            "___check_obj_id(L['f'], 14), type=<a.B.C object at 0x7f12345678>",
+            "same_object(L['f'], 'a.B.C')",
+        ),
+        (
+            "ID_MATCH",
+            "___check_obj_id(G['g'].__code__, 14), type=<code object g at 0x7f12345678, file \"/t/n.py\", line 2>",
+            "same_object(G['g'].__code__, 'code')",
+        ),
+        (
+            "ID_MATCH",
+            "___check_obj_id(___tuple_iterator_getitem(L['i'], 0), 14), type=Linear(3, 4)",
+            "same_object(iterator_item(L['i'], 0), 'object')",
+        ),
         ("EQUALS_MATCH", "L['n'] == 1", "same_value(L['n'], 1)"),
         ("LAMBDA_GUARD", "L['n'] == 1", "L['n'] == 1"),
         (

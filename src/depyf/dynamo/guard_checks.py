@@ -86,8 +86,11 @@ def check_tensor(value: Any, cls: str, dtype: Any, *, guard: Guard | None = None
 
 def type_is(value: Any, name: str, guard: Guard | None = None) -> bool:
     """The type of ``value`` is the very class of this qualified name."""
-    cls = type(value)
-    return _asked(guard, value, name in (cls.__qualname__, f"{cls.__module__}.{cls.__qualname__}"))
+    return _asked(guard, value, _is_called(type(value), name))
+
+
+def _is_called(cls: type, name: str) -> bool:
+    return name in (cls.__qualname__, f"{cls.__module__}.{cls.__qualname__}")
 
 
 def same_value(value: Any, expected: Any) -> bool:
@@ -96,8 +99,10 @@ def same_value(value: Any, expected: Any) -> bool:
 
 
 def same_object(value: Any, kind: str, guard: Guard | None = None) -> bool:
-    """``value`` is the very object seen at compile time, a ``kind`` (``object`` where torch did not say)."""
-    return _asked(guard, value, kind == "object" or type_is(value, kind))
+    """``value`` is the very object seen at compile time, a ``kind`` or the class ``kind`` itself (``object`` where torch
+    did not say)."""
+    fits = kind == "object" or type_is(value, kind) or (isinstance(value, type) and _is_called(value, kind))
+    return _asked(guard, value, fits)
 
 
 def same_items(value: Any, kind: str, guarded: int) -> bool:

@@ -178,15 +178,29 @@ def _type_match(kind: str, text: str) -> str | None:
     return f"type_is({match['source']}, {match['name']!r})"
 
 
+_OBJECT = re.compile(r"^___check_obj_id\((?P<source>.*?), (?P<id>\d+)\)(?:, type=(?P<shown>.*))?$", re.S)
+_SHOWN = (
+    (re.compile(r"<(?:class|enum) '(?P<kind>[^']+)'>"), ""),
+    (re.compile(r"<code object "), "code"),
+    (re.compile(r"<module '"), "module"),
+    (re.compile(r"<function "), "function"),
+    (re.compile(r"<bound method "), "method"),
+    (re.compile(r"<built-in (?:function|method) "), "builtin_function_or_method"),
+    (re.compile(r"<(?P<kind>[\w.]+) object at "), ""),
+    (re.compile(r"<(?P<kind>\w+)\.\w+: .*>"), ""),
+)
+"""How an object's repr begins -> its class; torch 2.9 and 2.10 print the object itself as the type."""
+
+
 def _id_match(kind: str, text: str) -> str | None:
-    match = re.match(
-        r"^___check_obj_id\((?P<source>.*), (?P<id>\d+)\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$", text
-    )
+    match = _OBJECT.match(text)
     if match is None:
         return None
     if int(match["id"]) in SINGLETONS:  # torch before 2.8 says no more than the id
         return f"{match['source']} is {SINGLETONS[int(match['id'])]}"
-    return f"same_object({match['source']}, {match['name'] or 'object'!r})"
+    found = ((name, pattern.match(match["shown"] or "")) for pattern, name in _SHOWN)
+    name = next((name or m["kind"] for name, m in found if m is not None), "object")
+    return f"same_object({match['source']}, {name!r})"
 
 
 def _global_state(kind: str, text: str) -> str | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COMPREHENSIONS = {"<listcomp>": "list", "<setcomp>": "set", "<dictcomp>": "dict", "<genexpr>": "generator"}
 
 
-def _is_null(value: Expr) -> bool:
+def is_null(value: Expr) -> bool:
     return isinstance(value, Marker) and value.kind == "null"
 
 
@@ -32,9 +32,9 @@ def callee(s: Symbolic, slots: int) -> tuple[Expr, tuple[Expr, ...]]:
     if slots == 1:
         return upper, ()
     lower = s.pop()
-    if _is_null(lower):
+    if is_null(lower):
         return upper, ()
-    if _is_null(upper):
+    if is_null(upper):
         return lower, ()
     return lower, (upper,)
 
@@ -76,8 +76,11 @@ def _comprehension(func: Func) -> Comp | None:
 
 
 def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
-    slots, has_kwargs = shape
-    mapping = s.pop() if has_kwargs else None
+    slots, has_mapping = shape
+    if has_mapping and is_null(s.stack[-1]):  # 3.14: the slot is there, and code that swaps leaves it empty
+        s.raw()
+        has_mapping = False
+    mapping = s.pop() if has_mapping else None
     packed = s.pop()
     func, first = callee(s, slots)
     args, keywords = arguments(s, packed, mapping)

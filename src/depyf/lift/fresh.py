@@ -252,9 +252,12 @@ def _unpack(s: Symbolic, shape: Any) -> None:
 
 def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
     """``f(*[a, b])`` is ``f(a, b)`` where the list is fresh."""
-    slots, has_kwargs = shape
+    slots, has_mapping = shape
+    if has_mapping and calls.is_null(s.stack[-1]):
+        s.raw()
+        shape = slots, has_mapping = slots, False
     container = s.stack[-1]
-    if not has_kwargs and isinstance(container, (Fresh, Display)) and container.kind in ("list", "tuple"):
+    if not has_mapping and isinstance(container, (Fresh, Display)) and container.kind in ("list", "tuple"):
         if settle(s, len(s.stack) - 1) is not None or isinstance(container, Display):
             packed = s.raw()
             assert isinstance(packed, (Fresh, Display))

@@ -146,13 +146,14 @@ def _call_ex(pair: Pair, side: Side, values: Values, arg: tuple[int, bool]) -> E
     stack = side.stack
     pops = slots + 1 + has_kwargs
     callee = _callee(values, stack, len(stack) - pops, slots)
-    arguments = stack[len(stack) - 1 - has_kwargs]
-    items = elements(pair, values, arguments)
+    tail = tuple(stack[len(stack) - 1 - has_kwargs :])
+    if has_kwargs and tail[-1] == values.null:  # 3.14 always has the slot; empty, it is a call without a mapping
+        has_kwargs, tail = False, tail[:1]
+    items = elements(pair, values, tail[0])
     if items is not None:
-        keywords = _keywords(pair, values, stack[-1]) if has_kwargs else ((), ())
+        keywords = _keywords(pair, values, tail[-1]) if has_kwargs else ((), ())
         if keywords is not None:
             return Event((ops.CALL, keywords[0]), (*callee, *items, *keywords[1]), pops, 1)
-    tail = tuple(stack[len(stack) - 1 - has_kwargs :])
     return Event((ops.CALL_EX, has_kwargs), (*callee, *tail), pops, 1)
 
 
