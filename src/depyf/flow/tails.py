@@ -12,7 +12,7 @@ A copy has the same instructions and source lines.  Each arm puts one value on t
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from typing import Any
 
 from depyf.bytecode import ops
@@ -101,23 +101,24 @@ class Tails:
         The compiler put a copy of it where the code before it jumped there.  Its other copies are found with it.
         """
         instrs, of = self.program.instrs, self.containers.of
-        found: list[Any] = []
+        candidates: list[tuple[int, int, int, Any]] = []
         copies: dict[Any, list[tuple[int, int]]] = {}
-        lines: list[int] = []
-        for i in range(len(instrs) - 1, -1, -1):
+        for i in of:
             line = instrs[i].line
-            if i in of and instrs[i].op == ops.RETURN and line is not None:
+            if instrs[i].op == ops.RETURN and line is not None:
                 arm = [at for at in self._arm(i) if instrs[at].line == line]
                 at = arm[-1]
                 before = self._line_before(at)
                 if self._complete(at, i) and len(arm) == i - at + 1:
-                    content = tuple([instruction_content(self.program, at) for at in arm])
-                    copies.setdefault((content, of[i]), []).append((at, i))
-                    between = len(lines) if before is None else bisect_right(lines, before)
-                    if between < len(lines) and lines[between] < line:
-                        found.append((content, of[i]))
-            if line is not None and i in of:
-                insort(lines, line)
+                    key = tuple([instruction_content(self.program, at) for at in arm]), of[i]
+                    copies.setdefault(key, []).append((at, i))
+                    if before is not None and before + 1 < line:
+                        candidates.append((i, before, line, key))
+        if not candidates:
+            return []
+        candidates.sort(key=lambda candidate: candidate[0])
+        behind = _LinesBehind({i: instrs[i].line for i in of})
+        found = [key for i, before, line, key in candidates if behind.any_between(i, before, line)]
         return [copy for key in dict.fromkeys(found) for copy in copies[key]]
 
     def _line_before(self, at: int) -> int | None:
@@ -198,3 +199,37 @@ class Tails:
         if height == -1:
             return instrs[start].op in (ops.SWAP, ops.ROT)
         return height == 1 or height == 0 and self.program.next[start - 1] == start and instrs[start - 1].op == ops.POP
+
+
+class _LinesBehind:
+    """Which source lines the code behind an instruction has; asked for growing indices.
+
+    A line is gone where its last instruction is passed, and then stands for the next one that is left: sets that are
+    only ever joined (union by path halving, Tarjan and van Leeuwen 1984), so that all questions together are linear.
+    """
+
+    def __init__(self, line_of: dict[int, int | None]) -> None:
+        last: dict[int, int] = {}
+        for index in sorted(line_of):
+            line = line_of[index]
+            if line is not None:
+                last[line] = index
+        self.lines = sorted(last)
+        self.next = list(range(len(self.lines) + 1))
+        place = {line: at for at, line in enumerate(self.lines)}
+        self.gone = sorted(((index, place[line]) for line, index in last.items()), reverse=True)
+
+    def any_between(self, index: int, low: int, high: int) -> bool:
+        """Whether code behind ``index`` has a line greater than ``low`` and less than ``high``."""
+        while self.gone and self.gone[-1][0] <= index:
+            at = self.gone.pop()[1]
+            self.next[at] = at + 1
+        at = self._left(bisect_right(self.lines, low))
+        return at < len(self.lines) and self.lines[at] < high
+
+    def _left(self, at: int) -> int:
+        following = self.next
+        while following[at] != at:
+            following[at] = following[following[at]]
+            at = following[at]
+        return at

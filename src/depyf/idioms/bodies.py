@@ -125,8 +125,7 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
         if i >= end:
             break
         if isinstance(stmt, Try):
-            stmt, rest = leaving_finally(stmt, body[i + 1 :])
-            end = end if rest else i + 1
+            stmt, end = leaving_finally(stmt, body, i + 1)
         if isinstance(stmt, If):
             stmt = _arms(stmt, branches, level)
         elif bodies(stmt):

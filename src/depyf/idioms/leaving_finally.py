@@ -18,25 +18,27 @@ from depyf.tree.nodes import Body, Return, Try
 from depyf.tree.rewrite import walk
 
 _Shape = list[tuple[type, int, bool]]
+_LONGEST = 40
 
 
-def leaving_finally(stmt: Try, rest: Body) -> tuple[Try, Body]:
-    """``stmt`` and what follows it, the copies taken away where there are some."""
+def leaving_finally(stmt: Try, body: Body, after: int) -> tuple[Try, int]:
+    """``stmt`` without copies of its ``finally``; ``body[after:]`` follows it, up to the index in the result it is kept."""
+    end = len(body)
     if len(stmt.handlers) != 1 or stmt.final or stmt.star or stmt.handlers[0].type is not None:
-        return stmt, rest
+        return stmt, end
     handler = stmt.handlers[0].body
     wanted = _shape(handler)
     if not wanted:
-        return stmt, rest
+        return stmt, end
     if stmt.orelse:
         if _shape(stmt.orelse) == wanted:
-            return replace(stmt, handlers=(), orelse=(), final=handler), rest
-    elif rest:
-        if _shape(rest) == wanted:
-            return replace(stmt, handlers=(), final=handler), ()
+            return replace(stmt, handlers=(), orelse=(), final=handler), end
+    elif after < end:
+        if end - after <= _LONGEST and _shape(body[after:]) == wanted:
+            return replace(stmt, handlers=(), final=handler), after
     elif len(stmt.body) > len(handler) and _shape(stmt.body[-len(handler) :]) == wanted:
-        return replace(stmt, body=stmt.body[: -len(handler)], handlers=(), final=handler), rest
-    return stmt, rest
+        return replace(stmt, body=stmt.body[: -len(handler)], handlers=(), final=handler), end
+    return stmt, end
 
 
 def returns_none(stmt: Return) -> bool:
@@ -50,7 +52,7 @@ def _shape(body: Body) -> _Shape:
         return []
     found: _Shape = []
     for stmt in walk(body):
-        if stmt.line is None or len(found) > 40 or isinstance(stmt, Return) and stmt.implicit:
+        if stmt.line is None or len(found) > _LONGEST or isinstance(stmt, Return) and stmt.implicit:
             return []  # before 3.10 the end of a function that nobody wrote has the line of its last statement
         found.append((type(stmt), stmt.line, isinstance(stmt, Return) and returns_none(stmt)))
     return found

@@ -39,7 +39,7 @@ class Raising:
         self._variables: dict[int, tuple[Marker, Temp]] = {}
         self._lines: dict[int, int | None] = {}
         self._uses: dict[int, int] = {}
-        self._defaults: list[Pattern] = []
+        self._defaults: dict[int, Pattern] = {}
 
     def run(self, stmts: Body) -> Body:
         """``stmts`` with every case in a ``Match``."""
@@ -87,16 +87,15 @@ class Raising:
         if len(rest) == 1 and isinstance(rest[0], Exit):
             return (replace(match, cases=cases), *rest)
         default = MatchAs(None, None)
-        self._defaults.append(default)
+        self._defaults[id(default)] = default
         return (replace(match, cases=(*cases, MatchCase(default, None, rest))),)
 
     def _settle_defaults(self, stmts: Body) -> Body:
         result: list[Stmt] = []
-        known = {id(default) for default in self._defaults}
         for stmt in stmts:
             if bodies(stmt):
                 stmt = with_bodies(stmt, self._settle_defaults)
-            if isinstance(stmt, Match) and id(stmt.cases[-1].pattern) in known:
+            if isinstance(stmt, Match) and id(stmt.cases[-1].pattern) in self._defaults:
                 *cases, default = stmt.cases
                 if not self._is_default(tuple(cases), default.body):
                     result += (replace(stmt, cases=tuple(cases)), *default.body)

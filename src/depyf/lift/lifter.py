@@ -55,6 +55,8 @@ class Lifter:
         self.symbolic = self.plain or Symbolic(graph.program, nested, choices)
         self.symbolic.implicit = graph.implicit
         self._protected: dict[int, int] = {}
+        self.entered: dict[int, int] = {}
+        """The region of each block that exceptions enter."""
         self.generated = choices.generated
         self.fold = choices.idioms
         self.wide_folds = choices.wide_folds
@@ -99,9 +101,12 @@ class Lifter:
         self.merged = {}
         self.dead = set()
         self.preds = {node: list(preds) for node, preds in graph.predecessors().items()}
-        entries = {target for target in graph.containers.handler_entries.values() if target in graph.nodes}
-        for target in sorted(entries):
-            self.preds[target].append(OUTSIDE)
+        self.entered = {}
+        for region, target in graph.containers.handler_entries.items():
+            self.entered.setdefault(target, region)
+        for target in sorted(self.entered):
+            if target in graph.nodes:
+                self.preds[target].append(OUTSIDE)
         self.preds[graph.entry].append(OUTSIDE)
         order = graph.order()
         self.position = {name: index for index, name in enumerate(order)}
@@ -271,13 +276,11 @@ class Lifter:
     def _entry(self, node: Node) -> list[Expr]:
         """The stack on entry: markers as they come, anything else as the temporary of its position."""
         known = [self.blocks[p] for p in self.preds[node.id] if p in self.blocks]
-        entries = self.graph.containers.handler_entries
         if not known:
             if node.id == self.graph.entry:
                 return []
-            for region, target in entries.items():
-                if target == node.id:
-                    return self._handler_entry(region)
+            if node.id in self.entered:
+                return self._handler_entry(self.entered[node.id])
             raise DecompilationError("block without predecessor", self.unit.qualname)
         before = known[0]
         stack = list(before.stack)

@@ -114,11 +114,8 @@ def first_line(body: Body) -> int | None:
     return next((stmt.line for stmt in walk(body) if stmt.line is not None), None)
 
 
-def fall_labels(rest: Body, fall: Labels) -> Labels:
-    """Labels that mean "go on with ``rest``", where ``fall`` are those at the end of ``rest``."""
-    if not rest:
-        return fall
-    first = rest[0]
+def fall_labels(first: Stmt) -> Labels:
+    """Labels that mean "go on with ``first``"."""
     if isinstance(first, Exit):
         return frozenset({first.label})
     return NOWHERE

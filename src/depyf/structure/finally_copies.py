@@ -11,8 +11,18 @@ from depyf.flow.program import END_FINALLY, NONE, Program
 from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect
 
 
-def strip_finally(regions: Regions, region: Region, *, settled: bool = True) -> None:
-    """Take the copies of a ``finally`` body out, if ``region`` has such a body.
+def withs_inside(regions: Regions) -> dict[int, list[Region]]:
+    """For each region the ``with`` regions in it behind which control goes on where they suppressed an exception."""
+    found: dict[int, list[Region]] = {}
+    for inner in regions.table.values():
+        if inner.kind == "with" and inner.resume != NONE:
+            for around in regions.chain(inner.parent):
+                found.setdefault(around, []).append(inner)
+    return found
+
+
+def strip_finally(regions: Regions, region: Region, withs: list[Region], *, settled: bool = True) -> None:
+    """Take the copies of a ``finally`` body out, if ``region``, which has ``withs`` in it, has such a body.
 
     ``settled`` asks that what is protected within the body and a copy of it is known to be the same kind of statement:
     copies inside them would be left over otherwise.
@@ -29,7 +39,8 @@ def strip_finally(regions: Regions, region: Region, *, settled: bool = True) -> 
         return
     if not exits and (program.instrs[start].op == ops.POP or not ends):
         return  # a bare ``except:`` drops the exception before anything else
-    resumed = [inner for inner in regions.table.values() if _resumes_outside(regions, inner, region)]
+    # what a ``with`` at the end of the region suppressed leaves the region, too
+    resumed = [inner for inner in withs if not regions.inside(inner.resume, region.index)]
     continuation: dict[int, int] = {}
     for after in [after for _, after in exits] + [inner.resume for inner in resumed]:
         if after not in continuation:
@@ -50,13 +61,6 @@ def strip_finally(regions: Regions, region: Region, *, settled: bool = True) -> 
     for end in ends:
         program.replace(end, END_FINALLY)
     region.kind = "finally"
-
-
-def _resumes_outside(regions: Regions, inner: Region, region: Region) -> bool:
-    """Whether an exception that ``inner``, a ``with``, suppressed leaves ``region``: it lies at the end of that."""
-    if inner.kind != "with" or inner.resume == NONE or region.index not in regions.chain(inner.parent):
-        return False
-    return not regions.inside(inner.resume, region.index)
 
 
 def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int], set[int]]:

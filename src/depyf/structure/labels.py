@@ -78,11 +78,11 @@ class Lowering:
     def lower(self, stmts: Body, fall: Labels, breaks: Labels, loop: int | None) -> Body:
         """Replace exits; ``fall`` are the labels at the end of ``stmts``, ``breaks`` those right after the loop around."""
         result: list[Stmt] = []
+        last = len(stmts) - 1
         for i, stmt in enumerate(stmts):
-            rest = stmts[i + 1 :]
-            own = fall_labels(rest, fall)
+            own = fall if i == last else fall_labels(stmts[i + 1])
             if isinstance(stmt, Exit):
-                if stmt.label in own and not rest and not (stmt.written and stmt.label == loop):
+                if stmt.label in own and i == last and not (stmt.written and stmt.label == loop):
                     continue
                 if stmt.label == loop:
                     result.append(Continue(stmt.line))
@@ -91,11 +91,11 @@ class Lowering:
                 else:
                     result.append(stmt)
                 continue
-            combined = self._with_else(stmt, rest, fall, own, breaks, loop)
+            combined = self._with_else(stmt, stmts, i + 1, fall, own, breaks, loop)
             if combined is not None:
                 result.extend(combined)
                 return tuple(result)
-            tail = _tiny_tail(rest)
+            tail = _tiny_tail(stmts[-1]) if i == last - 1 else None
             if isinstance(stmt, Block) and tail is not None:
                 inner = self.lower(stmt.body, own | {stmt.label}, breaks, loop)
                 if exits_to(inner, stmt.label):
@@ -155,13 +155,14 @@ class Lowering:
         return (replace(stmt, body=inner, orelse=orelse),)
 
     def _with_else(
-        self, stmt: Stmt, rest: Body, fall: Labels, own: Labels, breaks: Labels, loop: int | None
+        self, stmt: Stmt, body: Body, at: int, fall: Labels, own: Labels, breaks: Labels, loop: int | None
     ) -> Body | None:
-        """``else`` of a loop or a ``try``: ``rest`` runs unless something inside ``stmt`` skips to its end.
+        """``else`` of a loop or a ``try``: ``body[at:]``, the rest, runs unless something inside ``stmt`` skips to its end.
 
         Where it skips to the end of the loop around, that end is ``else: ...; continue`` and then ``break``.
         """
         core = stmt
+        more = at < len(body)
         labels = set(own)
         while isinstance(core, Block) and len(core.body) == 1:
             labels.add(core.label)
@@ -177,18 +178,18 @@ class Lowering:
             if inside & labels or not all(isinstance(s, Exit) and s.label in labels for s in core.orelse[1:]):
                 return None
             leave: Body = ()
-            if rest and inside & fall:
+            if more and inside & fall:
                 after = fall
             elif loop is not None and inside & breaks and not inside & (fall | {loop}):
                 after, leave = breaks, (Break(),)
             else:
                 return None
-            orelse = self.lower(rest, fall, breaks, loop)
+            orelse = self.lower(body[at:], fall, breaks, loop)
             if leave and not ends(orelse):
                 orelse += (Continue(),)
             head = self.lower(prefix, NOWHERE, breaks, loop)
             return head + self._loop(core, core.orelse[0].label, (), after, breaks, loop, orelse) + leave
-        if not rest:
+        if not more:
             return None
         if isinstance(core, Try) and core.handlers and not core.final and not core.orelse:
             if any(isinstance(clause.type, Marker) for clause in core.handlers):
@@ -199,16 +200,16 @@ class Lowering:
                 return None
             if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
                 return None
-            body = self.lower(core.body, own | labels, breaks, loop)
-            if exit_labels(body) & labels:
+            tried = self.lower(core.body, own | labels, breaks, loop)
+            if exit_labels(tried) & labels:
                 return None
             handlers = tuple(
                 ExceptClause(c.type, c.name, self.lower(c.body, fall, breaks, loop), c.line) for c in core.handlers
             )
-            orelse = self.lower(rest, fall, breaks, loop)
+            orelse = self.lower(body[at:], fall, breaks, loop)
             return (
                 *self.lower(prefix, NOWHERE, breaks, loop),
-                replace(core, body=body, handlers=handlers, orelse=orelse),
+                replace(core, body=tried, handlers=handlers, orelse=orelse),
             )
         return None
 
@@ -247,8 +248,7 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
     done: list[Stmt] = []
     while work:
         stmt = work.pop()
-        rest = tuple(reversed(done))
-        own = fall_labels(rest, fall)
+        own = fall_labels(done[-1]) if done else fall
         if isinstance(stmt, Exit):
             if done:
                 done.clear()
@@ -355,24 +355,25 @@ def _absorb_tail(done: list[Stmt], fall: Labels, loop: int | None) -> None:
     stmt = done[-1]
     if not isinstance(stmt, If) or not fall:
         return
-    rest = tuple(reversed(done[:-1]))
     if any(arm and isinstance(arm[-1], Exit) and arm[-1].written for arm in (stmt.body, stmt.orelse)):
         return
     if ends(stmt.body) and not ends(stmt.orelse) and exit_labels(stmt.body) & fall:
+        rest = tuple(reversed(done[:-1]))
         changed = replace(stmt, body=simplify(stmt.body, fall, loop), orelse=simplify(stmt.orelse + rest, fall, loop))
     elif stmt.orelse and ends(stmt.orelse) and not ends(stmt.body) and exit_labels(stmt.orelse) & fall:
+        rest = tuple(reversed(done[:-1]))
         changed = replace(stmt, body=simplify(stmt.body + rest, fall, loop), orelse=simplify(stmt.orelse, fall, loop))
     else:
         return
     done[:] = [changed if changed.body else tidy_if(changed)]
 
 
-def _tiny_tail(rest: Body) -> Body | None:
-    """``rest`` if it is so small that a copy is better than a flag."""
-    if len(rest) == 1 and isinstance(rest[0], (Return, Exit)):
-        value = rest[0].value if isinstance(rest[0], Return) else None
+def _tiny_tail(last: Stmt) -> Body | None:
+    """``last`` if it is so small that a copy is better than a flag."""
+    if isinstance(last, (Return, Exit)):
+        value = last.value if isinstance(last, Return) else None
         if value is None or isinstance(value, (Const, Temp)) or type(value).__name__ == "Name":
-            return rest
+            return (last,)
     return None
 
 

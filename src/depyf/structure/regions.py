@@ -18,10 +18,10 @@ from depyf.bytecode import ops
 from depyf.flow.program import ASYNC_FOR_ITER, NONE, Program
 from depyf.structure.cleanups import reraised_at
 from depyf.structure.except_star import plain_handlers
-from depyf.structure.finally_copies import strip_finally
+from depyf.structure.finally_copies import strip_finally, withs_inside
 from depyf.structure.name_cleanup import is_name_cleanup, strip_name_cleanup, strip_unused_names
 from depyf.structure.region_table import Regions
-from depyf.structure.with_exits import cover_starts, is_with, strip_with
+from depyf.structure.with_exits import strip_withs
 
 
 def find_regions(program: Program, *, idioms: bool = True) -> Regions:
@@ -38,10 +38,7 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     _async_for(regions)
     _parents(regions)
     _fill_gaps(regions)
-    for region in sorted(regions.table.values(), key=lambda region: region.target):
-        if is_with(regions, region):
-            strip_with(regions, region)
-    cover_starts(regions)
+    strip_withs(regions)
     for region in sorted(regions.table.values(), key=lambda region: region.target):
         if region.kind == "except" and is_name_cleanup(program, region):
             strip_name_cleanup(regions, region)
@@ -49,10 +46,11 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
         # a copy is recognised once the copies inside it are gone, wherever the compiler put them
         pending = sorted(regions.table.values(), key=lambda region: -region.target)
         settled = True
+        withs = withs_inside(regions)
         while pending:
             for region in pending:
                 if region.kind == "except":
-                    strip_finally(regions, region, settled=settled)
+                    strip_finally(regions, region, withs.get(region.index, []), settled=settled)
             rest = [region for region in pending if region.kind == "except"]
             if len(rest) == len(pending) and not settled:
                 break
@@ -119,14 +117,14 @@ def _fill_gaps(regions: Regions) -> None:
     """
     program = regions.program
     handler = program.handler
-    jumps = [
-        i
+    jumps = {
+        i: program.jump[i]
         for i, instr in enumerate(program.instrs)
         if instr.op == ops.JUMP and program.jump[i] != NONE and handler[i] != handler[program.jump[i]]
-    ]
+    }
     if not jumps:
         return
-    before: dict[int, list[int]] = {place: [] for i in jumps for place in (i, program.jump[i])}
+    before: dict[int, list[int]] = {place: [] for edge in jumps.items() for place in edge}
     for i in range(len(program.instrs)):
         for after in program.successors(i):
             if after in before:
@@ -138,8 +136,7 @@ def _fill_gaps(regions: Regions) -> None:
     changed = True
     while changed:
         changed = False
-        for i in jumps:
-            target = program.jump[i]
+        for i, target in jumps.items():
             wanted = handler[target]
             if handler[i] == wanted or not before[i] or not within(wanted, before[i]):
                 continue

@@ -9,7 +9,40 @@ from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of
 _TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})
 
 
-def is_with(regions: Regions, region: Region) -> bool:
+def strip_withs(regions: Regions) -> None:
+    """Find the ``with`` regions, and make one operation of each call of their exits."""
+    incoming = _Incoming(regions.program)
+    for region in sorted(regions.table.values(), key=lambda region: region.target):
+        if _is_with(regions, region):
+            _strip_with(regions, region, incoming)
+    _cover_starts(regions, incoming)
+
+
+class _Incoming:
+    """What goes to an instruction, found once; edges made since are to be added, of those gone the program tells."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._before: dict[int, list[int]] = {}
+
+    def add(self, source: int, target: int) -> None:
+        if self._before:
+            self._before.setdefault(target, []).append(source)
+
+    def from_elsewhere(self, before: list[int], between: list[int]) -> bool:
+        """Whether control reaches ``between`` from anywhere but itself and ``before``."""
+        program = self.program
+        if not self._before:
+            for i in range(len(program.instrs)):
+                for after in program.successors(i):
+                    self._before.setdefault(after, []).append(i)
+        inside = {*before, *between}
+        return any(
+            after in program.successors(i) for after in between for i in self._before.get(after, ()) if i not in inside
+        )
+
+
+def _is_with(regions: Regions, region: Region) -> bool:
     program = regions.program
     position = region.target
     if program.instrs[position].op == ops.PUSH_EXC_INFO:
@@ -17,7 +50,7 @@ def is_with(regions: Regions, region: Region) -> bool:
     return position != NONE and program.instrs[position].op == ops.WITH_EXCEPT_START
 
 
-def cover_starts(regions: Regions) -> None:
+def _cover_starts(regions: Regions, incoming: _Incoming) -> None:
     """What takes the entered value off the stack before the protected range begins belongs to the body: it cannot raise."""
     program = regions.program
     for i, instr in enumerate(program.instrs):
@@ -32,21 +65,13 @@ def cover_starts(regions: Regions) -> None:
             continue
         chain = regions.chain(program.handler[position])
         entered = chain[: chain.index(outer)] if outer in chain else chain
-        if entered and regions.table[entered[-1]].kind == "with" and not _entered_elsewhere(program, [i], between):
+        if entered and regions.table[entered[-1]].kind == "with" and not incoming.from_elsewhere([i], between):
             for inside in between:
                 program.handler[inside] = entered[-1]
     regions.forget_chains()
 
 
-def _entered_elsewhere(program: Program, before: list[int], between: list[int]) -> bool:
-    """Whether control reaches ``between`` from anywhere but itself and ``before``."""
-    inside = {*before, *between}
-    return any(
-        after in between for i in range(len(program.instrs)) if i not in inside for after in program.successors(i)
-    )
-
-
-def strip_with(regions: Regions, region: Region) -> None:
+def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
     program = regions.program
     position = region.target
     pushed = len(region.pushes)
@@ -73,10 +98,10 @@ def strip_with(regions: Regions, region: Region) -> None:
     region.kind = "with"
     region.resume = resume
     for exit_at in sorted({after for _, after in exits_of(regions, region)}):
-        _strip_exit_call(regions, region, exit_at, slots)
+        _strip_exit_call(regions, region, exit_at, slots, incoming)
 
 
-def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int) -> None:
+def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int, incoming: _Incoming) -> None:
     program = regions.program
     start = program.follow(position)
     dropped: list[int] = []
@@ -98,9 +123,10 @@ def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int
         return
     program.replace(start, WITH_EXIT, slots)
     program.next[start] = program.next[position]
+    incoming.add(start, program.next[start])
     if program.instrs[program.next[start]].op == ops.RETURN:
         program.own_returns.add(program.next[start])
-    if dropped and not _entered_elsewhere(program, regions.members(region.index), dropped):
+    if dropped and not incoming.from_elsewhere(regions.members(region.index), dropped):
         for inside in dropped:  # what the body left on the stack is dropped before the manager is left
             program.handler[inside] = region.index
         regions.forget_chains()

@@ -71,10 +71,13 @@ class _Checker:
     ) -> list[Verdict]:
         """The verdict of a pair, then those of the pairs nested in it."""
         verdict, pairs = self.own(original, recompiled, parent)
+        others: dict[int, list[CodeUnit]] = {}
+        for left, other in pairs:
+            others.setdefault(id(left), []).append(other)
         nested: list[Verdict] = []
         broken: Verdict | None = None
         for unit in _nested_units(original):
-            reports = [self.report(unit, other, (original, recompiled)) for left, other in pairs if left is unit]
+            reports = [self.report(unit, other, (original, recompiled)) for other in others.get(id(unit), ())]
             if reports:
                 found = min(reports, key=_trust)
             elif verdict.proven:
