@@ -11,7 +11,7 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.idioms.indents import Indents
 from depyf.structure.exits import ends
-from depyf.tree.nodes import Body, If, Return
+from depyf.tree.nodes import Body, If, Return, Stmt
 from depyf.tree.rewrite import bodies
 
 
@@ -21,6 +21,8 @@ class Branches:
     def __init__(self, unit: CodeUnit, *, indents: bool = True) -> None:
         self.unit = unit
         self.indents = Indents(unit) if indents else None
+        self._reaching: dict[int, tuple[Stmt, bool]] = {}
+        """What is known of statements; holds them, so that their ids stay theirs."""
 
     def level(self, body: Body, known: int | None) -> int | None:
         """The indentation of ``body``, which is ``known`` otherwise."""
@@ -42,28 +44,55 @@ class Branches:
 
     def flat_if(self, stmt: If, level: int | None) -> Body:
         """``stmt`` without an ``else`` that nobody wrote; what only falls off the end of the function needs one."""
-        level = self.level_of(stmt, level)
-        if stmt.orelse and ends(stmt.orelse) and not _reaches_end(stmt.orelse):
-            # what stands behind the ``else`` runs only after the first arm, but is no part of it
-            last = last_line(stmt.orelse)
-            behind = [i for i, inner in enumerate(stmt.body) if last and inner.line and inner.line > last]
-            if behind and behind[0]:
-                return (replace(stmt, body=stmt.body[: behind[0]]), *stmt.body[behind[0] :])
-        if stmt.orelse and ends(stmt.body) and not _reaches_end(stmt.body):
-            rest = stmt.orelse
-            if len(rest) == 1 and isinstance(rest[0], If):
-                rest = self.flat_if(rest[0], None)
-            inside = self._in_else(stmt, rest, level)
-            if inside:
-                return (replace(stmt, orelse=rest[:inside]), *rest[inside:])
-            return (replace(stmt, orelse=()), *rest)
-        return (stmt,)
+        outer: list[tuple[If, int | None]] = []
+        while True:
+            level = self.level_of(stmt, level)
+            result = self._split(stmt)
+            if result or not stmt.orelse or not ends(stmt.body) or self._reaches_end(stmt.body):
+                result = result or [stmt]
+                break
+            outer.append((stmt, level))
+            inner = stmt.orelse[0] if len(stmt.orelse) == 1 else None
+            if not isinstance(inner, If):
+                result = list(stmt.orelse)
+                break
+            stmt, level = inner, None
+        result.reverse()  # a chain of tests is as long as the function: its end is taken once, from the back
+        for test, at in reversed(outer):
+            inside = len(result) - self._in_else(test, result, at)
+            orelse = tuple(reversed(result[inside:]))
+            del result[inside:]
+            result.append(replace(test, orelse=orelse))
+        return tuple(reversed(result))
 
-    def _in_else(self, test: If, body: Body, level: int | None) -> int:
-        """How many statements at the start of ``body`` are indented deeper than ``level``, that of ``test``."""
+    def _split(self, stmt: If) -> list[Stmt]:
+        """What stands behind the ``else`` runs only after the first arm, but is no part of it; empty if nothing does."""
+        if not stmt.orelse or not ends(stmt.orelse) or self._reaches_end(stmt.orelse):
+            return []
+        last = last_line(stmt.orelse)
+        behind = next((i for i, inner in enumerate(stmt.body) if last and inner.line and inner.line > last), 0)
+        return [replace(stmt, body=stmt.body[:behind]), *stmt.body[behind:]] if behind else []
+
+    def _reaches_end(self, body: Body) -> bool:
+        """Whether ``body`` can fall off the end of the function."""
+        if not body:
+            return False
+        last = body[-1]
+        if isinstance(last, Return):
+            return last.implicit
+        known = self._reaching.get(id(last))
+        if known is None:
+            reaches = False
+            for inner in bodies(last):
+                reaches = reaches or self._reaches_end(inner)
+            known = self._reaching[id(last)] = last, reaches
+        return known[1]
+
+    def _in_else(self, test: If, body: list[Stmt], level: int | None) -> int:
+        """How many statements at the end of ``body``, the first comes last, are indented deeper than ``level`` of ``test``."""
         if self.indents is None or level is None:
             return 0
-        for count, stmt in enumerate(body):
+        for count, stmt in enumerate(reversed(body)):
             at = None if (stmt.line or 0) <= (test.line or 0) else self.indents.is_at(stmt, level)
             if at or at is None and not count:
                 return count
@@ -78,11 +107,3 @@ def last_line(body: Body) -> int:
             return body[-1].line or 0
         body = nested[-1]
     return 0
-
-
-def _reaches_end(body: Body) -> bool:
-    """Whether ``body`` can fall off the end of the function."""
-    if not body:
-        return False
-    last = body[-1]
-    return last.implicit if isinstance(last, Return) else any(_reaches_end(inner) for inner in bodies(last))
