@@ -117,10 +117,15 @@ class Make:
         """From ``low`` up to but not including ``high``."""
         return self.place(lambda n: torch.randint(low, high, (n,), generator=self.generator), size, dtype, **layout)
 
-    def booleans(self, *size: int, **layout: Any) -> torch.Tensor:
-        """Half of them true, and no row all true or all false: it may be a mask."""
-        made = self.place(lambda n: torch.rand(n, generator=self.generator) < 0.5, size, torch.bool, **layout)
-        if size and size[-1] > 1 and not layout:
+    def booleans(self, *size: int, most: int | None = None, **layout: Any) -> torch.Tensor:
+        """Half of them true, at most ``most``, and no row all true or all false: it may be a mask."""
+
+        def values(n: int) -> torch.Tensor:
+            drawn = torch.rand(n, generator=self.generator) < 0.5
+            return drawn if most is None else drawn & (drawn.cumsum(0) <= most)
+
+        made = self.place(values, size, torch.bool, **layout)
+        if size and size[-1] > 1 and not layout and most is None:
             made[..., 0], made[..., 1] = True, False
         return made
 

@@ -110,6 +110,7 @@ def _tensor(tensor: Mapping[str, Any], dtype: str, role: str, choice: Choice, sy
     maker, usual = "normal", "float32"
     if dtype == "bool":
         maker, usual = "booleans", "bool"
+        arguments += [f"most={choice.most}"] if choice.most is not None else []
     elif dtype.startswith(("int", "uint")):
         maker, usual = "integers", "int64"
         span = choice.span

@@ -15,6 +15,7 @@ from depyf.gallery.evaluate import Complaint, compared_constants
 from depyf.gallery.graph_text import GraphClass
 from depyf.gallery.incremental import Evaluation
 from depyf.gallery.intervals import Span
+from depyf.gallery.masks import most_true
 from depyf.gallery.types import Number, TensorType
 
 _NORMAL = Span(-8, 8)
@@ -28,13 +29,15 @@ class Choice:
 
     span: Span | None
     why: str = ""
+    most: int | None = None
+    """How many elements of a mask may be true."""
 
 
 _UNBOUNDED = Choice(Span(0, 1), "nothing in the graph bounds it")
 
 
 def choose(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[str, Number]) -> dict[str, Choice]:
-    """A choice for each tensor parameter of ``graph`` that is not boolean."""
+    """A choice for each tensor parameter of ``graph``; a boolean one has one where not any mask will do."""
     spans: dict[str, Span] = {}
     for name, kind in types.items():
         spans[name] = Span(0, 0) if kind.integer else Span(0, 1) if kind.dtype == "bool" else _NORMAL
@@ -50,6 +53,8 @@ def choose(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[
             chosen[name] = _floats(evaluation, name)
             if (found := chosen[name].span) is not None:
                 evaluation.set(name, found)
+    for name, (most, why) in most_true(graph, types, symbols).items():
+        chosen[name] = Choice(None if types[name].dtype == "bool" else Span(0, 0), why, most)
     return chosen
 
 

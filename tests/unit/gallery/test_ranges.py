@@ -68,3 +68,23 @@ def test_choice(parameters, body, want):
             assert choice.span is not None
             assert (choice.span.low, choice.span.high) == expected, choice
             assert choice.why
+
+
+MASKED = [
+    ("as it is", "y = x.masked_scatter(m, s)", 8),
+    ("broadcast", 'v: "b8[16, 4][4, 1]cpu" = b.expand(16, 4)\ny = x.masked_scatter(v, s)', 2),
+    ("aten", "y = torch.ops.aten.masked_scatter.default(x, m, s)", 8),
+    ("enough in the source", "y = x.masked_scatter(m, x)", None),
+    ("computed", "v = x > 0\ny = x.masked_scatter(v, s)", None),
+]
+
+
+@pytest.mark.parametrize(("body", "most"), [case[1:] for case in MASKED], ids=[case[0] for case in MASKED])
+def test_masks(body, most):
+    parameters = [X, 'm: "b8[16, 4][4, 1]cpu"', 'b: "b8[16, 1][1, 1]cpu"', 's: "f32[8][1]cpu"']
+    page = f"class GraphModule(torch.nn.Module):\n    def forward(self, {', '.join(parameters)}):\n"
+    graph = read_graph(page + textwrap.indent(body + "\nreturn ()", "        ") + "\n", "")
+    assert graph is not None
+    types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, {})) is not None}
+    choices = choose(graph, types, {})
+    assert [choices[name].most for name in "mb" if name in choices] == ([] if most is None else [most])

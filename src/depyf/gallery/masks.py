@@ -1,0 +1,64 @@
+"""How many elements of a mask may be true: what ``masked_scatter`` takes from its source must be there.
+
+Input: a ``GraphClass`` and the types of its parameters.  Output: for each parameter that is such a mask (perhaps seen
+through operations that only change its shape) the largest number of true elements.  A mask that the graph computes from
+values is left alone: compared with one token among many, hardly an element of made-up inputs is true.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+
+from depyf.gallery.graph_text import GraphClass
+from depyf.gallery.types import Number, TensorType, tensor_type
+
+_SHAPES = frozenset(
+    "view reshape unsqueeze squeeze expand expand_as contiguous to bool clone detach flatten _unsafe_view view_as".split()
+)
+_SCATTER = frozenset({"masked_scatter", "masked_scatter_"})
+
+
+def most_true(
+    graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[str, Number]
+) -> dict[str, tuple[int, str]]:
+    """Parameter -> the largest number of true elements, and what asks for it."""
+    known = dict(types)
+    origins: dict[str, str] = {name: name for name in types}
+    found: dict[str, tuple[int, str]] = {}
+    for statement in graph.tree().body:
+        value = getattr(statement, "value", None)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+        if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name):
+            kind = tensor_type(str(getattr(statement.annotation, "value", "")), symbols)
+            if kind is not None:
+                known[target.id] = kind
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+            continue
+        name, operands = _call(value)
+        if name in _SHAPES and operands and isinstance(target, ast.Name) and operands[0] in origins:
+            origins[target.id] = origins[operands[0]]
+        elif name in _SCATTER and len(operands) > 2 and operands[1] in origins:
+            mask = origins[operands[1]]
+            sizes = [_count(known.get(part)) for part in (operands[0], operands[2], mask)]
+            if mask in types and None not in sizes:
+                whole, source, own = (size or 0 for size in sizes)
+                most = source * own // max(1, whole)
+                if most < found.get(mask, (own, ""))[0]:
+                    found[mask] = most, f"masked_scatter has {source} elements for {whole}"
+    return found
+
+
+def _call(node: ast.Call) -> tuple[str, list[str]]:
+    """The operation and the names of its tensor operands; "" for what is no name."""
+    path = ast.unparse(node.func).split(".")
+    arguments = list(node.args)
+    if path[0] != "torch" and isinstance(node.func, ast.Attribute):
+        arguments.insert(0, node.func.value)  # a method
+    name = path[3] if path[:3] == ["torch", "ops", "aten"] and len(path) > 3 else path[-1]
+    return name, [item.id if isinstance(item, ast.Name) else "" for item in arguments]
+
+
+def _count(kind: TensorType | None) -> int | None:
+    return None if kind is None or None in kind.shape else math.prod(size or 0 for size in kind.shape)
