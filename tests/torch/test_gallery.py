@@ -203,14 +203,27 @@ def test_situations(fn, backward, tmp_path):
     assert run_script(script.text) == 0
 
 
-def test_inputs_that_share_memory(tmp_path):
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize(("start", "shared"), [(4, "(0, 10)"), (6, "(0, 12)")])
+def test_inputs_that_share_memory(backend, start, shared, tmp_path):
+    """What is written to one of them is seen in the other, and inductor's code relies on how they lie."""
+
     def f(x, y):
         x.add_(1)
-        return x.sum() + y.sum()
+        return x + y
 
-    base = torch.randn(10)
-    (script,) = recorded(tmp_path, f, base[:6], base[4:], backward=False)
-    assert script.stages == ("Captured",) and "other inputs" in script.notes[0]
+    base = torch.randn(start + 6)
+    (script,) = recorded(tmp_path, f, base[:6], base[start:], backward=False, backend=backend)
+    assert f'"y": make.normal(6, offset={start}, shared={shared}),' in script.text
+    assert ("AOTAutograd's graphs are left out" in script.text) == (script.stages == ("Captured",))
+    assert start == 6 or script.stages == ("Captured",)
+    assert run_script(script.text, "--backend", backend) == 0
+
+
+def test_inputs_that_share_memory_and_have_gradients(tmp_path):
+    base = torch.randn(2, 6, requires_grad=True)
+    (script,) = recorded(tmp_path, lambda x, y: x * y, base[0], base[1])
+    assert "shared=(" not in script.text
     assert run_script(script.text) == 0
 
 

@@ -207,6 +207,7 @@ class Make:
 
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
+        self.storages: dict[int, torch.Tensor] = {}
 
     def normal(self, *size: int, scale: float = 1.0, dtype: torch.dtype = torch.float32, **layout: Any) -> torch.Tensor:
         wide = torch.complex128 if dtype.is_complex else torch.float64
@@ -247,11 +248,16 @@ class Make:
         offset: int = 0,
         device: str = "cpu",
         grad: bool = False,
+        shared: tuple[int, int] | None = None,
     ) -> torch.Tensor:
+        """``shared``: the number of a storage that several inputs are views of, and its length."""
         if stride is None:
             stride = tuple(math.prod(size[i + 1 :]) for i in range(len(size)))
         extent = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if all(size) else 0
-        storage = values(offset + extent).to(dtype).to(device)
+        number, length = shared or (-1, offset + extent)
+        storage = self.storages.get(number) if shared else None
+        if storage is None:
+            storage = self.storages[number] = values(length).to(dtype).to(device)
         return storage.as_strided(size, stride, offset).requires_grad_(grad)
 
 
@@ -263,7 +269,7 @@ def run(
 ) -> dict[str, Any]:
     """Call ``graph`` and differentiate what it computes; ``targets`` chooses from arguments and outputs."""
     before = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
-    arguments = [as_argument(value) for value in inputs]
+    arguments = as_arguments(inputs)
     with ambient():
         outputs = flat(graph(*arguments))
     wanted = [t for t in targets(arguments, outputs) if isinstance(t, torch.Tensor) and t.requires_grad]
@@ -282,13 +288,25 @@ def run(
     }
 
 
-def as_argument(value: Any) -> Any:
-    """An input that can be written to: not a leaf, as in the program where it was computed before."""
-    if isinstance(value, torch.Tensor):
-        copied = value.clone()
-        if copied.stride() == value.stride():
-            return copied
-    return value
+def as_arguments(values: list[Any]) -> list[Any]:
+    """Inputs that can be written to: not leaves, as in the program where they were computed before.  Views of one
+    storage are that still."""
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    owners = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    storages: dict[int, torch.Tensor] = {}
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            owner = value.untyped_storage().data_ptr()
+            copied = value.clone()
+            if owner and owners.count(owner) > 1 and not value.requires_grad:
+                length = value.untyped_storage().nbytes() // value.element_size()
+                storage = storages.setdefault(owner, value.as_strided((length,), (1,), 0).clone())
+                value = storage.as_strided(value.size(), value.stride(), value.storage_offset())
+            elif copied.stride() == value.stride():
+                value = copied
+        found.append(value)
+    return found
 
 
 def changed(after: list[Any], before: list[Any]) -> list[Any]:
@@ -445,7 +463,7 @@ def run_aot(
     The forward returns ``front`` results and then what it saves; the backward takes the saved values by name, and the
     gradients that arrive in place of its ``tangents_N``.
     """
-    arguments = [as_argument(value.detach()) if isinstance(value, torch.Tensor) else value for value in inputs]
+    arguments = as_arguments([value.detach() if isinstance(value, torch.Tensor) else value for value in inputs])
     with torch.no_grad():
         results = list(forward(*arguments))
         grads: list[Any] = []

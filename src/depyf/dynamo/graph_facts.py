@@ -52,6 +52,8 @@ class InputFacts:
     tensor: TensorFacts | None = None
     symbol: str = ""
     value: int | float | bool | None = None
+    storage: tuple[int, int] | None = None
+    """Inputs with the same number are views of one storage; its length in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def facts_of(stage: str) -> GraphFacts | None:
         return GraphFacts(aot=aot) if aot is not None else None
     symbols: dict[str, int | float] = {}
     return GraphFacts(
-        inputs=tuple(_input(node, symbols) for node in module.graph.nodes if node.op == "placeholder"),
+        inputs=_inputs([node for node in module.graph.nodes if node.op == "placeholder"], symbols),
         constants=_constants(module),
         symbols=tuple(sorted(symbols.items())),
         modes=_modes(tracing) if stage == "Captured_Graph" else {},
@@ -138,6 +140,29 @@ def facts_of(stage: str) -> GraphFacts | None:
 
 def _is_graph(value: Any) -> bool:
     return hasattr(value, "graph") and hasattr(value.graph, "nodes") and hasattr(value, "_modules")
+
+
+def _inputs(nodes: list[Any], symbols: dict[str, int | float]) -> tuple[InputFacts, ...]:
+    """The inputs in order, those that share a storage marked."""
+    import torch
+
+    owners: list[int | None] = []
+    lengths: dict[int, int] = {}
+    for node in nodes:
+        value = node.meta.get("example_value", node.meta.get("val"))
+        plain = isinstance(value, torch.Tensor) and value.layout == torch.strided
+        try:
+            owners.append(value.untyped_storage()._cdata if plain else None)
+            if plain:
+                lengths[value.untyped_storage()._cdata] = int(_hint(value.untyped_storage().nbytes(), symbols) or 0)
+        except (RuntimeError, NotImplementedError):  # a wrapper subclass has none
+            owners.append(None)
+    shared = list(dict.fromkeys(owner for owner in owners if owner is not None and owners.count(owner) > 1))
+    found = (_input(node, symbols) for node in nodes)
+    return tuple(
+        replace(item, storage=(shared.index(owner), lengths[owner])) if owner in shared else item
+        for item, owner in zip(found, owners)
+    )
 
 
 def _input(node: Any, symbols: dict[str, int | float]) -> InputFacts:

@@ -33,12 +33,13 @@ def input_lines(
     recorded = {str(item["name"]): item for item in facts.get("inputs", ())}
     types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, symbols)) is not None}
     choices = choose(graph, types, symbols)
+    storages = _storages(list(facts.get("inputs", ())))
     lines = []
     for position, parameter in enumerate(graph.parameters):
         item = recorded.get(parameter.original) or _from_type(
             parameter, types.get(parameter.name), position in with_grad
         )
-        value, why = _value(parameter, item, types.get(parameter.name), choices, symbols)
+        value, why = _value(parameter, item, choices, symbols, storages)
         source = readable_source(str(item.get("source", "")))
         role = str(item.get("role", "input"))
         notes = [source if role == "input" else f"{role} {source}".strip(), why]
@@ -75,9 +76,9 @@ def _from_type(parameter: Parameter, kind: TensorType | None, grad: bool) -> dic
 def _value(
     parameter: Parameter,
     item: Mapping[str, Any],
-    kind: TensorType | None,
     choices: Mapping[str, Choice],
     symbols: Mapping[str, Number],
+    storages: Mapping[int, int],
 ) -> tuple[str, str]:
     """The expression, and why it is what it is."""
     what = str(item.get("kind", ""))
@@ -101,10 +102,48 @@ def _value(
     if dtype.startswith(("q", "bits")):
         raise CannotRender(f"its input {parameter.name} is quantised ({dtype})")
     choice = choices.get(parameter.name, Choice(None))
-    return _tensor(tensor, dtype, str(item.get("role", "input")), choice, symbols), choice.why
+    number = int((item.get("storage") or (-1,))[0])
+    shared = (number, storages[number]) if number in storages else None
+    return _tensor(tensor, dtype, str(item.get("role", "input")), choice, symbols, shared), choice.why
 
 
-def _tensor(tensor: Mapping[str, Any], dtype: str, role: str, choice: Choice, symbols: Mapping[str, Number]) -> str:
+def _storages(inputs: list[Mapping[str, Any]]) -> dict[int, int]:
+    """The storages that several inputs are views of -> their length in elements.
+
+    Only of inputs of one dtype without gradients: a graph that writes to one of these writes to the others.
+    """
+    members: dict[int, list[Mapping[str, Any]]] = {}
+    for item in inputs:
+        if item.get("storage") and item.get("tensor"):
+            members.setdefault(int(item["storage"][0]), []).append({**item["tensor"], "bytes": item["storage"][1]})
+    found = {}
+    for number, tensors in members.items():
+        if len({t["dtype"] for t in tensors}) == 1 and not any(t.get("requires_grad") for t in tensors):
+            whole = tensors[0]["bytes"] // _itemsize(tensors[0]["dtype"])
+            found[number] = max(whole, *(_end(tensor) for tensor in tensors))
+    return found
+
+
+def _itemsize(dtype: str) -> int:
+    """``torch.float8_e4m3fn`` -> 1"""
+    bits = re.match(r"[a-z]+(\d+)", dtype.removeprefix("torch."))
+    return max(1, int(bits[1]) // 8) if bits else 1
+
+
+def _end(tensor: Mapping[str, Any]) -> int:
+    """How far into its storage a tensor reaches."""
+    reach = sum((int(n) - 1) * int(step) for n, step in zip(tensor["shape"], tensor["strides"]))
+    return int(tensor.get("offset", 0)) + (1 + reach if all(tensor["shape"]) else 0)
+
+
+def _tensor(
+    tensor: Mapping[str, Any],
+    dtype: str,
+    role: str,
+    choice: Choice,
+    symbols: Mapping[str, Number],
+    shared: tuple[int, int] | None,
+) -> str:
     shape = tuple(int(size) for size in tensor["shape"])
     arguments = [_number(text, size, symbols) for text, size in zip(tensor["size"], shape)]
     maker, usual = "normal", "float32"
@@ -137,6 +176,8 @@ def _tensor(tensor: Mapping[str, Any], dtype: str, role: str, choice: Choice, sy
         arguments.append(f'device="{tensor["device"]}"')
     if tensor.get("requires_grad"):
         arguments.append("grad=True")
+    if shared is not None:
+        arguments.append(f"shared={shared}")
     return f"make.{maker}({', '.join(arguments)})"
 
 

@@ -180,7 +180,7 @@ def _page(
         *(f"        {line}" for line in inputs),
         "    }",
     ]
-    main = _main(graph, captured, aot, facts.get("modes", {}), random, texts)
+    main = _main(graph, captured, aot, facts.get("modes", {}), random, any("shared=" in line for line in inputs), texts)
     harness, needed = harness_text("\n".join([*table, *classes, main]))
     if "importlib." in main:
         needed.append("import importlib")
@@ -250,7 +250,13 @@ def _used_symbols(lines: list[str], symbols: Mapping[str, Number]) -> list[str]:
 
 
 def _main(
-    graph: CompiledGraph, captured: GraphClass, aot: _Aot | None, modes: Mapping[str, Any], random: bool, texts: str
+    graph: CompiledGraph,
+    captured: GraphClass,
+    aot: _Aot | None,
+    modes: Mapping[str, Any],
+    random: bool,
+    shared: bool,
+    texts: str,
 ) -> str:
     devices = sorted(set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts)))))  # fmt: skip
     one_way = next((m["name"] for line in _code_lines(texts) if (m := _ONE_WAY.search(line))), "")
@@ -303,6 +309,10 @@ def _main(
     fixed = "False"
     if random:
         lines.append("        torch._inductor.config.fallback_random = True")
+    if shared:
+        lines.append(
+            "        torch._inductor.config.force_disable_caches = True  # their keys do not say what inputs share"
+        )
     lines += [
         "        compiled = torch.compile(captured, backend=options.backend)",
         f"        with drawing(fixed={fixed}):",
