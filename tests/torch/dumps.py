@@ -52,6 +52,26 @@ def fresh_cache() -> Any:
     return getattr(utils, name)()
 
 
+def traces_autocast_calls() -> bool:
+    """Whether Dynamo compiles what a captured graph has in place of ``with torch.autocast(...)``; 2.10 does not."""
+    import torch
+    from torch.amp import autocast_mode
+
+    def f(x: Any) -> Any:
+        mode = autocast_mode._enter_autocast("cpu", torch.bfloat16, True, None)
+        y = x @ x
+        autocast_mode._exit_autocast(mode)
+        return y
+
+    try:
+        torch.compile(f, backend="eager")(torch.ones(2, 2))
+    except AssertionError:
+        return False
+    finally:
+        torch._dynamo.reset()
+    return True
+
+
 def files_of(manifest: dict[str, Any], **wanted: Any) -> list[str]:
     """The names of the files whose manifest entry has these values."""
     return [item["file"] for item in manifest["files"] if all(item.get(key) == value for key, value in wanted.items())]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from dumps import run_python
+from dumps import run_python, traces_autocast_calls
 
 from depyf.api import prepare_debug
 from depyf.cli import main as command
@@ -197,6 +197,8 @@ def masks(x):
      (modes_inside, True), (random_numbers, True), (metadata_written, False), (masks, True)],
 )  # fmt: skip
 def test_situations(fn, backward, tmp_path):
+    if fn is modes_inside and not traces_autocast_calls():
+        pytest.skip("this torch cannot compile a graph that enters autocast, with depyf or without")
     x = torch.randn(16, 16, requires_grad=backward)
     (script,) = recorded(tmp_path, fn, x, backward=backward)
     assert "Forward" in script.stages

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from dumps import traces_autocast_calls
 
 pytestmark = pytest.mark.torch
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +38,8 @@ def test_every_model_is_there():
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_script(path, capsys):
+    if "_enter_autocast" in path.read_text() and not traces_autocast_calls():
+        pytest.skip("this torch cannot compile a graph that enters autocast, with depyf or without")
     module = types.ModuleType("gallery_script")
     exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), module.__dict__)
     assert module.main([]) == 0, capsys.readouterr().out

@@ -19,7 +19,9 @@ from typing import Any
 from depyf.errors import DepyfError
 
 MANIFEST = "manifest.json"
-_PLACE = re.compile(r"# File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$")
+_PLACE = re.compile(
+    r"# (?:Backward of forward node: )?File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$"
+)
 _GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?): (?P<code>.*)$")
 _SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
 _STATE = re.compile(r"^\s+# state of torch$")

@@ -175,6 +175,8 @@ def _report(code: types.CodeType, compilations: tuple[Compilation, ...], seen: l
                 resumes.append(_report(target, compilations, seen))
     breaks = dict.fromkeys(_break(text) for compilation in mine for text in compilation.breaks)
     skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
+    if not entries and not skipped and any(c.operations is None for c in own):
+        skipped = {Break(_NO_REASON, ()): None}
     return Report(
         getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno, tuple(reports), tuple(breaks),
         tuple(skipped), tuple(resumes), len(mine) == len(entries) and all(resume.complete for resume in resumes),
@@ -205,6 +207,9 @@ def _operations(graphs: list[Any]) -> int | None:
 def _backend_name(backend: Any) -> str:
     name = getattr(backend, "compiler_name", None) or getattr(backend, "__name__", None)
     return str(name or type(backend).__name__) if backend is not None else ""
+
+
+_NO_REASON = "Dynamo gave up on it, and this torch keeps no reason: put its first call under depyf.prepare_debug"
 
 
 def _break(text: str, line: int | None = None) -> Break:
