@@ -95,7 +95,9 @@ def _lower(state: State) -> object:
 
 def _regions(state: State) -> object:
     assert state.program is not None
-    state.regions = find_regions(state.program, idioms=state.choices.idioms and state.choices.finally_)
+    state.regions = find_regions(
+        state.program, idioms=state.choices.idioms and state.choices.finally_, managers=state.choices.clauses
+    )
     if not state.choices.idioms:
         handle_bare(state.program, state.regions)
         fill_silent(state.regions)

@@ -20,6 +20,10 @@ _HEAP_TYPE = 1 << 9
 _ADDRESS = re.compile(r"\bat 0x|0x[0-9a-fA-F]{6,}")
 
 
+ALONE = (BaseException, type, tuple, slice)
+"""Builtin types whose names mean the same where the text stands alone."""
+
+
 class BoundConstants:
     """Hands out one identifier per object; ``fresh`` makes an identifier that nothing else in the text uses."""
 
@@ -37,7 +41,7 @@ class BoundConstants:
             base = self.prefix + readable(value)
             own: str = getattr(value, "__name__", "")
             if (
-                value is BaseException
+                any(value is known for known in ALONE)
                 or isinstance(value, types.BuiltinFunctionType)
                 and getattr(builtins, own, None) is value
             ):

@@ -351,7 +351,8 @@ class Lifter:
             self.merged.get(self._protected.get(region, OUTSIDE), self._protected.get(region, OUTSIDE))
         )
         if block is not None:
-            base = [self._carried(value, i, False) for i, value in enumerate(block.entry[: record.depth])]
+            found = self.plain.bases.get(region, block.entry) if self.plain is not None else block.entry
+            base = [self._carried(value, i, False) for i, value in enumerate(found[: record.depth])]
             if len(base) < record.depth:
                 raise DecompilationError("handler expects a deeper stack", self.unit.qualname)
             if record.kind == "with":

@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.ops import Instr
 from depyf.choices import Choices
 from depyf.errors import DecompilationError
 from depyf.flow.program import Program
@@ -67,10 +68,13 @@ class PlainSymbolic(Symbolic):
         super().__init__(program, nested, choices)
         self.containers = containers
         self.steps = not choices.loops
+        self.values_only = not choices.clauses
         self.consumed: list[Expr] = []
         self.copying = False
         self.low = 0
         self.risk: dict[int, set[int]] = {}
+        self.bases: dict[int, list[Expr]] = {}
+        """What the handler of a region finds on the stack: what was there when something might first raise."""
         self.temps: dict[int, Temp] = {}
         self._inside: dict[int, tuple[Expr, frozenset[int]]] = {}
         unit = program.unit
@@ -139,6 +143,8 @@ class PlainSymbolic(Symbolic):
             self.low = len(self.stack)
             if self.stack:
                 self._note_risk(block.container)
+            if instr.op not in ops.SILENT:
+                self._note_bases(block.container)
             if not plain_rules.apply(self, block.container):
                 rule = _HANDLERS.get(instr.op)
                 if rule is None:
@@ -159,6 +165,23 @@ class PlainSymbolic(Symbolic):
                 self.temps[temp.key] = temp
                 self.stmts.append(Assign((temp,), top, self.program.instrs[code[0]].line))
                 self.stack[-1] = temp
+
+    def _note_bases(self, container: int) -> None:
+        tree, table = self.containers.tree, self.containers.regions.table
+        while container > 0:
+            region = tree[container].region
+            if tree[container].kind == "try" and region not in self.bases:
+                self.bases[region] = self.stack[: table[region].depth]
+            container = tree[container].parent
+
+    def instr_after(self) -> Instr:
+        """The instruction that control goes on at; where there are several, or none, the one it stands at."""
+        after = self.program.successors(self.at)
+        return self.program.instrs[after[0]] if len(after) == 1 else self.instr
+
+    def begin(self) -> None:
+        super().begin()
+        self.bases = {}
 
     def _note_risk(self, container: int) -> None:
         """An exception may leave these temporaries bound."""

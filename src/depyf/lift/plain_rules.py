@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
-from depyf.lift import displays
+from depyf.lift import displays, spelled
 from depyf.lift.rules import RULES
 from depyf.lift.values import IterOf
 from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Marker, Star, Sub, Temp
@@ -29,6 +29,7 @@ MORE = 5_000_000
 """The variable that says whether the last step of an iterator gave an item."""
 _FOLDED = {ops.UNARY: 1, ops.BINARY: 2, ops.SUBSCR: 2}
 """Operators that the compiler runs where it knows the operands, and how many they are."""
+_SUBSCRIBING = frozenset({ops.SUBSCR, ops.STORE_SUBSCR, ops.DELETE_SUBSCR})
 _ADDING = {ops.LIST_APPEND: "append", ops.SET_ADD: "add", ops.MAP_ADD: ""}
 
 
@@ -54,8 +55,10 @@ def _copy(s: PlainSymbolic, n: int, _: int) -> bool:
     return True
 
 
-def _enter(s: PlainSymbolic, slots: object, _: int) -> bool:
+def _enter(s: PlainSymbolic, slots: int, _: int) -> bool:
     """A manager in a temporary of its own, written ``Star``, is dropped at the start of the body."""
+    if s.values_only:
+        return spelled.enter_manager(s, slots or 1)
     s.fix(len(s.stack) - 1)  # nothing may stand between the manager and the body
     manager = s.stack[-1]
     if isinstance(manager, Temp) and not any(manager.key in s.inside(value) for value in s.stack[:-1]):
@@ -84,14 +87,26 @@ def _pop_except(s: PlainSymbolic, _: object, container: int) -> bool:
     return False
 
 
-def _reraise(s: PlainSymbolic, _: object, container: int) -> bool:
-    """A bare ``raise`` raises the exception that the innermost handler caught; any other is named."""
-    value = s.stack[-1]
+def _is_handled(s: PlainSymbolic, value: Expr, container: int) -> bool:
+    """Whether a bare ``raise`` raises ``value``: the exception that the innermost handler caught."""
     if isinstance(value, Marker) and value.kind == "exc" and isinstance(value.detail, int):
-        handled = _innermost_handler(s, container) == value.detail
-    else:
-        handled = not isinstance(value, Temp)
-    if handled:
+        return _innermost_handler(s, container) == value.detail
+    return not isinstance(value, Temp)
+
+
+def _exc_match(s: PlainSymbolic, kind: object, container: int) -> bool:
+    if not s.values_only or len(s.stack) < 2:
+        return False
+    return spelled.match_exception(s, kind, _is_handled(s, s.stack[-2], container))
+
+
+def _except_start(s: PlainSymbolic, depth: int, _: int) -> bool:
+    return s.values_only and spelled.call_exit(s, depth)
+
+
+def _reraise(s: PlainSymbolic, _: object, container: int) -> bool:
+    """Any exception but the one that the innermost handler caught is named."""
+    if _is_handled(s, s.stack[-1], container):
         return False
     s.emit(Raise(s.pop(), None, s.instr.line))
     return True
@@ -156,7 +171,15 @@ def _compute(s: PlainSymbolic, arg: object, _: int) -> bool:
 def _list_to_tuple(s: PlainSymbolic, _: object, __: int) -> bool:
     if not isinstance(s.stack[-1], Temp):
         return False
-    s.push(Display("tuple", (Star(s.pop()),)))
+    s.push(Invoke(Const(tuple), (s.pop(),)))
+    return True
+
+
+def _build_slice(s: PlainSymbolic, count: int, _: int) -> bool:
+    """A slice that is not subscribed with at once is a value; a call of the builtin names it."""
+    if s.instr_after().op in _SUBSCRIBING or len(s.stack) < count:
+        return False
+    s.push(Invoke(Const(slice), tuple(s.pops(count))))
     return True
 
 
@@ -208,6 +231,8 @@ _RULES: dict[str, Callable[[PlainSymbolic, Any, int], bool]] = {
     ops.BEFORE_ASYNC_WITH: _enter,
     ops.POP_EXCEPT: _pop_except,
     ops.RERAISE: _reraise,
+    ops.EXC_MATCH: _exc_match,
+    ops.WITH_EXCEPT_START: _except_start,
     ops.LIST_APPEND: _add,
     ops.SET_ADD: _add,
     ops.MAP_ADD: _add,
@@ -216,6 +241,7 @@ _RULES: dict[str, Callable[[PlainSymbolic, Any, int], bool]] = {
     ops.BINARY: _compute,
     ops.SUBSCR: _compute,
     ops.LIST_TO_TUPLE: _list_to_tuple,
+    ops.BUILD_SLICE: _build_slice,
     ops.GET_ITER: _get_iter,
     ops.FOR_ITER: _for_iter,
 }

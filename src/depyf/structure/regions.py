@@ -24,8 +24,11 @@ from depyf.structure.region_table import Regions
 from depyf.structure.with_exits import strip_withs
 
 
-def find_regions(program: Program, *, idioms: bool = True) -> Regions:
-    """Classify the handlers of ``program`` and take the compiler's copies out of its graph (edits it)."""
+def find_regions(program: Program, *, idioms: bool = True, managers: bool = True) -> Regions:
+    """Classify the handlers of ``program`` and take the compiler's copies out of its graph (edits it).
+
+    Without ``managers`` that of a ``with`` is a handler like any other.
+    """
     stars = plain_handlers(program)
     names = strip_unused_names(program)
     regions = Regions(program)
@@ -38,7 +41,8 @@ def find_regions(program: Program, *, idioms: bool = True) -> Regions:
     _async_for(regions)
     _parents(regions)
     _fill_gaps(regions)
-    strip_withs(regions)
+    if managers:
+        strip_withs(regions)
     for region in sorted(regions.table.values(), key=lambda region: region.target):
         if region.kind == "except" and is_name_cleanup(program, region):
             strip_name_cleanup(regions, region)

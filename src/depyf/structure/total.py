@@ -435,7 +435,8 @@ class Structurer:
         if handler == NONE or target not in self.blocks:
             return list(body)
         reset = tuple([Assign((temp,), Const(None)) for temp in self.resets.get(container, ())])
-        caught = (*reset, *self._container(handler, [self.edges.label(handler, target)]))
+        chosen = self._select(handler, target)
+        caught = (*reset, *chosen, *self._container(handler, [self.edges.label(handler, target)]))
         if record.kind == "finally":
             label = FINALLY_END + container
             return [Try(body, (), (), (Block(label, _end_at(caught, label)),), line=line)]

@@ -26,6 +26,7 @@ from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Ev
 from depyf.verify.identical import incidental
 from depyf.verify.known import MAX_TRACKED, widest
 from depyf.verify.lifetimes import HANDLED_NOTE, held_apart, still_held
+from depyf.verify.managers import ENTERING, MANAGER_NOTE, asks, refuses, slots_of
 from depyf.verify.pending import Key, Pending
 from depyf.verify.program import Program
 from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
@@ -161,12 +162,20 @@ class _Walk:
             self.proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
             if self.proof.steps > self.budget:
                 raise GaveUp(f"gave up after {self.budget} steps")
+            if a.pc == pair.standing:
+                a.joined = False
             if a.split >= 0 or b.split >= 0:
-                if len(pair.facts) >= MANY_FACTS and (a.joined or b.joined) and a.dirty == b.dirty:
+                side = a if a.split >= 0 else b
+                asked = asks(values, side.split)
+                if asked and (a.pc, b.pc) == arrived:
+                    a.joined = b.joined = False
+                many = len(pair.facts) >= MANY_FACTS and a.dirty == b.dirty
+                if (asked or many) and (a.joined or b.joined):
                     self._same_locals(pair)
                     self._arrive(pair)
                 else:
-                    self._fork(pair, a if a.split >= 0 else b)
+                    pair.standing = a.pc if asked else -1
+                    self._fork(pair, side)
                 return
             self._same_locals(pair)
             if (a.pc, b.pc) == arrived:
@@ -177,6 +186,7 @@ class _Walk:
                 self._arrive(pair)
                 return
             event = self._match(pair)
+            pair.standing = -1
             if event is None:
                 continue
             if not self._perform(pair, *event):
@@ -377,6 +387,13 @@ class _Walk:
         if (a.pc >= 0 and self.a.raises(a.pc)) or (b.pc >= 0 and self.b.raises(b.pc)) or key == DIVERGE:
             exc = event_a.operands[0] if op == ops.END_ASYNC_FOR else -1
             self._raise_into_handlers(pair, exc)
+        if op in ENTERING or op == ops.WITH_EXCEPT_START:
+            if self.b.instrs[b.pc].op != op:
+                self.note(MANAGER_NOTE)
+            if op in ENTERING and refuses(pair, values, op, event_a.operands[0]):
+                return False
+            # asked anew next time, at a place of its own
+            pair.facts = {base: fact for base, fact in pair.facts.items() if not asks(values, base)}
         if key == DIVERGE or op == ops.RAISE:
             return False
         if key == TRUTH:
@@ -403,9 +420,12 @@ class _Walk:
             kind = self.promised.result_type(callee) if callee >= 0 else kind
         results = [values.new() if kind is None else values.typed(kind) for _ in range(event_a.results)]
         for side, event in ((a, event_a), (b, event_b)):
+            own = results[: event.results]
+            if op in ENTERING and event_a.results != event_b.results:
+                own = results[-1:] if side is b else slots_of(pair, values, event.operands[0], results)
             if event.pops:
                 del side.stack[len(side.stack) - event.pops :]
-            side.stack.extend([values.negated(value) for value in results] if event.negated else results)
+            side.stack.extend([values.negated(value) for value in own] if event.negated else own)
             side.stack.extend(event.extra)
             side.pc += 1 + event.ahead
         if op == ops.LOAD_FAST:

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from depyf.bytecode import ops
-from depyf.verify import kinds
+from depyf.verify import kinds, managers
 from depyf.verify.known import (
     DICT,
     LIST,
     SET,
     bound_method,
+    callee_of,
     const_key_pairs,
     container_kind,
     elements,
@@ -114,10 +115,19 @@ def _call(pair: Pair, side: Side, values: Values, arg: ops.CallShape) -> Event:
     slots, count, keywords = arg
     stack = side.stack
     pops = slots + count + len(keywords)
-    callee = _callee(values, stack, len(stack) - pops, slots)
+    callee = callee_of(values, stack, len(stack) - pops, slots)
     arguments = (*callee[1:], *stack[len(stack) - pops + slots :])
     if len(arguments) == 1 and not keywords and values.desc[callee[0]] == ("const", builtins.iter):
         return Event((ops.GET_ITER,), arguments, pops, 1)
+    if side.program.side and not keywords:
+        whole = len(arguments) == 1 and container_kind(pair, values, arguments[0]) == "list"
+        if whole and values.desc[callee[0]] == ("const", tuple):
+            return Event((ops.LIST_TO_TUPLE, None), arguments, pops, 1)
+        manager = managers.entered(pair, values, callee[0], len(arguments))
+        if manager >= 0:
+            return Event(pair.a.program.key[pair.a.pc], (manager,), pops, 1)
+        if managers.exits(pair, values, arguments):
+            return Event((ops.WITH_EXCEPT_START,), (callee[0], arguments[1]), pops, 1)
     method = bound_method(values, callee[0])
     if method is not None and len(arguments) == 1 and not keywords:
         kind = container_kind(pair, values, method[1])
@@ -128,24 +138,12 @@ def _call(pair: Pair, side: Side, values: Values, arg: ops.CallShape) -> Event:
     return Event((ops.CALL, keywords), (callee[0], *arguments), pops, 1)
 
 
-def _callee(values: Values, stack: list[int], at: int, slots: int) -> tuple[int, ...]:
-    """The callable and, from a method layout, its first argument."""
-    if slots == 1:
-        return (stack[at],)
-    low, high = stack[at], stack[at + 1]
-    if low == values.null:
-        return (high,)
-    if high == values.null or high == values.method:
-        return (low,)
-    return (low, high)
-
-
 def _call_ex(pair: Pair, side: Side, values: Values, arg: tuple[int, bool]) -> Event:
     """``f(*known, **known)`` is the plain call."""
     slots, has_kwargs = arg
     stack = side.stack
     pops = slots + 1 + has_kwargs
-    callee = _callee(values, stack, len(stack) - pops, slots)
+    callee = callee_of(values, stack, len(stack) - pops, slots)
     tail = tuple(stack[len(stack) - 1 - has_kwargs :])
     if has_kwargs and tail[-1] == values.null:  # 3.14 always has the slot; empty, it is a call without a mapping
         has_kwargs, tail = False, tail[:1]
@@ -197,7 +195,7 @@ def _dict_update(pair: Pair, side: Side, values: Values, depth: int) -> Event:
     if depth == 1 and made == (DICT, ()) and within and after.arg[1:] == (1, ()):
         slots = after.arg.slots
         at = len(stack) - 2 - slots
-        method = bound_method(values, _callee(values, stack, at, slots)[0]) if at >= 0 else None
+        method = bound_method(values, callee_of(values, stack, at, slots)[0]) if at >= 0 else None
         if method is not None and method[0] == "update" and container_kind(pair, values, method[1]) == "dict":
             return Event((ops.DICT_UPDATE,), (method[1], stack[-1]), slots + 2, 0, (values.none,), ahead=1)
     return Event((ops.DICT_UPDATE,), (stack[-1 - depth], stack[-1]), 1, 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from depyf.bytecode import ops
+from depyf.verify import managers
 from depyf.verify.known import (
     DICT,
     LIST,
@@ -15,6 +16,7 @@ from depyf.verify.known import (
     SET,
     bound_method,
     bound_now,
+    callee_of,
     const_key_pairs,
     container_kind,
     elements,
@@ -52,7 +54,7 @@ def _delete_fast(pair: Pair, side: Side, other: Side, values: Values, name: str)
 
 
 def _load_attr(pair: Pair, side: Side, other: Side, values: Values, name: str) -> bool:
-    result = _known_attribute(pair, side, values, name)
+    result = _known_attribute(pair, side, other, values, name)
     if result < 0:
         return False
     side.stack[-1] = result
@@ -60,7 +62,7 @@ def _load_attr(pair: Pair, side: Side, other: Side, values: Values, name: str) -
 
 
 def _load_method(pair: Pair, side: Side, other: Side, values: Values, name: str) -> bool:
-    result = _known_attribute(pair, side, values, name)
+    result = _known_attribute(pair, side, other, values, name)
     if result < 0:
         return False
     side.stack[-1] = result
@@ -68,7 +70,7 @@ def _load_method(pair: Pair, side: Side, other: Side, values: Values, name: str)
     return True
 
 
-def _known_attribute(pair: Pair, side: Side, values: Values, name: str) -> int:
+def _known_attribute(pair: Pair, side: Side, other: Side, values: Values, name: str) -> int:
     """An attribute whose lookup is silent: the closure of a new function, methods of exact containers."""
     value = side.stack[-1]
     inside = pair.fresh.get(value)
@@ -77,7 +79,7 @@ def _known_attribute(pair: Pair, side: Side, values: Values, name: str) -> int:
     kind = container_kind(pair, values, value)
     if kind is not None and (kind, name) in CONTAINER_METHODS:
         return values.op(f"bound {name}", (value,))
-    return -1
+    return managers.attribute(pair, side, other, values, name)
 
 
 CONTAINER_METHODS = {
@@ -92,7 +94,13 @@ CONTAINER_METHODS = {
 def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShape) -> bool:
     """``fresh_list.append(x)``, ``fresh_list.extend(known)`` and ``fresh_dict.update(known)``."""
     slots, count, keywords = arg
-    if count != 1 or keywords:
+    if keywords:
+        return False
+    if managers.step_call(side, other, values, slots, count):
+        return True
+    if side.program.side and _builtin(pair, side, values, slots, count):
+        return True
+    if count != 1:
         return False
     stack = side.stack
     at = len(stack) - 1 - slots
@@ -112,6 +120,25 @@ def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShap
     pair.fresh[method[1]] = (kind, (*items, *added))
     del stack[at:]
     stack.append(values.none)
+    return True
+
+
+def _builtin(pair: Pair, side: Side, values: Values, slots: int, count: int) -> bool:
+    """``slice(a, b)``, and ``tuple(known)`` of a list: what ``BUILD_SLICE`` and ``LIST_TO_TUPLE`` do."""
+    stack = side.stack
+    at = len(stack) - count - slots
+    called = values.desc[callee_of(values, stack, at, slots)[0]]
+    if called == ("const", slice) and count in (2, 3):
+        result = values.slice_of(tuple(stack[-count:]))
+    elif called == ("const", tuple) and count == 1 and stack[-1] in pair.fresh:
+        items = elements(pair, values, stack[-1])
+        if items is None or splats(values, items):
+            return False
+        result = values.tuple_of(items)
+    else:
+        return False
+    del stack[at:]
+    stack.append(result)
     return True
 
 

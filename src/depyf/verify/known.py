@@ -146,6 +146,18 @@ def container_kind(pair: Pair, values: Values, value: int) -> str | None:
     return None
 
 
+def callee_of(values: Values, stack: list[int], at: int, slots: int) -> tuple[int, ...]:
+    """The callable and, from a method layout, its first argument."""
+    if slots == 1:
+        return (stack[at],)
+    low, high = stack[at], stack[at + 1]
+    if low == values.null:
+        return (high,)
+    if high == values.null or high == values.method:
+        return (low,)
+    return (low, high)
+
+
 def bound_method(values: Values, value: int) -> tuple[str, int] | None:
     known = values.desc[value]
     if known is None or known[0] != "op" or not known[1].startswith("bound "):

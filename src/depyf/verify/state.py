@@ -54,7 +54,9 @@ class Side:
 class Pair:
     """Both sides while they run in lock step."""
 
-    __slots__ = ("a", "alias", "b", "before_graph", "early", "epoch", "facts", "fresh", "loc", "names", "temps")
+    __slots__ = (
+        "a", "alias", "b", "before_graph", "early", "epoch", "facts", "fresh", "loc", "names", "standing", "temps",
+    )  # fmt: skip
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
@@ -73,6 +75,8 @@ class Pair:
         """Nothing but reads has happened since the code was entered (``promised``)."""
         self.before_graph = False
         """No compiled graph has been called since the code was entered."""
+        self.standing = -1
+        """Where the original stands while the recompiled code asks whether something is a manager: no join until it goes on."""
 
     def bind(self, name: str, value: int) -> None:
         """Both sides agree that the local ``name`` holds ``value`` now."""
@@ -102,7 +106,7 @@ class Pair:
         new.fresh = self.fresh.copy()
         new.alias = self.alias.copy()
         new.facts = self.facts.copy()
-        new.epoch = self.epoch
+        new.epoch, new.standing = self.epoch, self.standing
         new.early, new.before_graph = self.early, self.before_graph
         return new
 

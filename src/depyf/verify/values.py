@@ -28,7 +28,12 @@ Desc = tuple[Any, ...]
 SCALARS = frozenset({int, str, bytes, bool, type(None), type(Ellipsis)})
 OUTPUT = "output"
 """Tag of an item of what a compiled graph returned (``promised``): unlike a tuple of parts, an object of its own."""
-BOOL_TAGS = frozenset({"is", "not", "mapping?", "sequence?"})
+BOOL_TAGS = frozenset({"is", "not", "mapping?", "sequence?"}) | {
+    "has __enter__",
+    "has __exit__",
+    "has __aenter__",
+    "has __aexit__",
+}
 
 
 def const_key(value: Any) -> tuple[Any, ...]:
