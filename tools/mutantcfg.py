@@ -368,7 +368,7 @@ class Mutation:
         if old is None or old not in states or len(states[old]) > 4:
             return False
         depth = len(states[old])
-        into = Block([Ins("LOAD_FAST", self.pick.randrange(1, 5))] + [Ins("SWAP", n) for n in range(2, depth + 2)])
+        into = Block([Ins("LOAD_FAST", self.pick.randrange(1, 5))] + [Ins("SWAP", n) for n in range(depth + 1, 1, -1)])
         into.next = Carry(self.body, self.pick, states).block(old)
         self._point(block, op, into)
         return True
@@ -401,7 +401,7 @@ class Carry:
         depth = len(self.states.get(old, ()))
         if old in self.copies and self.pick.random() < 0.8 or depth > 4 or self.pick.random() < 0.6:
             return self.block(old)
-        back = Block([Ins("SWAP", n) for n in range(depth + 1, 1, -1)])
+        back = Block([Ins("SWAP", n) for n in range(2, depth + 2)])
         use = self.pick.choice(["drop", "drop", "store", "give"])
         if use == "give":
             back.ops += [Ins("GIVE", 0), Ins("POP_TOP")]

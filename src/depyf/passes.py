@@ -32,7 +32,7 @@ from depyf.idioms.unread import drop_unread
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
-from depyf.structure.bare import handle_bare
+from depyf.structure.bare import drop_idle, handle_bare
 from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
 from depyf.structure.falling import fall_off
@@ -96,9 +96,10 @@ def _lower(state: State) -> object:
 def _regions(state: State) -> object:
     assert state.program is not None
     state.regions = find_regions(
-        state.program, idioms=state.choices.idioms and state.choices.finally_, managers=state.choices.clauses
+        state.program, idioms=state.choices.idioms and state.choices.finally_, clauses=state.choices.clauses
     )
     if not state.choices.idioms:
+        drop_idle(state.program, state.regions)
         handle_bare(state.program, state.regions)
         fill_silent(state.regions)
         separate_handlers(state.program, state.regions)

@@ -177,7 +177,7 @@ def _list_to_tuple(s: PlainSymbolic, _: object, __: int) -> bool:
 
 def _build_slice(s: PlainSymbolic, count: int, _: int) -> bool:
     """A slice that is not subscribed with at once is a value; a call of the builtin names it."""
-    if s.instr_after().op in _SUBSCRIBING or len(s.stack) < count:
+    if not s.values_only or s.instr_after().op in _SUBSCRIBING or len(s.stack) < count:
         return False
     s.push(Invoke(Const(slice), tuple(s.pops(count))))
     return True

@@ -22,6 +22,28 @@ def handle_bare(program: Program, regions: Regions) -> None:
     regions.forget_chains()
 
 
+def drop_idle(program: Program, regions: Regions) -> None:
+    """Take away the handlers that nothing can raise to: their code need not make sense."""
+    raised: set[int] = set()
+    seen: set[int] = set()
+    work = [0]
+    while work:
+        position = work.pop()
+        if position == NONE or position in seen:
+            continue
+        seen.add(position)
+        work.extend(program.successors(position))
+        handler = program.handler[position]
+        if handler != NONE and program.instrs[position].op not in ops.SILENT:
+            for region in regions.chain(handler):
+                if region not in raised:
+                    raised.add(region)
+                    record = regions.table[region]
+                    work.extend((record.target, record.resume))
+    for idle in [record for record in regions.table.values() if record.index not in raised]:
+        regions.dissolve(idle)
+
+
 def _handles(program: Program, position: int) -> bool:
     seen: set[int] = set()
     while position != NONE and position not in seen and program.instrs[position].op in ops.SILENT:

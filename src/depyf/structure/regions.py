@@ -24,13 +24,13 @@ from depyf.structure.region_table import Regions
 from depyf.structure.with_exits import strip_withs
 
 
-def find_regions(program: Program, *, idioms: bool = True, managers: bool = True) -> Regions:
+def find_regions(program: Program, *, idioms: bool = True, clauses: bool = True) -> Regions:
     """Classify the handlers of ``program`` and take the compiler's copies out of its graph (edits it).
 
-    Without ``managers`` that of a ``with`` is a handler like any other.
+    Without ``clauses`` that of a ``with`` is a handler like any other, and so is what unbinds the name of an exception.
     """
     stars = plain_handlers(program)
-    names = strip_unused_names(program)
+    names = strip_unused_names(program) if clauses else set()
     regions = Regions(program)
     regions.bound_names |= names
     for region in regions.table.values():
@@ -41,10 +41,10 @@ def find_regions(program: Program, *, idioms: bool = True, managers: bool = True
     _async_for(regions)
     _parents(regions)
     _fill_gaps(regions)
-    if managers:
+    if clauses:
         strip_withs(regions)
     for region in sorted(regions.table.values(), key=lambda region: region.target):
-        if region.kind == "except" and is_name_cleanup(program, region):
+        if clauses and region.kind == "except" and is_name_cleanup(program, region):
             strip_name_cleanup(regions, region)
     if idioms:
         # a copy is recognised once the copies inside it are gone, wherever the compiler put them

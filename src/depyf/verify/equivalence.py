@@ -26,7 +26,8 @@ from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Ev
 from depyf.verify.identical import incidental
 from depyf.verify.known import MAX_TRACKED, widest
 from depyf.verify.lifetimes import HANDLED_NOTE, held_apart, still_held
-from depyf.verify.managers import ENTERING, MANAGER_NOTE, asks, refuses, slots_of
+from depyf.verify.managers import ENTERING, MANAGER_NOTE, asks, refuses
+from depyf.verify.outcomes import push_results, settle
 from depyf.verify.pending import Key, Pending
 from depyf.verify.program import Program
 from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
@@ -399,8 +400,8 @@ class _Walk:
         if key == TRUTH:
             for truth in (False, True):
                 new = pair.copy()
-                _settle(new.a, values, truth)
-                _settle(new.b, values, truth)
+                settle(new.a, values, truth)
+                settle(new.b, values, truth)
                 self.work.append(new)
             return False
         if op == ops.FOR_ITER:
@@ -419,15 +420,7 @@ class _Walk:
             self.promised.ended(pair, callee)
             kind = self.promised.result_type(callee) if callee >= 0 else kind
         results = [values.new() if kind is None else values.typed(kind) for _ in range(event_a.results)]
-        for side, event in ((a, event_a), (b, event_b)):
-            own = results[: event.results]
-            if op in ENTERING and event_a.results != event_b.results:
-                own = results[-1:] if side is b else slots_of(pair, values, event.operands[0], results)
-            if event.pops:
-                del side.stack[len(side.stack) - event.pops :]
-            side.stack.extend([values.negated(value) for value in own] if event.negated else own)
-            side.stack.extend(event.extra)
-            side.pc += 1 + event.ahead
+        push_results(pair, event_a, event_b, values, results)
         if op == ops.LOAD_FAST:
             pair.bind(key[1], results[0])
         elif op == ops.DELETE_FAST:
@@ -493,17 +486,3 @@ def reads_locals(event: Event, values: Values) -> bool:
 def _entry(pc: int) -> int:
     """Handler states are stored under ``-2 - target``, the others under their instruction."""
     return pc if pc >= -1 else -2 - pc
-
-
-def _settle(side: Side, values: Values, truth: bool) -> None:
-    """Both outcomes of a truth test: a branch goes its way, ``not`` leaves a constant."""
-    side.stack.pop()
-    program = side.program
-    instr = program.instrs[side.pc]
-    if instr.op == ops.UNARY:
-        side.stack.append(values.false if truth else values.true)
-        side.pc += 1
-    elif (instr.arg == "true") == truth:
-        side.pc = instr.target
-    else:
-        side.pc += 1

@@ -109,7 +109,7 @@ class Program:
                 self.namespace_temps = self.namespace_temps or op in NAMESPACE
             elif op in LOADS:
                 arg = renames.get(arg, arg)
-            elif op == ops.LOAD_GLOBAL and arg in bindings:
+            elif op in (ops.LOAD_GLOBAL, ops.LOAD_NAME) and arg in bindings:
                 kind = kinds.LOAD_CONST
                 arg = values.const(bindings[arg])
             elif op == ops.BRANCH:
