@@ -12,10 +12,7 @@ def add(self, other):
                 ),
             )
             return new
-        elif other is None:
-            return self
-        else:
-            return NotImplemented
+        return NotImplemented
 # output
 def add(self, other):
     if isinstance(other, Style):
@@ -31,7 +28,4 @@ def add(self, other):
             else other__meta,
         )
         return new
-    elif other is None:
-        return self
-    else:
-        return NotImplemented
+    return NotImplemented

@@ -12,6 +12,7 @@ import re
 import unicodedata
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import lower
 
 DEF = "def "
 """In front of a stand-in in ``renames``: only functions of that name are renamed, not the variable that holds them."""
@@ -44,6 +45,7 @@ class Names:
         self.renames: dict[str, str] = {}
         self._stand_ins: dict[str, str] = {}
         self._taken: set[str] | None = None
+        self._mangled: dict[str, set[str]] = {}
         self._spellings: dict[str, dict[str, str]] = {}
 
     def spellings(self, class_name: str) -> dict[str, str]:
@@ -58,9 +60,28 @@ class Names:
             found = name if is_legal(name) else self.stand_in(name)
             prefix = mangling_prefix(class_name)
             if prefix and found.startswith(prefix + "__") and not found.endswith("__"):
-                found = found[len(prefix) :]
+                found = found if found in self._written_out(class_name) else found[len(prefix) :]
             memo[name] = found
         return found
+
+    def _written_out(self, class_name: str) -> set[str]:
+        """Attributes that the source of a class calls by the mangled name: ``__static_attributes__`` has what it says."""
+        known = self._mangled.get(class_name)
+        if known is None:
+            listed: set[str] = set()
+            pending = [self.unit]
+            while pending:
+                unit = pending.pop()
+                pending.extend(const for const in unit.consts if isinstance(const, CodeUnit))
+                if unit.name == class_name and unit.lists_static_attributes and "__static_attributes__" in unit.names:
+                    instrs = lower(unit).instrs
+                    for load, store in zip(instrs, instrs[1:]):
+                        if store.arg == "__static_attributes__" and isinstance(load.arg, tuple):
+                            listed.update(load.arg)
+            prefix = mangling_prefix(class_name)
+            known = {name for name in listed if name.startswith(prefix + "__") and name[len(prefix) :] not in listed}
+            self._mangled[class_name] = known
+        return known
 
     def stand_in(self, name: str) -> str:
         """The legal identifier that stands for the illegal ``name``."""

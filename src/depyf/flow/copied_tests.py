@@ -22,7 +22,7 @@ OPERAND_OPS = frozenset(
     | {ops.LOAD_SUPER_METHOD, ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL}
     | {ops.BUILD_CONST_KEY_MAP, ops.LOAD_FROM_DICT_OR_DEREF, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_LOCALS}
 )
-_INSIDE = OPERAND_OPS | {ops.POP, ops.BRANCH}
+_INSIDE = OPERAND_OPS | {ops.POP, ops.BRANCH, ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST}
 Span = tuple[int, int]
 
 
@@ -62,6 +62,10 @@ def _start(program: Program, of: Container[int], end: int) -> int | None:
         needs[at] = need
         before = at - 1
         op, target = instrs[before].op, program.jump[before]
+        if op == ops.JUMP and 0 <= target < before and (instrs[target].op, program.jump[target]) == (ops.FOR_ITER, at):
+            need, at = need + 1, target  # a comprehension; its iterator is gone where the loop ends
+            needs[at] = need
+            continue
         if before not in of or (op in (ops.BRANCH, ops.JUMP) and target not in needs):
             return None
         if op == ops.JUMP:

@@ -13,6 +13,7 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED
+from depyf.flow.beyond import beyond_loops
 from depyf.flow.copied_tests import Span, test_spans
 from depyf.flow.dominance import reverse_postorder
 from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT, Program
@@ -23,6 +24,8 @@ _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _CLASS_END = frozenset({"__static_attributes__", "__classdictcell__", "__classcell__"})
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 _DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
+_NESTED = 20
+"""The compiler nests no more blocks: a ``return`` leaves at most that many ``with``."""
 _QUIET = ops.SILENT | {WITH_EXIT}
 
 
@@ -121,7 +124,7 @@ class Graph:
                 if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
                     leaders.add(j)
         leaders.update(i for i, count in incoming.items() if count != 1)
-        beyond = self._beyond_loops()
+        beyond = beyond_loops(program, of)
         self.barriers.update(beyond)
         leaders.update(beyond)
         for i in sorted(leaders & of.keys()):
@@ -169,23 +172,6 @@ class Graph:
             succs = list(after)
             code = [i for i in code if instrs[i].op != ops.JUMP or self.merging and self._continues(i)]
             self.nodes[leader] = Node(leader, code, of[leader], succs, last)
-
-    def _beyond_loops(self) -> list[int]:
-        """Where jumps out of a loop lead that pass the code behind it: ``break`` past the ``else`` of the loop."""
-        program, of = self.program, self.containers.of
-        instrs = program.instrs
-        backward = [(i, program.jump[i]) for i in of if 0 <= program.jump[i] <= i]
-        backward += [(program.jump[i] - 1, i) for i in of if instrs[i].op == ops.FOR_ITER]
-        backward.sort()
-        found = []
-        for i in of:
-            target = program.jump[i]
-            if instrs[i].op != ops.JUMP or target <= i or target not in of:
-                continue
-            first = bisect_left(backward, (i, 0))
-            if any(end < target - 1 and head <= i for end, head in backward[first : first + 8]):
-                found.append(target)
-        return found
 
     def _continues(self, index: int) -> bool:
         """Whether a jump back is a ``continue``: it has a line of its own, behind that of the code before it.
@@ -297,7 +283,7 @@ class Graph:
 
     def _only_returns(self, node: Node, preds: dict[int, list[int]]) -> bool:
         instrs = self.program.instrs
-        for _ in range(4):
+        for _ in range(_NESTED):
             if node.code and instrs[node.code[-1]].op == ops.RETURN:
                 return True
             if len(node.succs) != 1 or len(preds[node.succs[0]]) != 1:
@@ -464,7 +450,7 @@ class Graph:
             unlined = program.instrs[node.code[0]].op == ops.RETURN or self._is_class_end(program.next[node.code[0]])
         if not node.code or not unlined and (not self.merging or self._pushes(node) and not self._is_returned(node)):
             return None
-        if any(program.instrs[i].op == WITH_EXIT for i in node.code) and self.implicit.isdisjoint(node.succs):
+        if any(program.instrs[i].op == WITH_EXIT for i in node.code) and not self._copied_exit(node):
             return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
         if node.code[0] in program.own_returns:
             return None
@@ -477,6 +463,16 @@ class Graph:
         except TypeError:
             return None
         return key
+
+    def _copied_exit(self, node: Node) -> bool:
+        """Whether behind the end of a ``with`` is the end of the function, which the compiler copies at any length."""
+        if not self.implicit.isdisjoint(node.succs):
+            return True
+        for _ in range(_NESTED if self.program.unit.copies_with_exits else 0):
+            if len(node.succs) != 1:
+                break
+            node = self.nodes[node.succs[0]]
+        return bool(node.code) and self.program.instrs[node.code[-1]].op == ops.RETURN
 
     def _normal(self, node: Node, unlined: bool = False) -> tuple[Any, tuple[int, ...]]:
         """What a block does, and where it goes; of a branch, if it holds and if it does not."""

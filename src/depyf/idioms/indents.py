@@ -92,9 +92,11 @@ class Indents:
             right -= _ASYNC
         if isinstance(stmt, (If, While)) and right >= _NOT:
             body = self.level(stmt.body)
-            if body is None or body >= level + 2 * STEP:
+            if body is not None and body >= level + 2 * STEP:
                 return False
             right -= _NOT * _leading_nots(stmt.test)
+            if body is None:
+                return 0 <= right <= 1
             if not 0 <= right < _NOT:
                 return None  # the line goes on with the test, its keyword is above
         return right <= 1  # one place for a parenthesis

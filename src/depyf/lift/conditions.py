@@ -228,6 +228,12 @@ def _fold_link(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     if link.ops[: len(parent.cond.ops)] != parent.cond.ops or link.rights[0] is not parent.cond.rights[0]:
         return False
     cleanup_id = parent.succs[1]
+    if child.cond is link and link.rights[-1] is TESTED_NONE and keep is None:
+        if child.succs[0] in (cleanup_id, _cleanup_target(lifter, cleanup_id)):
+            # what fails there tells which of the two tests for None it is
+            child.cond = Cmp(link.left, (*link.ops[:-1], _OPPOSITE[link.ops[-1]]), link.rights)
+            lifter.set_succs(child, child.succs[::-1])
+            child.falls = 1 - child.falls
     if child.cond is not None and keep is not None or child.cond is not None and child.succs[1] == cleanup_id:
         if child.succs[1] != cleanup_id:
             return False

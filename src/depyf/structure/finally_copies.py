@@ -103,9 +103,10 @@ def _match_copy(regions: Regions, region: Region, body: int, copy: int, ends: se
     """
     program, outer = regions.program, {NONE, region.index, *regions.chain(region.parent)}
 
-    def kind(position: int) -> str:
+    def kinds(position: int) -> list[str]:
         around = program.handler[position]
-        return "" if around in outer or around not in regions.table else regions.table[around].kind
+        chain = regions.chain(around) if around in regions.table else ()
+        return [regions.table[index].kind for index in chain if index not in outer]
 
     continuation = NONE
     seen: set[tuple[int, int]] = set()
@@ -116,6 +117,8 @@ def _match_copy(regions: Regions, region: Region, body: int, copy: int, ends: se
         left = program.follow(left)
         if left in ends and not nested:
             target = right
+            while program.instrs[target].op == ops.JUMP and kinds(target) and program.jump[target] != target:
+                target = program.jump[target]  # the jump is still in what the copy protects, the place is not
             if continuation == NONE:
                 continuation = target
             elif not _same_place(program, continuation, target):
@@ -138,7 +141,7 @@ def _match_copy(regions: Regions, region: Region, body: int, copy: int, ends: se
                 work.append((left, program.next[right], nested))
                 continue
             return None
-        if settled and kind(left) != kind(right):
+        if settled and kinds(left) != kinds(right):
             return None
         matched += 1
         first, second = program.successors(left), program.successors(right)

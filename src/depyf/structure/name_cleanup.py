@@ -36,6 +36,8 @@ def strip_unused_names(program: Program) -> set[str]:
         if instr.op != ops.EXC_MATCH:
             continue
         test = program.next[at]
+        while test != NONE and program.instrs[test].op in (ops.SWAP, ops.POP):
+            test = program.next[test]  # of the exception the test leaves nothing
         if test == NONE or program.instrs[test].op != ops.BRANCH:
             continue
         position = program.follow(program.next[test] if program.instrs[test].arg == "false" else program.jump[test])
@@ -44,14 +46,18 @@ def strip_unused_names(program: Program) -> set[str]:
         if position == NONE or program.instrs[position].op not in _NAME_STORES:
             continue
         name = program.instrs[position].arg
-        position = program.follow(program.next[position])
+        last, position = position, program.follow(program.next[position])
         while position != NONE and program.instrs[position].op in (ops.POP, ops.JUMP):
-            position = program.follow(program.next[position])
-        if position == NONE or program.instrs[position].op != ops.POP_EXCEPT:
+            last, position = position, program.follow(program.next[position])
+        if position != NONE and program.instrs[position].op == ops.POP_EXCEPT:
+            last, position = position, program.next[position]
+        found = _name_cleanup_end(program, position)
+        if found is None or found[0] != name:
             continue
-        found = _name_cleanup_end(program, program.next[position])
-        if found is not None and found[0] == name:
-            program.next[position] = found[1]
+        after = program.follow(found[1])
+        ends = [program.instrs[at].op for at in (last, after) if at != NONE]
+        if ops.POP_EXCEPT in ends:  # behind the clean-up in 3.8
+            program.next[last] = found[1]
             found_names.add(name)
     return found_names
 

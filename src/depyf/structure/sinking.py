@@ -6,7 +6,8 @@
     tail                                            tail
 
 Control is left to flow as before, so this is sound wherever the moved code raises into the same handlers: it crosses
-no ``try`` or ``with``, unless it cannot raise.  A constant that is returned, or another exit, is so small that the
+no ``try`` or ``with``, unless it cannot raise.  An exit at the end of a ``try`` whose handlers all leave is as good as
+one behind it.  A constant that is returned, or another exit, is so small that the
 compiler copies it as well: any number of exits may lead to that.  Input and output: the labelled dialect.
 """
 
@@ -87,6 +88,9 @@ def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
     found: list[_Use] = []
     for stmt in body:
         inside = use
+        if _falls_to(stmt, label):
+            found.append(use)
+            stmt = _without_exit(stmt)
         if isinstance(stmt, Exit) and stmt.label == label:
             found.append(use)
         elif isinstance(stmt, Loop):
@@ -96,6 +100,19 @@ def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
         for inner in bodies(stmt):
             found.extend(_uses(inner, label, inside))
     return found
+
+
+def _falls_to(stmt: Stmt, label: int) -> bool:
+    """Whether only the end of a ``try`` body leads behind the statement, and from there to ``label``."""
+    if not isinstance(stmt, Try) or len(stmt.body) < 2 or stmt.orelse or stmt.final or not stmt.handlers:
+        return False
+    last = stmt.body[-1]
+    return isinstance(last, Exit) and last.label == label and all(ends(clause.body) for clause in stmt.handlers)
+
+
+def _without_exit(stmt: Stmt) -> Stmt:
+    assert isinstance(stmt, Try)
+    return replace(stmt, body=stmt.body[:-1])
 
 
 def _has_iterator(loop: Loop) -> bool:
@@ -116,7 +133,10 @@ def sink(body: Body, label: int) -> Body:
 def _replaced(body: Body, label: int, tail: Body) -> Body:
     result: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, Exit) and stmt.label == label:
+        if _falls_to(stmt, label):
+            rest = _without_exit(stmt)
+            result.extend((with_bodies(rest, lambda inner: _replaced(inner, label, tail)), *tail))
+        elif isinstance(stmt, Exit) and stmt.label == label:
             result.extend(tail)
         else:
             result.append(with_bodies(stmt, lambda inner: _replaced(inner, label, tail)) if bodies(stmt) else stmt)

@@ -1,0 +1,37 @@
+# known ugly: 3.8-3.10 lifetimes differ: the original still holds an object that the recompiled code has released
+def g(loop):
+    try:
+        run(loop)
+    finally:
+        try:
+            for task in pending:
+                task.cancel()
+            complete(loop)
+        except Exception:
+            pass
+        finally:
+            loop.close()
+
+
+def h(loop):
+    try:
+        run(loop)
+    finally:
+        try:
+            complete(loop)
+        except Exception:
+            fail()
+        finally:
+            loop.close()
+    after()
+
+
+def k(loop):
+    for x in loop:
+        try:
+            run(loop)
+        finally:
+            try:
+                complete(loop)
+            finally:
+                loop.close()
