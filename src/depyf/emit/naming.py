@@ -10,6 +10,7 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
+from itertools import pairwise
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
@@ -75,7 +76,7 @@ class Names:
                 pending.extend(const for const in unit.consts if isinstance(const, CodeUnit))
                 if unit.name == class_name and unit.lists_static_attributes and "__static_attributes__" in unit.names:
                     instrs = lower(unit).instrs
-                    for load, store in zip(instrs, instrs[1:]):
+                    for load, store in pairwise(instrs):
                         if store.arg == "__static_attributes__" and isinstance(load.arg, tuple):
                             listed.update(load.arg)
             prefix = mangling_prefix(class_name)
