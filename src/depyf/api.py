@@ -46,7 +46,11 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     ``stop_on``: ``"nan"`` or ``"inf"``: stop at the first line of a graph, forward or backward, that creates such a value
     (level ``"aot"`` unless given); ``depyf.NonFiniteError`` is raised there when nobody can be stopped for.
 
-    On exit everything is as before.  DepyfError before any ``prepare_debug``, inside one, and for other arguments.
+
+    Without a ``prepare_debug`` before it, what is compiled already is dumped to a new temporary folder first.
+
+    On exit everything is as before.  DepyfError inside ``prepare_debug``, where nothing is compiled and there is no
+    level, and for other arguments.
     """
     from depyf.dynamo.contexts import Debug
 

@@ -53,6 +53,29 @@ def test_debug_first():
     assert "DepyfError: depyf.debug() needs a dump" in done.stderr
 
 
+def test_debug_without_a_dump(tmp_path):
+    """What is compiled already is dumped first; with a level there need not be anything."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import depyf, torch\n"
+        "def f(x): return torch.log(x - 1) * 2\n"
+        "g = torch.compile(f, backend='eager')\n"
+        "try:\n"
+        "    with depyf.debug(stop_on='nan'): g(torch.zeros(2))\n"
+        "except depyf.NonFiniteError as error: print('stopped:', error)\n"
+        "g(torch.ones(2))\n"
+        "with depyf.debug(): g(torch.ones(2))\n"
+    )
+    done = run_python(f"import runpy; runpy.run_path({str(program)!r})")
+    assert done.returncode == 0, done.stderr
+    assert "stopped: log is the first value" in done.stdout and "return torch.log(x - 1) * 2" in done.stdout
+    assert "SyntaxWarning" not in done.stderr
+    first = run_python("import torch; f = torch.compile(lambda x: x + 1, backend='eager'); f(torch.ones(2))\n"
+                       "import depyf\nwith depyf.debug(): print(f(torch.ones(2)))")  # fmt: skip
+    assert first.returncode == 0, first.stderr
+    assert "__compiled_fn_0_0.Captured_Graph.0.py" in first.stdout + first.stderr
+
+
 def test_quitting_at_the_pause_restores(tmp_path, monkeypatch):
     compiled = torch.compile(lambda x: x * 2, backend="eager")
     with prepare_debug(tmp_path):

@@ -165,3 +165,42 @@ def test_overflow_that_a_fused_backend_does_not_have():
     result = depyf.compare(Deep(half), torch.randn(3, 2, 8), backends=("eager", "inductor"))
     assert "# the planted overflow" in result.first.node.place
     assert result.first.difference.expected.infs and not result.first.difference.got.infs
+
+
+def attention(x, w, bias):
+    keys = x @ w + bias
+    return torch.softmax(x @ keys.transpose(-1, -2), -1) @ x
+
+
+def softmax_over_rows(x, dim):
+    return torch.softmax(x, -2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_rounding_is_no_difference(dtype):
+    """The gradient of a bias that is the same in each row of a softmax is zero but for rounding."""
+    torch.manual_seed(0)
+    x, w, bias = torch.randn(5, 16, dtype=dtype), torch.randn(16, 16, dtype=dtype), torch.randn(16, dtype=dtype)
+    w.requires_grad_()
+    bias.requires_grad_()
+    result = depyf.compare(attention, x, w, bias)
+    assert result, str(result)
+    wrong = depyf.compare(
+        attention, x, w, bias, backends=("eager", replaces("softmax", softmax_over_rows, with_inductor))
+    )
+    assert not wrong and "softmax" in str(wrong.first.node.operation)
+
+
+def test_a_small_wrong_gradient_is_no_rounding():
+    def slopes(x, w):
+        return torch.tanh(x @ w) * 1e-6 + x
+
+    x, w, _ = inputs()
+    result = depyf.compare(slopes, x, w, backends=("eager", replaces("tanh", wrong_slope, eagerly)))
+    assert not result and result.first.gradient
+
+
+def test_with_explicit_tolerances_nothing_is_put_down_to_rounding():
+    torch.manual_seed(0)
+    x, w, bias = torch.randn(5, 16), torch.randn(16, 16, requires_grad=True), torch.randn(16, requires_grad=True)
+    assert not depyf.compare(attention, x, w, bias, rtol=1e-9, atol=0.0)

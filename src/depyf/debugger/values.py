@@ -43,6 +43,11 @@ class Difference:
     reason: str
 
 
+def relative_tolerance(dtype: Any) -> float:
+    """The default for a torch dtype; 0 for numbers that are not rounded."""
+    return _RTOL.get(str(dtype).removeprefix("torch."), 0.0)
+
+
 def statistics(value: Any) -> Statistics:
     """Of one tensor."""
     import torch
@@ -74,8 +79,7 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
         return Difference(statistics(expected), statistics(got), 0, (), (0.0, 0.0), "shape or dtype differs")
     if expected.numel() == 0:
         return None
-    name = str(expected.dtype).removeprefix("torch.")
-    relative = _RTOL.get(name, 0.0) if rtol is None else rtol
+    relative = relative_tolerance(expected.dtype) if rtol is None else rtol
     first, second = (_wide(expected), _wide(got).to(expected.device))
     finite = torch.isfinite(first)
     scale = first[finite].abs().mean() if bool(finite.any()) else torch.zeros((), dtype=torch.float64)

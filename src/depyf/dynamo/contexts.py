@@ -5,7 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import shutil
 import sys
+import tempfile
 import threading
 import types
 import weakref
@@ -124,6 +126,18 @@ def _session(writer: DumpWriter, log_bytecode: bool) -> Session:
     return session
 
 
+def _dump_of_what_is_compiled(*, even_nothing: bool) -> Session | None:
+    """A new dump in a folder of its own; None, and no folder, where nothing is compiled."""
+    folder = tempfile.mkdtemp(prefix="depyf-")
+    with PrepareDebug(folder, True, False):
+        pass
+    session = _Current.last
+    if not even_nothing and (session is None or session.record is None or not session.record.functions):
+        shutil.rmtree(folder, ignore_errors=True)
+        session = _Current.last = None
+    return session
+
+
 class Debug:
     """See ``depyf.debug``."""
 
@@ -146,13 +160,13 @@ class Debug:
     def __enter__(self) -> None:
         if _Current.active is not None:
             raise DepyfError("depyf.debug() cannot be entered inside depyf.prepare_debug: leave that first")
-        session = _Current.last
+        require_torch()
+        session = _Current.last or _dump_of_what_is_compiled(even_nothing=self._level is not None)
         if session is None:
             raise DepyfError(
                 "depyf.debug() needs a dump to step through: first run the code once under "
-                "`with depyf.prepare_debug(directory):`"
+                "`with depyf.prepare_debug(directory):`, or ask for a level, as in depyf.debug(level='aot')"
             )
-        require_torch()
         self._stepping = stepping = Stepping() if self._level else redirect(session)
         try:
             if self._level is not None:
