@@ -136,14 +136,13 @@ class Effects:
         """An item that is the same whenever it is read."""
         if not isinstance(node.key, Const):
             return False
-        if isinstance(node.value, Display) and type(node.key.value) is int:  # [()][0]
-            return node.value.kind == "list" and 0 <= node.key.value < len(node.value.elts)
         if self.stable(node.value, self.promises.tables):
             return type(node.key.value) is str
         if type(node.key.value) is not int:
             return False
-        if isinstance(node.value, Display) and self.own(node.value) == PURE and node.value.kind in ("list", "tuple"):
-            return -len(node.value.elts) <= node.key.value < len(node.value.elts)
+        if isinstance(node.value, Display):  # [()][0]
+            known = self.own(node.value) == PURE and node.value.kind in ("list", "tuple")
+            return known and -len(node.value.elts) <= node.key.value < len(node.value.elts)
         return variable(node.value) in self.graphs or self.is_graph(node.value)
 
     def is_graph(self, node: Expr) -> bool:
