@@ -156,7 +156,8 @@ class Graph:
             carried = tails.carried()
             leaders.update(starts, (start for start, _ in carried))
             self.barriers.update(start for start, _ in carried)
-            leaders.difference_update(ret for ret in [*whole, *(end for _, end in carried)] if incoming[ret] == 1)
+            if program.unit.flags & CO_OPTIMIZED:  # the ends of a class body are alike whatever their lines
+                leaders.difference_update(ret for ret in [*whole, *(end for _, end in carried)] if incoming[ret] == 1)
         leaders.update(self._class_ends())
         for leader in leaders:
             if leader not in of:

@@ -23,6 +23,9 @@ from depyf.structure.containers import Containers
 _EXITS = frozenset({ops.RETURN, ops.RAISE, END_FINALLY})
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
 _ENDS = frozenset({ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_DEREF, ops.STORE_GLOBAL, ops.STORE_ATTR})
+_FILLS = frozenset(
+    {ops.LIST_EXTEND, ops.LIST_APPEND, ops.SET_UPDATE, ops.SET_ADD, ops.DICT_UPDATE, ops.DICT_MERGE, ops.MAP_ADD}
+)
 _LONGEST = 12
 
 
@@ -64,7 +67,7 @@ class Tails:
                 key: tuple[Any, ...] = ()
                 for at in self._arm(i):
                     key = (*key, instruction_content(program, at))
-                    if instrs[at].line is not None:
+                    if instrs[at].line is not None and not self._fills(at, i):
                         tails.setdefault(key, []).append((i, at))
             best: dict[int, tuple[int, Any]] = {}
             # the stack is equally high before each copy: what one of them shows holds for all
@@ -152,6 +155,19 @@ class Tails:
             at -= 1
             found.append(at)
         return found
+
+    def _fills(self, start: int, end: int) -> bool:
+        """Whether the code from ``start`` to ``end`` puts more into the container that is on the stack before it."""
+        height = 0
+        for i in range(start, end):
+            op, arg = self.program.instrs[i].op, self.program.instrs[i].arg
+            if op in STATEMENTS:
+                return False
+            if op in _FILLS and height - (2 if op == ops.MAP_ADD else 1) - arg == -1:
+                return True
+            pops, pushes = ops.stack_effect(op, arg)
+            height += pushes - pops
+        return False
 
     def _complete(self, start: int, end: int) -> bool:
         """Whether the code from ``start`` to ``end`` needs nothing that was on the stack before.

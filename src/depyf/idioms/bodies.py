@@ -19,12 +19,14 @@ from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
 from depyf.tree.nodes import (
     Assert,
     Body,
+    For,
     If,
     Pass,
     Raise,
     Return,
     Stmt,
     Try,
+    While,
     With,
 )
 from depyf.tree.rewrite import bodies, walk, with_bodies
@@ -129,7 +131,10 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
         if isinstance(stmt, If):
             stmt = _arms(stmt, branches, level)
         elif bodies(stmt):
+            loop = isinstance(stmt, (For, While))
+            branches.loops += loop
             stmt = with_bodies(stmt, lambda inner: _statements(inner, branches))
+            branches.loops -= loop
         if isinstance(stmt, Try) and stmt.final and not stmt.handlers and len(stmt.body) == 1:
             inner = stmt.body[0]
             if isinstance(inner, Try) and inner.handlers and not inner.final:

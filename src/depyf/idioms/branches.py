@@ -21,6 +21,8 @@ class Branches:
     def __init__(self, unit: CodeUnit, *, indents: bool = True) -> None:
         self.unit = unit
         self.indents = Indents(unit) if indents else None
+        self.loops = 0
+        """How many loops are around: in one, nothing falls off the end of the function."""
         self._reaching: dict[int, tuple[Stmt, bool]] = {}
         """What is known of statements; holds them, so that their ids stay theirs."""
 
@@ -75,7 +77,7 @@ class Branches:
 
     def _reaches_end(self, body: Body) -> bool:
         """Whether ``body`` can fall off the end of the function."""
-        if not body:
+        if not body or self.loops:
             return False
         last = body[-1]
         if isinstance(last, Return):

@@ -16,7 +16,21 @@ from dataclasses import replace
 
 from depyf.lift.conditions import negate
 from depyf.tree.expr import Const, Expr, Marker, Temp
-from depyf.tree.nodes import Assign, Block, Body, Exit, ExprStmt, If, Match, MatchAs, MatchCase, Pattern, Return, Stmt
+from depyf.tree.nodes import (
+    Assign,
+    Block,
+    Body,
+    Exit,
+    ExprStmt,
+    If,
+    Loop,
+    Match,
+    MatchAs,
+    MatchCase,
+    Pattern,
+    Return,
+    Stmt,
+)
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 SUBJECTS = 4_000_000
@@ -40,9 +54,13 @@ class Raising:
         self._lines: dict[int, int | None] = {}
         self._uses: dict[int, int] = {}
         self._defaults: dict[int, Pattern] = {}
+        self._depths: dict[int, int] = {}
+        """How deep the statement of each label is; ``_blocks`` are those of blocks."""
+        self._blocks: set[int] = set()
 
     def run(self, stmts: Body) -> Body:
         """``stmts`` with every case in a ``Match``."""
+        self._note_labels(stmts, 0)
         raised = _hoist(self._settle_defaults(self._raise(stmts)))
         for stmt in walk(raised):
             if isinstance(stmt, Match):
@@ -84,11 +102,26 @@ class Raising:
 
     def _with_default(self, cases: tuple[MatchCase, ...], match: Match, rest: Body) -> Body:
         """What the last case fails to: the end, or ``case _``, which may turn out to be code after the statement."""
-        if len(rest) == 1 and isinstance(rest[0], Exit):
+        if len(rest) == 1 and isinstance(rest[0], Exit) and not self._goes_on_inside(cases, rest[0].label):
             return (replace(match, cases=cases), *rest)
         default = MatchAs(None, None)
         self._defaults[id(default)] = default
         return (replace(match, cases=(*cases, MatchCase(default, None, rest))),)
+
+    def _goes_on_inside(self, cases: tuple[MatchCase, ...], label: int) -> bool:
+        """Whether a case goes on where ``label`` is still inside: what no case matches leaves more, as ``break`` does."""
+        depth = self._depths.get(label, -1)
+        exits = (stmt for case in cases for stmt in walk(case.body) if isinstance(stmt, Exit))
+        return any(self._depths.get(stmt.label, -1) > depth >= 0 for stmt in exits if stmt.label in self._blocks)
+
+    def _note_labels(self, stmts: Body, depth: int) -> None:
+        for stmt in stmts:
+            if isinstance(stmt, (Block, Loop)):
+                self._depths[stmt.label] = depth
+                if isinstance(stmt, Block):
+                    self._blocks.add(stmt.label)
+            for inner in bodies(stmt):
+                self._note_labels(inner, depth + 1)
 
     def _settle_defaults(self, stmts: Body) -> Body:
         result: list[Stmt] = []
