@@ -5,8 +5,6 @@ Every pass is a function from the artifact of the one before; ``trace_passes`` s
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +14,7 @@ from depyf.bytecode.loop_ends import loop_ends
 from depyf.bytecode.lower import lower
 from depyf.bytecode.nops import nop_lines
 from depyf.choices import LADDER, Choices
+from depyf.deep import deep_recursion
 from depyf.errors import BytecodeError, DecompilationError
 from depyf.failures import in_place_of
 from depyf.flow.graph import Graph
@@ -51,7 +50,6 @@ from depyf.tree.nodes import Body, Stmt
 
 Nested = Callable[[CodeUnit, bool], Body]
 """Decompiles nested code; true where the source has an expression, not a function: there are no statements then."""
-RECURSION_LIMIT = 20_000
 
 
 @dataclass(slots=True)
@@ -217,18 +215,6 @@ PIPELINE = (
     Pass("labels", _labels, "statements are recognised while the exits still say where control goes", check_python),
     Pass("bodies", _bodies, "implicit returns and asserts show only in the finished statements", check_printable),
 )
-
-
-@contextlib.contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Deeply nested programs need a deep stack; the limit is put back afterwards."""
-    before = sys.getrecursionlimit()
-    if before < RECURSION_LIMIT:
-        sys.setrecursionlimit(RECURSION_LIMIT)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 Key = tuple[str, int]

@@ -10,12 +10,13 @@ from itertools import count
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.choices import ladder
+from depyf.deep import deeply
 from depyf.emit import Emitted, emit_function, emit_module
 from depyf.emit import Options as EmitOptions
 from depyf.emit.defaults import NO_DEFAULTS, Defaults
 from depyf.errors import DecompilationError, DepyfError
 from depyf.options import Options
-from depyf.passes import PIPELINE, Decompilation, Key, deep_recursion, key_of, trace_passes
+from depyf.passes import PIPELINE, Decompilation, Key, key_of, trace_passes
 from depyf.tree.nodes import Body
 from depyf.verify import Status, Verdict, verify
 from depyf.verify.interpreters import register
@@ -87,8 +88,8 @@ def decompile_unit(
     object without a translation has a ``raise NotImplementedError`` in its place and the verdict FAILED; with
     ``strict`` DecompilationError is raised instead, as it is when the outermost code object fails.
     """
-    with deep_recursion():
-        return _Attempts(unit, name, options, strict, defaults).run()
+    size = max(len(inner.code) for inner in units(unit))
+    return deeply(size, _Attempts(unit, name, options, strict, defaults).run)
 
 
 class _Attempts:

@@ -19,7 +19,6 @@ from depyf.dynamo.disassembly import disassembly
 from depyf.dynamo.generated import generated_options
 from depyf.dynamo.guards import without_addresses
 from depyf.dynamo.names import readable_globals, rename, transformed_name
-from depyf.dynamo.reading import readable_function
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.dynamo.resume import resume_globals
 from depyf.errors import DepyfError
@@ -129,9 +128,10 @@ def decompile_made(
     decompiled.  ``alike``: what was decompiled before."""
     renamed = readable_globals(key, made.co_names)
     options = generated_options(code, made)
-    found, reason = _decompile(made, transformed_name(key, function.name), options, alike or AlikeCodes())
+    alike = alike or AlikeCodes()
+    found, reason = _decompile(made, transformed_name(key, function.name), options, alike)
     text = "" if found is None else commented(rename(found.source, renamed), found.linemap, function.filename)
-    reading = readable_function(text, transformed_name(key, function.name)) if text else None
+    reading = alike.readings.of(text, transformed_name(key, function.name)) if text else None
     return DecompiledCode(key, function, made, renamed, text, found, reading or "", reason)
 
 

@@ -178,7 +178,7 @@ class _Releaser:
         else:
             inside = children(node)
             if isinstance(node, Func):
-                inside = iter([*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)])
+                inside = [*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)]
             found = frozenset[int]().union(*[self.temporaries(child) for child in inside])
         if isinstance(node, Stmt):
             self.seen[id(node)] = found

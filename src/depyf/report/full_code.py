@@ -24,6 +24,7 @@ from depyf.report.wrap import WIDTH, wrap
 _CHECKS = sorted(
     name for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType) and name[0] != "_"
 )
+_CALLED = re.compile(r"\b(\w+)\(")
 
 
 def full_code_page(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
@@ -54,11 +55,8 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
 
 
 def _imports(functions: Iterable[FunctionRecord]) -> str:
-    used = [
-        name
-        for name in _CHECKS
-        if any(re.search(rf"\b{name}\(", g.expression) for f in functions for e in f.entries for g in e.guards)
-    ]
+    called = {name for f in functions for e in f.entries for g in e.guards for name in _CALLED.findall(g.expression)}
+    used = [name for name in _CHECKS if name in called]
     live = "live_frame, live_guard" if any(shown(e) for f in functions for e in f.entries) else "live_frame"
     lines = [f"from depyf.dynamo.live import {live}"]
     if used:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from depyf.tree.expr import Expr, Func, Name
 from depyf.tree.nodes import Body, ExceptClause, MatchCase, Pattern, Stmt
 
 _NODES = (Expr, Stmt, ExceptClause, MatchCase, Pattern)
+_LEAF, _NODE, _MANY = 0, 1, 2
 _fields: dict[type, tuple[str, ...]] = {}
+_kinds: dict[type, int] = {}
+"""Whether the values of a type are nodes, hold some, or neither."""
 
 
 def _names(kind: Any) -> tuple[str, ...]:
@@ -20,22 +23,30 @@ def _names(kind: Any) -> tuple[str, ...]:
     return found
 
 
-def children(node: Any) -> Iterator[Any]:
+def _kind(kind: type) -> int:
+    found = _NODE if issubclass(kind, _NODES) else _MANY if issubclass(kind, (tuple, list)) else _LEAF
+    if found == _NODE or kind.__module__ == "builtins":  # a class of the program is not kept alive
+        _kinds[kind] = found
+    return found
+
+
+def children(node: Any) -> list[Any]:
     """Nodes directly inside a statement or expression, tuples flattened, in evaluation order of the fields."""
-    for name in _names(type(node)):
-        value = getattr(node, name)
-        if isinstance(value, _NODES):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from _inside(value)
+    found: list[Any] = []
+    kind = type(node)
+    _collect([getattr(node, name) for name in _fields.get(kind) or _names(kind)], found)
+    return found
 
 
-def _inside(values: Any) -> Iterator[Any]:
+def _collect(values: Iterable[Any], found: list[Any]) -> None:
     for value in values:
-        if isinstance(value, _NODES):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from _inside(value)
+        kind = _kinds.get(type(value))
+        if kind is None:
+            kind = _kind(type(value))
+        if kind == _NODE:
+            found.append(value)
+        elif kind == _MANY:
+            _collect(value, found)
 
 
 def walk_all(body: Body) -> Iterator[Any]:
@@ -44,7 +55,7 @@ def walk_all(body: Body) -> Iterator[Any]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(list(children(node))))
+        stack.extend(reversed(children(node)))
 
 
 def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
@@ -68,12 +79,9 @@ def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
 
 def names_of_block(node: Any) -> Any:
     """``node`` moved from a function to the module or class body around it: what it read as globals are names there."""
-    kept = {
-        id(inner)
-        for part in walk_all(tuple(_inside((node,))))
-        if isinstance(part, Func)
-        for inner in walk_all(part.body)
-    }
+    parts: list[Any] = []
+    _collect((node,), parts)
+    kept = {id(inner) for part in walk_all(tuple(parts)) if isinstance(part, Func) for inner in walk_all(part.body)}
 
     def change(value: Expr) -> Expr:
         if isinstance(value, Name) and value.scope == "global" and id(value) not in kept:
