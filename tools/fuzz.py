@@ -208,6 +208,24 @@ def sweep(seeds: range, processes: int) -> Iterator[tuple[int, str]]:
         yield from pool.imap_unordered(guarded, seeds, chunksize=16)
 
 
+def logged(log: Path, first: int, count: int, processes: int) -> int:
+    """A run that can be stopped and gone on with: one line a hundred programs, and one for each that fails."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    lines = log.read_text().splitlines() if log.exists() else []
+    done = {int(words[1]) for words in map(str.split, lines) if words[:1] == [version] and words[3:4] == ["passed"]}
+    failed = 0
+    for start in range(first, first + count, 100):
+        if start in done:
+            continue
+        bad = [(seed, reason) for seed, reason in sweep(range(start, start + 100), processes) if reason]
+        failed += len(bad)
+        with log.open("a") as out:
+            for seed, reason in sorted(bad):
+                out.write(f"{version} {seed} failed {normal_form(reason)}\n")
+            out.write(f"{version} {start} {100 - len(bad)} passed\n")
+    return 1 if failed else 0
+
+
 def show(seed: int) -> None:
     import dis
 
@@ -227,6 +245,9 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--version", help="run in this interpreter: 3.11, 3.12 or 3.13")
     parser.add_argument("--show", type=int, help="print one program instead")
+    parser.add_argument(
+        "--log", help="append the result of each hundred programs to this file; what is there is not run again"
+    )
     parser.add_argument("--kinds", default=",".join(KINDS), help=f"of the programs from seed {MIXED} on")
     options = parser.parse_args()
     global mixed
@@ -240,6 +261,8 @@ def main() -> int:
     if options.show is not None:
         show(options.show)
         return 0
+    if options.log:
+        return logged(Path(options.log), options.seed, options.count, options.processes)
     started = time.monotonic()
     reasons: Counter[str] = Counter()
     smallest: dict[str, int] = {}
