@@ -319,7 +319,7 @@ class Mutation:
         found: dict[Handler, None] = {}
         for block in self.body.reachable():
             for op in block.ops:
-                if op.handler is not None:
+                if op.handler is not None and op.handler is not self.body.root:
                     found[op.handler] = None
         return list(found)
 

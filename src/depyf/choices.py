@@ -13,7 +13,7 @@ class Choices:
 
     ``idioms`` off is the safe fallback: no copies are undone, nothing is folded, everything shared is spilled; with
     ``loops`` off an iterator is moreover a value like any other, and each ``FOR_ITER`` a step of it.
-    With ``clauses`` off, too, the test of an ``except`` and the exit of a manager are values.
+    With ``clauses`` off, too, the tests of ``except`` and ``case`` and the exit of a manager are values.
     ``wide_folds`` off keeps tests on different source lines apart (``if a:`` / ``if b:`` rather than ``a and b``).
     ``finally_`` off shows a ``finally`` as ``except: ...; raise`` with its copies.  ``generated`` evaluates containers
     that never leave the function while lifting, and writes assignments rather than walruses;

@@ -106,7 +106,8 @@ def _regions(state: State) -> object:
 
 def _matches(state: State) -> object:
     assert state.program is not None
-    find_matches(state.program, idioms=state.choices.idioms)
+    if state.choices.clauses:
+        find_matches(state.program, idioms=state.choices.idioms)
     return state.program
 
 

@@ -104,6 +104,14 @@ def _except_start(s: PlainSymbolic, depth: int, _: int) -> bool:
     return s.values_only and spelled.call_exit(s, depth)
 
 
+def _match_kind(s: PlainSymbolic, _: object, __: int) -> bool:
+    return s.values_only and spelled.match_kind(s)
+
+
+def _length(s: PlainSymbolic, _: object, __: int) -> bool:
+    return s.values_only and spelled.length(s)
+
+
 def _reraise(s: PlainSymbolic, _: object, container: int) -> bool:
     """Any exception but the one that the innermost handler caught is named."""
     if _is_handled(s, s.stack[-1], container):
@@ -231,6 +239,9 @@ _RULES: dict[str, Callable[[PlainSymbolic, Any, int], bool]] = {
     ops.BEFORE_ASYNC_WITH: _enter,
     ops.POP_EXCEPT: _pop_except,
     ops.RERAISE: _reraise,
+    ops.MATCH_SEQUENCE: _match_kind,
+    ops.MATCH_MAPPING: _match_kind,
+    ops.GET_LEN: _length,
     ops.EXC_MATCH: _exc_match,
     ops.WITH_EXCEPT_START: _except_start,
     ops.LIST_APPEND: _add,

@@ -8,6 +8,10 @@ object has one of its own, which the verdict says.  The innermost ``with`` below
                           except BaseException: ...                                   __temp_1 = __temp_0.__exit__
                                                                                       __temp_2 = __temp_0.__enter__()
     WITH_EXCEPT_START     __temp_1(type(e), e, e.__traceback__)                   else: with __temp_0: pass
+
+    MATCH_SEQUENCE        match __temp_0:                           GET_LEN       len(__temp_0)
+                              case [*_]: __temp_1 = True
+                              case _: __temp_1 = False
 """
 
 from __future__ import annotations
@@ -18,7 +22,22 @@ from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.structure.except_star import STAR
 from depyf.tree.expr import Attr, Const, Expr, Invoke, Marker, Temp
-from depyf.tree.nodes import Assign, Body, ExceptClause, If, Pass, Raise, Try, With
+from depyf.tree.nodes import (
+    Assign,
+    Body,
+    ExceptClause,
+    If,
+    Match,
+    MatchAs,
+    MatchCase,
+    MatchMapping,
+    MatchSequence,
+    MatchStar,
+    Pass,
+    Raise,
+    Try,
+    With,
+)
 
 if TYPE_CHECKING:
     from depyf.lift.plain import PlainSymbolic
@@ -69,17 +88,45 @@ def enter_manager(s: PlainSymbolic, slots: int) -> bool:
     return True
 
 
+def match_kind(s: PlainSymbolic) -> bool:
+    """``MATCH_SEQUENCE`` and ``MATCH_MAPPING``: the subject stays on the stack below the answer."""
+    line = s.instr.line
+    found = s.new_temp()
+    subject = _named_top(s)
+    wanted = MatchSequence((MatchStar(None),)) if s.instr.op == ops.MATCH_SEQUENCE else MatchMapping((), (), None)
+    cases = (
+        MatchCase(wanted, None, (Assign((found,), Const(True), line),)),
+        MatchCase(MatchAs(None, None), None, (Assign((found,), Const(False), line),)),
+    )
+    s.stmts.append(Match(subject, cases, line))
+    s.push(found)
+    return True
+
+
+def length(s: PlainSymbolic) -> bool:
+    """``GET_LEN``."""
+    s.push(Invoke(Const(len), (_named_top(s),)))
+    return True
+
+
+def _named_top(s: PlainSymbolic) -> Expr:
+    """The value on top, which stays there, as something that may be read twice."""
+    if not s.stack:
+        raise DecompilationError("stack underflow", s.program.unit.qualname, s.instr.offset)
+    s.spill()
+    value = s.stack[-1]
+    if not isinstance(value, Temp):
+        named = s.new_temp()
+        s.stmts.append(Assign((named,), value, s.instr.line))
+        s.stack[-1] = value = named
+    return value
+
+
 def call_exit(s: PlainSymbolic, depth: int) -> bool:
     """``WITH_EXCEPT_START``: the exit is called with the exception on top, which stays there."""
     if depth > len(s.stack):
         raise DecompilationError("stack underflow", s.program.unit.qualname, s.instr.offset)
-    line = s.instr.line
-    s.spill()
-    caught = s.stack[-1]
-    if isinstance(caught, Marker):
-        named = s.new_temp()  # what is read three times has a name
-        s.stmts.append(Assign((named,), caught, line))
-        s.stack[-1] = caught = named
+    caught = _named_top(s)
     values = (Invoke(Const(type), (caught,)), caught, Attr(caught, "__traceback__"))
     s.push(Invoke(s.stack[-depth], values))
     s.spill()

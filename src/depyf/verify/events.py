@@ -123,6 +123,9 @@ def _call(pair: Pair, side: Side, values: Values, arg: ops.CallShape) -> Event:
         whole = len(arguments) == 1 and container_kind(pair, values, arguments[0]) == "list"
         if whole and values.desc[callee[0]] == ("const", tuple):
             return Event((ops.LIST_TO_TUPLE, None), arguments, pops, 1)
+        if values.desc[callee[0]] == ("const", len) and len(arguments) == 1 and pair.a.pc >= 0:
+            if pair.a.program.instrs[pair.a.pc].op == ops.GET_LEN:
+                return Event(pair.a.program.key[pair.a.pc], arguments, pops, 1)
         manager = managers.entered(pair, values, callee[0], len(arguments))
         if manager >= 0:
             return Event(pair.a.program.key[pair.a.pc], (manager,), pops, 1)
