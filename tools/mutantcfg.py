@@ -225,7 +225,12 @@ class Mutation:
         return bool(getattr(self, self.pick.choice(kinds))())
 
     def block(self) -> Block:
-        return self.pick.choice(self.body.reachable())
+        return self.pick.choice(self.blocks())
+
+    def blocks(self) -> list[Block]:
+        """All but what keeps ``StopIteration`` in: no source says a generator without it."""
+        wrapper = self.body.root.block if self.body.root is not None else None
+        return [block for block in self.body.reachable() if block is not wrapper]
 
     def edges(self) -> list[tuple[Block, Ins | None]]:
         found: list[tuple[Block, Ins | None]] = []
@@ -242,7 +247,7 @@ class Mutation:
         states = mutantstack.entries(self.body) or {}
         block, op = self.pick.choice(edges)
         old = op.target if op is not None else block.next
-        alike = [b for b in self.body.reachable()[1:] if states.get(b) == states.get(old) and b is not old]
+        alike = [b for b in self.blocks()[1:] if states.get(b) == states.get(old) and b is not old]
         if not alike:
             return False
         self._point(block, op, self.pick.choice(alike))

@@ -44,7 +44,7 @@ from depyf.structure.regions import fill_silent, find_regions
 from depyf.structure.separate import separate_handlers
 from depyf.structure.sinking import cheapest, idle
 from depyf.structure.total import Structurer
-from depyf.tree.expr import Temp
+from depyf.tree.expr import Expr
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
 from depyf.tree.nodes import Body, Stmt
 
@@ -65,7 +65,7 @@ class State:
     graph: Graph | None = None
     blocks: dict[int, Lifted] | None = None
     entry: int = 0
-    resets: dict[int, tuple[Temp, ...]] = field(default_factory=dict)
+    resets: dict[int, tuple[Expr, ...]] = field(default_factory=dict)
     temporaries: bool = False
     labelled: list[Stmt] | None = None
     body: Body = ()

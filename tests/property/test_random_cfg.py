@@ -51,13 +51,24 @@ KEPT_HOSTILE = (
 )
 
 
+KEPT_RUNG_OF_VALUES = (
+    210013, 210090, 210240, 210524, 210584, 220070, 220149, 220674, 221061, 221351,
+)  # fmt: skip
+"""Managers entered in no shape of a ``with``, dicts of other blocks, flags set before a manager raises when it is left."""
+
+KEPT_MUTANTS = (
+    400000, 400005, 400010, 400011, 400051, 400054, 400073, 400091, 400100, 400116, 400139, 400145, 400178, 400206, 400211,
+    400469,
+)  # fmt: skip
+
+
 KEPT_RANGES = (
     300003, 300005, 300009, 300010, 300020, 300027, 300036, 300059, 300068, 300069, 300073, 300078, 300080, 300082, 300084,
 )  # fmt: skip
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the numbers are those of the programs on 3.11")
-@pytest.mark.parametrize("seed", KEPT + KEPT_WILD + KEPT_HOSTILE + KEPT_RANGES)
+@pytest.mark.parametrize("seed", KEPT + KEPT_WILD + KEPT_HOSTILE + KEPT_RUNG_OF_VALUES + KEPT_RANGES + KEPT_MUTANTS)
 def test_kept_programs(seed: int) -> None:
     assert fuzz.check(seed) == ""
     assert sys.exc_info() == (None, None, None), "the program left an exception handled in this process"

@@ -90,7 +90,7 @@ def _wraps_generator(raw: Raw, target: int) -> bool:
         return False
     steps = [target]
     for expected in ("CALL_INTRINSIC_1", "RERAISE"):
-        while len(steps) < 9 and names[steps[-1]] in ("NOP", "JUMP_FORWARD"):
+        while len(steps) < _NOISE and names[steps[-1]] in ("NOP", "JUMP_FORWARD"):
             at = steps[-1]
             steps.append(raw.targets[at] if raw.targets[at] >= 0 else at + 1)
             if steps[-1] >= len(names):
@@ -106,4 +106,6 @@ GENERATORS = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines and asynchronous generators."""
 
 
+_NOISE = 1000
+"""How much may stand between the two instructions of such a handler that does nothing."""
 _STOPITERATION_ERROR = 3  # the intrinsic's number in every version that has it

@@ -29,7 +29,7 @@ from depyf.lift.block import Lifted
 from depyf.lift.rules import RULES as _HANDLERS
 from depyf.lift.symbolic import Symbolic
 from depyf.lift.values import EXC, SPILL_BASE, Shared, is_slot
-from depyf.structure.containers import Containers
+from depyf.structure.containers import Container, Containers
 from depyf.tree.expr import (
     CellOf,
     Const,
@@ -189,18 +189,32 @@ class PlainSymbolic(Symbolic):
         if held:
             self.risk.setdefault(container, set()).update(held)
 
-    def resets(self) -> dict[int, tuple[Temp, ...]]:
-        """What the handler of each ``try`` must forget: temporaries of slots that are gone when it is entered."""
+    def resets(self) -> dict[int, tuple[Expr, ...]]:
+        """What the handler of each ``try`` must forget: temporaries of slots that are gone when it is entered, and exceptions."""
         tree = self.containers.tree
         for container in reversed(tree):
             risk = self.risk.get(container.id)
             if risk and container.parent >= 0:
                 self.risk.setdefault(container.parent, set()).update(risk)
-        found: dict[int, tuple[Temp, ...]] = {}
+        found: dict[int, tuple[Expr, ...]] = {}
         for container in tree:
             if container.kind == "try" and container.id in self.risk:
                 depth = self.containers.regions.table[container.region].depth
                 found[container.id] = tuple(self.temps[key] for key in sorted(self.risk[container.id]) if key >= depth)
+            if container.kind == "try" and self.values_only:
+                found[container.id] = (*found.get(container.id, ()), *self._unwound(container))
+        return found
+
+    def _unwound(self, container: Container) -> list[Expr]:
+        """The exceptions caught around a ``try`` that its handler does not find on the stack."""
+        kept = {marker.detail for value in self.bases.get(container.region, ()) for marker in _caught(value)}
+        found: list[Expr] = []
+        around = container.parent
+        while around > 0:
+            outer = self.containers.tree[around]
+            if outer.kind == "handler" and outer.region not in kept:
+                found.append(Marker("exc", outer.region))
+            around = outer.parent
         return found
 
     def _floor(self, container: int) -> int:
@@ -228,8 +242,25 @@ class PlainSymbolic(Symbolic):
             consumed -= self.held()
         if consumed:
             self.drop(consumed)
+        if self.values_only and op != ops.BRANCH:
+            self._forget_caught()
         if self.block.low < floor:
             self.fix(floor)
+
+    def _forget_caught(self) -> None:
+        """The name of a caught exception goes with the last slot that held it."""
+        gone = {marker.detail: marker for value in self.consumed for marker in _caught(value)}
+        for value in self.stack if gone else ():
+            for marker in _caught(value):
+                gone.pop(marker.detail, None)
+        container, tree = self.block.container, self.containers.tree
+        while gone and container > 0:
+            region = tree[container].region
+            if tree[container].kind == "handler" and region in gone:
+                marker = gone.pop(region)
+                self.spill()
+                self.stmts.append(Delete((marker,), self.instr.line))
+            container = tree[container].parent
 
     def _used_up(self) -> frozenset[int]:
         """The temporaries in what this instruction has taken off the stack."""
@@ -376,6 +407,13 @@ class PlainSymbolic(Symbolic):
             if block.steps and side == 1:
                 gone -= {len(stack)}
             block.drops.append(tuple(self.temps[key] for key in sorted(gone)))
+
+
+def _caught(value: Expr) -> list[Marker]:
+    """The caught exceptions in a value."""
+    if isinstance(value, Marker):
+        return [value] if value.kind == "exc" and isinstance(value.detail, int) else []
+    return [marker for part in children(value) if isinstance(part, Expr) for marker in _caught(part)]
 
 
 def _temps(value: Expr) -> list[Temp]:

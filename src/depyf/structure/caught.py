@@ -6,9 +6,10 @@ Marker("exc", region) in the body of the handler    ->    except BaseException a
 from __future__ import annotations
 
 from depyf.structure.items import EXCEPTIONS
-from depyf.tree.expr import Expr, Marker, Temp
+from depyf.tree.expr import Const, Expr, Marker, Temp
 from depyf.tree.exprs import children, map_expressions
-from depyf.tree.nodes import Body
+from depyf.tree.nodes import Assign, Body, Delete, Stmt
+from depyf.tree.rewrite import bodies, with_bodies
 
 
 def named_exception(body: Body, region: int) -> tuple[Body, Temp | None]:
@@ -19,8 +20,23 @@ def named_exception(body: Body, region: int) -> tuple[Body, Temp | None]:
         caught = isinstance(expr, Marker) and expr.kind == "exc" and expr.detail == region
         return temp if caught else expr
 
-    new: Body = map_expressions(body, change)
-    return new, None if new is body else temp
+    kept = _without_deletions(body, region)
+    if map_expressions(kept, change) is kept:
+        return kept, None  # nothing but deletions of it
+    return map_expressions(body, change), temp
+
+
+def _without_deletions(body: Body, region: int) -> Body:
+    def change(inner: Body) -> Body:
+        kept = tuple(with_bodies(stmt, change) if bodies(stmt) else stmt for stmt in inner if not drops(stmt))
+        return inner if len(kept) == len(inner) and all(a is b for a, b in zip(inner, kept, strict=True)) else kept
+
+    def drops(stmt: Stmt) -> bool:
+        forgets = isinstance(stmt, Delete) or isinstance(stmt, Assign) and isinstance(stmt.value, Const)
+        target = stmt.targets[0] if forgets and isinstance(stmt, (Delete, Assign)) else None
+        return isinstance(target, Marker) and target.kind == "exc" and target.detail == region
+
+    return change(body)
 
 
 def mentions(body: Body, temp: Temp) -> bool:

@@ -34,7 +34,7 @@ from depyf.structure.items import (
     loop_heads,
     predecessors,
 )
-from depyf.tree.expr import Cmp, Const, Marker, Temp
+from depyf.tree.expr import Cmp, Const, Expr, Marker, Temp
 from depyf.tree.nodes import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
 from depyf.tree.rewrite import map_statements
 
@@ -67,7 +67,7 @@ class Structurer:
         self.copies_tails = False
         self.joins: dict[int, dict[int, tuple[int, int, int]]] = {}
         self.scopes: list[tuple[dict[int, tuple[int, int, int]], dict[int, Item]]] = []
-        self.resets: dict[int, tuple[Temp, ...]] = {}
+        self.resets: dict[int, tuple[Expr, ...]] = {}
         self.edges = Edges(blocks, containers, entry, name)
         self.inside = Inside(blocks, self.edges, ends or {})
         self.redirect: dict[int, tuple[int, int, int]] = {}

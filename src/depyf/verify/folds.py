@@ -415,6 +415,14 @@ def _raises(side: Side) -> bool:
     return side.pc >= 0 and side.program.instrs[side.pc].op == ops.RAISE
 
 
+def _format(pair: Pair, side: Side, other: Side, values: Values, arg: tuple[str, bool]) -> bool:
+    """A string formats as itself."""
+    known = values.desc[side.stack[-1]]
+    if arg not in (("", False), ("s", False)) or known is None:
+        return False
+    return known == ("type", "str") or known[0:2] == ("op", "str") or (known[0] == "const" and type(known[1]) is str)
+
+
 def _exc_match(pair: Pair, side: Side, other: Side, values: Values, arg: object) -> bool:
     """Every exception matches ``BaseException``, and no code runs to find that out."""
     if values.desc[side.stack[-1]] != ("const", BaseException):
@@ -449,6 +457,7 @@ FOLDS: dict[str, Callable[..., bool]] = {
     ops.DICT_UPDATE: _merge,
     ops.DICT_MERGE: _merge,
     ops.SET_FUNCTION_ATTRIBUTE: _set_function_attribute,
+    ops.FORMAT: _format,
     ops.RAISE: _raise,
     ops.EXC_MATCH: _exc_match,
 }

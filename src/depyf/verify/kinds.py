@@ -52,7 +52,7 @@ FOLD_OPS = frozenset(
         ops.DICT_UPDATE,
         ops.DICT_MERGE,
     }
-    | {ops.SET_FUNCTION_ATTRIBUTE, ops.EXC_MATCH}
+    | {ops.SET_FUNCTION_ATTRIBUTE, ops.EXC_MATCH, ops.FORMAT}
 )
 
 BRANCHES = {"true": BRANCH_TRUE, "false": BRANCH_FALSE, "none": BRANCH_NONE, "not none": BRANCH_NOT_NONE}
