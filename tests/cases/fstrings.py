@@ -1,4 +1,3 @@
-# known ugly: 3.8+ original CALL 0 args and recompiled FORMAT ('', False): they do different things
 def fstrings(a, b, c):
     one = f"{a}"
     two = f"text {a} and {b!r} and {c!s} {c!a}"
