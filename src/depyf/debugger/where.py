@@ -24,7 +24,7 @@ _PLACE = re.compile(
 )
 _GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?): (?P<code>.*)$")
 _SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
-_STATE = re.compile(r"^\s+# state of torch$")
+_STATE = re.compile(r"^\s+# (?:state of torch|relations between sizes)$")
 _SECTION = re.compile(r"^# (?:resume )?function (?P<function>\S+), (?P<file>.+):(?P<line>\d+)$")
 _OF_ENTRY = re.compile(r"^def (?:guards|__transformed_code)_(?P<slug>\w+?)(?:_for_\w+)?\(")
 _GRAPH_FILE = re.compile(r"__compiled_fn_(?P<slug>\w+)\.(?P<stage>[A-Za-z_]+?)[._]\d+\.py$")

@@ -249,10 +249,11 @@ def _asking(check: str, expression: str, handle: str) -> str:
 
 
 def _heading(guard: GuardRecord) -> str:
-    if guard.place is None:
-        return "" if guard.source else "state of torch"
-    if "torch/_dynamo/" in guard.place.filename:
-        return "state of torch"
+    if guard.place is None and guard.source:
+        return ""
+    if guard.place is None or "torch/_dynamo/" in guard.place.filename:
+        measured = any(part in guard.expression for part in (".size()", ".stride()", ".storage_offset()"))
+        return "relations between sizes" if measured else "state of torch"
     return one_line(f"{guard.place}: {guard.place.text}" if guard.place.text else str(guard.place))
 
 
