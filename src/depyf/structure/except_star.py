@@ -10,6 +10,9 @@ end of one clause to the test of the next, are gone.
     rest into list; raise the list         RERAISE
     A: body; go to T2                      A: body; POP_EXCEPT; go on
     exception in A: into list; to T2       exception in A: RERAISE
+
+Control may also go on behind the statement when every clause raises, or so the compiler thinks; where no clause ends,
+an edge behind one ``raise`` stands for that, so that what follows is not taken for the ``else``.
 """
 
 from __future__ import annotations
@@ -19,6 +22,12 @@ from depyf.flow.program import NONE, Program
 
 STAR = "star"
 _RETURN_NONE = frozenset({ops.POP_EXCEPT, ops.LOAD_CONST, ops.RETURN})
+_FORGETS = (
+    frozenset({ops.LOAD_CONST}),
+    frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF}),
+    frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, ops.DELETE_DEREF}),
+)
+"""``e = None; del e``"""
 _EXTRA_SLOTS = 3
 """The body of a clause runs with the group, the list and the rest on the stack; in ``except`` nothing of that is there."""
 
@@ -56,6 +65,7 @@ class _Star:
         self.push = push
         self.start = start
         self.tests: list[tuple[int, int, int, int]] = []
+        self.raises: list[int] = []
 
     def rewrite(self) -> bool:
         """Rewrite one handler; False, and nothing done, if it is not what a compiler writes."""
@@ -83,6 +93,8 @@ class _Star:
         done = self._done(following)
         if done == NONE:
             return False
+        if not any(self._ends(body, following) for _, _, body, following in self.tests):
+            self._go_on(done)
         for match, test, body, following in self.tests:
             self._clause(body, following, done)
             program.replace(match, ops.EXC_MATCH, STAR)
@@ -95,6 +107,45 @@ class _Star:
         program.next[final] = program.jump[final] = NONE
         program.next[self.push] = self.start
         return True
+
+    def _ends(self, body: int, following: int) -> bool:
+        """Whether control reaches the end of a clause."""
+        program = self.program
+        last = self._collects_rest(following)
+        seen: set[int] = set()
+        work = [program.follow(body)]
+        while work:
+            at = work.pop()
+            if at == following or (last != NONE and at != NONE and self._collects_rest(at) == last):
+                return True
+            if at not in seen and at != NONE:
+                seen.add(at)
+                work.extend(program.follow(after) for after in program.successors(at))
+                if program.instrs[at].op == ops.RAISE:
+                    self.raises.append(at)
+        return False
+
+    def _go_on(self, done: int) -> None:
+        """An edge from a ``raise`` in a clause to what follows the statement."""
+        program = self.program
+        for at in self.raises:
+            target = program.handlers[program.handler[at]].target if program.handler[at] != NONE else NONE
+            cleanup: list[tuple[str, object]] = []
+            while (
+                target != NONE and len(cleanup) < len(_FORGETS) and program.instrs[target].op in _FORGETS[len(cleanup)]
+            ):
+                cleanup.append((program.instrs[target].op, program.instrs[target].arg))
+                target = program.next[target]
+            collects = target != NONE and (program.instrs[target].op, program.instrs[target].arg) == (
+                ops.LIST_APPEND,
+                3,
+            )
+            if collects and len(cleanup) in (0, len(_FORGETS)):
+                after = done
+                for op, arg in reversed(cleanup):
+                    after = program.append(after, op, arg)
+                program.next[at] = after
+                return
 
     def _match_of(self, at: int) -> int:
         """The ``EG_MATCH`` that the type expression at ``at`` leads to."""

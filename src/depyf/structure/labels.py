@@ -195,7 +195,10 @@ class Lowering:
             if any(isinstance(clause.type, Marker) for clause in core.handlers):
                 return None
             caught = [exit_labels(clause.body) for clause in core.handlers]
-            skips = any(labels_ & (fall - labels - breaks - {loop}) for labels_ in caught)
+            written = (
+                frozenset[int]() if core.star else breaks | {loop}
+            )  # nothing can be written that leaves ``except*``
+            skips = any(labels_ & (fall - labels - written) for labels_ in caught)
             if not skips or exit_labels(core.body) & (fall - labels):
                 return None
             if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
