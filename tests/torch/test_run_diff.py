@@ -91,7 +91,9 @@ def test_diff(program):
     assert "+++" not in other.stdout
     shown = python("-m", "depyf", "diff", "-u", "--stage", "Captured_Graph", "one", "three", cwd=program)
     assert shown.returncode == 1
-    assert '-        y: "f32[3]' in shown.stdout and '+        y: "f32[4]' in shown.stdout
+    assert "-        y: 'f32[3]" in shown.stdout and "+        y: 'f32[4]" in shown.stdout
+    exact = python("-m", "depyf", "diff", "-u", "--strict", "--stage", "Captured_Graph", "one", "three", cwd=program)
+    assert '-        y: "f32[3]' in exact.stdout and '+        y: "f32[4]' in exact.stdout
     data = json.loads(python("-m", "depyf", "diff", "--json", "one", "three", cwd=program).stdout)
     assert data["equal"] is False and data["stages"]["Captured_Graph"]["differ"] == 2
     assert data["first_difference"]["0/0"] == "full_code_for_f_0.py"

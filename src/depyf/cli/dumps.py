@@ -15,9 +15,9 @@ SAME, DIFFERENT = 0, 1
 
 
 def run_diff(options: argparse.Namespace) -> int:
-    """Exit status 0: the same; 1: different; 4: not readable."""
+    """Exit status 0: the same, or alike; 1: different; 4: not readable."""
     try:
-        found = compare(load(options.first), load(options.second))
+        found = compare(load(options.first), load(options.second), strict=options.strict)
     except DepyfError as error:
         print(f"depyf: {error}", file=sys.stderr)
         return Exit.UNREADABLE
@@ -64,7 +64,7 @@ def _heading(found: Comparison) -> None:
 def _differences(found: Comparison, stage: str | None, unified: bool, pad: str = "") -> None:
     chosen = [item for item in found.differences if stage is None or item.stage == stage]
     if found.equal:
-        print(f"\n{pad}the two are the same")
+        print(f"\n{pad}the two {'mean' if found.alike else 'are'} the same")
         return
     print()
     for compile_id, item in found.first_by_compile_id().items():
@@ -94,13 +94,15 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     diff = commands.add_parser(
         "diff",
         help="what differs between two dumps, stage by stage",
-        description="Compare two dumps: two runs, two torch versions, two ranks.  Exit status 0: the same; 1: they "
-        "differ; 4: not readable.",
+        description="Compare two dumps: two runs, two torch versions, two ranks.  Files that differ only in "
+        "comments, layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; 4: "
+        "not readable.",
     )
     diff.add_argument("first", type=Path, metavar="DIR1")
     diff.add_argument("second", type=Path, metavar="DIR2")
     diff.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
     diff.add_argument("--stage", metavar="STAGE", help="list only this stage (as in the table)")
+    diff.add_argument("--strict", action="store_true", help="every character counts: no two files are alike")
     diff.add_argument("--json", action="store_true", help="print one JSON document")
 
     merge = commands.add_parser(

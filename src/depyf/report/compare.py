@@ -2,7 +2,8 @@
 
 Input: folders written by ``prepare_debug``.  Output: a ``Comparison``: for each stage how many files are the same, differ,
 or are there only once, and for each compile id the first stage at which the two part ways.  Files are paired by name,
-which is keyed by compile id.  What differs in every run by nature (timings, Inductor's cache folder) is left out.
+which is keyed by compile id.  What differs in every run by nature (timings, Inductor's cache folder) is left out; files
+that say the same in other words (``meaning``) are *alike*, and no difference unless it is asked for.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.report.layout import MANIFEST
+from depyf.report.meaning import meaning
 
 ORDER = (
     "original_code", "bytecode", "full_code", "transformed_code", "Captured_Graph", "Compiled_Autograd_Graph", "BEFORE_PRE_GRAD",
@@ -79,6 +81,8 @@ class Comparison:
     second: Dump
     same: dict[str, int]
     differences: tuple[Difference, ...]
+    alike: tuple[DumpFile, ...] = ()
+    """Files whose texts differ and mean the same."""
 
     @property
     def equal(self) -> bool:
@@ -86,12 +90,14 @@ class Comparison:
 
     @property
     def stages(self) -> list[str]:
-        return sorted({*self.same, *(item.stage for item in self.differences)}, key=_rank)
+        found = {item.stage for item in self.differences} | {file.stage for file in self.alike}
+        return sorted({*self.same, *found}, key=_rank)
 
-    def counts(self, stage: str) -> tuple[int, int, int, int]:
-        """(same, differ, only in the first, only in the second)."""
+    def counts(self, stage: str) -> tuple[int, int, int, int, int]:
+        """(same, alike, differ, only in the first, only in the second)."""
         here = [item.where for item in self.differences if item.stage == stage]
-        return self.same.get(stage, 0), here.count("both"), here.count("first"), here.count("second")
+        alike = sum(file.stage == stage for file in self.alike)
+        return self.same.get(stage, 0), alike, here.count("both"), here.count("first"), here.count("second")
 
     def first_by_compile_id(self) -> dict[str, Difference]:
         """For each compile id the earliest stage that differs: everything behind it follows from it."""
@@ -106,9 +112,10 @@ class Comparison:
             "first": _side(self.first),
             "second": _side(self.second),
             "stages": {
-                stage: dict(zip(("same", "differ", "only_first", "only_second"), self.counts(stage)))
+                stage: dict(zip(("same", "alike", "differ", "only_first", "only_second"), self.counts(stage)))
                 for stage in self.stages
             },
+            "alike": [file.name for file in self.alike],
             "first_difference": {key: item.file for key, item in self.first_by_compile_id().items()},
             "differences": [
                 {
@@ -149,9 +156,13 @@ def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
     return DumpFile(name, stage, str(item.get("compile_id") or (ids[0] if ids else "")), folder / name)
 
 
-def compare(first: Dump, second: Dump, normal: Callable[[str], str] = lambda text: text) -> Comparison:
-    """Compare all files; ``normal`` takes out of a text what may differ (the number of a device between ranks)."""
+def compare(
+    first: Dump, second: Dump, normal: Callable[[str], str] = lambda text: text, strict: bool = False
+) -> Comparison:
+    """Compare all files; ``normal`` takes out of a text what may differ (the number of a device between ranks).
+    ``strict``: every character counts; otherwise what ``meaning`` leaves of the texts."""
     same: dict[str, int] = {}
+    alike: list[DumpFile] = []
     differences: list[Difference] = []
     for name in sorted({*first.files, *second.files}, key=lambda name: _position(first.files.get(name) or second.files[name])):  # fmt: skip
         one, two = first.files.get(name), second.files.get(name)
@@ -161,13 +172,18 @@ def compare(first: Dump, second: Dump, normal: Callable[[str], str] = lambda tex
         if one is not None and two is not None and before == after:
             same[file.stage] = same.get(file.stage, 0) + 1
             continue
+        if not strict:
+            before, after = (meaning(name, text) for text in (before, after))
+        if one is not None and two is not None and before == after:
+            alike.append(file)
+            continue
         where = "both" if one is not None and two is not None else "first" if one is not None else "second"
         lines = tuple(difflib.unified_diff(before.splitlines(), after.splitlines(),
                                            str(first.folder / name), str(second.folder / name), lineterm=""))  # fmt: skip
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
         differences.append(Difference(name, file.stage, file.compile_id, where, added, removed, lines))
-    return Comparison(first, second, same, tuple(differences))
+    return Comparison(first, second, same, tuple(differences), tuple(alike))
 
 
 def _position(file: DumpFile) -> tuple[tuple[int, str], str]:
@@ -206,10 +222,12 @@ def compare_ranks(folder: Path) -> list[tuple[int, Comparison]]:
 
 def table(comparison: Comparison) -> list[str]:
     """The summary, one line per stage."""
-    lines = [f"{'stage':18} {'same':>6} {'differ':>7} {'only 1':>7} {'only 2':>7}"]
+    lines = [f"{'stage':18} {'same':>6} {'alike':>6} {'differ':>7} {'only 1':>7} {'only 2':>7}"]
     for stage in comparison.stages:
-        same, differ, one, two = comparison.counts(stage)
-        lines.append(f"{stage:18} {same:6} {differ or '-':>7} {one or '-':>7} {two or '-':>7}")
+        same, alike, differ, one, two = comparison.counts(stage)
+        lines.append(f"{stage:18} {same:6} {alike or '-':>6} {differ or '-':>7} {one or '-':>7} {two or '-':>7}")
+    if comparison.alike:
+        lines += ["", f"{len(comparison.alike)} alike: they differ in comments, layout, bytecode or released names only; --strict compares all"]  # fmt: skip
     return lines
 
 
