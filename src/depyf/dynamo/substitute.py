@@ -55,6 +55,8 @@ def _parts(const: Any) -> list[Any]:
     """``const`` and, where the compiler may have folded it, what is in it."""
     if type(const) in (tuple, frozenset):
         return [item for part in const for item in _parts(part)]
+    if type(const) is slice:  # a constant since 3.14
+        return [item for part in (const.start, const.stop, const.step) for item in _parts(part)]
     return [const]
 
 
