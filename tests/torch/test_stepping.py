@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import types
 
 import pytest
 from dumps import run_python
+
+from depyf.dynamo.stepping import same_bytecode
 
 pytestmark = pytest.mark.torch
 
@@ -90,3 +93,20 @@ def test_debug_restores_and_does_not_pause(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "__compiled_fn_0_0.Backward_graph.0.py" in done.stdout
     assert "set breakpoints now" not in done.stdout
+
+
+def test_same_bytecode_on_other_lines():
+    """torch prints a graph over several lines; since Python 3.13 that alone makes other bytes of it."""
+
+    def compiled(text):
+        return next(c for c in compile(text, "<graph>", "exec").co_consts if isinstance(c, types.CodeType))
+
+    run = compiled("def forward(a, b, c):\n    d = a + b\n    return (d, b, c, 1)\n")
+    printed = compiled(
+        "def forward(\n    a,\n    b,\n    c,\n):\n    d = a + b\n    return (\n        d,\n        b,\n        c,\n        1,\n    )\n"
+    )
+    other = compiled(
+        "def forward(a, b, c):\n    d = a + b\n    return (\n        d,\n        c,\n        b,\n        1,\n    )\n"
+    )
+    assert same_bytecode(run, printed)
+    assert not same_bytecode(run, other)
