@@ -134,6 +134,7 @@ _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
     "res2next50": _RESNET,
     "resnest101e": _RESNET,
     "swsl_resnext101_32x16d": _RESNET,
+    "hrnet_w18": {"width": 8, "image": 64},
     "inception_v3": {"image": 96},
     "adv_inception_v3": {"image": 96},
     "gluon_inception_v3": {"image": 96},

@@ -22,6 +22,7 @@ NemotronForCausalLM NemotronHForCausalLM Olmo2ForCausalLM Olmo3ForCausalLM OlmoH
 PhimoeForCausalLM Qwen2ForCausalLM Qwen2MoeForCausalLM Qwen3ForCausalLM Qwen3MoeForCausalLM Qwen3NextForCausalLM
 RecurrentGemmaForCausalLM RwkvForCausalLM SeedOssForCausalLM SmolLM3ForCausalLM StableLmForCausalLM Starcoder2ForCausalLM
 VaultGemmaForCausalLM  xLSTMForCausalLM DeepseekV4ForCausalLM MoshiForCausalLM
+ZambaForCausalLM Zamba2ForCausalLM Gemma3nForCausalLM Dots1ForCausalLM DbrxForCausalLM BltForCausalLM Lfm2MoeForCausalLM
 """.split()
 _ENCODERS = """
 ModernBertForMaskedLM EuroBertForMaskedLM NomicBertForMaskedLM JinaEmbeddingsV3ForMaskedLM T5GemmaForConditionalGeneration
@@ -32,6 +33,8 @@ Siglip2VisionModel Aimv2VisionModel PvtV2ForImageClassification SwiftFormerForIm
 IJepaForImageClassification RTDetrForObjectDetection RTDetrV2ForObjectDetection DFineForObjectDetection
 DepthAnythingForDepthEstimation SamVisionModel PixtralVisionModel VitDetModel
 SuperPointForKeypointDetection HGNetV2ForImageClassification VJEPA2ForVideoClassification
+Sam2VisionModel EfficientNetForImageClassification YolosForObjectDetection DetrForObjectDetection
+ConditionalDetrForObjectDetection DabDetrForObjectDetection DeformableDetrForObjectDetection
 """.split()
 _AUDIO = "WhisperForConditionalGeneration MoonshineForConditionalGeneration MimiModel DacModel EncodecModel Wav2Vec2BertForCTC ParakeetForCTC".split()
 _SEVERAL = """
@@ -47,7 +50,47 @@ _HGNET = {
 }  # fmt: skip
 _DETECTION = {"num_queries": 10, "num_denoising": 0, "encoder_in_channels": [32, 64, 64], "decoder_in_channels": [32, 32, 32],
               "backbone_config.out_indices": [2, 3, 4]}  # fmt: skip
+_RESNET = {
+    "model_type": "resnet", "embedding_size": 8, "hidden_sizes": [8, 16, 32, 32], "depths": [1, 1, 1, 1], "layer_type": "basic",
+    "out_features": ["stage4"],
+}  # fmt: skip
+_ALL_STAGES = {**_RESNET, "out_features": ["stage1", "stage2", "stage3", "stage4"]}
+_PAIRS = ["linear_attention", "hybrid", "linear_attention", "hybrid"]
 _CONFIG: dict[str, Mapping[str, Any]] = {
+    "ZambaForCausalLM": {
+        "num_hidden_layers": 4, "layers_block_type": _PAIRS, "mamba_d_conv": 4, "attention_hidden_size": 64, "attention_head_dim": 16,
+    },
+    "Zamba2ForCausalLM": {"num_hidden_layers": 4, "layers_block_type": _PAIRS},
+    "Gemma3nForCausalLM": {
+        "num_kv_shared_layers": 0, "layer_types": ["sliding_attention", "full_attention"], "activation_sparsity_pattern": [0.5, 0.0],
+        "intermediate_size": [64, 64], "laurel_rank": 8,
+    },
+    "Dots1ForCausalLM": {"n_routed_experts": 4, "n_shared_experts": 1, "num_key_value_heads": 4, "num_experts_per_tok": 2},
+    "DbrxForCausalLM": {
+        "attn_config": {"rope_theta": 10000.0, "kv_n_heads": 2, "clip_qkv": 8.0},
+        "ffn_config": {"ffn_hidden_size": 32, "hidden_size": 32, "moe_num_experts": 4, "moe_top_k": 2},
+    },
+    "BltForCausalLM": {
+        "encoder_config.hidden_size_global": 32, "decoder_config.hidden_size_global": 32, "patcher_config.hidden_size": 32,
+        "encoder_hash_byte_group_vocab": 64,
+    },
+    "Lfm2MoeForCausalLM": {"layer_types": ["conv", "full_attention"], "num_dense_layers": 1},
+    "Sam2VisionModel": {
+        "backbone_channel_list": [128, 64, 32, 16], "fpn_hidden_size": 32, "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
+        "backbone_config.image_size": [64, 64], "backbone_config.hidden_size": 16,
+        "backbone_config.embed_dim_per_stage": [16, 32, 64, 128], "backbone_config.blocks_per_stage": [1, 1, 2, 1],
+        "backbone_config.num_attention_heads_per_stage": [1, 2, 2, 4], "backbone_config.window_size_per_stage": [8, 4, 8, 4],
+        "backbone_config.window_positional_embedding_background_size": [4, 4], "backbone_config.global_attention_blocks": [3],
+    },
+    "EfficientNetForImageClassification": {
+        "kernel_sizes": [3, 5], "in_channels": [32, 8], "out_channels": [8, 16], "strides": [1, 2], "num_block_repeats": [1, 2],
+        "expand_ratios": [1, 6], "depthwise_padding": [], "hidden_dim": 1280, "width_coefficient": 1.0, "depth_coefficient": 1.0,
+        "image_size": 32,
+    },
+    "DetrForObjectDetection": {"backbone_config": _RESNET, "num_queries": 10},
+    "ConditionalDetrForObjectDetection": {"backbone_config": _RESNET, "num_queries": 10},
+    "DabDetrForObjectDetection": {"backbone_config": _RESNET, "num_queries": 10},
+    "DeformableDetrForObjectDetection": {"backbone_config": _ALL_STAGES, "num_queries": 10, "num_feature_levels": 4},
     "Mamba2ForCausalLM": {"num_heads": 8},
     "DeepseekV2ForCausalLM": {"num_experts_per_tok": 2},
     "DeepseekV3ForCausalLM": {"num_key_value_heads": 4},
@@ -87,7 +130,11 @@ _CONFIG: dict[str, Mapping[str, Any]] = {
         "text_config.rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]},
     },
 }  # fmt: skip
+_IMAGE = {"pixel_values": ("float", 2, 3, 64, 64)}
 _INPUTS: dict[str, Mapping[str, Any]] = {
+    **dict.fromkeys(
+        ("Sam2VisionModel", "DetrForObjectDetection", "ConditionalDetrForObjectDetection", "DabDetrForObjectDetection",
+         "DeformableDetrForObjectDetection"), _IMAGE),
     "Siglip2VisionModel": {
         "pixel_values": ("float", 2, 16, 192), "pixel_attention_mask": ("ones", 2, 16), "spatial_shapes": ("long", [[4, 4], [4, 4]]),
     },

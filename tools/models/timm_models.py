@@ -9,13 +9,26 @@ from models.rows import Built, Row
 
 def build_timm(row: Row) -> Built:
     """``config`` goes to ``timm.create_model``; ``image`` is the size of the image, where the model
-    is not told it (``img_size``)."""
+    is not told it (``img_size``); ``width``: the one of the finest branch of a high-resolution net, whose depth is not an argument."""
     import timm
 
     options = dict(row.config)
+    if "width" in options:
+        _narrow(row.target, options.pop("width"))
     size = options.pop("image", None) or options.get("img_size")
     module = timm.create_model(row.target, pretrained=False, num_classes=10, **options)
     return Built(module, {"0": torch.randn(2, 3, size, size)})
+
+
+def _narrow(variant: str, width: int) -> None:
+    """Every stage of a high-resolution net with one module of one block for each branch."""
+    from timm.models import hrnet
+
+    for name, stage in hrnet.cfg_cls[variant].items():
+        if name != "stem_width":
+            branches = stage["num_branches"]
+            channels = tuple(width * 2**branch for branch in range(branches))
+            stage.update(num_modules=1, num_blocks=(1,) * branches, num_channels=channels)
 
 
 def build_torchvision(row: Row) -> Built:
