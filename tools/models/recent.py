@@ -58,7 +58,7 @@ _ALL_STAGES = {**_RESNET, "out_features": ["stage1", "stage2", "stage3", "stage4
 _PAIRS = ["linear_attention", "hybrid", "linear_attention", "hybrid"]
 _CONFIG: dict[str, Mapping[str, Any]] = {
     "ZambaForCausalLM": {
-        "num_hidden_layers": 4, "layers_block_type": _PAIRS, "mamba_d_conv": 4, "attention_hidden_size": 64, "attention_head_dim": 16,
+        "layers_block_type": ["hybrid", "hybrid"], "mamba_d_conv": 4, "attention_hidden_size": 64, "attention_head_dim": 16,
     },
     "Zamba2ForCausalLM": {"num_hidden_layers": 4, "layers_block_type": _PAIRS},
     "Gemma3nForCausalLM": {
