@@ -133,7 +133,9 @@ def scale_table(sizes: list[int], only: list[str]) -> None:
         for size in sizes:
             unit = unit_of(make(max(1, int(size / per_unit))))
             count = instructions(unit)
-            text, both = min((measure(unit) for _ in range(2)), key=lambda seconds: seconds[1])
+            # what is short is measured as long as what is long
+            runs = [measure(unit) for _ in range(max(2, min(10, 2 * sizes[-1] // size)))]
+            text, both = (min(seconds) for seconds in zip(*runs, strict=True))
             found.append((both / count * 1e6, (both - text) / count * 1e6))
         cells = "".join(f"{both:7.1f}{proof:5.1f}" for both, proof in found)
         spread = max(both for both, _ in found) / min(both for both, _ in found)

@@ -152,71 +152,82 @@ def compile_cost(name: str, make: Callable[[str], Callable[[], Any]], backend: s
     print("".join(cells), flush=True)
 
 
-def call_cost(backend: str, rounds: int = 9) -> None:
-    """A compiled call after the context against one that never saw it: time, and peak memory."""
+CALLED = """
+def function(a, b):
+    x = torch.sin(a) @ b
+    probe()
+    y = (x @ b).relu()
+    return y @ x + a
+"""
+
+
+def call_cost(backend: str, rounds: int = 40) -> None:
+    """A compiled call after the context against one that never saw it, in turns: time, and peak memory."""
     import torch
 
     import depyf
 
-    def function(a: Any, b: Any) -> Any:
-        x = torch.sin(a) @ b
-        print(end="")
-        y = (x @ b).relu()
-        return y @ x + a
-
-    a = torch.randn(256, 256)
-
-    def timed(call: Callable[..., Any]) -> float:
-        start = time.process_time()
-        for _ in range(30):
-            call(a, a)
-        return time.process_time() - start
-
-    def peak(call: Callable[..., Any]) -> int:
-        tracemalloc.start()
-        call(a, a)
-        found = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return found
-
-    def tensor_peak(call: Callable[..., Any]) -> int:
-        from torch.utils._python_dispatch import TorchDispatchMode
-
-        live: dict[int, int] = {}
-        high = 0
-
-        class Watch(TorchDispatchMode):
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                import weakref
-
-                nonlocal high
-                out = func(*args, **(kwargs or {}))
-                for tensor in [out] if isinstance(out, torch.Tensor) else []:
-                    storage = tensor.untyped_storage()
-                    if storage.data_ptr() not in live:
-                        live[storage.data_ptr()] = storage.nbytes()
-                        weakref.finalize(tensor, live.pop, storage.data_ptr(), None)
-                high = max(high, sum(live.values()))
-                return out
-
-        with torch.no_grad(), Watch():
-            call(a, a)
-        return high
-
-    results: dict[str, dict[str, list[float]]] = {}
+    torch._dynamo.reset()
+    a = torch.randn(64, 64)
+    calls: dict[str, Callable[..., Any]] = {}
     for way in ("plain", "depyf"):
-        torch._dynamo.reset()
-        with tempfile.TemporaryDirectory() as folder:
-            context: Any = depyf.prepare_debug(folder) if way == "depyf" else contextlib.nullcontext()
-            compiled = torch.compile(function, backend=backend)
-            with context:
-                compiled(a, a)
-            times = [timed(compiled) for _ in range(rounds)]
-            results[way] = {"time": times, "python": [peak(compiled)], "tensors": [tensor_peak(compiled)]}
+        namespace: dict[str, Any] = {"torch": torch, "probe": torch._dynamo.disable(lambda: None)}
+        exec(compile(CALLED, f"<{way}>", "exec"), namespace)  # a code object of its own
+        calls[way] = torch.compile(namespace["function"], backend=backend)
+        folder = tempfile.mkdtemp(prefix="depyf-bench-")
+        with depyf.prepare_debug(folder) if way == "depyf" else contextlib.nullcontext():
+            calls[way](a, a)
+        shutil.rmtree(folder, ignore_errors=True)
+    for call in calls.values():
+        for _ in range(20):
+            call(a, a)
+    found: dict[str, dict[str, list[float]]] = {way: {"time": [], "python": [], "tensors": []} for way in calls}
+    for turn in range(rounds):
+        for way in ("plain", "depyf")[:: 1 if turn % 2 else -1]:
+            call = calls[way]
+            gc.collect()
+            start = time.process_time()
+            for _ in range(200):
+                call(a, a)
+            found[way]["time"].append(time.process_time() - start)
+    for _ in range(5):
+        for way, call in calls.items():
+            found[way]["python"].append(python_peak(call, a))
+            found[way]["tensors"].append(tensor_peak(call, a))
     for what, label in (("time", "call after the context"), ("python", "peak Python memory of a call"),
                         ("tensors", "peak tensor memory of a call")):  # fmt: skip
-        plain, ours = (min(results[way][what]) for way in ("plain", "depyf"))
-        print(f"{backend:10}{label:34}{ours / plain if plain else float(ours == plain):.3f}x")
+        typical = min if what == "time" else statistics.median
+        plain, ours = (typical(found[way][what]) for way in ("plain", "depyf"))
+        print(f"{backend:10}{label:34}{ours / plain if plain else float(ours == plain):.3f}x", flush=True)
+
+
+def python_peak(call: Callable[..., Any], a: Any) -> int:
+    """Bytes of traced Python memory that a call takes beyond what was there."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        call(a, a)
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        call(a, a)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def tensor_peak(call: Callable[..., Any], a: Any) -> int:
+    """Bytes of torch's CPU allocations that are alive at once in a call, as its profiler counts them."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    with torch.no_grad(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        call(a, a)
+    live = high = 0
+    for event in recorded.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            live += event.nbytes()
+            high = max(high, live)
+    return high
 
 
 def main() -> int:
@@ -229,6 +240,7 @@ def main() -> int:
     import torch
 
     torch._dynamo.config.recompile_limit = 64
+    torch.set_num_threads(1)  # threads that wait for each other take CPU time, too
     made = programs()
     print(f"{'program':8}{'backend':10}{'plain':>10}{'trace':>10}{'with exit':>10}{'depyf':>10}{'with exit':>10}")
     for backend in arguments.backends:

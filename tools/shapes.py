@@ -63,6 +63,10 @@ def comprehensions(i: int) -> str:
     return f"    a = [x * {i} for x in b if x]\n    c = {{x: [y for y in f(x)] for x in d}}\n"
 
 
+def returns(i: int) -> str:
+    return f"    if a == {i}:\n        return f({i})\n"
+
+
 SHAPES: dict[str, Callable[[int], str]] = {
     "straight line": straight,
     "ifs in sequence": ifs,
@@ -74,6 +78,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "long match statements": matches,
     "giant expressions": expressions,
     "comprehensions": comprehensions,
+    "early returns": returns,
 }
 
 
