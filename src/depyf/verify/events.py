@@ -23,6 +23,7 @@ from depyf.verify.known import (
     container_kind,
     elements,
     exception_of,
+    whole_update,
 )
 from depyf.verify.silent import CIRCLE
 from depyf.verify.state import Pair, Side
@@ -190,17 +191,10 @@ def _container_op(op: str, items: int) -> Callable[[Pair, Side, Values, int], Ev
 
 
 def _dict_update(pair: Pair, side: Side, values: Values, depth: int) -> Event:
-    """``known_dict.update({**x})`` is the update of the dict by ``x`` alone (``WHOLE_NOTE``)."""
-    stack, program = side.stack, side.program
-    made = pair.fresh.get(stack[-2]) if len(stack) > 3 else None
-    after = program.instrs[side.pc + 1]
-    within = after.op == ops.CALL and after.handler == program.instrs[side.pc].handler
-    if depth == 1 and made == (DICT, ()) and within and after.arg[1:] == (1, ()):
-        slots = after.arg.slots
-        at = len(stack) - 2 - slots
-        method = bound_method(values, callee_of(values, stack, at, slots)[0]) if at >= 0 else None
-        if method is not None and method[0] == "update" and container_kind(pair, values, method[1]) == "dict":
-            return Event((ops.DICT_UPDATE,), (method[1], stack[-1]), slots + 2, 0, (values.none,), ahead=1)
+    stack = side.stack
+    found = whole_update(pair, side, values)
+    if found is not None:
+        return Event((ops.DICT_UPDATE,), (found[0], stack[-1]), found[1], 0, (values.none,), ahead=1)
     return Event((ops.DICT_UPDATE,), (stack[-1 - depth], stack[-1]), 1, 0)
 
 

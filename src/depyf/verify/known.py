@@ -165,6 +165,26 @@ def bound_method(values: Values, value: int) -> tuple[str, int] | None:
     return known[1][len("bound ") :], known[2][0]
 
 
+def whole_update(pair: Pair, side: Side, values: Values) -> tuple[int, int] | None:
+    """``known_dict.update({**x})`` at its inner update: the dict that ``x`` alone updates, and the slots that go.
+
+    What it is written with, a dict that nobody else sees, is the dict of no operation.
+    """
+    stack, program = side.stack, side.program
+    instr = program.instrs[side.pc]
+    if instr.op != ops.DICT_UPDATE or instr.arg != 1 or len(stack) < 4 or pair.fresh.get(stack[-2]) != (DICT, ()):
+        return None
+    after = program.instrs[side.pc + 1]
+    if after.op != ops.CALL or after.handler != instr.handler or after.arg[1:] != (1, ()):
+        return None
+    slots = after.arg.slots
+    at = len(stack) - 2 - slots
+    method = bound_method(values, callee_of(values, stack, at, slots)[0]) if at >= 0 else None
+    if method is None or method[0] != "update" or container_kind(pair, values, method[1]) != "dict":
+        return None
+    return method[1], slots + 2
+
+
 def plain_key(values: Values, key: int) -> bool:
     """A constant that hashes and compares without running code."""
     known = values.desc[key]
