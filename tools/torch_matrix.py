@@ -22,16 +22,25 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-MATRIX = {"2.6": "3.10", "2.8": "3.11", "2.10": "3.12", "2.13": "3.11", "2.14": "3.13", "2.15": "3.13"}
-"""torch -> a Python it supports; between them every host version that torch has wheels for."""
-PACKAGES = ("numpy", "pytest>=8", "hypothesis>=6.100", "rich>=13", "transformers>=4.50")
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
+from interpreters import find
+
+MATRIX = {
+    "2.6": ("3.10",), "2.8": ("3.12", "3.11"), "2.10": ("3.13",), "2.13": ("3.11",), "2.14": ("3.14", "3.13"), "2.15": ("3.15", "3.13"),
+}  # fmt: skip
+"""torch -> Pythons it supports, the first one found is used; between them every host version that torch has wheels for."""
+PACKAGES = (
+    "numpy", "pytest>=8", "hypothesis>=6.100", "rich>=13", "transformers>=4.50", "debugpy>=1.8", "pexpect>=4.9", "ipdb>=0.13",
+)  # fmt: skip
 
 
 def interpreter(version: str) -> str | None:
-    """A CPython of this version on the PATH or under pyenv."""
+    """A CPython of this version on the PATH, under pyenv, or among those that corpus and tests use."""
     names = [shutil.which(f"python{version}")]
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     names += [str(path) for path in sorted(root.glob(f"versions/{version}.*/bin/python{version}"))]
+    found = find(version)
+    names.append(None if found is None else str(found))
     for name in filter(None, names):
         done = subprocess.run([name, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True)  # fmt: skip
         if done.stdout.strip() == version:
@@ -44,19 +53,37 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
     python = folder / f"torch-{torch}" / "bin" / "python"
     if python.exists() and subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0:
         return python
-    base = interpreter(MATRIX[torch])
+    base = next(filter(None, map(interpreter, MATRIX[torch])), None)
     if base is None:
-        log.write_text(f"no Python {MATRIX[torch]} found\n")
+        log.write_text(f"no Python {' or '.join(MATRIX[torch])} found\n")
         return None
     with log.open("w") as out:
-        for command in (
-            [base, "-m", "venv", "--clear", str(python.parents[1])],
-            [str(python), "-m", "pip", "install", "-q", f"torch=={torch}.*"],
-            [str(python), "-m", "pip", "install", "-q", *PACKAGES],
-        ):
-            if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode != 0:
-                return None
-    return python
+
+        def did(*command: str) -> bool:
+            return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode == 0
+
+        if not did(base, "-m", "venv", "--clear", "--without-pip", str(python.parents[1])):
+            return None
+        if subprocess.run([python, "-c", ""], capture_output=True).returncode != 0:
+            wrap(base, python)
+        packages = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True).stdout.strip()  # fmt: skip
+        # pip from outside: Debian's Pythons come without ensurepip
+        made = (
+            packages
+            and did(sys.executable, "-m", "pip", "install", "-q", "--target", packages, "pip", "setuptools")
+            and did(str(python), "-m", "pip", "install", "-q", f"torch=={torch}.*")
+            and did(str(python), "-m", "pip", "install", "-q", *PACKAGES)
+        )
+    return python if made else None
+
+
+def wrap(base: str, python: Path) -> None:
+    """Make ``python`` start where a link to the executable does not: ``base`` is a script that runs it with a C library of
+    its own (``--argv0 "PATH"`` is what it then takes for its name)."""
+    real = python.parent / os.readlink(python) if python.is_symlink() else python
+    real.unlink()
+    real.write_text(re.sub(r'--argv0 "[^"]*"', f'--argv0 "{real}"', Path(base).read_text()))
+    real.chmod(0o755)
 
 
 def run_tests(python: Path, tests: list[str], folder: Path, torch: str) -> dict[str, Any]:
@@ -67,6 +94,11 @@ def run_tests(python: Path, tests: list[str], folder: Path, torch: str) -> dict[
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tools")]),
         "TORCHINDUCTOR_CACHE_DIR": str(folder / f"inductor-{torch}"),
         "HF_HUB_OFFLINE": "1",
+        # processes that only compile would each import torch; on a busy machine threads of OpenMP wait for one another
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        # a Python that was unpacked somewhere has its multiarch headers beside it
+        "CPLUS_INCLUDE_PATH": str(Path(headers(python)).parent),
     }
     # torch and its own dependencies warn about each other's versions: not what is tested here
     command = [str(python), "-m", "pytest", *tests, "-q", "--tb=short", "-p", "no:cacheprovider", f"--junitxml={report}",
@@ -82,6 +114,11 @@ def run_tests(python: Path, tests: list[str], folder: Path, torch: str) -> dict[
     failed = [f"{c.get('classname')}::{c.get('name')}" for c in cases if c.find("failure") is not None or c.find("error") is not None]  # fmt: skip
     skipped = {f"{c.get('name')}": str(s.get("message")) for c in cases if (s := c.find("skipped")) is not None}
     return result | {"passed": len(cases) - len(failed) - len(skipped), "failed": failed, "skipped": skipped}
+
+
+def headers(python: Path) -> str:
+    command = [python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def version_of(python: Path) -> str:
