@@ -24,6 +24,7 @@ from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
 from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
+from depyf.idioms.shared_tails import share_tails
 from depyf.idioms.stores import store_at_once
 from depyf.idioms.temporaries import number_temporaries
 from depyf.idioms.tidy import tidy
@@ -189,7 +190,7 @@ def _bodies(state: State) -> object:
         if state.choices.generated:
             state.body = store_at_once(state.body)
         if state.choices.tidy:
-            state.body = tidy(state.body, state.choices.promises)
+            state.body = tidy(share_tails(state.body), state.choices.promises)
         # plain lifting has put the deletions where the original drops its values
         released = state.body
         if state.choices.idioms:

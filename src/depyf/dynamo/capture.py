@@ -36,7 +36,7 @@ from depyf.dynamo.records import (
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.symbols import SymbolTable, interned
 
-_GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*\n", re.M)
+_GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
 """An address, which torch prints into the graphs around the pre-grad passes."""
 
 

@@ -33,12 +33,12 @@ def drop_unread(body: Body) -> Body:
     )
     if not bound:
         return body
-    mentions = _mentions(body)
-    unread = frozenset(key for key, count in bound.items() if mentions[key] == count)
+    found = mentions(body)
+    unread = frozenset(key for key, count in bound.items() if found[key] == count)
     return _block(body, unread) if unread else body
 
 
-def _mentions(body: Body) -> Counter[int]:
+def mentions(body: Body) -> Counter[int]:
     """How often each temporary of the function stands in ``body``; nested functions have their own."""
     found: Counter[int] = Counter()
     stack: list[object] = list(body)
