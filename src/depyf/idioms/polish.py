@@ -83,6 +83,8 @@ def _calls(nodes: list[object], names: dict[int, str]) -> dict[int, str]:
         if isinstance(node, Temp):
             return names.get(node.key, "")
         name = node.name if isinstance(node, Attr) else node.id if isinstance(node, Name) else ""
+        if isinstance(node, Sub) and isinstance(node.key, Const) and type(node.key.value) is str:
+            name = node.key.value  # self._modules["attention"]
         return _COUNTED.sub("", name.strip("_"))
 
     found: dict[int, str] = {}

@@ -14,10 +14,13 @@ wrong here is found by the proof, and the next rung of the ladder leaves the cod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from depyf.idioms.effects import EVENT, PURE, READ, Effects, Variable, conditional, in_order, variable, width
 from depyf.idioms.usage import Usage
 from depyf.promises import Promises
-from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Name, Sub
+from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Name, Sub, Walrus
 from depyf.tree.exprs import children, map_expressions
 from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, For, If, Raise, Return, Stmt, While
 from depyf.tree.rewrite import bodies, walk, with_bodies
@@ -205,6 +208,7 @@ class _Round:
         """Take values computed in ``out`` into ``stmt``; None instead of the statement where it joined one of those."""
         use = _Use(stmt, self)
         moved: dict[Variable, Expr] = {}
+        named: dict[Expr, Expr] = {}
         crossed, touched, releases = PURE, set[Variable](), False
         for at in range(len(out) - 1, -1, -1):
             if not use.wanted:
@@ -227,13 +231,47 @@ class _Round:
                     if crossed == PURE and not moved and self._needs_only(stmt, name):
                         out[at] = self._put({name: before.value}, stmt)  # only deletions stand in between
                         return (None,)
+            if name in use.again and isinstance(before, Assign) and not releases and name is not None:
+                place, target = use.again[name], before.targets[0]
+                if (
+                    isinstance(target, Name)
+                    and self._waits(out[:at], use)
+                    and self._may_bind(name, before.value, use, crossed, touched, out[at + 1 :])
+                ):
+                    del out[at]
+                    named[place] = Walrus(target, before.value)
+                    use.take(name, before.value, self.effects.of(before.value))
+                    continue
             if isinstance(before, ExprStmt) and self.effects.is_mark(before.value):
                 continue
             crossed = max(crossed, self._grade(before))
             if isinstance(before, (Assign, Delete)):
                 releases = releases or isinstance(before, Delete)
                 touched |= {found for target in before.targets if (found := variable(target)) is not None}
-        return (self._put(moved, stmt),) if moved else None
+        return (self._put(moved, stmt, named),) if moved or named else None
+
+    def _waits(self, out: list[Stmt], use: _Use) -> bool:
+        """Whether a temporary of the statement can only be computed in it if what follows in ``out`` is too."""
+        return any(
+            (name := self.bound(stmt)) in use.wanted
+            and name is not None
+            and name[0] == "temp"
+            and isinstance(stmt, Assign)
+            and self.effects.of(stmt.value) == EVENT
+            for stmt in out
+        )
+
+    def _may_bind(
+        self, name: Variable, value: Expr, use: _Use, crossed: int, touched: set[Variable], between: list[Stmt]
+    ) -> bool:
+        """Whether a variable that is read more than once may be bound where the statement first reads it.
+
+        Only a value whose computation would hold back what stands before it."""
+        if self.effects.of(value) == PURE or any(
+            variable(node) == name for stmt in between for part in operands(stmt) for node in in_order(part)
+        ):
+            return False
+        return not any(bodies(stmt) for stmt in between) and self._may_move(name, value, use, crossed, touched)
 
     def _may_move(self, name: Variable, value: Expr, use: _Use, crossed: int, touched: set[Variable]) -> bool:
         """Whether ``value`` may be evaluated where ``name`` is read, ``crossed`` behind where it stands."""
@@ -272,10 +310,12 @@ class _Round:
             return False
         return all(variable(node) in (None, name) for part in operands(stmt) for node in in_order(part))
 
-    def _put(self, moved: dict[Variable, Expr], stmt: Stmt) -> Stmt:
+    def _put(self, moved: dict[Variable, Expr], stmt: Stmt, named: Mapping[Expr, Expr] = MappingProxyType({})) -> Stmt:
         self.gone |= moved.keys()
 
         def change(node: Expr) -> Expr:
+            if node in named:
+                return named[node]
             name = variable(node)
             return moved.get(name, node) if name is not None else node
 
@@ -296,6 +336,14 @@ class _Use:
         reads = {name: at for at, node in enumerate(self.nodes) if (name := variable(node)) is not None}
         self.at = {name: at for name, at in reads.items() if work.usage.reads[name] == 1 and work.ours(name)}
         self.wanted = set(self.at)
+        self.again: dict[Variable, Expr] = {}
+        """Variables that the program added and reads more than once -> their first place in the statement."""
+        for at, node in enumerate(self.nodes):
+            name = variable(node)
+            if name is not None and name[0] == "name" and work.ours(name) and work.usage.reads[name] > 1:
+                if name not in self.again:
+                    self.again[name] = node
+                    self.at[name] = at
         self.grades = [work.effects.own(node) for node in self.nodes] if self.wanted else []
         self.does: list[Expr | None] = [node for node, grade in zip(self.nodes, self.grades) if grade != PURE]
         self._width = -1
