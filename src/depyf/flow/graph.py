@@ -323,7 +323,7 @@ class Graph:
         preds = self.predecessors()
         found: dict[int, list[int]] = {}
         for node in sorted(self.nodes.values(), key=lambda node: node.id):
-            if not self._returns_none(node):
+            if not self._returns_none(node) or node.code[0] in program.own_returns:
                 continue
             line = program.line[node.code[0]]
             if line is not None and program.unit.flags & CO_OPTIMIZED and not self._appended(node, line):

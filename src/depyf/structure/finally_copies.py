@@ -8,7 +8,7 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.flow.program import END_FINALLY, NONE, Program
-from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect
+from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect, written_return
 
 
 def withs_inside(regions: Regions) -> dict[int, list[Region]]:
@@ -53,8 +53,9 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
     for source, after in exits:
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])
-            if after != continuation[after] and program.instrs[continuation[after]].op == ops.RETURN:
-                program.own_returns.add(continuation[after])
+            ret = continuation[after]
+            if after != ret and (program.instrs[ret].op == ops.RETURN or written_return(program, ret)):
+                program.own_returns.add(ret)
     for inner in resumed:
         if continuation[inner.resume] != NONE:
             inner.resume = continuation[inner.resume]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.flow.program import NONE, Program
 
 SHUFFLES = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.COPY, ops.POP_EXCEPT})
@@ -132,3 +133,13 @@ def redirect(program: Program, source: int, old: int, new: int) -> None:
         program.next[source] = new
     if program.jump[source] == old:
         program.jump[source] = new
+
+
+def written_return(program: Program, at: int) -> bool:
+    """Whether ``at`` returns None out of the middle of a ``with`` or ``try``: what leaves it at its end is before its handler."""
+    instr, ret = program.instrs[at], program.next[at]
+    if instr.op != ops.LOAD_CONST or instr.arg is not None or ret == NONE or program.instrs[ret].op != ops.RETURN:
+        return False
+    if program.unit.copies_with_exits or not program.unit.flags & CO_OPTIMIZED:
+        return False
+    return ret + 1 < len(program.instrs) and all(handler.target != ret + 1 for handler in program.handlers)

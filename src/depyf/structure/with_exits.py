@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.flow.program import NONE, WITH_EXIT, Program
-from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of
+from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, written_return
 
 _TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})
 
@@ -124,7 +124,7 @@ def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int
     program.replace(start, WITH_EXIT, slots)
     program.next[start] = program.next[position]
     incoming.add(start, program.next[start])
-    if program.instrs[program.next[start]].op == ops.RETURN:
+    if program.instrs[program.next[start]].op == ops.RETURN or written_return(program, program.next[start]):
         program.own_returns.add(program.next[start])
     if dropped and not incoming.from_elsewhere(regions.members(region.index), dropped):
         for inside in dropped:  # what the body left on the stack is dropped before the manager is left
