@@ -83,7 +83,8 @@ class Tracer:
 
 def shown(error: BaseException) -> str:
     """An exception; ``list.extend`` and a ``*`` in a display complain in different words, which the verdict says."""
-    return re.sub(r"Value after \* must be an iterable, not (\w+)", r"'\1' object is not iterable", str(error))
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(error))
+    return re.sub(r"Value after \* must be an iterable, not (\w+)", r"'\1' object is not iterable", text)
 
 
 def shape(value: object) -> str:
