@@ -31,6 +31,8 @@ ORIGINAL = "\0"
 """In front of a temporary of the original: a variable that the program which wrote the code added for itself."""
 BRANCH_KINDS = frozenset(kinds.BRANCHES.values())
 ASKS = frozenset({ops.WITH_EXCEPT_START, ops.EXC_MATCH})
+_COMMON = (AssertionError, NotImplementedError)
+"""What code may load without a look at any namespace; text has to name it."""
 EMPTY: frozenset[str] = frozenset()
 TERMINATING = ops.TERMINATORS
 
@@ -101,7 +103,7 @@ class Program:
         for op, arg, _target, _line, _offset, _handler in self.instrs:
             kind = kinds.KINDS.get(op, kinds.EVENT)
             if op == ops.LOAD_CONST:
-                arg = values.new(("const", arg)) if type(arg) is CodeUnit else values.const(arg)
+                arg = values.new(("const", arg)) if type(arg) is CodeUnit else _constant(values, arg)
             elif op in TEMP_KINDS and is_temp is not None and is_temp(arg):
                 kind = TEMP_KINDS[op]
                 arg = arg if self.side else ORIGINAL + arg
@@ -111,7 +113,7 @@ class Program:
                 arg = renames.get(arg, arg)
             elif op in (ops.LOAD_GLOBAL, ops.LOAD_NAME) and arg in bindings:
                 kind = kinds.LOAD_CONST
-                arg = values.const(bindings[arg])
+                arg = _constant(values, bindings[arg])
             elif op == ops.BRANCH:
                 kind = kinds.BRANCHES[arg]
             kind_of.append(kind)
@@ -274,3 +276,9 @@ class Program:
             shown = shown[:57] + "..."
         where = f"offset {offset}" + (f", line {line}" if line is not None else "")
         return f"{op}{' ' + shown if shown else ''} ({where})"
+
+
+def _constant(values: Values, constant: Any) -> int:
+    if any(constant is known for known in _COMMON):
+        return values.op("common", (constant.__name__,))
+    return values.const(constant)
