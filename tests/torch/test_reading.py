@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from depyf.dynamo.reading import readable_function
@@ -206,3 +208,11 @@ def test_reads_like_a_person_wrote_it():
 )
 def test_unknown_shapes_are_left_alone(body):
     assert readable_function(f"def f(a, b):\n    {body}\n", "f") is None
+
+
+def test_slices_that_would_need_a_name():
+    """``value = (:, :n)`` is no Python: the function is shown as it is."""
+    source = "def f(x, n):\n    y = x[:, : n()]\n    z = h()\n    return g(y, z, y)\n"
+    index = "def f(x, n):\n    i = (slice(None), slice(None, n))\n    return x[:, :n], g()\n"
+    for text in (readable_function(source, "f"), readable_function(index, "f")):
+        assert text is None or ast.parse(text)

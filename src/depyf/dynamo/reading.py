@@ -40,7 +40,12 @@ def readable_function(source: str, name: str) -> str | None:
         body = reader.run()
     except (Unknown, SyntaxError, StopIteration, RecursionError, ValueError):
         return None
-    return print_function(function, body, reader.where, reader.free)
+    text = print_function(function, body, reader.where, reader.free)
+    try:
+        ast.parse(text)
+    except SyntaxError:  # ``x[:, :f()]``: slices that would need a name stand in an index only
+        return None
+    return text
 
 
 def _comments(source: str) -> dict[int, str]:
