@@ -46,6 +46,21 @@ def f6(a):
             x()
         else:
             h()
+def f7(a):
+    try:
+        raise a
+    except* (TypeError, ValueError) as e:
+        raise SyntaxError("bad")
+    h()
+def f8(a):
+    try:
+        try:
+            raise a
+        except* (TypeError, ValueError) as e:
+            raise SyntaxError("bad")
+    except SyntaxError as e:
+        a = e
+    h(a)
 # output
 def f(a):
     try:
@@ -104,3 +119,22 @@ def f6(a):
             x()
         else:
             h()
+
+
+def f7(a):
+    try:
+        raise a
+    except* (TypeError, ValueError) as e:
+        raise SyntaxError("bad")
+    h()
+
+
+def f8(a):
+    try:
+        try:
+            raise a
+        except* (TypeError, ValueError) as e:
+            raise SyntaxError("bad")
+    except SyntaxError as e:
+        a = e
+    h(a)

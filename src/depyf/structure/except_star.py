@@ -144,6 +144,7 @@ class _Star:
                 after = done
                 for op, arg in reversed(cleanup):
                     after = program.append(after, op, arg)
+                    program.handler[after] = program.handler[self.push]
                 program.next[at] = after
                 return
 
@@ -207,7 +208,7 @@ class _Star:
         work = [body]
         while work:
             at = work.pop()
-            if at in seen or at == NONE:
+            if at in seen or at in (NONE, done):  # done: the edge behind a ``raise``
                 continue
             seen.add(at)
             instr = program.instrs[at]
