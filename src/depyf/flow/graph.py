@@ -453,7 +453,7 @@ class Graph:
             return None
         if any(program.instrs[i].op == WITH_EXIT for i in node.code) and not self._copied_exit(node):
             return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
-        if node.code[0] in program.own_returns:
+        if node.code[0] in program.own_returns or not self.tails and program.instrs[node.code[0]].op == ops.RETURN:
             return None
         lined = any(program.instrs[i].line is not None for i in node.code)
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:

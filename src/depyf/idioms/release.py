@@ -14,7 +14,7 @@ from typing import Any
 
 from depyf.idioms.hoist import Hoister
 from depyf.promises import NO_PROMISES, Promises
-from depyf.tree.expr import Const, Func, Name, Temp
+from depyf.tree.expr import Const, Display, Expr, Func, Name, Star, Temp
 from depyf.tree.exprs import children
 from depyf.tree.nodes import (
     Assign,
@@ -76,7 +76,7 @@ def _only_bound(body: Body, bound: set[int]) -> tuple[Body, set[int] | None]:
         elif isinstance(stmt, _LEAVES):
             after = None
         elif isinstance(stmt, Assign):
-            after = bound | {target.key for target in stmt.targets if isinstance(target, Temp)}
+            after = bound | _bound_by(stmt.targets)
         out.append(stmt)
         if after is None:
             return tuple(out), None
@@ -86,6 +86,19 @@ def _only_bound(body: Body, bound: set[int]) -> tuple[Body, set[int] | None]:
 
 def _inner_bound(bound: Live, body: Body) -> Body:
     return _only_bound(body, set(bound))[0]
+
+
+def _bound_by(targets: tuple[Expr, ...]) -> set[int]:
+    """The temporaries among targets, those of an unpacking included."""
+    found: set[int] = set()
+    for target in targets:
+        if isinstance(target, Temp):
+            found.add(target.key)
+        elif isinstance(target, Display):
+            found |= _bound_by(target.elts)
+        elif isinstance(target, Star):
+            found |= _bound_by((target.value,))
+    return found
 
 
 def _leaves_at_once(stmt: Stmt) -> bool:
@@ -161,7 +174,7 @@ class _Releaser:
     def _bound(self, stmt: Stmt) -> Live:
         """Temporaries that a simple statement binds."""
         if isinstance(stmt, Assign):
-            return frozenset(target.key for target in stmt.targets if isinstance(target, Temp))
+            return frozenset(_bound_by(stmt.targets))
         return frozenset()
 
     def _reads_too(self, stmt: Stmt, key: int) -> bool:
