@@ -25,7 +25,7 @@ from depyf.promises import NO_PROMISES, READ_LOCALS, Promises
 from depyf.verify.events import DIVERGE, RESULT_TYPES, RETURN, TRUTH, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
 from depyf.verify.known import MAX_TRACKED, widest
-from depyf.verify.lifetimes import HANDLED_NOTE, held_apart, still_held
+from depyf.verify.lifetimes import HANDLED_NOTE, held_apart, leaves, still_held
 from depyf.verify.managers import ENTERING, MANAGER_NOTE, asks, refuses
 from depyf.verify.outcomes import push_results, settle
 from depyf.verify.pending import Key, Pending
@@ -255,7 +255,8 @@ class _Walk:
         if not temps:
             return temps
         live = self._live_temps(target_a, target)
-        kept = {name: value for name, value in temps.items() if name in live or value in below}
+        inside = leaves(pair, self.values, below) if pair.fresh else set(below)
+        kept = {name: value for name, value in temps.items() if name in live or value in below or value in inside}
         if kept and self.lifetimes and target in self.b.asking:
             kept = still_held(pair, self.values, kept, below)
         if self.lifetimes and target >= 0 and len(kept) != len(temps):
