@@ -52,6 +52,13 @@ def fresh_cache() -> Any:
     return getattr(utils, name)()
 
 
+def as_in_a_process_of_its_own() -> Any:
+    """A context manager that puts the settings back which a gallery script changes: it is a program."""
+    import torch._inductor.config as settings
+
+    return settings.patch(fallback_random=False, force_disable_caches=False)
+
+
 def traces_autocast_calls() -> bool:
     """Whether Dynamo compiles what a captured graph has in place of ``with torch.autocast(...)``; 2.10 does not."""
     import torch

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from dumps import traces_autocast_calls
+from dumps import as_in_a_process_of_its_own, traces_autocast_calls
 
 pytestmark = pytest.mark.torch
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +42,8 @@ def test_script(path, capsys):
         pytest.skip("this torch cannot compile a graph that enters autocast, with depyf or without")
     module = types.ModuleType("gallery_script")
     exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), module.__dict__)
-    assert module.main([]) == 0, capsys.readouterr().out
+    with as_in_a_process_of_its_own():
+        assert module.main([]) == 0, capsys.readouterr().out
     assert "results agree" in capsys.readouterr().out
 
 
@@ -54,7 +55,8 @@ def test_other_values_and_sizes(capsys):
     assert changed != text
     module = types.ModuleType("gallery_script")
     exec(compile(changed, str(path), "exec", dont_inherit=True), module.__dict__)
-    assert module.main(["--seed", "5", "--backend", "none"]) == 0, capsys.readouterr().out
+    with as_in_a_process_of_its_own():
+        assert module.main(["--seed", "5", "--backend", "none"]) == 0, capsys.readouterr().out
 
 
 def test_script_as_a_program():
