@@ -153,7 +153,7 @@ def check(seed: int) -> str:
     """What is wrong with program ``seed``; empty when nothing is."""
     from depyf.bytecode.codeunit import CodeUnit
     from depyf.pipeline import decompile_unit
-    from depyf.verify.equivalence import AGAIN_NOTE
+    from depyf.verify.proof import AGAIN_NOTE
     from depyf.verify.unwinding import UNWIND_NOTE
 
     code = make(seed)

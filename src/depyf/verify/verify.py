@@ -14,9 +14,10 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered, lower
 from depyf.errors import BytecodeError
 from depyf.promises import NO_PROMISES, Promises
-from depyf.verify.equivalence import GaveUp, Proof, prove
+from depyf.verify.equivalence import prove
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.promised import added_variables, locals_of
+from depyf.verify.proof import GaveUp, Proof
 from depyf.verify.signature import parameter_renames, qualname_difference, signature_difference
 from depyf.verify.silent import LifetimeMismatch, Mismatch
 from depyf.verify.verdict import Status, Verdict

@@ -1,0 +1,155 @@
+"""Makes one block of those that an optimiser copied: same instructions, same source lines, same successors."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.flow.blocks import Blocks, Node
+from depyf.flow.copied_tests import Span
+from depyf.flow.program import WITH_EXIT
+from depyf.flow.returns import NESTED
+from depyf.flow.tails import instruction_content
+
+_DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
+
+
+class Copies:
+    """Merges alike blocks; ``spans`` are the tests made up of several blocks, which are merged as a whole."""
+
+    def __init__(self, blocks: Blocks, spans: list[Span]) -> None:
+        self.blocks = blocks
+        self.program = blocks.program
+        self.spans = spans
+
+    def merge(self, only_constants: bool = False) -> None:
+        """Make one node of those that are alike; ``only_constants``: only returns of constants."""
+        preds = self.blocks.predecessors() if only_constants else {}
+        changed = True
+        while changed:
+            renamed = ({} if only_constants else self._copied_spans()) or self._copied_blocks(only_constants, preds)
+            self.blocks.rename(renamed)
+            changed = bool(renamed)
+
+    def _copied_blocks(self, only_constants: bool, preds: dict[int, list[int]]) -> dict[int, int]:
+        """Blocks that are copies of another, with what they are copies of."""
+        seen: dict[Any, int] = {}
+        renamed: dict[int, int] = {}
+        for node in sorted(self.blocks.nodes.values(), key=lambda node: node.id):
+            if only_constants and not (self.blocks.returns_constant(node) and self._own_line(node, preds)):
+                continue
+            key = self._key(node)
+            if key is not None:
+                first = seen.setdefault(key, node.id)
+                if first != node.id:
+                    renamed[node.id] = first
+        return renamed
+
+    def _copied_spans(self) -> dict[int, int]:
+        """As ``_copied_blocks`` for all blocks of a test at once, which compute values for each other."""
+        ids = sorted(self.blocks.nodes)
+        seen: dict[Any, list[int]] = {}
+        renamed: dict[int, int] = {}
+        for start, end in self.spans:
+            inside = ids[bisect_left(ids, start) : bisect_right(ids, end)]
+            if len(inside) < 2 or inside[0] != start:
+                continue
+            places = {node: -1 - at for at, node in enumerate(inside)}
+            keys = []
+            for node in (self.blocks.nodes[name] for name in inside):
+                content, succs = self._normal(node)
+                keys.append((node.container, content, tuple(places.get(after, after) for after in succs)))
+            try:
+                first = seen.setdefault(tuple(keys), inside)
+            except TypeError:
+                continue
+            if renamed.keys().isdisjoint((*inside, *first)):
+                renamed.update((name, other) for name, other in zip(inside, first, strict=True) if name != other)
+        return renamed
+
+    def _own_line(self, node: Node, preds: dict[int, list[int]]) -> bool:
+        """Whether what leads to a return has other lines: in ``finally: return 1`` the handler has none."""
+        line = self.program.line
+        own = (None, line[node.code[0]])
+        return all(any(line[i] not in own for i in self.blocks.nodes[p].code) for p in preds.get(node.id, ()))
+
+    def _pushes(self, node: Node) -> bool:
+        """Whether a block only computes a value for the next one: two of them may be two arms of one expression."""
+        instrs = self.program.instrs
+        if instrs[node.code[-1]].op in _DECIDES:
+            return False
+        depth = 0
+        for i in node.code:
+            try:
+                pops, pushes = ops.stack_effect(instrs[i].op, instrs[i].arg)
+            except ValueError:
+                return False
+            depth += pushes - pops
+        return depth > 0
+
+    def _is_returned(self, node: Node) -> bool:
+        """Whether all that a block computes is a value to return: alike, they are copies of one statement."""
+        instrs, line = self.program.instrs, self.program.line
+        before = node.code[0] - 1
+        if instrs[before].op == ops.BRANCH and line[before] == line[node.code[0]]:
+            return False  # one arm of a conditional expression
+        return len(node.succs) == 1 and [instrs[i].op for i in self.blocks.nodes[node.succs[0]].code] == [ops.RETURN]
+
+    def _key(self, node: Node) -> Any:
+        program = self.program
+        unlined = False
+        if node.code and not self.blocks.optimised:
+            if self.blocks.returns_none(node):
+                return "return", node.container
+            # nobody writes the end of a class body: each copy has the line of what is before it
+            unlined = program.instrs[node.code[0]].op == ops.RETURN or self.blocks.is_class_end(
+                program.next[node.code[0]]
+            )
+        if (
+            not node.code
+            or not unlined
+            and (not self.blocks.merging or self._pushes(node) and not self._is_returned(node))
+        ):
+            return None
+        if any(program.instrs[i].op == WITH_EXIT for i in node.code) and not self._copied_exit(node):
+            return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
+        if (
+            node.code[0] in program.own_returns
+            or not self.blocks.tails
+            and program.instrs[node.code[0]].op == ops.RETURN
+        ):
+            return None
+        lined = any(program.instrs[i].line is not None for i in node.code)
+        if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
+            return None
+        key = (node.container, *self._normal(node, unlined))
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key
+
+    def _copied_exit(self, node: Node) -> bool:
+        """Whether behind the end of a ``with`` is the end of the function, which the compiler copies at any length."""
+        if not self.blocks.implicit.isdisjoint(node.succs):
+            return True
+        for _ in range(NESTED if self.program.unit.copies_with_exits else 0):
+            if len(node.succs) != 1:
+                break
+            node = self.blocks.nodes[node.succs[0]]
+        return bool(node.code) and self.program.instrs[node.code[-1]].op == ops.RETURN
+
+    def _normal(self, node: Node, unlined: bool = False) -> tuple[Any, tuple[int, ...]]:
+        """What a block does, and where it goes; of a branch, if it holds and if it does not."""
+        content = [instruction_content(self.program, i) for i in node.code]
+        if unlined:
+            content = [(op, arg, None) for op, arg, _ in content]
+        succs = tuple(node.succs)
+        last = self.program.instrs[node.code[-1]] if node.code else None
+        if last is not None and last.op == ops.BRANCH:
+            # an inverted loop tests the same thing the other way round
+            if last.arg in ("true", "not none"):
+                succs = succs[::-1]
+            content[-1] = (ops.BRANCH, last.arg in ("true", "false"), last.line)
+        return tuple(content), succs

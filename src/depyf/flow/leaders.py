@@ -1,0 +1,149 @@
+"""Cuts the code into basic blocks: at every join, and where a statement must begin of its own.
+
+A ``RETURN`` is a node of its own, so that the copies of one ``return`` statement (same source line) can be merged
+again; the same goes for the test of an inverted ``while`` loop.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from depyf.bytecode import ops
+from depyf.flow.beyond import beyond_loops
+from depyf.flow.blocks import Blocks, Node
+from depyf.flow.copied_tests import Span, test_spans
+from depyf.flow.program import ASYNC_FOR_ITER
+from depyf.flow.tails import Tails
+
+_ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
+
+
+class Leaders:
+    """Finds where blocks begin (``leaders``) and cuts there; ``spans`` are tests that several blocks make up."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self.program, self.containers = blocks.program, blocks.containers
+        self.leaders: set[int] = set(blocks.roots())
+        self.incoming: dict[int, int] = dict.fromkeys(self.containers.of, 0)
+        self.spans: list[Span] = []
+
+    def cut(self) -> None:
+        """Fill the blocks' nodes and barriers."""
+        self._jumped_to()
+        self._dropped_operands()
+        self._returned_constants()
+        if self.blocks.merging:
+            self._copies()
+        self.leaders.update(self._class_ends())
+        for leader in self.leaders:
+            if leader in self.containers.of:
+                self._fill(leader)
+
+    def _jumped_to(self) -> None:
+        program, of, leaders, incoming = self.program, self.containers.of, self.leaders, self.incoming
+        barriers = self.blocks.barriers
+        instrs = program.instrs
+        handlers = sorted(region.target for region in self.containers.regions.table.values())
+        for i in of:
+            after = program.successors(i)
+            if (
+                handlers
+                and instrs[i].op == ops.JUMP
+                and bisect_left(handlers, i) < bisect_left(handlers, program.jump[i])
+            ):
+                barriers.add(program.jump[i])
+                leaders.add(program.jump[i])
+            if instrs[i].op == ops.JUMP and i > 0 and instrs[i - 1].op == ops.POP and program.jump[i] > i:
+                # ``break`` drops the iterator: what follows is not in the loop
+                barriers.add(program.jump[i])
+                leaders.add(program.jump[i])
+            for j in after:
+                incoming[j] += 1
+                if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
+                    leaders.add(j)
+        leaders.update(i for i, count in incoming.items() if count != 1)
+        beyond = beyond_loops(program, of)
+        barriers.update(beyond)
+        leaders.update(beyond)
+
+    def _dropped_operands(self) -> None:
+        """A failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it."""
+        program, of = self.program, self.containers.of
+        for i in sorted(self.leaders & of.keys()):
+            if program.instrs[i].op == ops.POP and program.next[i] in of and i != self.blocks.entry:
+                self.leaders.add(program.next[i])
+
+    def _returned_constants(self) -> None:
+        """A returned constant belongs to its return: the copies of one statement are then alike.
+
+        Where another return of its line takes what several ways left on the stack, it is one of these ways.
+        """
+        program, of, leaders, incoming = self.program, self.containers.of, self.leaders, self.incoming
+        instrs = program.instrs
+        valued = {
+            (instrs[i].line, of[i])
+            for i in of
+            if instrs[i].op == ops.RETURN and self.blocks.merging and incoming[i] != 1 and instrs[i].line is not None
+        }
+        for i in of:
+            ret = program.next[i]
+            if instrs[i].op == ops.LOAD_CONST and ret in leaders and instrs[ret].op == ops.RETURN:
+                if (instrs[ret].line, of[ret]) in valued and incoming[ret] == 1:
+                    continue
+                leaders.add(i)
+                if incoming[ret] == 1 and of[ret] == of[i]:
+                    leaders.discard(ret)
+
+    def _copies(self) -> None:
+        """Where what the optimiser copied begins."""
+        program, leaders = self.program, self.leaders
+        spans = test_spans(program, self.containers.of, leaders)
+        leaders.update(start for start, _ in spans)
+        self.spans = [span for span in spans if not leaders.isdisjoint(range(span[0] + 1, span[1] + 1))]
+        if self.blocks.tails:
+            tails = Tails(program, self.containers, leaders)
+            starts, whole = tails.find()
+            carried = tails.carried()
+            leaders.update(starts, (start for start, _ in carried))
+            self.blocks.barriers.update(start for start, _ in carried)
+            if self.blocks.optimised:  # the ends of a class body are alike whatever their lines
+                ends = [*whole, *(end for _, end in carried)]
+                leaders.difference_update(ret for ret in ends if self.incoming[ret] == 1)
+
+    def _class_ends(self) -> list[int]:
+        """Where a class body is done and the compiler's own stores begin; it may copy them behind every branch."""
+        program = self.program
+        if self.blocks.optimised or program.unit.name == "<module>":
+            return []
+        return [
+            i
+            for i in self.containers.of
+            if program.instrs[i].op in (ops.LOAD_CONST, ops.LOAD_CLOSURE) and self.blocks.is_class_end(program.next[i])
+        ]
+
+    def _fill(self, leader: int) -> None:
+        program, instrs = self.program, self.program.instrs
+        code = [leader]
+        last = leader
+        while True:
+            after = program.successors(last)
+            if len(after) != 1 or after[0] in self.leaders:
+                break
+            last = after[0]
+            code.append(last)
+        code = [i for i in code if instrs[i].op != ops.JUMP or self.blocks.merging and self._continues(i)]
+        self.blocks.nodes[leader] = Node(leader, code, self.containers.of[leader], list(after), last)
+
+    def _continues(self, index: int) -> bool:
+        """Whether a jump back is a ``continue``: it has a line of its own, behind that of the code before it.
+
+        At the end of a handler ``pass`` would leave the same.
+        """
+        program = self.program
+        line, previous = program.line[index], program.line[index - 1]
+        if line is None or previous is None or program.jump[index] > index:
+            return False
+        if program.instrs[index - 1].op == ops.POP and program.next[index - 2] != index - 1:
+            return False  # drops the operand of a failed chained comparison
+        return previous < line and program.instrs[index - 1].op != ops.POP_EXCEPT

@@ -1,0 +1,126 @@
+"""Returns: which of them are one place, and in which container they belong."""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.flow.blocks import Blocks, Node
+from depyf.flow.program import WITH_EXIT
+
+_LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
+NESTED = 20
+"""The compiler nests no more blocks: a ``return`` leaves at most that many ``with``."""
+_QUIET = ops.SILENT | {WITH_EXIT}
+
+
+def merge_implicit_returns(blocks: Blocks) -> None:
+    """Falling off the end of a function is one place, however often the compiler copied its return.
+
+    A copy has no line of its own: it has none at all, or that of the statement before it.
+    """
+    program = blocks.program
+    preds = blocks.predecessors()
+    found: dict[int, list[int]] = {}
+    for node in sorted(blocks.nodes.values(), key=lambda node: node.id):
+        if not blocks.returns_none(node) or node.code[0] in program.own_returns:
+            continue
+        line = program.line[node.code[0]]
+        if line is not None and blocks.optimised and not _appended(blocks, node, line):
+            if not all(_ends_on(blocks, blocks.nodes[p], node, line, preds) for p in preds[node.id]):
+                continue
+        found.setdefault(node.container, []).append(node.id)
+    renamed: dict[int, int] = {}
+    for first, *others in found.values():
+        blocks.implicit.add(first)
+        renamed.update(dict.fromkeys(others, first))
+    blocks.rename(renamed)
+
+
+def _appended(blocks: Blocks, node: Node, line: int) -> bool:
+    """Whether a return is the one that the compiler puts behind everything; it has the line of what it follows."""
+    start = node.code[0]
+    return start > 0 and node.code[-1] == len(blocks.program.instrs) - 1 and blocks.program.line[start - 1] == line
+
+
+def _ends_on(blocks: Blocks, before: Node, node: Node, line: int, preds: dict[int, list[int]]) -> bool:
+    code = before.code
+    instrs = blocks.program.instrs
+    last = next((i for i in reversed(code) if instrs[i].op not in _LEAVING), None)
+    if last is None and code and len(before.succs) == 1 and preds[before.id]:
+        return all(_ends_on(blocks, blocks.nodes[p], before, line, preds) for p in preds[before.id])
+    if last is None or blocks.program.line[last] != line:
+        return False
+    if len(before.succs) == 1 or blocks.program.next[code[-1]] != node.id:
+        return True
+    return 0 <= blocks.program.jump[code[-1]] <= code[-1]
+
+
+def absorb_returns(blocks: Blocks) -> None:
+    """A value is on the stack and nothing can raise any more: returning belongs where the value was computed."""
+    preds = blocks.predecessors()
+    instrs = blocks.program.instrs
+    roots = set(blocks.roots())
+    pending = [node for node in blocks.nodes.values() if node.container >= 0]
+    changed = True
+    while changed:
+        changed = False
+        for node in pending:
+            before = {blocks.nodes[p].container for p in preds[node.id]}
+            if len(before) != 1 or node.id in roots:
+                continue
+            if node.id in blocks.implicit and (len(preds[node.id]) > 1 or not blocks.optimised):
+                continue
+            (outer,) = before
+            if outer == node.container or not blocks.containers.encloses(node.container, outer):
+                continue
+            if not all(instrs[i].op in _QUIET for i in node.code) or not _only_returns(blocks, node, preds):
+                continue
+            if len(preds[node.id]) > 1 and blocks.merging and blocks.returns_constant(node):
+                continue  # several ways lead to one statement
+            if _after_handler(blocks, node, outer) or _in_star(blocks, outer):
+                continue
+            node.container = outer
+            changed = True
+
+
+def _in_star(blocks: Blocks, container: int) -> bool:
+    """Whether a container is inside a clause of ``except*``, where nothing can return."""
+    tree = blocks.containers.tree
+    while tree[container].kind != "root":
+        if tree[container].kind == "handler" and blocks.containers.regions.table[tree[container].region].star:
+            return True
+        container = tree[container].parent
+    return False
+
+
+def _only_returns(blocks: Blocks, node: Node, preds: dict[int, list[int]]) -> bool:
+    instrs = blocks.program.instrs
+    for _ in range(NESTED):
+        if node.code and instrs[node.code[-1]].op == ops.RETURN:
+            return True
+        if len(node.succs) != 1 or len(preds[node.succs[0]]) != 1:
+            return False
+        node = blocks.nodes[node.succs[0]]
+        if not all(instrs[i].op in _QUIET for i in node.code):
+            return False
+    return False
+
+
+def _after_handler(blocks: Blocks, node: Node, outer: int) -> bool:
+    """Whether the source lines say that ``node`` comes after the handler of the ``try`` it would move into."""
+    container = blocks.containers.tree[outer]
+    line = next((blocks.program.line[i] for i in node.code if blocks.program.line[i] is not None), None)
+    if (
+        container.kind != "try"
+        or line is None
+        or not any(blocks.program.instrs[i].op == ops.LOAD_CONST for i in node.code)
+    ):
+        return False
+    region = blocks.containers.regions.table[container.region]
+    if region.kind == "with":
+        return False
+    start = region.target
+    for index in range(start, min(start + 4, len(blocks.program.line))):
+        handler_line = blocks.program.line[index]
+        if handler_line is not None:
+            return line > handler_line
+    return False

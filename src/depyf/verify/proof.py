@@ -1,0 +1,103 @@
+"""What the parts of a proof share: the two codes, the values, and what the proof has assumed so far.
+
+``equivalence`` walks, ``agreement`` compares the two sides, ``joins`` keeps what is known where paths meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered
+from depyf.promises import NO_PROMISES, Promises
+from depyf.verify.known import MAX_TRACKED, widest
+from depyf.verify.lifetimes import HANDLED_NOTE
+from depyf.verify.program import Program
+from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
+from depyf.verify.sameness import Sameness
+from depyf.verify.silent import Mismatch
+from depyf.verify.state import Pair
+from depyf.verify.unwinding import UNWIND_NOTE
+from depyf.verify.values import Values
+
+ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
+CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
+EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
+WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
+AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
+NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
+STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
+
+
+class GaveUp(Exception):
+    """The budget is spent; nothing was proven or refuted."""
+
+
+@dataclass
+class Proof:
+    """What a successful walk leaves to be proven, and what it had to assume."""
+
+    nested: list[tuple[CodeUnit, CodeUnit]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    steps: int = 0
+
+
+class Ground:
+    """Both codes with their common values; the proof being made, to which assumptions are added.
+
+    Input: as for ``equivalence.prove``.
+    """
+
+    def __init__(
+        self,
+        original: Lowered,
+        recompiled: Lowered,
+        is_temp: Callable[[str], bool],
+        nested_proven: Callable[[CodeUnit, CodeUnit], bool],
+        renames: Mapping[str, str] | None,
+        bindings: Mapping[str, Any] | None,
+        promises: Promises,
+        variables: frozenset[str],
+        lifetimes: bool,
+    ) -> None:
+        self.values = Values()
+        fixed = stable_globals(promises, original, recompiled)
+        self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
+        self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
+        self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})})
+        self.values.tracked = max(MAX_TRACKED, widest(original.instrs), widest(recompiled.instrs))
+        self.units = original.unit, recompiled.unit
+        self.lifetimes = lifetimes
+        self.proof = Proof()
+        self.sameness = Sameness(self.values, nested_proven, self.proof.nested)
+        self.rebinds_cells = any(instr.op == ops.MAKE_CELL for instr in (*original.instrs, *recompiled.instrs))
+        if fixed:
+            self.note(STABLE_NOTE)
+        if variables:
+            self.note(VARIABLE_NOTE)
+        if self.b.namespace_temps:
+            self.note(NAMESPACE_NOTE)
+
+    def note(self, text: str) -> None:
+        if text not in self.proof.notes:
+            self.proof.notes.append(text)
+
+    def done(self) -> Proof:
+        """The proof, once every path has been gone through."""
+        for text in self.promised.notes if self.promised is not None else ():
+            self.note(text)
+        if self.a.restores:
+            self.note(UNWIND_NOTE)
+        if self.b.keeps:
+            self.note(HANDLED_NOTE)
+        if self.b.again:
+            self.note(AGAIN_NOTE)
+        return self.proof
+
+    def mismatch(self, pair: Pair, why: str) -> Mismatch:
+        a, b = pair.a, pair.b
+        where_a, where_b = self.a.describe(a.pc), self.b.describe(b.pc)
+        return Mismatch(f"original {where_a} and recompiled {where_b}: {why}", a.pc)
