@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dis
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -49,3 +52,38 @@ def test_without_that_promise_it_does():
     assert found.proven
     assert "order does not matter" not in found.verdicts[0].reason
     assert "*()" in found.source
+
+
+SOURCE = """
+def f(x):
+    for item in {16, 8, 0}:
+        x.append(item)
+    x += [*{"CON", "PRN", "AUX", "NUL"}, *{24, 16, 8}]
+    return len(x) in {"b", "a", "c"}
+"""
+
+
+def test_a_set_of_strings_is_written_alike_in_every_process():
+    program = f"import depyf; print(depyf.decompile(compile({SOURCE!r}, 'f', 'exec')))"
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(texts) == 1
+    assert '{"AUX", "CON", "NUL", "PRN"}' in texts.pop()
+
+
+def test_a_set_of_numbers_keeps_the_order_in_which_it_is_filled():
+    original, made = {}, {}
+    exec(SOURCE, original)
+    exec(decompile_code(original["f"].__code__, name="f").source, made)
+    lists = [], []
+    original["f"](lists[0])
+    made["f"](lists[1])
+    assert [x for x in lists[0] if type(x) is int] == [x for x in lists[1] if type(x) is int]

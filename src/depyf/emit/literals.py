@@ -11,6 +11,7 @@ from typing import Any
 
 from depyf.emit.quoting import data, string
 
+_NUMBERS = frozenset({int, bool, float, complex})
 _HUGE = 1 << 4000
 """Above this, decimal conversion is slow and refused by newer interpreters; hexadecimal is neither."""
 
@@ -39,10 +40,27 @@ def literal(value: Any) -> str | None:
 
 def set_display(value: frozenset[Any]) -> str | None:
     """``{...}`` for a constant set, which is what ``in {...}`` and ``for x in {...}`` compile to."""
-    items = [literal(item) for item in value]
+    items = [literal(item) for item in in_order(value)]
     if not items or None in items:
         return None
-    return "{" + ", ".join(sorted(item for item in items if item is not None)) + "}"
+    return "{" + ", ".join(item for item in items if item is not None) + "}"
+
+
+def in_order(value: frozenset[Any]) -> list[Any]:
+    """The items of a constant set, alike in every process.
+
+    Numbers hash alike everywhere, and a set of them iterates by the order in which it was filled: they stay as they
+    are.  Text hashes by a seed of the process, so that no program can tell: it is sorted.
+    """
+    if all(map(_hashes_alike, value)):
+        return list(value)
+    return sorted(value, key=lambda item: literal(item) or repr(item))
+
+
+def _hashes_alike(item: Any) -> bool:
+    if type(item) is tuple:
+        return all(map(_hashes_alike, item))
+    return type(item) in _NUMBERS
 
 
 def _tuple(value: tuple[Any, ...]) -> str | None:

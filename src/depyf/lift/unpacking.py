@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
+from depyf.emit.literals import in_order
 from depyf.emit.naming import is_legal
 from depyf.errors import DecompilationError
 from depyf.lift.displays import FOLDED, below, collect, is_result, without_nothing
@@ -131,7 +132,7 @@ def _elements(value: Expr, kind: str = "tuple") -> tuple[Expr, ...] | None:
     if isinstance(value, Display) and value.kind == kind and not _has_star(value):
         return value.elts
     if isinstance(value, Const) and type(value.value) is _FOLDED_TO[kind]:
-        return tuple(Const(item) for item in value.value)
+        return tuple(map(Const, in_order(value.value) if kind == "set" else value.value))
     return None
 
 
