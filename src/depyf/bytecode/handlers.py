@@ -49,6 +49,11 @@ def table_entries(table: bytes) -> list[tuple[int, int, int, int, bool]]:
     return entries
 
 
+def entries(raw: Raw) -> set[int]:
+    """The raw instructions that exceptions go to."""
+    return {raw.index_at.get(target, -1) for _, _, target, _, _ in table_entries(raw.unit.exctable)}
+
+
 def protect(raw: Raw) -> Protection:
     """Read ``co_exceptiontable``; where ranges overlap the first entry wins, as in the interpreter's search."""
     handlers: list[Handler] = []

@@ -14,7 +14,7 @@ from depyf.bytecode.blockstack import assign_handlers
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
 from depyf.bytecode.draft import Draft
-from depyf.bytecode.handlers import GENERATORS, protect
+from depyf.bytecode.handlers import GENERATORS, entries, protect
 from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
@@ -44,6 +44,8 @@ def lower(unit: CodeUnit) -> Lowered:
         raw = spec.prepare(raw, spec)
     if not raw.opcodes:
         raise BytecodeError(f"{unit.qualname}: no instructions")
+    if unit.exctable:
+        raw.jumped_to.update(entries(raw))
     out, start = _apply_rules(unit, raw, spec)
     draft = _resolve(unit, raw, out, start, spec)
     depths = assign_handlers(draft) if spec.block_stack else check_depths(draft)

@@ -42,6 +42,14 @@ def unary(a):
     return -a, +a, ~a, not a
 
 
+@case("0, 1", "'', []", "[1], [2]", "N(1), N(2)")
+def double_not(a, b):
+    x = not not a
+    if not not b:
+        log(not not not a)
+    return x, not not b, not not (a < b), not (a < b)
+
+
 @case("N(1), N(2), N(3)", "N(2), N(1), N(3)", "N(1), N(3), N(2)")
 def chained_comparison(a, b, c):
     return a < b < c

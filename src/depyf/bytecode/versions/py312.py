@@ -18,13 +18,9 @@ def load_super_attr(cx: Context, i: int, arg: int) -> None:
     cx.out.append((op, (cx.names[arg >> 2], bool(arg & 2)), -1, i))
 
 
-def compare(shift: int) -> Rule:
-    """COMPARE_OP; the low bits tell the interpreter which specialisation to use and whether a bool is wanted."""
-
-    def rule(cx: Context, i: int, arg: int) -> None:
-        cx.out.append((ops.COMPARE, op312.CMP[arg >> shift], -1, i))
-
-    return rule
+def compare(cx: Context, i: int, arg: int) -> None:
+    """COMPARE_OP; the low bits tell the interpreter which specialisation to use."""
+    cx.out.append((ops.COMPARE, op312.CMP[arg >> 4], -1, i))
 
 
 def return_const(cx: Context, i: int, arg: int) -> None:
@@ -92,7 +88,7 @@ RULES: dict[str, Rule | None] = {
     "LOAD_LOCALS": fixed(ops.LOAD_LOCALS),
     "LOAD_FROM_DICT_OR_DEREF": local(ops.LOAD_FROM_DICT_OR_DEREF),
     "LOAD_FROM_DICT_OR_GLOBALS": named(ops.LOAD_FROM_DICT_OR_GLOBALS),
-    "COMPARE_OP": compare(4),
+    "COMPARE_OP": compare,
     "RETURN_CONST": return_const,
     "BINARY_SLICE": binary_slice,
     "STORE_SLICE": store_slice,

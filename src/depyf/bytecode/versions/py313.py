@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.bytecode.ops import CallShape
-from depyf.bytecode.versions import base, py312
+from depyf.bytecode.versions import base, py312, truth
 from depyf.bytecode.versions.base import fixed
 from depyf.bytecode.versions.data import op313
 from depyf.bytecode.versions.py311 import load_slot
@@ -60,14 +60,17 @@ def set_function_attribute(cx: Context, i: int, arg: int) -> None:
 
 RULES: dict[str, Rule | None] = {
     **py312.RULES,
-    "TO_BOOL": None,
+    "TO_BOOL": truth.to_bool,
+    "POP_JUMP_IF_TRUE": truth.branch(True),
+    "POP_JUMP_IF_FALSE": truth.branch(False),
+    "UNARY_NOT": truth.unary_not,
     "ENTER_EXECUTOR": base.invalid("it belongs to the JIT"),
     "EXIT_INIT_CHECK": base.invalid("it belongs to the interpreter's own frame"),
     "LOAD_GLOBAL": load_global,
     "LOAD_FAST_LOAD_FAST": load_fast_load_fast,
     "STORE_FAST_LOAD_FAST": store_fast_load_fast,
     "STORE_FAST_STORE_FAST": store_fast_store_fast,
-    "COMPARE_OP": py312.compare(5),
+    "COMPARE_OP": truth.compare(op313.CMP),
     "CALL_KW": call_kw,
     "FOR_ITER": for_iter,
     "MAKE_FUNCTION": fixed(ops.MAKE_FUNCTION, ()),
