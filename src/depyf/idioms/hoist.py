@@ -32,6 +32,7 @@ from depyf.tree.expr import (
     YieldOf,
 )
 from depyf.tree.exprs import children
+from depyf.tree.grown import Grown
 from depyf.tree.nodes import Assign, Delete, ExprStmt, If, Raise, Return, Stmt
 
 _PASSIVE = (Const, Temp, Display, SliceOf, Star, CellOf, Marker, DictOf)
@@ -94,6 +95,8 @@ class Hoister:
             updates = {}
             for field in dataclasses.fields(node):  # type: ignore[arg-type]
                 value = getattr(node, field.name)
+                if isinstance(value, Grown):
+                    value = tuple(value)
                 if isinstance(value, (Expr, tuple)):
                     new = change(value)
                     if new is not value and new != value:

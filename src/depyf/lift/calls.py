@@ -138,7 +138,7 @@ def sequence(s: Symbolic, value: Expr) -> tuple[Expr, ...]:
     if isinstance(value, Const) and isinstance(value.value, tuple):
         return tuple(Const(item) for item in value.value)
     if isinstance(value, Display):
-        return value.elts
+        return tuple(value.elts)
     raise DecompilationError("defaults are not a tuple display", s.program.unit.qualname, s.instr.offset)
 
 

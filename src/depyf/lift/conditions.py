@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from depyf.lift.block import Lifted
 from depyf.lift.values import TESTED_NONE, Shared
 from depyf.tree.expr import BoolOf, Cmp, Cond, Expr, Marker, Un
+from depyf.tree.grown import grown
 
 if TYPE_CHECKING:
     from depyf.lift.lifter import Lifter
@@ -53,12 +54,12 @@ _OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 
 def join(op: str, left: Expr, right: Expr) -> BoolOf:
     """``left op right``; a right operand of the same operator is flattened (it evaluates in the same order)."""
-    return BoolOf(op, (*_operands(op, left), *_operands(op, right)))
+    return BoolOf(op, grown(_operands(op, left), _operands(op, right)))
 
 
 def _both(op: str, left: Expr, right: Expr) -> BoolOf:
     """``left op right`` of two tests; a right operand that is a value of its own keeps its parentheses."""
-    return BoolOf(op, (*_operands(op, left), right))
+    return BoolOf(op, grown(_operands(op, left), (right,)))
 
 
 def _operands(op: str, value: Expr) -> tuple[Expr, ...]:

@@ -23,6 +23,7 @@ from depyf.tree.expr import (
     SliceOf,
     Star,
 )
+from depyf.tree.grown import grown
 from depyf.tree.nodes import ExprStmt
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _append(kind: str) -> Callable[[Symbolic, Any], None]:
         item = s.pop()
         container = below(s, depth)
         if isinstance(container, Display):
-            s.stack[-depth] = _display(s, kind, (*container.elts, item))
+            s.stack[-depth] = _display(s, kind, grown(container.elts, (item,)))
         else:
             _collect_into(s, kind, None, item, container)
 
@@ -126,7 +127,7 @@ def _map_add(s: Symbolic, depth: int) -> None:
     key, value = s.pops(2)
     container = below(s, depth)
     if isinstance(container, DictOf):
-        s.stack[-depth] = DictOf((*container.items, (key, value)))
+        s.stack[-depth] = DictOf(grown(container.items, ((key, value),)))
     else:
         _collect_into(s, "dict", key, value, container)
 

@@ -36,6 +36,7 @@ from depyf.tree.expr import (
     Bin,
     CellOf,
     Const,
+    DictOf,
     Display,
     Expr,
     Func,
@@ -88,6 +89,8 @@ class Symbolic:
         self.levels: dict[int, int] = {}
         self.lazy: set[int] = set()
         self.keep_alive: list[Marker] = []
+        self.runs: dict[int, tuple[DictOf, int]] = {}
+        """How many items at the end of a dict on the stack are written out, by its place."""
 
     def run(self, block: Lifted, code: list[int]) -> None:
         """Execute ``code`` on top of the state of ``block``; where ``forced`` grows the result is void."""

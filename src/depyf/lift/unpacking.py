@@ -19,6 +19,7 @@ from depyf.emit.naming import is_legal
 from depyf.errors import DecompilationError
 from depyf.lift.displays import FOLDED, below, collect, is_result, without_nothing
 from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Star, Temp
+from depyf.tree.grown import grown
 from depyf.tree.nodes import ExprStmt
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
                     # no other text gives a constant set; where elements are missing they were equal: {1, 1.0, True}
                     constants += constants[-1:] * (FOLDED - len(constants))
                 added = constants if len(constants) >= FOLDED else added
-            s.stack[-depth] = Display(kind, (*without_nothing(container.elts), *added))
+            s.stack[-depth] = Display(kind, grown(without_nothing(container.elts), added))
         else:
             _grow(s, depth, "extend" if kind == "list" else "update", items)
 
@@ -70,7 +71,7 @@ def _list_to_tuple(s: Symbolic, _: Any) -> None:
     value = s.pop()
     if not isinstance(value, Display):
         raise DecompilationError("a list on the stack becomes a tuple", s.program.unit.qualname, s.instr.offset)
-    s.push(Display("tuple", value.elts))
+    s.push(Display("tuple", tuple(value.elts)))
 
 
 def _join_dicts(batch: int) -> Callable[[Symbolic, Any], None]:
@@ -82,17 +83,27 @@ def _join_dicts(batch: int) -> Callable[[Symbolic, Any], None]:
             return
         if not isinstance(container, DictOf):
             raise DecompilationError("dict updated on the stack", s.program.unit.qualname, s.instr.offset)
-        added = _continued(container.items, items, batch)
-        s.stack[-depth] = DictOf((*container.items, *added), container.call or not batch)
+        at = len(s.stack) - depth
+        known, run = s.runs.get(at, (None, 0))
+        if known is not container:
+            run = _run(container.items)
+        added = _continued(container.items, items, batch, run)
+        made = s.stack[at] = DictOf(grown(container.items, added), container.call or not batch)
+        s.runs[at] = made, 0 if added[-1][0] is None else run + len(added)
 
     return rule
 
 
-def _continued(before: Items, joined: Expr, batch: int) -> Items:
-    """What joining the dict ``joined`` adds; 0 for ``batch`` makes it a group of keyword arguments."""
+def _run(items: Items) -> int:
+    """How many items at the end are written out."""
     run = 0
-    while run < len(before) and before[-1 - run][0] is not None:
+    while run < len(items) and items[-1 - run][0] is not None:
         run += 1
+    return run
+
+
+def _continued(before: Items, joined: Expr, batch: int, run: int) -> Items:
+    """What joining the dict ``joined`` adds behind a ``run`` of items; 0 for ``batch`` makes it a group of keyword arguments."""
     literal = isinstance(joined, DictOf) and joined.items and not joined.call
     follows = before[-1:] and (not run or (batch and run % batch == 0))
     if literal and follows and isinstance(joined, DictOf) and (batch or _are_keywords(joined.items)):
@@ -112,7 +123,7 @@ def _build_unpack(s: Symbolic, shape: tuple[str, int]) -> None:
             if first and isinstance(value, DictOf) and value.items and (not call or _are_keywords(value.items)):
                 items = value.items
             else:
-                items += _continued(items, value, 0 if call else BATCH * len(values))
+                items += _continued(items, value, 0 if call else BATCH * len(values), _run(items))
         s.push(DictOf(items, call))
         return
     elts: tuple[Expr, ...] = ()
@@ -130,7 +141,7 @@ def _written_out(value: Expr, kind: str = "tuple") -> tuple[Expr, ...]:
 def _elements(value: Expr, kind: str = "tuple") -> tuple[Expr, ...] | None:
     """What a display or a constant of that kind consists of."""
     if isinstance(value, Display) and value.kind == kind and not _has_star(value):
-        return value.elts
+        return tuple(value.elts)
     if isinstance(value, Const) and type(value.value) is _FOLDED_TO[kind]:
         return tuple(map(Const, in_order(value.value) if kind == "set" else value.value))
     return None
@@ -150,10 +161,10 @@ def arguments(s: Symbolic, packed: Expr, mapping: Expr | None) -> tuple[tuple[Ex
     """The arguments that ``CALL_EX`` passes as a tuple and a dict."""
     unit = s.program.unit
     if isinstance(packed, Display) and packed.kind == "arguments":
-        return packed.elts, _keywords(mapping)
+        return tuple(packed.elts), _keywords(mapping)
     if isinstance(packed, Display) and packed.kind == "tuple" and _has_star(packed):
         apart = unit.joins_at_once or len(packed.elts) == 1
-        return (Star(packed),) if apart else packed.elts, _keywords(mapping)
+        return (Star(packed),) if apart else tuple(packed.elts), _keywords(mapping)
     keywords, positional = _keywords(mapping), _elements(packed)
     if positional is None:
         return (Star(packed),), keywords

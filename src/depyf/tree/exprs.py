@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from depyf.tree.expr import Expr, Func, Name
+from depyf.tree.grown import Grown
 from depyf.tree.nodes import Body, ExceptClause, MatchCase, Pattern, Stmt
 
 _NODES = (Expr, Stmt, ExceptClause, MatchCase, Pattern)
@@ -24,7 +25,7 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 
 def _kind(kind: type) -> int:
-    found = _NODE if issubclass(kind, _NODES) else _MANY if issubclass(kind, (tuple, list)) else _LEAF
+    found = _NODE if issubclass(kind, _NODES) else _MANY if issubclass(kind, (tuple, list, Grown)) else _LEAF
     if found == _NODE or kind.__module__ == "builtins":  # a class of the program is not kept alive
         _kinds[kind] = found
     return found
@@ -60,7 +61,7 @@ def walk_all(body: Body) -> Iterator[Any]:
 
 def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
     """``node`` with every expression in it replaced, innermost first; parts that do not change are kept as they are."""
-    if isinstance(node, tuple):
+    if isinstance(node, (tuple, Grown)):
         parts = tuple(map_expressions(part, change) for part in node)
         return node if all(a is b for a, b in zip(parts, node, strict=True)) else parts
     if not isinstance(node, _NODES):
@@ -68,7 +69,7 @@ def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
     updates: dict[str, Any] = {}
     for name in _names(type(node)):
         value = getattr(node, name)
-        if isinstance(value, (_NODES, tuple)):
+        if isinstance(value, (*_NODES, tuple, Grown)):
             new = map_expressions(value, change)
             if new is not value:
                 updates[name] = new
