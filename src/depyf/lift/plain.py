@@ -98,8 +98,18 @@ class PlainSymbolic(Symbolic):
     def spill(self, upto: int | None = None) -> None:
         before = list(self.stack)
         super().spill(upto)
-        # what a spilled value was made of is used up, unless the stack still has it elsewhere
-        self.consumed.extend(old for old, new in zip(before, self.stack, strict=True) if old is not new)
+        # What a spilled value was made of is used up, unless the stack still has it elsewhere, and goes at once: behind
+        # the statement that is to come nothing would know that it was a part of the value.
+        gone = [old for old, new in zip(before, self.stack, strict=True) if old is not new]
+        if not gone:
+            return
+        used = _NO_TEMPS.union(*[self.inside(value) for value in gone])
+        dead = used - self.held() - self._used_up()
+        if dead:
+            self.drop(dead)
+        for value in gone:
+            self.consumed.extend(_caught(value))
+        self.consumed.extend(self.temps[key] for key in sorted(used - dead))
 
     def force(self, origin: int) -> None:
         raise DecompilationError("a value is shared", self.program.unit.qualname, self.instr.offset)

@@ -133,6 +133,8 @@ class Joins:
         new.a.cur, new.b.cur = cur_a, cur_b
         new.temps = temps
         self.sameness.pair_fresh(new)
+        if len(temps) != len(pair.temps) and self.lifetimes:
+            temps = new.temps = self.sameness.paired(new, pair.temps)
         exc_a = exc_b = -1
         if handler_a:
             enter_handler(new.a.stack, new.a, self.values, handler_a.pushes, exc)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.verify.known import whole_update
+from depyf.verify.lifetimes import leaves
 from depyf.verify.state import Pair, reachable, resolve
 from depyf.verify.values import Values
 
@@ -50,6 +51,18 @@ class Sameness:
                 for right in of_b:
                     if left in pair.fresh and right in pair.fresh and self.same(pair, left, right, strict):
                         break
+
+    def paired(self, pair: Pair, temps: dict[str, int]) -> dict[str, int]:
+        """The temporaries of ``pair``, and those of ``temps`` that hold an object which the original keeps on its stack."""
+        kept, stack = pair.temps, pair.a.stack
+        if not reachable(stack, pair.fresh, self.values):
+            return kept
+        pair.temps = temps
+        self.pair_fresh(pair)
+        pair.temps = kept
+        held = leaves(pair, self.values, stack)
+        also = {name for name, value in temps.items() if pair.alias.get(value, -1) in held}
+        return {name: value for name, value in temps.items() if name in kept or name in also}
 
     def same(self, pair: Pair, left: int, right: int, strict: bool = False) -> bool:
         """Whether a value of the original and one of the recompiled code are the same; matches fresh objects."""
