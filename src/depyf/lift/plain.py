@@ -280,6 +280,9 @@ class PlainSymbolic(Symbolic):
         return found
 
     def _must_run(self, value: Expr) -> bool:
+        if isinstance(value, Display) and value.kind == "list" and self.values_only:
+            # Where paths join, the proof forgets what is in a list that both codes hold: its items have no temporaries then.
+            return self.instr_after().op != ops.LIST_EXTEND and bool(self.inside(value))
         if isinstance(value, _LAZY) and not (isinstance(value, Display) and value.kind == "set"):
             return False
         if names.class_call(value) is not None:
