@@ -28,6 +28,11 @@ class Region:
     resume: int = NONE
     star: bool = False
 
+    @property
+    def record(self) -> int:
+        """The stack slot that says, in the body of the handler, what was handled before; what unwinds it leaves the body."""
+        return self.depth + (self.pushes[0] == "lasti")
+
 
 class Regions:
     """All live regions of a program, and the chain of regions around each instruction."""
@@ -40,6 +45,7 @@ class Regions:
             i: Region(i, handler.target, handler.depth, handler.pushes) for i, handler in enumerate(program.handlers)
         }
         self.depths = {index: region.depth for index, region in self.table.items()}
+        self.records = {index: region.record for index, region in self.table.items()}
         self._chains: dict[int, tuple[int, ...]] = {}
         self._own: dict[int, list[int]] | None = None
         self._inner: dict[int, list[int]] = {}
@@ -64,11 +70,11 @@ class Regions:
     def behind(self, bodies: tuple[int, ...]) -> tuple[int, ...]:
         """The handlers whose bodies control is still in behind a ``POP_EXCEPT`` in those of ``bodies``, outermost first.
 
-        A handler that keeps no more of the stack than one around it was entered when that one's body raised: what was
+        A handler that does not keep the record of one around it was entered when that one's body raised: what was
         handled before both is restored.
         """
         last, rest = self.depths[bodies[-1]], bodies[:-1]
-        while rest and last <= self.depths[rest[-1]]:
+        while rest and last <= self.records[rest[-1]]:
             rest = rest[:-1]
         return rest
 

@@ -58,7 +58,7 @@ def _relay(program: Program, regions: Regions, region: int) -> int:
         program.handler[start] = NONE
     found = max(regions.table) + 1
     regions.table[found] = replace(record, index=found, target=start, parent=NONE)
-    regions.depths[found] = record.depth
+    regions.depths[found], regions.records[found] = record.depth, record.record
     regions.forget_chains()
     return found
 
@@ -77,7 +77,7 @@ def _settle_parents(program: Program, regions: Regions) -> None:
         for i in _body(program, regions, region.index):
             if program.instrs[i].op not in ops.SILENT:
                 chain = regions.chain(program.handler[i])
-                outside = tuple(other for other in chain if table[other].depth <= region.depth)
+                outside = tuple(other for other in chain if table[other].depth <= region.record)
                 if outside not in around:
                     around.append(outside)
         if not around:
@@ -100,7 +100,7 @@ def _body(program: Program, regions: Regions, region: int) -> list[int]:
             continue
         seen.add((index, level))
         inner = program.handler[index]
-        if inner != NONE and table[inner].depth > table[region].depth and level < 9:
+        if inner != NONE and table[inner].depth > table[region].record and level < 9:
             work.append((table[inner].target, level + 1))
         if program.instrs[index].op == ops.POP_EXCEPT:
             level -= 1
@@ -176,7 +176,7 @@ class _Separation:
             self.instances[region, kept] = found
             self.origin[found] = region
             record = self.regions.table[region]
-            self.regions.depths[found] = record.depth
+            self.regions.depths[found], self.regions.records[found] = record.depth, record.record
             if region in self.relays.values():
                 self.parents[found] = self.parents[kept[-1]]  # around a range in a body is what is around the body
             else:
@@ -191,7 +191,7 @@ class _Separation:
         """Whether a handler is entered again from its own body, all of which its exception unwinds."""
         depth = self.regions.table[region].depth
         for body in reversed(bodies):
-            if self.regions.depths[body] < depth:
+            if self.regions.records[body] < depth:
                 return False
             if self.origin[body] == region:
                 return self.regions.table[region].pushes[-1] == "exc"
