@@ -151,12 +151,16 @@ def make(seed: int) -> types.CodeType:
 
 def check(seed: int) -> str:
     """What is wrong with program ``seed``; empty when nothing is."""
+    return judge(make(seed))
+
+
+def judge(code: types.CodeType) -> str:
+    """What is wrong with the decompiled text of a program; empty when nothing is."""
     from depyf.bytecode.codeunit import CodeUnit
     from depyf.pipeline import decompile_unit
     from depyf.verify.proof import AGAIN_NOTE
     from depyf.verify.unwinding import UNWIND_NOTE
 
-    code = make(seed)
     try:
         result = decompile_unit(CodeUnit.from_code(code))
     except Exception as error:

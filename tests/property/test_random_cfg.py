@@ -74,6 +74,16 @@ def test_kept_programs(seed: int) -> None:
     assert sys.exc_info() == (None, None, None), "the program left an exception handled in this process"
 
 
+KEPT_OF_KINDS = (("ranges", 3002603), ("ranges", 3003239), ("ranges", 3003571), ("ranges", 5003843))
+"""Items of a list that go when it is made, a list in a slot when an exception is caught, a range without the record around it."""
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the numbers are those of the programs on 3.11")
+@pytest.mark.parametrize(("kind", "seed"), KEPT_OF_KINDS)
+def test_kept_programs_of_kinds(kind: str, seed: int) -> None:
+    assert fuzz.judge(fuzz.KINDS[kind](seed)) == ""
+
+
 @pytest.mark.skipif(sys.version_info[:2] not in assembler.SUPPORTED, reason="the assembler writes 3.11 to 3.14")
 @pytest.mark.parametrize("batch", range(4))
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
