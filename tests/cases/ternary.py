@@ -1,4 +1,3 @@
-# known ugly: 3.8+ original CALL 2 args and recompiled CALL 2 args: lifetimes differ: __temp_2 still holds an object that the ori
 def ternary(a, b, c):
     x = a if b else c
     y = a if b and c else b if c else a

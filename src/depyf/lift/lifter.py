@@ -85,11 +85,15 @@ class Lifter:
                 ordinary.run()
                 self.ready = ordinary.comprehensions
         for _ in range(50):
-            before = len(self.symbolic.forced), len(self.unlinked)
+            before = self._guesses()
             self._lift_all()
-            if (len(self.symbolic.forced), len(self.unlinked)) == before:
+            if self._guesses() == before:
                 return self.blocks
         raise DecompilationError("values shared on the stack do not settle", self.unit.qualname)
+
+    def _guesses(self) -> tuple[int, int, int]:
+        """How many guesses have failed so far."""
+        return len(self.symbolic.forced), len(self.unlinked), len(self.plain.mixed) if self.plain is not None else 0
 
     def _lift_all(self) -> None:
         graph = self.graph
@@ -311,7 +315,10 @@ class Lifter:
                 for i, value in enumerate(stack)
             ]
         single = len(known) == 1
-        return [self._carried(value, i, single) for i, value in enumerate(stack)]
+        entry = [self._carried(value, i, single) for i, value in enumerate(stack)]
+        if self.plain is not None and self.plain.mixed:
+            entry = [Temp(i) if (node.id, i) in self.plain.mixed else value for i, value in enumerate(entry)]
+        return entry
 
     def _carried(self, value: Expr, position: int, single: bool) -> Expr:
         if isinstance(value, Marker):

@@ -16,7 +16,7 @@ other, and ``FOR_ITER`` is one step of it; a loop can then be entered anywhere:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
@@ -76,6 +76,8 @@ class PlainSymbolic(Symbolic):
         self.bases: dict[int, list[Expr]] = {}
         """What the handler of a region finds on the stack: what was there when something might first raise."""
         self.temps: dict[int, Temp] = {}
+        self.mixed: set[tuple[int, int]] = set()
+        """Blocks and slots of their entries that hold a mark on one path, and another one or a value on another."""
         self._inside: dict[int, tuple[Expr, frozenset[int]]] = {}
         unit = program.unit
         unbound = {i.arg for i in program.instrs if i.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}
@@ -368,6 +370,23 @@ class PlainSymbolic(Symbolic):
         for target, value in zip(targets, values, strict=True):
             self.stmts.append(Assign((target,), value, line))
 
+    def _note_mixed(self, after: int, stack: list[Expr], entry: Iterable[Expr]) -> None:
+        """Where a block finds no mark in a slot on every path, or not the same one, it finds a temporary there."""
+        for position, (value, wanted) in enumerate(zip(stack, entry)):
+            if _holds_mark(wanted) and value != wanted and (not isinstance(value, Marker) or _holds_mark(value)):
+                self.mixed.add((after, position))
+
+    def _forget_moved(self, values: list[Expr], entries: list[list[Expr] | None]) -> None:
+        """The name of a caught exception goes where the exception goes on in a temporary."""
+        named = {marker.detail: marker for value in values for marker in _caught(value)}
+        if not named:
+            return
+        tested = () if self.block.cond is None else (self.block.cond,)
+        for value in [*tested, *[value for entry in entries for value in entry or ()]]:
+            for marker in _caught(value):
+                named.pop(marker.detail, None)
+        self.stmts.extend(Delete((marker,), self.block.line) for marker in named.values())
+
     def finish(self, block: Lifted, entries: list[list[Expr] | None]) -> None:
         """Leave the values on the stack of a finished block to the temporaries of their positions.
 
@@ -381,13 +400,15 @@ class PlainSymbolic(Symbolic):
         tested = block.cond_temps
         targets: list[Expr] = []
         values: list[Expr] = []
+        for after, expected in zip(block.succs, entries, strict=True):
+            self._note_mixed(after, stack, expected or ())
         for position, value in enumerate(stack):
-            if position not in kept or isinstance(value, Marker):
+            if position not in kept or isinstance(value, Marker) and not _holds_mark(value):
                 continue
             if isinstance(value, Temp) and value.key == position:
                 continue
             targets.append(Temp(position))
-            values.append(value)
+            values.append(Const(None) if isinstance(value, Marker) and value.detail is None else value)
         line = block.line
         cond = block.cond
         if cond is not None and not isinstance(cond, Marker) and not block.steps:
@@ -402,6 +423,8 @@ class PlainSymbolic(Symbolic):
         held = self.held()
         if targets:
             self.move(targets, values, line)
+            if self.values_only:
+                self._forget_moved(values, entries)
         for position in kept:
             self.temps.setdefault(position, Temp(position))
         if kept:
@@ -420,6 +443,11 @@ class PlainSymbolic(Symbolic):
             if block.steps and side == 1:
                 gone -= {len(stack)}
             block.drops.append(tuple(self.temps[key] for key in sorted(gone)))
+
+
+def _holds_mark(value: Expr) -> bool:
+    """Whether a slot holds what handlers find there: nothing but unwinding needs it, but the exception itself."""
+    return isinstance(value, Marker) and value.kind in ("exc", "exc_old", "lasti")
 
 
 def _caught(value: Expr) -> list[Marker]:
