@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.idle import does_nothing
 from depyf.bytecode.ops import CallShape
 from depyf.errors import DecompilationError
 from depyf.lift import generics
@@ -42,6 +43,9 @@ def callee(s: Symbolic, slots: int) -> tuple[Expr, tuple[Expr, ...]]:
 def _call(s: Symbolic, shape: CallShape) -> None:
     values = s.pops(shape.count + len(shape.keywords))
     func, first = callee(s, shape.slots)
+    if s.generated and not values and not first and isinstance(func, Const) and does_nothing(func.value):
+        s.push(Const(None))
+        return
     args = (*first, *values[: shape.count])
     keywords = tuple(zip(shape.keywords, values[shape.count :], strict=True))
     s.push(make_call(s, func, args, keywords))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.lift import calls, displays, unpacking
-from depyf.tree.expr import Const, Display, Expr, Invoke, Name, SliceOf, Star
+from depyf.tree.expr import Const, Display, Expr, Invoke, Name, SliceOf, Star, Temp
 from depyf.tree.nodes import Assign
 
 if TYPE_CHECKING:
@@ -199,11 +199,34 @@ def _extend(s: Symbolic, depth: int) -> None:
 
 
 def _reveal(s: Symbolic, position: int) -> None:
-    """Turn a fresh container back into a display, where only one slot refers to it."""
+    """Turn a fresh container back into an object; one that holds or takes a temporary is changed, not continued."""
     value = s.stack[position]
     assert isinstance(value, Fresh)
     s.stack[position] = Const(None)
-    s.stack[position] = escape(s, value)
+    shown = escape(s, value)
+    if isinstance(shown, Display) and any(isinstance(item, Temp) for item in (*shown.elts, s.stack[-1])):
+        temp = s.new_temp()
+        s.stmts.append(Assign((temp,), shown, s.instr.line))
+        shown = temp
+    s.stack[position] = shown
+
+
+def _build(kind: str) -> Rule:
+    """A container that shares an element with another slot refers to the same one."""
+    op = ops.BUILD_LIST if kind == "list" else ops.BUILD_TUPLE
+
+    def rule(s: Symbolic, count: int) -> None:
+        start = len(s.stack) - count
+        if start < 0 or not any(isinstance(value, Fresh) for value in s.stack[start:]):
+            _DEFAULTS[op](s, count)
+            return
+        s.spill()
+        if not all(s.atomic(value) for value in s.stack[start:]):
+            _DEFAULTS[op](s, count)
+            return
+        s.push(Fresh(kind, [s.raw() for _ in range(count)][::-1]))
+
+    return rule
 
 
 def _append(s: Symbolic, depth: int) -> None:
@@ -270,6 +293,8 @@ def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
 
 
 RULES: dict[str, Rule] = {
+    ops.BUILD_LIST: _build("list"),
+    ops.BUILD_TUPLE: _build("tuple"),
     ops.SUBSCR: _subscr,
     ops.STORE_SUBSCR: _store_subscr,
     ops.DELETE_SUBSCR: _delete_subscr,

@@ -9,6 +9,7 @@ One promise, one rule; each that was used is named in the verdict.
 - The guards of the code have read every source it begins with, in an order of their own, right before it runs, as
   often as they liked: that reading has no effect and is repeatable is what the guards themselves rest on.  So up to the
   first event of another kind (``Pair.early``) a read is a value that depends on its operands alone.
+- A call of a constant function whose code is ``return None`` takes an empty slot off the stack, and nothing else.
 - What ends a profiler's record touches nothing of the program: up to the call of the graph only the order of these calls
   counts (``Side.marks``, compared before that call and wherever control goes on elsewhere).
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.bytecode import ops
+from depyf.bytecode.idle import does_nothing
 from depyf.bytecode.lower import Lowered
 from depyf.promises import Promises, looks_up_locals
 from depyf.verify.events import Event
@@ -34,6 +36,7 @@ MAKER_NOTE = "assuming that making a resume function from cells has no effect"
 READ_NOTE = "assuming that what the guards have just read can be read in another order"
 MARK_NOTE = "assuming that torch's profiler marks change nothing the program can see"
 ORDER_NOTE = "assuming that the order does not matter in which a set of constants gives its elements"
+IDLE_NOTE = "assuming that a function whose code does nothing keeps that code"
 VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 
 GRAPH = "graph"
@@ -184,11 +187,13 @@ class Promised:
         slots, count, keywords = arg
         stack, values = side.stack, self.values
         at = len(stack) - count - slots
-        if keywords or count == 0 or at < 0:
+        if keywords or at < 0:
             return False
         callee = stack[at + 1] if slots == 2 and stack[at] == values.null else stack[at]
         if slots == 2 and callee == stack[at] and stack[at + 1] not in (values.null, values.method):
             return False
+        if count == 0:
+            return self._idle(side, at, callee)
         stable = self._stable(callee)
         if stable is None:
             return False
@@ -212,6 +217,14 @@ class Promised:
             return False
         del stack[at:]
         stack.append(result)
+        return True
+
+    def _idle(self, side: Side, at: int, callee: int) -> bool:
+        known = self.values.desc[callee]
+        if known is None or known[0] != "const" or not does_nothing(known[1]):
+            return False
+        self.use(IDLE_NOTE)
+        side.stack[at:] = [self.values.none]
         return True
 
     def _only_reads(self, name: str, count: int) -> bool:
