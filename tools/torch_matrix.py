@@ -1,10 +1,12 @@
 """``make torch-matrix``: the integration tests (``tests/torch``) on each supported torch, each in an environment of its own.
 
-python tools/torch_matrix.py [VERSION...] [--keep] [--tests PATH...] [--folder FOLDER]
+python tools/torch_matrix.py [VERSION...] [--keep] [--again | --failed] [--tests PATH...] [--folder FOLDER] [--limit SECONDS]
 
 An environment is made below FOLDER (default ``.torch-matrix``, ignored by git), from the ordinary package index: CUDA
 wheels, about 5 GB, which run on CPU machines.  It is removed after its run unless ``--keep``; one that is there is used.
-The table goes to standard output and ``FOLDER/results.json``; logs are beside it.  Exit status 0: every test passed.
+Each test file has a process and a time limit of its own; its result goes to ``FOLDER/results.json`` at once, and a run goes
+on where the last one ended (``--again``: from the start; ``--failed``: the files that had a failure).  The table goes to
+standard output, logs are in ``FOLDER``.  Exit status 0: every test passed.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +90,22 @@ def wrap(base: str, python: Path) -> None:
     real.chmod(0o755)
 
 
-def run_tests(python: Path, tests: list[str], folder: Path, torch: str) -> dict[str, Any]:
-    """Counts, names of what failed, and seconds."""
-    report = folder / f"torch-{torch}.xml"
+def test_files(tests: list[str]) -> list[str]:
+    """Folders as the test files in them, relative to the repository; files and single tests as they are."""
+    found: list[str] = []
+    for test in tests:
+        path = Path(test) if Path(test).is_absolute() else ROOT / test
+        inside = sorted(path.rglob("test_*.py")) if path.is_dir() else []
+        found += [file.relative_to(ROOT).as_posix() for file in inside] or [test]
+    return found
+
+
+def run_file(python: Path, test: str, folder: Path, torch: str, limit: float) -> dict[str, Any]:
+    """Counts, names of what failed, why tests were skipped, and seconds; ``error`` where pytest did not get to its end."""
+    logs = folder / f"torch-{torch}.logs"
+    logs.mkdir(exist_ok=True)
+    name = re.sub(r"\W+", "_", Path(test).name)
+    report = logs / f"{name}.xml"
     report.unlink(missing_ok=True)
     env = dict(os.environ) | {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tools")]),
@@ -101,19 +118,49 @@ def run_tests(python: Path, tests: list[str], folder: Path, torch: str) -> dict[
         "CPLUS_INCLUDE_PATH": str(Path(headers(python)).parent),
     }
     # torch and its own dependencies warn about each other's versions: not what is tested here
-    command = [str(python), "-m", "pytest", *tests, "-q", "--tb=short", "-p", "no:cacheprovider", f"--junitxml={report}",
+    command = [str(python), "-m", "pytest", test, "-q", "--tb=short", "-p", "no:cacheprovider", f"--junitxml={report}",
                "-o", "filterwarnings=", "--show-capture=no"]  # fmt: skip
     started = time.time()
-    with (folder / f"torch-{torch}.log").open("w") as out:
-        subprocess.run(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
-    result: dict[str, Any] = {"seconds": round(time.time() - started)}
+    with (logs / f"{name}.log").open("w") as out:
+        child = subprocess.Popen(
+            command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            child.wait(limit)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)  # with what it started
+                child.wait()
+    result: dict[str, Any] = {
+        "seconds": round(time.time() - started),
+        "commit": commit(),
+        "passed": 0,
+        "failed": [],
+        "skipped": {},
+    }
     try:
         cases = list(ElementTree.parse(report).getroot().iter("testcase"))
     except (OSError, ElementTree.ParseError):
-        return result | {"error": f"pytest did not finish: see torch-{torch}.log"}
+        return result | {"error": f"pytest did not finish (status {child.returncode}): see {logs.name}/{name}.log"}
     failed = [f"{c.get('classname')}::{c.get('name')}" for c in cases if c.find("failure") is not None or c.find("error") is not None]  # fmt: skip
     skipped = {f"{c.get('name')}": str(s.get("message")) for c in cases if (s := c.find("skipped")) is not None}
     return result | {"passed": len(cases) - len(failed) - len(skipped), "failed": failed, "skipped": skipped}
+
+
+def total(found: dict[str, Any]) -> dict[str, Any]:
+    """The files of one torch added up; a file that did not finish counts as a failure."""
+    files: dict[str, dict[str, Any]] = found["files"]
+    failed = [name for file in files.values() for name in file["failed"]]
+    failed += [f"{test}: {file['error']}" for test, file in files.items() if "error" in file]
+    return {
+        "passed": sum(file["passed"] for file in files.values()),
+        "failed": failed,
+        "skipped": {name: why for file in files.values() for name, why in file["skipped"].items()},
+        "seconds": sum(file["seconds"] for file in files.values()),
+        "commits": list(dict.fromkeys(file["commit"] for file in files.values())),
+    }
 
 
 def headers(python: Path) -> str:
@@ -126,27 +173,59 @@ def version_of(python: Path) -> str:
     return done.stdout.strip() or "?"
 
 
+def commit() -> str:
+    """What is tested, for the row that is kept."""
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() or "?"
+
+
 def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = [f"{'torch':22} {'Python':8} {'passed':>6} {'failed':>6} {'skipped':>7} {'seconds':>8}"]
+    lines = [f"{'torch':22} {'Python':8} {'passed':>6} {'failed':>6} {'skipped':>7} {'seconds':>8}  commit"]
+    details: list[str] = []
     for torch, found in results.items():
         if "error" in found:
-            lines.append(f"{found.get('version', torch):31} {found['error']}")
+            lines.append(f"{torch:31} {found['error']}")
             continue
         name, _, python = found["version"].partition(" ")
+        whole = total(found)
         lines.append(
-            f"{name:22} {python:8} {found['passed']:6} {len(found['failed']):6} {len(found['skipped']):7} {found['seconds']:8}"
+            f"{name:22} {python:8} {whole['passed']:6} {len(whole['failed']):6} {len(whole['skipped']):7} "
+            f"{whole['seconds']:8}  {' '.join(whole['commits'])}"
         )
-    for torch, found in results.items():
-        lines += [f"{torch}: failed {name}" for name in found.get("failed", ())]
-        lines += [f"{torch}: skipped {name}: {why}" for name, why in found.get("skipped", {}).items()]
-    return "\n".join(lines)
+        details += [f"{torch}: failed {name}" for name in whole["failed"]]
+        details += [f"{torch}: skipped {name}: {why}" for name, why in whole["skipped"].items()]
+    return "\n".join(lines + details)
+
+
+def run_version(torch: str, tests: list[str], folder: Path, before: dict[str, Any], limit: float, keep: Callable[[dict[str, Any]], None]) -> None:  # fmt: skip
+    """Run what ``before`` has no result of; ``keep`` is called with the new state after each file."""
+    found: dict[str, Any] = {"version": "?", "files": {}} | before
+    found.pop("error", None)
+    left = [test for test in tests if test not in found["files"]]
+    if left:
+        log = folder / f"torch-{torch}.install.log"
+        python = environment(folder, torch, log)
+        if python is None:
+            tail = re.sub(r"\s+", " ", log.read_text().strip()[-200:]) if log.exists() else ""
+            keep(found | {"error": f"no environment: {tail}"})
+            return
+        found["version"] = version_of(python)
+        for test in left:
+            done = found["files"][test] = run_file(python, test, folder, torch, limit)
+            print(f"  {torch} {test}: {done['passed']} passed, {len(done['failed'])} failed, {len(done['skipped'])} skipped, "
+                  f"{done['seconds']} s{'; ' + done['error'] if 'error' in done else ''}", file=sys.stderr, flush=True)  # fmt: skip
+            keep(found)
+    keep(found)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("versions", nargs="*", metavar="VERSION", help=f"of {', '.join(MATRIX)} (default: all)")
     parser.add_argument("--keep", action="store_true", help="do not remove the environments")
+    parser.add_argument("--again", action="store_true", help="run what has a result already, too")
+    parser.add_argument("--failed", action="store_true", help="run the files again that had a failure")
     parser.add_argument("--folder", type=Path, default=ROOT / ".torch-matrix")
+    parser.add_argument("--limit", type=float, default=1800, help="seconds for one test file (default 1800)")
     parser.add_argument("--tests", nargs="+", default=["tests/torch"])
     options = parser.parse_args()
     versions = options.versions or list(MATRIX)
@@ -155,23 +234,29 @@ def main() -> int:
         parser.error(f"not in the matrix: {', '.join(unknown)}")
     folder: Path = options.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    results: dict[str, dict[str, Any]] = {}
+    tests = test_files(options.tests)
+    kept = folder / "results.json"
+    results: dict[str, dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else {}
+
     for number, torch in enumerate(versions, 1):
         print(f"[{number}/{len(versions)}] torch {torch}", file=sys.stderr, flush=True)
-        log = folder / f"torch-{torch}.install.log"
-        python = environment(folder, torch, log)
-        if python is None:
-            tail = re.sub(r"\s+", " ", log.read_text().strip()[-200:]) if log.exists() else ""
-            results[torch] = {"error": f"no environment: {tail}"}
-        else:
-            results[torch] = {"version": version_of(python)} | run_tests(python, options.tests, folder, torch)
-            if not options.keep:
-                shutil.rmtree(folder / f"torch-{torch}", ignore_errors=True)
+        before = results.get(torch, {})
+        files = before.get("files", {})
+        redo = [t for t in tests if t in files and (options.again or (options.failed and (files[t]["failed"] or "error" in files[t])))]  # fmt: skip
+        if redo:
+            before = before | {"files": {test: file for test, file in files.items() if test not in redo}}
+
+        def keep(found: dict[str, Any], torch: str = torch) -> None:
+            results[torch] = found
+            kept.write_text(json.dumps(results, indent=1) + "\n")
+
+        run_version(torch, tests, folder, before, options.limit, keep)
+        if not options.keep:
+            shutil.rmtree(folder / f"torch-{torch}", ignore_errors=True)
         shutil.rmtree(folder / f"inductor-{torch}", ignore_errors=True)
-        print(table({torch: results[torch]}), file=sys.stderr, flush=True)
-    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    print(table(results))
-    return 0 if all("error" not in found and not found["failed"] for found in results.values()) else 1
+    shown = {torch: results[torch] for torch in MATRIX if torch in versions}
+    print(table(shown))
+    return 0 if all("error" not in found and not total(found)["failed"] for found in shown.values()) else 1
 
 
 if __name__ == "__main__":
