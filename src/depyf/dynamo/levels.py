@@ -90,9 +90,9 @@ class LevelRun:
 
     def _plain_aot(self, gm: Any, example_inputs: Any) -> Any:
         """What the backend ``aot_eager`` does, with our forward and backward."""
-        from torch._dynamo.backends.debugging import aot_eager, boxed_nop
+        from torch._dynamo.backends.debugging import aot_eager
 
-        forward, backward = self._aot_compilers(boxed_nop)
+        forward, backward = self._aot_compilers(_boxed_eager())
         with no_caches():
             return aot_eager(gm, example_inputs, fw_compiler=forward, bw_compiler=backward)
 
@@ -137,6 +137,16 @@ class LevelRun:
 
         with no_caches():
             return compile_fx(gm, example_inputs, inner_compile=inner)
+
+
+def _boxed_eager() -> Callable[..., Any]:
+    """torch's own way to call a graph of ``aot_eager``; up to 2.6 it interprets the graph, whose code never runs then."""
+    import torch.fx.graph
+    from torch._dynamo.backends.debugging import boxed_nop
+
+    if hasattr(torch.fx.graph, "_BoxedCodeGen"):
+        return boxed_nop
+    return lambda graph, inputs: boxed(graph.forward)
 
 
 def boxed(function: Callable[..., Any]) -> Callable[..., Any]:
