@@ -13,16 +13,27 @@ from dumps import ROOT
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
+def bare_environment() -> dict[str, str]:
+    """What a terminal's program sees: none of this process's settings but where compilers find what this Python needs."""
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "torch"), os.environ.get("PYTHONPATH", "")])
+    kept = ("CPLUS_INCLUDE_PATH", "TORCHINDUCTOR_CACHE_DIR", "TORCHINDUCTOR_COMPILE_THREADS", "OMP_NUM_THREADS")
+    return {
+        "PYTHONPATH": path,
+        "PYTHONWARNINGS": "ignore",
+        "TERM": "dumb",
+        "PATH": "/usr/bin:/bin",
+        **{name: os.environ[name] for name in kept if name in os.environ},
+    }
+
+
 class Terminal:
     """Runs ``python ARGS`` with a terminal of its own and waits for the prompt."""
 
     def __init__(self, args: list[str], prompt: str = "(Pdb) ", env: dict[str, str] | None = None, timeout: int = 240):
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "torch"), os.environ.get("PYTHONPATH", "")])
-        environment = {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore", "TERM": "dumb", "PATH": "/usr/bin:/bin"}
         self.prompt = prompt
         self.text = ""
         self.child = pexpect.spawn(
-            sys.executable, args, env=environment | (env or {}), encoding="utf-8", timeout=timeout,
+            sys.executable, args, env=bare_environment() | (env or {}), encoding="utf-8", timeout=timeout,
             dimensions=(50, 300), echo=False,
         )  # fmt: skip
         self.first = self._wait()

@@ -6,7 +6,8 @@ import sys
 
 import pexpect
 import pytest
-from dumps import ROOT, check_dump, run_python
+from dumps import check_dump, run_python
+from terminal import bare_environment
 
 pytestmark = pytest.mark.torch
 
@@ -76,13 +77,8 @@ def test_pdb_in_a_terminal(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PDB_PROGRAM)
     dump = tmp_path / "dump"
-    environment = {
-        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests' / 'torch'}",
-        "PYTHONWARNINGS": "ignore",
-        "TERM": "dumb",
-    }
     child = pexpect.spawn(
-        sys.executable, [str(script), "inductor", str(dump), "aot"], env=environment | {"PATH": "/usr/bin:/bin"},
+        sys.executable, [str(script), "inductor", str(dump), "aot"], env=bare_environment(),
         encoding="utf-8", timeout=240, dimensions=(50, 300),
     )  # fmt: skip
     try:
