@@ -145,7 +145,8 @@ def _boxed_eager() -> Callable[..., Any]:
     from torch._dynamo.backends.debugging import boxed_nop
 
     if hasattr(torch.fx.graph, "_BoxedCodeGen"):
-        return boxed_nop
+        call: Callable[..., Any] = boxed_nop
+        return call
     return lambda graph, inputs: boxed(graph.forward)
 
 

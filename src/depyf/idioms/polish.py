@@ -17,7 +17,7 @@ from depyf.idioms.effects import variable
 from depyf.promises import Promises
 from depyf.tree.expr import Attr, CellOf, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp
 from depyf.tree.exprs import map_expressions, walk_all
-from depyf.tree.nodes import Assign, Body, Delete, If, Return, Stmt
+from depyf.tree.nodes import Assign, Body, Delete, FuncDef, If, Return, Stmt
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 _LINE = 90
@@ -32,7 +32,20 @@ def polish(unit: CodeUnit, body: Body, promises: Promises) -> Body:
     def change(node: Expr) -> Expr:
         return Name(names[node.key], "fast") if isinstance(node, Temp) and node.key in names else node
 
-    return _joined(tuple(map_expressions(stmt, change) for stmt in body) if names else body)
+    return _joined(_defined(tuple(map_expressions(stmt, change) for stmt in body)) if names else body)
+
+
+def _defined(body: Body) -> Body:
+    """A function that a variable of its name is bound to is a ``def``."""
+    out: list[Stmt] = []
+    for stmt in body:
+        stmt = with_bodies(stmt, _defined) if bodies(stmt) else stmt
+        if isinstance(stmt, Assign) and len(stmt.targets) == 1 and isinstance(stmt.value, Func):
+            target = stmt.targets[0]
+            if isinstance(target, Name) and target.id == stmt.value.unit.name:
+                stmt = FuncDef(target, stmt.value, (), stmt.line)
+        out.append(stmt)
+    return tuple(out)
 
 
 def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
@@ -90,8 +103,9 @@ def _calls(nodes: list[object], names: dict[int, str]) -> dict[int, str]:
     found: dict[int, str] = {}
     for node in nodes:
         if isinstance(node, Assign) and isinstance(node.value, Invoke):
-            if len(node.targets) == 1 and isinstance(node.targets[0], Temp) and (name := called(node.value.func)):
-                found[node.targets[0].key] = f"{name}_result"
+            if len(node.targets) == 1 and isinstance(node.targets[0], Temp):
+                name = called(node.value.func)
+                found[node.targets[0].key] = f"{name}_result" if name else "result"
         elif isinstance(node, Invoke) and (name := called(node.func)):
             for argument in node.args:
                 if isinstance(argument, Temp):
@@ -127,6 +141,8 @@ def _sources(body: Body) -> dict[int, str]:
         value = stmt.value
         if isinstance(value, Attr):
             found[target.key] = value.name.strip("_")
+        elif isinstance(value, Func):
+            found[target.key] = value.unit.name
         elif isinstance(value, (DictOf, Display)):
             kind = "dict" if isinstance(value, DictOf) else value.kind
             found[target.key] = {"dict": "entries", "set": "members"}.get(kind, "items")
