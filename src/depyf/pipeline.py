@@ -10,6 +10,7 @@ from itertools import count
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.choices import ladder
+from depyf.collecting import rare_collections
 from depyf.deep import deeply
 from depyf.emit import Emitted, emit_function, emit_module
 from depyf.emit import Options as EmitOptions
@@ -89,7 +90,8 @@ def decompile_unit(
     ``strict`` DecompilationError is raised instead, as it is when the outermost code object fails.
     """
     size = max(len(inner.code) for inner in units(unit))
-    return deeply(size, _Attempts(unit, name, options, strict, defaults).run)
+    with rare_collections():
+        return deeply(size, _Attempts(unit, name, options, strict, defaults).run)
 
 
 class _Attempts:

@@ -158,6 +158,8 @@ class Printer:
         return outer
 
     def leave(self, outer: Scope, unit: CodeUnit) -> None:
+        if self.scope is not outer:
+            self.scope.parent = None  # it is closed; a cycle would keep all scopes until the collector comes
         self.scope = outer
         self.reads = outer.reads
         self.unit = unit

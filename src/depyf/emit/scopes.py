@@ -97,28 +97,52 @@ class Scope:
         parent.has_yield |= self.has_yield
 
 
+class Visible:
+    """What the names of the blocks around a block are there: each block adds its own, and copies none."""
+
+    __slots__ = ("_names", "_outer")
+
+    def __init__(self, names: dict[str, str], outer: Visible | None = None) -> None:
+        self._names = names
+        self._outer = outer
+
+    def inside(self, names: Iterable[str], what: str) -> Visible:
+        """As seen from a block in which ``names`` are ``what``."""
+        own = dict.fromkeys(names, what)
+        return Visible(own, self) if own else self
+
+    def get(self, name: str) -> str | None:
+        place: Visible | None = self
+        while place is not None:
+            found = place._names.get(name)
+            if found is not None:
+                return found
+            place = place._outer
+        return None
+
+
 def resolve(root: Scope, spell: Spell) -> dict[int, list[str]]:
     """The lines to insert, by ``Scope.slot``; raises ``Shadowed`` where a name needs a stand-in first."""
     lines: dict[int, list[str]] = {}
-    pending: list[tuple[Scope, dict[str, str]]] = [(root, {})]
+    pending: list[tuple[Scope, Visible]] = [(root, Visible({}))]
     implied: set[str] = set()  # to be declared by the first function that uses them, else by the module
     while pending:
         scope, visible = pending.pop()
         if scope.kind == "comp":
-            visible = visible | dict.fromkeys(scope.bound, "local")
+            visible = visible.inside(scope.bound, "local")
         elif scope.kind == "params":
-            visible = visible | dict.fromkeys(scope.stores["name"], "type parameter")
+            visible = visible.inside(scope.stores["name"], "type parameter")
         elif scope.kind == "lambda":
             hidden = scope.reads["global"] & (scope.bound | scope.reads["fast"] | scope.reads["cell"])
             hidden |= {name for name in scope.reads["global"] if visible.get(name) in _OF_FUNCTIONS}
             if hidden:
                 raise Shadowed(scope.unit, sorted(hidden))
-            visible = visible | dict.fromkeys(scope.bound, "local")
+            visible = visible.inside(scope.bound, "local")
         elif scope.kind == "module":
             implied = _module_globals(scope)
         elif scope.kind == "class":
             lines[scope.slot] = _class_lines(scope, spell)
-            visible = visible | {"__class__": "local"}
+            visible = visible.inside(("__class__",), "local")
         else:
             lines[scope.slot], visible = _function_lines(scope, visible, implied, spell)
         pending.extend((child, visible) for child in reversed(scope.children))
@@ -146,12 +170,10 @@ def _class_lines(scope: Scope, spell: Spell) -> list[str]:
     return lines + _dead_uses(unused, spell)
 
 
-def _function_lines(
-    scope: Scope, visible: dict[str, str], implied: set[str], spell: Spell
-) -> tuple[list[str], dict[str, str]]:
+def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Spell) -> tuple[list[str], Visible]:
     unit = scope.unit
     if unit is None:  # the wrapper around a closure, printed as a whole by functions.py
-        return [], visible | dict.fromkeys(scope.bound, "local") | dict.fromkeys(scope.stores["global"], "global")
+        return [], visible.inside(scope.bound, "local").inside(scope.stores["global"], "global")
     bound = scope.bound
     free = set(unit.freevars)
     own = bound | scope.reads["fast"] | scope.reads["cell"]
@@ -180,7 +202,7 @@ def _function_lines(
         lines.append(_shared(scope, shared, unused - named, spell))
     if unit.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR) and not scope.has_yield:
         lines.append("if 0: yield")
-    return lines, visible | dict.fromkeys(bound, "local") | dict.fromkeys(declared, "global")
+    return lines, visible.inside(bound, "local").inside(declared, "global")
 
 
 def _declare(word: str, names: Iterable[str], spell: Spell) -> list[str]:

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.flow.dominance import immediate_dominators, reverse_postorder
+from depyf.flow.dominance import reverse_postorder
 from depyf.flow.loops import components
 from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
-from depyf.lift.conditions import negate
+from depyf.structure.acyclic import Acyclic
 from depyf.structure.caught import named_exception
-from depyf.structure.clauses import marker_of
 from depyf.structure.containers import ROOT, Containers
 from depyf.structure.edges import Edges
 from depyf.structure.inside import Inside
@@ -41,7 +40,6 @@ from depyf.tree.rewrite import map_statements
 VARIABLES = 3_000_000
 ENTRY_VARIABLES = 4_000_000
 MANY_EXITS = 3
-SMALL_TAIL = 2
 
 
 class Structurer:
@@ -77,9 +75,9 @@ class Structurer:
 
     def run(self) -> list[Stmt]:
         """The whole function body."""
-        return [*self._select(ROOT, self.entry), *self._container(ROOT, [self.edges.label(ROOT, self.entry)])]
+        return [*self.select(ROOT, self.entry), *self._container(ROOT, [self.edges.label(ROOT, self.entry)])]
 
-    def _select(self, source: int, target: int) -> list[Stmt]:
+    def select(self, source: int, target: int) -> list[Stmt]:
         """Says for every ``try`` with several entries that an edge enters which of them it means."""
         result: list[Stmt] = []
         container = self.blocks[target].container
@@ -273,7 +271,7 @@ class Structurer:
             known = self.redirect.get(label)
         return label
 
-    def _leave(self, label: int, items: dict[int, Item]) -> list[Stmt]:
+    def leave(self, label: int, items: dict[int, Item]) -> list[Stmt]:
         """Go to a label that is not the next thing to do."""
         if label not in items:
             for joined, around in reversed(self.scopes):
@@ -285,118 +283,16 @@ class Structurer:
         return [Exit(label)]
 
     def _acyclic(self, items: dict[int, Item], entry: int) -> list[Stmt]:
-        succs = {key: [label for label in item.succs if label in items] for key, item in items.items()}
-        for key, item in items.items():
-            if item.loop:
-                succs[key] = [label for label in succs[key] if label != key]
-        order = reverse_postorder(entry, succs)
-        number = {key: i for i, key in enumerate(order)}
-        idom = immediate_dominators(order, succs)
-        incoming: dict[int, int] = {}
-        for key in order:
-            for label in succs[key]:
-                incoming[label] = incoming.get(label, 0) + 1
-        # a copy of a few statements that end the function nests nothing; a shared one would hold the rest in a block
-        tails: set[int] = set()
-        if self.copies_tails:
-            inner = {label for item in items.values() if item.compound for label in item.succs}
-            tails = {key for key in order[1:] if incoming[key] > 1 and key not in inner and self._is_tail(key, items)}
-        followers: dict[int, list[int]] = {}
-        following: set[int] = set()
-        last = {idom[key]: number[key] for key in order[1:] if incoming[key] > 1}
-        for key in order[1:]:
-            parent = idom[key]
-            if key in tails:
-                continue
-            if incoming[key] > 1 or items[parent].loop or (items[parent].compound and not is_for(self.blocks, parent)):
-                followers.setdefault(parent, []).append(key)
-                following.add(key)
-            elif self.plain:
-                # what comes after a shared block in any case need not stand in an arm before it
-                above, found, steps = parent, NONE, 0
-                while steps < 100 and not is_for(self.blocks, above):
-                    if above in followers:
-                        found = above
-                    if above in following or above == entry or last.get(above, 0) > number[key]:
-                        break  # what the code may go on to stands behind that block
-                    above, steps = idom[above], steps + 1
-                if found != NONE:
-                    followers[found].append(key)
-                    following.add(key)
-
-        def goto(label: int, source: int) -> list[Stmt]:
-            known = self.redirect.get(label)
-            if known is not None and known[0] != source:
-                return [Assign((Temp(known[1]),), Const(known[2])), *goto(known[0], source)]
-            if label in tails:
-                return list(self.blocks[label].stmts)
-            if (
-                label != entry
-                and label in items
-                and label not in following
-                and label in number
-                and idom[label] == source
-            ):
-                return sequence(label)
-            return self._leave(label, items)
-
-        def follow(block: Lifted, side: int) -> list[Stmt]:
-            after = block.succs[side]
-            return self._select(block.container, after) + goto(self.edges.label(block.container, after), block.id)
-
-        def emit(key: int) -> list[Stmt]:
-            if items[key].loop or TRY <= key < DISPATCH:
-                self.scopes.append((self.joins.get(key, {}), items))
-                inner = [self._loop(key, self.loops[key])] if items[key].loop else self._emit_try(key - TRY)
-                self.scopes.pop()
-                return inner
-            if key >= DISPATCH:
-                return self._emit_dispatch(key, goto)
-            block = self.blocks[key]
-            stmts = list(block.stmts)
-            if block.cond is None:
-                written = bool(stmts) and marker_of(stmts[-1], "continue") is not None
-                after = follow(block, 0) if block.succs else []
-                if written:
-                    last = stmts.pop()
-                    if len(after) == 1 and isinstance(after[0], Exit):
-                        after = [replace(after[0], line=last.line, written=True)]
-                return stmts + after
-            yes, no = follow(block, 0), follow(block, 1)
-            if block.drops:
-                yes, no = _dropping(block, 0) + yes, _dropping(block, 1) + no
-            if block.falls == 1 and not isinstance(block.cond, Marker):
-                stmts.append(If(negate(block.cond), tuple(no), tuple(yes), block.tested_at))
-            else:
-                stmts.append(If(block.cond, tuple(yes), tuple(no), block.tested_at))
-            return stmts
-
-        def sequence(key: int) -> list[Stmt]:
-            result: list[Stmt] = []
-            while True:
-                body = emit(key)
-                after = sorted(followers.get(key, ()), key=number.__getitem__)
-                for label in after[:-1]:
-                    body = [Block(label, tuple(body)), *sequence(label)]
-                if not after:
-                    return result + body
-                key = after[-1]
-                result.append(Block(key, tuple(body)))
-
-        return sequence(entry)
-
-    def _is_tail(self, key: int, items: dict[int, Item]) -> bool:
-        block = self.blocks.get(key)
-        return block is not None and not items[key].loop and not block.succs and len(block.stmts) <= SMALL_TAIL
+        return Acyclic(self, items, entry).sequence(entry)
 
     def _exit(self, label: int, source: int) -> list[Stmt]:
         known = self.redirect.get(label)
         if known is not None and known[0] != source:
             key, variable, choice = known
-            return [Assign((Temp(variable),), Const(choice)), *self._leave(key, {})]
-        return self._leave(label, {})
+            return [Assign((Temp(variable),), Const(choice)), *self.leave(key, {})]
+        return self.leave(label, {})
 
-    def _loop(self, header: int, body: dict[int, Item]) -> Stmt:
+    def loop(self, header: int, body: dict[int, Item]) -> Stmt:
         items = {key: replace(item, succs=[s for s in item.succs if s != header]) for key, item in body.items()}
         if is_for(self.blocks, header):
             items[header].compound = True
@@ -406,7 +302,7 @@ class Structurer:
         region = self.containers.regions.table[self.containers.tree[container].region]
         return region.target if region.kind == "except" else NONE
 
-    def _emit_dispatch(self, key: int, goto: object) -> list[Stmt]:
+    def emit_dispatch(self, key: int, goto: object) -> list[Stmt]:
         assert callable(goto)
         variable, heads = self.choices[key]
         # a choice that was made is forgotten, so that the proof need not tell old choices apart
@@ -417,7 +313,7 @@ class Structurer:
             stmts = [If(test, (*done, *goto(heads[choice], key)), tuple(stmts))]
         return stmts
 
-    def _emit_try(self, container: int) -> list[Stmt]:
+    def emit_try(self, container: int) -> list[Stmt]:
         entries = sorted(self.edges.entries[container])
         body = tuple(self._container(container, self.edges.entry_labels(container)))
         region = self.containers.tree[container].region
@@ -427,7 +323,7 @@ class Structurer:
         if record.kind == "with":
             after: list[Stmt] = []
             if record.resume in self.blocks:
-                after = self._select(parent, record.resume)
+                after = self.select(parent, record.resume)
                 after += self._exit(self.edges.label(parent, record.resume), TRY + container)
             return [Try(body, (ExceptClause(Marker("with"), None, ()),), line=line), *after]
         handler = self.edges.handler_container(container)
@@ -435,7 +331,7 @@ class Structurer:
         if handler == NONE or target not in self.blocks:
             return list(body)
         reset = tuple([Assign((temp,), Const(None)) for temp in self.resets.get(container, ())])
-        chosen = self._select(handler, target)
+        chosen = self.select(handler, target)
         caught = (*reset, *chosen, *self._container(handler, [self.edges.label(handler, target)]))
         if record.kind == "finally":
             label = FINALLY_END + container
@@ -449,10 +345,6 @@ class Structurer:
         if self.plain:
             caught, name = named_exception(caught, region)
         return [Try(body, (ExceptClause(None, name, caught, self.blocks[target].line),), orelse, line=line)]
-
-
-def _dropping(block: Lifted, side: int) -> list[Stmt]:
-    return [Delete(block.drops[side], block.line)] if block.drops[side] else []
 
 
 def _end_at(stmts: tuple[Stmt, ...], label: int) -> tuple[Stmt, ...]:
