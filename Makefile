@@ -4,6 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 TORCH ?= torch==2.13.0
 VISION ?= torchvision==0.28.0 timm>=1.0
+TRITON ?= triton==3.7.1
 N ?= 20000
 
 .PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo gallery torch-matrix models clean
@@ -11,12 +12,14 @@ N ?= 20000
 env: $(STAMP)
 
 # torch first: everything else then resolves against it.  torchvision (the version that belongs to this torch) and timm lie in
-# a folder of their own, found by tools/models only: its wheel needs help beside a CPU torch
+# a folder of their own, found by tools/models only: its wheel needs help beside a CPU torch.  So does triton, for its
+# interpreter, found by tests/torch/test_triton_kernels.py only: torch behaves differently beside it
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install --quiet "$(TORCH)"
 	$(BIN)/pip install --quiet -e ".[cli,test,tools,models]"
 	test -d .venv/vision/timm || $(BIN)/pip install --quiet --no-deps --target .venv/vision $(VISION:%="%")
+	test -d .venv/triton/triton || $(BIN)/pip install --quiet --no-deps --target .venv/triton "$(TRITON)"
 	touch $@
 
 test: lint types unit

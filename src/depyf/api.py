@@ -41,16 +41,16 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     (aot_eager) and generated wrappers (inductor).  It does not stop without a terminal or debugger, nor with the
     environment variable ``DEPYF_NO_PAUSE``.
 
-    ``level``: ``"graph"``, ``"aot"`` or ``"wrapper"``: whatever the program's backend, torch compiles again at this level
-    inside the block, so that its lines can be stepped through; warm caches are passed by.
+    ``level``: ``"graph"``, ``"aot"``, ``"wrapper"`` or ``"kernel"``: whatever the program's backend, torch compiles again at
+    this level inside the block, so that its lines can be stepped through; warm caches are passed by.  ``"kernel"`` runs
+    the Triton kernels of the wrappers in Triton's interpreter.
     ``stop_on``: ``"nan"`` or ``"inf"``: stop at the first line of a graph, forward or backward, that creates such a value
     (level ``"aot"`` unless given); ``depyf.NonFiniteError`` is raised there when nobody can be stopped for.
-
 
     Without a ``prepare_debug`` before it, what is compiled already is dumped to a new temporary folder first.
 
     On exit everything is as before.  DepyfError inside ``prepare_debug``, where nothing is compiled and there is no
-    level, and for other arguments.
+    level, at level ``"kernel"`` without triton, and for other arguments.
     """
     from depyf.dynamo.contexts import Debug
 

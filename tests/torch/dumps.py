@@ -89,7 +89,7 @@ def run_python(script: str, *args: str, stdin: str = "", env: dict[str, str] | N
     """Run ``script`` (a file, or text) in a process of its own that can import depyf and the torch test programs."""
     environment = dict(os.environ) | (env or {})
     environment["PYTHONPATH"] = os.pathsep.join(
-        [str(ROOT / "src"), str(ROOT / "tests" / "torch"), *filter(None, [os.environ.get("PYTHONPATH")])]
+        [str(ROOT / "src"), str(ROOT / "tests" / "torch"), *filter(None, [environment.get("PYTHONPATH")])]
     )
     environment["PYTHONWARNINGS"] = "ignore"
     command = [sys.executable, *options]

@@ -113,8 +113,8 @@ def test_pdb_in_a_terminal(tmp_path):
 def test_bad_arguments(tmp_path):
     import depyf
 
-    with pytest.raises(depyf.DepyfError, match="'graph', 'aot', 'wrapper'"):
-        depyf.debug(level="kernel")
+    with pytest.raises(depyf.DepyfError, match="'graph', 'aot', 'wrapper', 'kernel'"):
+        depyf.debug(level="bytecode")
     with pytest.raises(depyf.DepyfError, match="'nan' or 'inf'"):
         depyf.debug(stop_on="zero")
     with pytest.raises(depyf.DepyfError, match="wrapper"):

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
 from depyf.dynamo.dispatch import Dispatching
+from depyf.dynamo.interpreted import require_triton
 from depyf.dynamo.level_files import LevelFiles
 from depyf.dynamo.levels import LEVELS, Level, LevelRun
 from depyf.dynamo.nonfinite import KINDS, Watch
@@ -146,9 +147,9 @@ class Debug:
             raise DepyfError(f"depyf.debug(level={level!r}): the levels are {', '.join(map(repr, LEVELS))}")
         if stop_on is not None and stop_on not in KINDS:
             raise DepyfError(f"depyf.debug(stop_on={stop_on!r}): it stops on {' or '.join(map(repr, KINDS))}")
-        if stop_on is not None and level == "wrapper":
+        if stop_on is not None and level in ("wrapper", "kernel"):
             raise DepyfError(
-                "depyf.debug(stop_on=...) watches the lines of graphs; the lines of a wrapper call fused kernels. Use "
+                "depyf.debug(stop_on=...) watches the lines of graphs; a wrapper and its kernels compute several nodes at once. Use "
                 'level="aot" (the default with stop_on) or level="graph"'
             )
         self._level: Level | None = level if level is not None or stop_on is None else "aot"
@@ -161,6 +162,8 @@ class Debug:
         if _Current.active is not None:
             raise DepyfError("depyf.debug() cannot be entered inside depyf.prepare_debug: leave that first")
         require_torch()
+        if self._level == "kernel":
+            require_triton()
         session = _Current.last or _dump_of_what_is_compiled(even_nothing=self._level is not None)
         if session is None:
             raise DepyfError(

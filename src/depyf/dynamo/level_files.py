@@ -9,20 +9,23 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from depyf.debugger.pause import pause_for_new_file
 from depyf.dynamo import substitute
+from depyf.dynamo.interpreted import Interpreting
 from depyf.dynamo.live_graphs import LiveCode
 from depyf.dynamo.records import FunctionRecord, GraphRecord
 from depyf.dynamo.session import Session
-from depyf.dynamo.stepping import GraphMatch, Stepping, graph_codes, match_graphs, step_text
+from depyf.dynamo.stepping import GraphMatch, Stepping, graph_codes, loaded_modules, match_graphs, step_text
 from depyf.dynamo.transform import decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.graph_page import graph_page
-from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file, transformed_file
-from depyf.report.level_manifest import with_level_graph
+from depyf.report.kernels import kernels_in
+from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file, kernel_file, transformed_file
+from depyf.report.level_manifest import with_level_graph, with_level_kernel
 from depyf.report.transformed import transformed_page
 
 Instrument = Callable[[types.CodeType, str], types.CodeType]
@@ -92,9 +95,11 @@ class LevelFiles:
         """A new file: used, known to the next ``debug``, and in the manifest."""
         self._used.add(graph_file(record))
         self._session.level_graphs.append(record)
+        self._list(partial(with_level_graph, record=record, level=self._level))
+
+    def _list(self, added: Callable[[str], str]) -> None:
         writer = self._session.writer
-        text = with_level_graph(writer.path(MANIFEST).read_text(encoding="utf-8"), record, self._level)
-        writer.write(MANIFEST, text)
+        writer.write(MANIFEST, added(writer.path(MANIFEST).read_text(encoding="utf-8")))
 
     def _new_record(self, stage: str, text: str, compile_id: str, path: str = "") -> GraphRecord:
         key = self._session.capture.key(compile_id)
@@ -106,7 +111,7 @@ class LevelFiles:
     def wrapper(self, path: str, compile_id: str) -> None:
         """Inductor wrote and loaded ``path``: make it run as lines of a dumped file with the same text."""
         try:
-            text = Path(path).read_text()
+            text = read(path)
             wrappers = [record for record in self._all() if record.stage == WRAPPER_STAGE]
             record = next((record for record in wrappers if record.text == text), None)
             new = record is None
@@ -121,6 +126,25 @@ class LevelFiles:
                 pause_for_new_file(str(target))
         except Exception as error:
             self.note(f"the wrapper of {compile_id} cannot be stepped through: {type(error).__name__}: {error}")
+
+    def kernels(self, path: str, compile_id: str, interpreting: Interpreting) -> None:
+        """The Triton kernels of the wrapper ``path``, which ``wrapper`` has seen: make them run as lines of files."""
+        record = next((r for r in self._all() if r.stage == WRAPPER_STAGE and path and r.text == read(path)), None)
+        found = [k for k in kernels_in(record.text, graph_file(record)) if k.suffix == "py"] if record else []
+        if record is None or not found:
+            self.note(f"the code generated for {compile_id} calls no Triton kernel: level='wrapper' shows all there is")
+            return
+        fresh = []
+        for kernel in found:
+            target = self._session.writer.path(kernel_file(record, kernel.name, kernel.suffix))
+            if not target.exists():
+                self._session.writer.write(target.name, kernel.text)
+                self._list(partial(with_level_kernel, name=target.name, wrapper=record, level=self._level))
+                fresh.append(target)
+            for module in loaded_modules(path):
+                interpreting.put(module, kernel.name, target)
+        if fresh:
+            pause_for_new_file(", ".join(map(str, fresh)))
 
     def transformed(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         """The proven code to run for ``made``, as lines of the dumped file that says the same; None without one."""
@@ -145,6 +169,10 @@ class LevelFiles:
             return None
         place = (code.co_name, code.co_filename, code.co_firstlineno)
         return next((f for f in run.functions if (f.code.name, f.code.filename, f.code.line) == place), None)
+
+
+def read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
 
 
 def printed(module: Any) -> str:

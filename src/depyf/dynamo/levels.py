@@ -9,6 +9,7 @@ taken out of the cache on exit.
 | graph   | the graph Dynamo captured, called eagerly            | ``*.Captured_Graph.*``               |
 | aot     | AOTAutograd's forward and backward, called eagerly   | ``*.Forward_graph.*``, ``*.Backward_graph.*`` |
 | wrapper | the code that Inductor generates                     | ``*.kernel_*``                       |
+| kernel  | the same; its Triton kernels in Triton's interpreter | ``*.kernel_*.NAME.py``               |
 
 Warm caches are passed by, for they hold no graph that could be stepped through.
 """
@@ -23,6 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from depyf.dynamo.interpreted import Interpreting
 from depyf.dynamo.level_files import LevelFiles, printed
 from depyf.dynamo.live_graphs import wrapper_path
 from depyf.dynamo.transform import current_compile_id
@@ -30,8 +32,8 @@ from depyf.dynamo.transform import current_compile_id
 if TYPE_CHECKING:
     from depyf.dynamo.session import Session
 
-Level = Literal["graph", "aot", "wrapper"]
-LEVELS: tuple[Level, ...] = ("graph", "aot", "wrapper")
+Level = Literal["graph", "aot", "wrapper", "kernel"]
+LEVELS: tuple[Level, ...] = ("graph", "aot", "wrapper", "kernel")
 
 
 @dataclass
@@ -43,6 +45,7 @@ class LevelRun:
     files: LevelFiles
     _stance: Any = None
     _hook: Any = None
+    _interpreting: Interpreting | None = None
     _codes: list[types.CodeType] = field(default_factory=list)
 
     def start(self) -> None:
@@ -50,6 +53,9 @@ class LevelRun:
         import torch
         from torch._dynamo.convert_frame import register_bytecode_hook
 
+        if self.level == "kernel":
+            self._interpreting = Interpreting()
+            self._interpreting.start()
         self._backend = self._backend_of_level()
         self._hook = register_bytecode_hook(self._see_code)
         self._stance = torch.compiler.set_stance(force_backend=self._backend)
@@ -62,6 +68,9 @@ class LevelRun:
         if self._hook is not None:
             self._hook.remove()
             self._hook = None
+        if self._interpreting is not None:
+            self._interpreting.stop()
+            self._interpreting = None
         for code in self._codes:
             drop_entries(code, self._backend)
         self._codes.clear()
@@ -77,7 +86,7 @@ class LevelRun:
     def _backend_of_level(self) -> Callable[..., Any]:
         if self.level == "graph":
             return self._graph
-        if self.level == "wrapper":
+        if self.level in ("wrapper", "kernel"):
             return self._wrapper
         return self._inductor_aot if self._dumped_with_inductor() else self._plain_aot
 
@@ -133,10 +142,18 @@ class LevelRun:
             path = wrapper_path(str(getattr(compiled, "source_code", "") or ""))
             if path:
                 self.files.wrapper(path, compile_id)
+            if self._interpreting is not None:
+                self.files.kernels(path, compile_id, self._interpreting)
             return compiled
 
-        with no_caches():
+        with no_caches(), self._settings():
             return compile_fx(gm, example_inputs, inner_compile=inner)
+
+    def _settings(self) -> contextlib.AbstractContextManager[Any]:
+        """A kernel that is interpreted cannot be part of a CUDA graph."""
+        import torch._inductor.config as config
+
+        return config.patch({"triton.cudagraphs": False}) if self.level == "kernel" else contextlib.nullcontext()
 
 
 def _boxed_eager() -> Callable[..., Any]:

@@ -181,7 +181,7 @@ def _constants(code: types.CodeType) -> list[tuple[str, str]]:
 def module_functions(path: str) -> list[types.FunctionType]:
     """The functions and methods of every loaded module that Inductor wrote to ``path``."""
     found: dict[int, types.FunctionType] = {}
-    for module in _modules(path):
+    for module in loaded_modules(path):
         for value in list(vars(module).values()):
             if isinstance(value, types.FunctionType):
                 found[id(value)] = value
@@ -190,7 +190,8 @@ def module_functions(path: str) -> list[types.FunctionType]:
     return [function for function in found.values() if function.__code__.co_filename == path]
 
 
-def _modules(path: str) -> list[Any]:
+def loaded_modules(path: str) -> list[Any]:
+    """The modules that Inductor wrote to ``path`` and loaded."""
     codecache = sys.modules.get("torch._inductor.codecache")
     cached = list(getattr(getattr(codecache, "PyCodeCache", None), "modules", []))
     return [module for module in cached if getattr(module, "__file__", None) == path]

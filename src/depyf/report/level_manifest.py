@@ -13,12 +13,8 @@ from depyf.report.layout import WRAPPER_STAGE, graph_file
 
 def with_level_graph(manifest: str, record: GraphRecord, level: str) -> str:
     """``manifest`` with the file of ``record``; unchanged where it is listed.  ValueError for text that is no manifest."""
-    page = json.loads(manifest)
-    name = graph_file(record)
-    if any(item["file"] == name for item in page["files"]):
-        return manifest
-    item: dict[str, object] = {
-        "file": name,
+    return _with(manifest, {
+        "file": graph_file(record),
         "kind": "wrapper" if record.stage == WRAPPER_STAGE else "graph",
         "stage": record.stage,
         "index": record.index,
@@ -27,6 +23,20 @@ def with_level_graph(manifest: str, record: GraphRecord, level: str) -> str:
         "from": [],
         "steppable": True,
         "level": level,
-    }
+    })  # fmt: skip
+
+
+def with_level_kernel(manifest: str, name: str, wrapper: GraphRecord, level: str) -> str:
+    """The same for a kernel in a file of its own, ``name``."""
+    return _with(manifest, {
+        "file": name, "kind": "kernel_source", "compile_id": wrapper.key.text, "generation": wrapper.key.generation,
+        "from": [graph_file(wrapper)], "level": level,
+    })  # fmt: skip
+
+
+def _with(manifest: str, item: dict[str, object]) -> str:
+    page = json.loads(manifest)
+    if any(known["file"] == item["file"] for known in page["files"]):
+        return manifest
     page["files"] = sorted([*page["files"], item], key=lambda entry: str(entry["file"]))
     return json.dumps(page, indent=1, sort_keys=False, ensure_ascii=False) + "\n"
