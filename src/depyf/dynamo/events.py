@@ -22,6 +22,7 @@ STAGES = {
     "after_joint_graph": "AFTER_JOINT_GRAPH",
     "before_post_grad_graph": "BEFORE_POST_GRAD",
     "inductor_post_grad_graph": "AFTER_POST_GRAD",
+    "after_post_grad_graph": "AFTER_POST_GRAD",  # torch 2.8, where no cache had it
     "inductor_output_code": "kernel",
     "compiled_autograd_graph": "Compiled_Autograd_Graph",
 }

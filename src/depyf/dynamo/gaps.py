@@ -37,10 +37,12 @@ def gaps() -> tuple[str, ...]:
         found.append("explanations, hints and numbers of graph breaks")
     entry = getattr(machinery.eval_frame, "_CacheEntry", None)
     if entry is not None and not hasattr(entry, "backend"):
-        found.append("the backend of a cache entry: depyf.why takes each for one of the backend it is asked about")
+        found.append(
+            "the backend of a cache entry: depyf.why and depyf.explain take each for one of the backend they are asked about"
+        )
     manager = getattr(machinery.guards, "GuardManager", None)
     if manager is not None and not hasattr(manager, "get_type_of_guarded_value"):
-        found.append("the classes that guards want, and torch's global state when it compiled: only whether they hold")
+        found.append("the class of a guarded dict, and torch's global state when it compiled: only whether they hold")
     if _interprets():
         found.append(
             "aot_eager's graphs as code: an interpreter of torch runs them, and they cannot be stepped through"

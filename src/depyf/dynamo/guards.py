@@ -99,8 +99,32 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
 
 def _record(kind: str, text: str, source: str, resolve: Callable[[str], str]) -> GuardRecord:
     guard, place, why = split_comment(text, resolve)
-    expression = readable(kind, guard, source)
+    expression = readable(kind, _with_class(guard), source)
     return GuardRecord(kind, without_addresses(guard), expression, without_addresses(source), place, why)
+
+
+def _with_class(guard: str) -> str:
+    """The guard with the class it wants, which torch before 2.9 gives by its id alone.
+
+    It passes for objects of the class that has this id now, whichever it was when torch compiled.
+    """
+    match = re.match(r"^___check_type_id\(.*, (\d+)\)$", guard)
+    found = _class_at(int(match[1])) if match else None
+    return f"{guard}, type={type.__repr__(found)}" if found is not None else guard
+
+
+def _class_at(address: int) -> type | None:
+    """The live class with this id, found without touching what is not a class."""
+    seen: set[int] = set()
+    todo: list[type] = [object]
+    while todo:
+        cls = todo.pop()
+        if id(cls) == address:
+            return cls
+        if id(cls) not in seen:
+            seen.add(id(cls))
+            todo += type.__subclasses__(cls)
+    return None
 
 
 def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:

@@ -157,22 +157,26 @@ def explain(fn: Any) -> Report:
     DepyfError where ``fn`` has no Python bytecode, or torch is missing or too old.
     """
     require_torch()
-    return _report(find_target(fn).code, recent_compilations(), [])
+    target = find_target(fn)
+    return _report(target.code, recent_compilations(), [], target.backend)
 
 
-def _report(code: types.CodeType, compilations: tuple[Compilation, ...], seen: list[types.CodeType]) -> Report:
+def _report(
+    code: types.CodeType, compilations: tuple[Compilation, ...], seen: list[types.CodeType], backend: Any
+) -> Report:
+    """``backend`` is the one that was asked about, for a torch whose entries do not say theirs."""
     seen.append(code)
     entries = cache_entries(code)
     own = of_code(compilations, code.co_filename, code.co_firstlineno, code.co_name)
     by_id = {compilation.compile_id: compilation for compilation in own}
     mine = [by_id[entry.compile_id] for entry in entries if entry.compile_id in by_id]
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
-    reports = [_entry(entry, by_id.get(entry.compile_id), resolve) for entry in entries]
+    reports = [_entry(entry, by_id.get(entry.compile_id), resolve, backend) for entry in entries]
     resumes: list[Report] = []
     for entry in entries:
         for _, target in resume_targets(entry):
             if not any(target is known for known in seen):
-                resumes.append(_report(target, compilations, seen))
+                resumes.append(_report(target, compilations, seen, backend))
     breaks = dict.fromkeys(_break(text) for compilation in mine for text in compilation.breaks)
     skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
     if not entries and not skipped and any(c.operations is None for c in own):
@@ -183,14 +187,14 @@ def _report(code: types.CodeType, compilations: tuple[Compilation, ...], seen: l
     )  # fmt: skip
 
 
-def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any) -> EntryReport:
+def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any, backend: Any) -> EntryReport:
     graphs = compiled_functions(entry)
     return EntryReport(
         entry.compile_id,
         parse_guards(guard_text(entry), resolve),
         len(graphs),
         compilation.operations if compilation is not None else _operations(graphs),
-        _backend_name(entry.backend),
+        _backend_name(backend if entry.backend is None else entry.backend),
         compilation.seconds if compilation is not None else None,
         compilation.recompiled_because if compilation is not None else "",
         tuple(dict.fromkeys(f"{code.co_name}, line {code.co_firstlineno}" for _, code in resume_targets(entry))),
