@@ -22,7 +22,8 @@ LOCALS = ("a", "b", "c", "d", "e")
 FUEL = 5
 """The slot of the counter, behind the parameters."""
 STEPS = 40
-BINARY = tuple(range(26))
+BINARY = tuple(kind for kind in range(26) if kind % 13 not in (3, 5, 8))
+"""All but those that make numbers grow without end."""
 ATTRIBUTES = ("real", "append", "x", "__class__")
 
 TAKES = {
@@ -42,8 +43,7 @@ def _template(t, a, b, c, items):  # type: ignore[no-untyped-def]
     fuel = 0
     d = e = fuel
     global g
-    t.real, t.append, t.x, t.__class__, t.count, ValueError, Exception, len, g
-    return d, e
+    return d, e, t.real, t.append, t.x, t.__class__, t.count, ValueError, Exception, len, g
 
 
 NAMES = _template.__code__.co_names
@@ -109,13 +109,26 @@ class Program:
     def operation(self, depth: int) -> int:
         """One random operation; the depth after it."""
         pick, emit = self.random, self.emit
-        choices = ["push", "push", "trace", "effect", "fuel"]
+        choices = ["push", "push", "trace", "effect"]
         if depth >= 1:
             choices += ["format", "convert", "method", "match", "keep", "spread", "global", "superloads"]
-            choices += ["pop", "store", "unary", "copy", "iter", "attr", "unpack", "yieldish", "one", "bool", "len"]
+            choices += ["pop", "store", "unary", "copy", "iter", "attr", "unpack", "size", "one", "bool", "len"]
         if depth >= 2:
             choices += ["delitem", "keymap", "merge", "strings", "keywords", "slice2"]
-            choices += ["binary", "binary", "compare", "is", "in", "swap", "swap", "build", "build", "subscr", "setattr", "call"]
+            choices += [
+                "binary",
+                "binary",
+                "compare",
+                "is",
+                "in",
+                "swap",
+                "swap",
+                "build",
+                "build",
+                "subscr",
+                "setattr",
+                "call",
+            ]
         if depth >= 3:
             choices += ["setitem", "slice", "build", "deep", "deep"]
         kind = pick.choice(choices)
@@ -131,10 +144,11 @@ class Program:
                 return depth + 1
             case "effect":
                 name = pick.choice(LOCALS)
-                emit("DELETE_FAST", VARNAMES.index(name)) if pick.random() < 0.3 else (self.load(name), emit("POP_TOP"))
-                return depth
-            case "fuel":
-                emit("NOP")
+                if pick.random() < 0.3:
+                    emit("DELETE_FAST", VARNAMES.index(name))
+                else:
+                    self.load(name)
+                    emit("POP_TOP")
                 return depth
             case "pop":
                 emit("POP_TOP")
@@ -173,7 +187,7 @@ class Program:
                 else:
                     emit("UNPACK_SEQUENCE", count)
                 return depth - 1 + count
-            case "yieldish":
+            case "size":
                 emit("GET_LEN")
                 return depth + 1
             case "one":
@@ -379,7 +393,9 @@ class Program:
         self.emit("RETURN_VALUE")
         template = _template.__code__
         flags = template.co_flags | (0x20 if generator else 0)
-        code = assembler.assemble(self.items, template.replace(co_name="f", co_qualname="f", co_flags=flags), tuple(self.consts), 60)
+        code = assembler.assemble(
+            self.items, template.replace(co_name="f", co_qualname="f", co_flags=flags), tuple(self.consts), 60
+        )
         return code
 
     def flush(self) -> None:
@@ -399,7 +415,7 @@ class Program:
         for _ in range(pick.choice([0, 1, 1, 2, 3, 5])):
             mark = len(self.items)
             after = self.operation(depth)
-            if after < floor + 0 or after > 12 or self._dips(mark, depth, floor):
+            if after < floor or after > 12 or self._dips(mark, depth, floor):
                 del self.items[mark:]
                 continue
             depth = after
@@ -430,7 +446,10 @@ class Program:
             if depth <= floor or pick.random() < 0.5:
                 self.trace(0)
                 depth += 1
-            emit(f"JUMP_IF_{pick.choice(['TRUE', 'FALSE'] if kind == 'test' else ['NONE', 'NOT_NONE'])}", self.edge(depth - 1, one))
+            emit(
+                f"JUMP_IF_{pick.choice(['TRUE', 'FALSE'] if kind == 'test' else ['NONE', 'NOT_NONE'])}",
+                self.edge(depth - 1, one),
+            )
             depth -= 1
         elif kind == "keep" and depth:
             emit("COPY", pick.randrange(1, depth + 1))
@@ -438,7 +457,7 @@ class Program:
         elif kind == "iter":
             emit("LOAD_FAST", VARNAMES.index("items"))
             emit("GET_ITER")
-            label, done, step = Label(), Label(), Label()
+            done, step = Label(), Label()
             self.items.append(step)
             emit("FOR_ITER", done)
             if pick.random() < 0.5:
@@ -450,11 +469,9 @@ class Program:
                 emit("STORE_FAST", VARNAMES.index(pick.choice(LOCALS)))
                 self.spend(depth + 1)
                 emit("JUMP", self.edge(depth + 1, one))
-                self.items.append(label)
-                emit("NOP")
-                emit("JUMP", step)
             out = Label()
-            emit("JUMP", out)
+            if not isinstance(self.items[-1], Op) or self.items[-1].name != "JUMP":
+                emit("JUMP", out)
             self.items.append(done)
             emit("LOOP_END")
             self.items.append(out)

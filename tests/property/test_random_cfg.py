@@ -74,6 +74,12 @@ def test_kept_programs(seed: int) -> None:
     assert sys.exc_info() == (None, None, None), "the program left an exception handled in this process"
 
 
+@pytest.mark.skipif(sys.version_info[:2] not in ((3, 11), (3, 13)), reason="written for 3.11 and 3.13")
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_goto_programs() -> None:
+    assert [(seed, reason) for seed in range(40) if (reason := fuzz.judge(fuzz.KINDS["gotos"](seed)))] == []
+
+
 KEPT_OF_KINDS = (("ranges", 3002603), ("ranges", 3003239), ("ranges", 3003571), ("ranges", 5003843))
 """Items of a list that go when it is made, a list in a slot when an exception is caught, a range without the record around it."""
 

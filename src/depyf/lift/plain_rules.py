@@ -19,7 +19,7 @@ from depyf.errors import DecompilationError
 from depyf.lift import displays, spelled
 from depyf.lift.rules import RULES
 from depyf.lift.values import IterOf
-from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Invoke, Marker, Star, Sub, Temp
+from depyf.tree.expr import Attr, Const, DictOf, Display, Expr, Fmt, Invoke, Marker, Star, Sub, Temp
 from depyf.tree.nodes import Assign, Break, ExprStmt, For, Raise
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ MORE = 5_000_000
 _FOLDED = {ops.UNARY: 1, ops.BINARY: 2, ops.SUBSCR: 2}
 """Operators that the compiler runs where it knows the operands, and how many they are."""
 _SUBSCRIBING = frozenset({ops.SUBSCR, ops.STORE_SUBSCR, ops.DELETE_SUBSCR})
+_FORMATTING = frozenset({ops.FORMAT, ops.BUILD_INTERPOLATION})
 _ADDING = {ops.LIST_APPEND: "append", ops.SET_ADD: "add", ops.MAP_ADD: ""}
 
 
@@ -183,6 +184,14 @@ def _list_to_tuple(s: PlainSymbolic, _: object, __: int) -> bool:
     return True
 
 
+def _convert(s: PlainSymbolic, conversion: str, _: int) -> bool:
+    """``f"{x!r}"``: the string that a conversion gives is formatted as itself."""
+    if s.instr_after().op in _FORMATTING:
+        return False
+    s.push(Fmt(s.pop(), conversion, None))
+    return True
+
+
 def _build_slice(s: PlainSymbolic, count: int, _: int) -> bool:
     """A slice that is not subscribed with at once is a value; a call of the builtin names it."""
     if not s.values_only or s.instr_after().op in _SUBSCRIBING or len(s.stack) < count:
@@ -253,6 +262,7 @@ _RULES: dict[str, Callable[[PlainSymbolic, Any, int], bool]] = {
     ops.SUBSCR: _compute,
     ops.LIST_TO_TUPLE: _list_to_tuple,
     ops.BUILD_SLICE: _build_slice,
+    ops.CONVERT: _convert,
     ops.GET_ITER: _get_iter,
     ops.FOR_ITER: _for_iter,
 }

@@ -216,7 +216,9 @@ def _get_iter(pair: Pair, side: Side, values: Values, slots: int) -> Event:
     inside = pair.fresh.get(value)
     other = pair.b if side is pair.a else pair.a
     if inside is not None and inside[0] == LIST and other.program.key[other.pc][0] == ops.GET_ITER:
-        value = values.tuple_of(inside[1])  # a compiler makes a tuple of the list in a ``for``; ``iter([x])`` stays what it is
+        value = values.tuple_of(
+            inside[1]
+        )  # a compiler makes a tuple of the list in a ``for``; ``iter([x])`` stays what it is
     return Event((ops.GET_ITER,), (value,), 1, slots)
 
 
