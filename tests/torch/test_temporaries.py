@@ -66,8 +66,9 @@ def test_arguments_as_a_dict(tmp_path):
         model(input_ids=x, labels=x, position_embeddings_with_a_long_name=x)
         model(x, x)
     texts = transformed_texts(tmp_path)
-    assert not [name for text in texts for name in variables(text) if re.fullmatch(r"value_\d+", name)]
-    assert any('**{"input_ids": ' in text for text in texts)
+    assert not [name for text in texts for name in variables(text) if re.fullmatch(r"(value|tmp)_\d+", name)]
+    assert any(re.search(r'\*\*\{\s*"input_ids": ', text) for text in texts)
+    assert any('linear_parameters = self._modules["linear"]._parameters' in text for text in texts)
     assert any('settings = __import_builtins.type(self).__dict__["config"]' in text for text in texts)
 
 

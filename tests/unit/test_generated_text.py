@@ -28,10 +28,10 @@ def test_entries_of_a_dict_that_calls_make():
         "tmp_1 = table.D({(tmp_2 := (tmp_7 := __import_torch_dot__dynamo_u.k)(y, 0)): (tmp_8 := __import_torch_dot__dynamo_u.i)(y, tmp_2), "
         "tmp_7(y, 1): x, (tmp_3 := tmp_7(y, 2)): tmp_8(y, tmp_3)})\nreturn tmp_1"
     )
-    assert "D({tmp_2: tmp_8(y, tmp_2), tmp_7(y, 1): x, (tmp_3 := tmp_7(y, 2)): tmp_8(y, tmp_3)})" in text
-    assert "    tmp_2 = tmp_7(y, 0)\n" in text and "value_" not in text
+    assert "D({k_result: i(y, k_result), k(y, 1): x, (i_argument := k(y, 2)): i(y, i_argument)})" in text
+    assert "    k_result = k(y, 0)\n" in text and "value_" not in text
 
 
 def test_a_variable_that_nothing_waits_for_has_a_line_of_its_own():
     text = text_of("tmp_1 = y((tmp_2 := x(0)), tmp_2)\nreturn tmp_1, tmp_2")
-    assert "tmp_2 = x(0)" in text and ":=" not in text
+    assert "x_result = x(0)" in text and ":=" not in text

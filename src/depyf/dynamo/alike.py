@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.bytecode.ops import LOAD_GLOBAL
-from depyf.dynamo.alike_readings import AlikeReadings
 from depyf.dynamo.names import rename
 from depyf.errors import BytecodeError
 from depyf.options import Options
@@ -66,7 +65,6 @@ class AlikeCodes:
 
     def __init__(self) -> None:
         self._known: dict[bytes, _Known] = {}
-        self.readings = AlikeReadings()
 
     def key(self, made: types.CodeType, options: Options) -> bytes | None:
         """What two code objects have in common that differ in nothing that matters; None where it cannot be said."""

@@ -225,8 +225,6 @@ class TransformedRecord:
     """Readable names of the compiled graphs it calls."""
     resumes: tuple[str, ...]
     """Global names of the resume functions it calls."""
-    reading: str = ""
-    """The same simplified for reading; "" where it is not understood or no shorter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,31 @@ gives nothing.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import sysconfig
 import types
+from importlib.util import find_spec
+from pathlib import Path
 
 from depyf.dynamo.entries import cache_entries
 
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
+_MADE = ("<frozen ", "<string>", "<eval_with_key>", "<attrs ", "<__array_function__")
+"""How the file names of generated functions begin."""
+_BENEATH = ("torch", "functorch", "sympy", "mpmath", "numpy", "networkx", "filelock", "fsspec", "triton", "depyf")
+
+
+@functools.cache
+def _library_folders() -> tuple[str, ...]:
+    """Where the standard library, torch with what it stands on, and depyf lie."""
+    packages = [spec.origin for name in _BENEATH if (spec := find_spec(name)) is not None and spec.origin]
+    folders = {str(Path(origin).parent) for origin in packages}
+    standard = Path(sysconfig.get_paths()["stdlib"])
+    folders |= {str(path) for path in standard.iterdir() if path.name not in ("site-packages", "dist-packages")}
+    return tuple(f"{folder}/" if Path(folder).is_dir() else folder for folder in sorted(folders))
 
 
 def codes_seen() -> list[types.CodeType]:
@@ -31,7 +50,12 @@ def entries_alive() -> list[tuple[types.CodeType, str]]:
 
 
 def why_never_compiled(code: types.CodeType) -> str:
-    """Why Dynamo did not even try; "" for library code, which it is meant to leave alone."""
+    """Why Dynamo did not even try; "" for library code, which it is meant to leave alone.
+
+    With compiled autograd Dynamo is offered its own helpers too, and the standard library's.
+    """
+    if code.co_filename.startswith(_library_folders()) or code.co_filename.startswith(_MADE):
+        return ""
     try:
         from torch._dynamo import trace_rules
 

@@ -86,7 +86,6 @@ class DecompiledCode:
     renamed: dict[str, str]
     text: str
     found: Decompiled | None
-    reading: str
     reason: str
     """Why the text may not run; "" where nothing speaks against it so far."""
 
@@ -104,7 +103,6 @@ class DecompiledCode:
             verdicts=tuple(VerdictRecord(v.qualname, v.status.value, self.stable(v.reason)) for v in found),
             graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
             resumes=resume_globals(self.made.co_names),
-            reading=self.reading,
         )
 
     def stable(self, text: str) -> str:
@@ -131,8 +129,7 @@ def decompile_made(
     alike = alike or AlikeCodes()
     found, reason = _decompile(made, transformed_name(key, function.name), options, alike)
     text = "" if found is None else commented(rename(found.source, renamed), found.linemap, function.filename)
-    reading = alike.readings.of(text, transformed_name(key, function.name)) if text else None
-    return DecompiledCode(key, function, made, renamed, text, found, reading or "", reason)
+    return DecompiledCode(key, function, made, renamed, text, found, reason)
 
 
 def current_compile_id() -> str:

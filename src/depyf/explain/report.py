@@ -24,7 +24,8 @@ from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.guard_values import plain
 from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.live_graphs import compiled_functions, live_code
-from depyf.dynamo.records import GuardRecord
+from depyf.dynamo.recompiles import parse_recompile
+from depyf.dynamo.records import GuardRecord, RecompileRecord
 from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.target import find_target
 
@@ -52,6 +53,9 @@ class EntryReport:
     backend: str
     seconds: float | None
     recompiled_because: str
+    """Which earlier entry did not fit, by which guard, and where that guard comes from; "" for the first one."""
+    advice: str
+    """What to change so that it would have fitted; "" where depyf knows nothing."""
     continues_in: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -66,6 +70,7 @@ class EntryReport:
             "backend": self.backend,
             "seconds": self.seconds,
             "recompiled_because": self.recompiled_because,
+            "advice": self.advice,
             "continues_in": list(self.continues_in),
         }
 
@@ -189,6 +194,8 @@ def _report(
 
 def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any, backend: Any) -> EntryReport:
     graphs = compiled_functions(entry)
+    reason = compilation.recompiled_because if compilation is not None else ""
+    unfit = parse_recompile(reason, resolve=resolve) if reason else ()
     return EntryReport(
         entry.compile_id,
         parse_guards(guard_text(entry), resolve),
@@ -196,9 +203,15 @@ def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any, back
         compilation.operations if compilation is not None else _operations(graphs),
         _backend_name(backend if entry.backend is None else entry.backend),
         compilation.seconds if compilation is not None else None,
-        compilation.recompiled_because if compilation is not None else "",
+        "; ".join(map(_unfit, unfit)),
+        next((record.advice for record in unfit if record.advice), ""),
         tuple(dict.fromkeys(f"{code.co_name}, line {code.co_firstlineno}" for _, code in resume_targets(entry))),
     )
+
+
+def _unfit(record: RecompileRecord) -> str:
+    place = f" ({record.place.filename}:{record.place.line} {record.place.text})" if record.place is not None else ""
+    return " ".join(f"{record.entry or 'the earlier entry'} did not fit: {record.guard}{place}".split())
 
 
 def _operations(graphs: list[Any]) -> int | None:
@@ -234,7 +247,8 @@ def _entry_lines(entry: EntryReport) -> list[str]:
     facts += [part for part in (f"backend {entry.backend}" if entry.backend else "", _time(entry.seconds)) if part]
     lines = [f"  {entry.compile_id}: {', '.join(facts)}"]
     if entry.recompiled_because:
-        lines.append(f"    compiled because no earlier entry fitted: {' '.join(entry.recompiled_because.split())}")
+        lines.append(f"    compiled because {entry.recompiled_because}")
+        lines += [f"      to avoid it: {entry.advice}"] if entry.advice else []
     lines += [f"    goes on in {name}" for name in entry.continues_in]
     about, rest = split_guards(entry.guards)
     for guard in about:

@@ -1,9 +1,10 @@
 """The last touch on generated code: temporaries get the names a person would use, deletions share a line.
 
-Input and output: the Python dialect, temporaries released.  A temporary is called what the value becomes: the parameter
-of the resume function it is passed as, the attribute or item it was read from; what is only tested is a ``condition``; and
-where that says nothing, after the call that gave it or takes it (``format_result``, ``update_argument``).
-Nothing is moved.  A name is taken only where the code itself does not use it for anything.
+Input and output: the Python dialect, temporaries released.  A temporary, the program's own (``tmp_7``) among them, is
+called what the value becomes: the parameter of the resume function it is passed as, the attribute or item it was read
+from; what is only tested is a ``condition``; and where that says nothing, after the call that gave it or takes it
+(``format_result``, ``update_argument``).  Nothing is moved.  A name is taken only where the code itself does not use it
+for anything.
 """
 
 from __future__ import annotations
@@ -17,22 +18,47 @@ from depyf.idioms.effects import variable
 from depyf.promises import Promises
 from depyf.tree.expr import Attr, CellOf, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp
 from depyf.tree.exprs import map_expressions, walk_all
-from depyf.tree.nodes import Assign, Body, Delete, FuncDef, If, Return, Stmt
+from depyf.tree.nodes import Assign, Body, Delete, For, FuncDef, If, Return, Stmt
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 _LINE = 90
+_NUMBERED = re.compile(r"tmp_\d+")
+"""Variables whose names say nothing (``output_graph.new_var``)."""
+_TABLES = frozenset({"_modules", "_parameters", "_buffers"})
+"""Attributes that every module has: called after the module as well."""
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _COUNTED = re.compile(r"_\d.*")
 """Counters and addresses in the names of globals that the program installed."""
 
 
 def polish(unit: CodeUnit, body: Body, promises: Promises) -> Body:
     """``body`` with names for its temporaries, joined deletions and no ``else`` behind a ``return``."""
-    names = _names(unit, body, promises)
+    body, own = _without_numbered(body, promises)
+    names = {**own, **_names(unit, body, promises)}
 
     def change(node: Expr) -> Expr:
         return Name(names[node.key], "fast") if isinstance(node, Temp) and node.key in names else node
 
     return _joined(_defined(tuple(map_expressions(stmt, change) for stmt in body)) if names else body)
+
+
+def _without_numbered(body: Body, promises: Promises) -> tuple[Body, dict[int, str]]:
+    """``body`` with a temporary for each variable that the program numbered; what these were called."""
+    numbered = {name for name in promises.variables or () if _NUMBERED.fullmatch(name)}
+    if not numbered:
+        return body, {}
+    nodes = list(walk_all(body))
+    inner = {id(part) for node in nodes if isinstance(node, Func) for part in walk_all(node.body)}
+    used = [node for node in nodes if isinstance(node, Name) and node.scope == "fast" and node.id in numbered]
+    if any(id(node) in inner for node in used):
+        return body, {}
+    first = 1 + max((node.key for node in nodes if isinstance(node, Temp)), default=0)
+    keys = {name: first + number for number, name in enumerate(dict.fromkeys(node.id for node in used))}
+
+    def change(node: Expr) -> Expr:
+        return Temp(keys[node.id]) if isinstance(node, Name) and node.scope == "fast" and node.id in keys else node
+
+    return tuple(map_expressions(stmt, change) for stmt in body), {key: name for name, key in keys.items()}
 
 
 def _defined(body: Body) -> Body:
@@ -56,7 +82,7 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
         taken.update(unit.varnames)
     hints = _roles(body, nodes, dict(promises.signatures))
     sources = _sources(body)
-    calls = _calls(nodes, {**sources, **hints})
+    calls = _calls(nodes, {**sources, **hints}, promises)
     names: dict[int, str] = {}
     for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
         base = hints.get(key) or sources.get(key) or calls.get(key) or ""
@@ -89,23 +115,25 @@ def _roles(body: Body, nodes: list[object], signatures: dict[str, tuple[str, ...
     return found
 
 
-def _calls(nodes: list[object], names: dict[int, str]) -> dict[int, str]:
+def _calls(nodes: list[object], names: dict[int, str], promises: Promises) -> dict[int, str]:
     """Temporaries called after the call that they come from or go to."""
 
     def called(node: Expr) -> str:
         if isinstance(node, Temp):
             return names.get(node.key, "")
         name = node.name if isinstance(node, Attr) else node.id if isinstance(node, Name) else ""
-        if isinstance(node, Sub) and isinstance(node.key, Const) and type(node.key.value) is str:
-            name = node.key.value  # self._modules["attention"]
-        return _COUNTED.sub("", name.strip("_"))
+        return _COUNTED.sub("", (name or _key_name(node, names)).strip("_"))
 
     found: dict[int, str] = {}
     for node in nodes:
         if isinstance(node, Assign) and isinstance(node.value, Invoke):
             if len(node.targets) == 1 and isinstance(node.targets[0], Temp):
-                name = called(node.value.func)
-                found[node.targets[0].key] = f"{name}_result" if name else "result"
+                function = node.value.func
+                name = called(function)
+                if isinstance(function, Name) and function.id.startswith(promises.makers):
+                    found[node.targets[0].key] = "resume"
+                else:
+                    found[node.targets[0].key] = "entered" if name in promises.begins else _given(name)
         elif isinstance(node, Invoke) and (name := called(node.func)):
             for argument in node.args:
                 if isinstance(argument, Temp):
@@ -115,6 +143,27 @@ def _calls(nodes: list[object], names: dict[int, str]) -> dict[int, str]:
                 if isinstance(value, Temp):
                     found.setdefault(value.key, keyword_name or "keywords")
     return found
+
+
+def _given(function: str) -> str:
+    """What a call of ``function`` gives: an object of a class is called after it."""
+    if function[:1].isupper():
+        return _WORDS.sub("_", function).lower()
+    return "instance" if function == "new" else f"{function}_result" if function else "result"
+
+
+def _key_name(node: Expr, names: dict[int, str]) -> str:
+    """``self._modules["attention"]`` is called ``attention``, ``layer_modules["0"]`` is ``layer_0``; else ""."""
+    if not (isinstance(node, Sub) and isinstance(node.key, Const) and type(node.key.value) is str):
+        return ""
+    name, table = node.key.value, node.value
+    if name.isidentifier():
+        return name
+    if isinstance(table, Attr):
+        above = _key_name(table.value, names)
+    else:
+        above = names.get(table.key, "").removesuffix("_modules") if isinstance(table, Temp) else ""
+    return f"{above}_{name}" if above else name
 
 
 def _values(body: Body) -> list[tuple[int, Expr]]:
@@ -132,6 +181,8 @@ def _sources(body: Body) -> dict[int, str]:
     tested = {stmt.test.key for stmt in walk(body) if isinstance(stmt, If) and isinstance(stmt.test, Temp)}
     for stmt in walk(body):
         target = stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
+        if isinstance(stmt, For):
+            found |= _loop_names(stmt)
         if isinstance(stmt, Assign) and isinstance(target, Display):
             for index, part in enumerate(target.elts):
                 if isinstance(part, Temp):
@@ -140,7 +191,10 @@ def _sources(body: Body) -> dict[int, str]:
             continue
         value = stmt.value
         if isinstance(value, Attr):
-            found[target.key] = value.name.strip("_")
+            name, owner, above = value.name.strip("_"), value.value, ""
+            if value.name in _TABLES:
+                above = found.get(owner.key, "") if isinstance(owner, Temp) else _key_name(owner, found)
+            found[target.key] = f"{above}_{name}" if above else name
         elif isinstance(value, Func):
             found[target.key] = value.unit.name
         elif isinstance(value, (DictOf, Display)):
@@ -148,8 +202,8 @@ def _sources(body: Body) -> dict[int, str]:
             found[target.key] = {"dict": "entries", "set": "members"}.get(kind, "items")
         elif isinstance(value, Name) and value.scope != "fast":
             found[target.key] = value.id
-        elif isinstance(value, Sub) and isinstance(value.key, Const) and type(value.key.value) is str:
-            found[target.key] = value.key.value
+        elif name := _key_name(value, found):
+            found[target.key] = name
         elif target.key in tested:
             found[target.key] = "condition"
         elif isinstance(value, Sub) and isinstance(value.key, Const) and type(value.key.value) is int:
@@ -157,11 +211,22 @@ def _sources(body: Body) -> dict[int, str]:
     return found
 
 
+def _loop_names(loop: For) -> dict[int, str]:
+    """``for key, entry in table.items()``, ``for item in things``."""
+    if isinstance(loop.target, Temp):
+        return {loop.target.key: "item"}
+    pair = loop.target.elts if isinstance(loop.target, Display) and len(loop.target.elts) == 2 else ()
+    of_items = isinstance(loop.iter, Invoke) and isinstance(loop.iter.func, Attr) and loop.iter.func.name == "items"
+    return {part.key: name for part, name in zip(pair, ("key", "entry")) if isinstance(part, Temp) and of_items}
+
+
 def _item_name(container: Expr, index: int) -> str:
     """``args[0]`` is called ``args_0``, ``f.__defaults__[2]`` is ``defaults_2``."""
     if isinstance(container, Name):
         base = container.id
     elif isinstance(container, Attr):
+        if container.name == "__mro__":
+            return "base"
         base = container.name
     elif isinstance(container, Invoke):
         base = "graph_out"

@@ -158,9 +158,7 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
         notes.append(f"# Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
                      f"# Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
         notes += [f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
-        if transformed.reading:
-            notes.append("# Simplified for reading; line by line it is in that file." if transformed.substituted else "# Simplified for reading.")  # fmt: skip
-        text = _standing_alone(_without_future(transformed.reading or transformed.source))
+        text = _standing_alone(_without_future(transformed.source))
         parts.append("\n".join([*notes, _decorated(text, f"@guard_{slug}.runs")]))
     else:
         why = transformed.reason if transformed is not None else "its bytecode never reached depyf"

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord
 
-_SHORT = 60
-_SAYS_NOTHING = ("record_pregraph_bytecode_", " del ", "if 0: ", "nonlocal ", "# free variables")
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -30,7 +27,6 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
         f"# {_execution(transformed)}",
         *(f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs),
         *(f"# {name}(...) continues the function after a graph break" for name in transformed.resumes),
-        *_in_short(transformed.reading, transformed.source),
         "",
     ]
     if transformed.source:
@@ -38,17 +34,6 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
     else:
         body = "\n".join(["# Dynamo's bytecode:", *("# " + line for line in disassembly.splitlines())])
     return Page("\n".join([*head, body]) + "\n", len(head) + 1)
-
-
-def _in_short(reading: str, source: str) -> list[str]:
-    """The body of the simplified version, as comments; nothing where the text itself says it as shortly."""
-    lines = reading.splitlines()
-    head = next((number for number, line in enumerate(lines) if line.endswith("):")), 0)
-    body = lines[head + 1 :]
-    telling = [line for line in source.splitlines() if not any(part in line for part in _SAYS_NOTHING)]
-    if not body or len(body) > _SHORT or len(body) > len(telling) - 1:
-        return []
-    return ["#", "# In short (containers, temporaries and bookkeeping left out):", *("#" + line for line in body)]
 
 
 def _verdict(transformed: TransformedRecord) -> str:
