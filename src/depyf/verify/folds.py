@@ -330,7 +330,15 @@ def _build_const_key_map(pair: Pair, side: Side, other: Side, values: Values, co
     return _new_dict(pair, side, values, const_key_pairs(pair, values, side.stack, count), count + 1)
 
 
+def _decided(pair: Pair, values: Values, items: tuple[int, ...]) -> tuple[int, ...]:
+    """``items`` with the booleans that this path has decided: the other code may have branched to get a constant."""
+    memo: dict[int, int] = {}
+    return tuple([resolve(pair, values, item, memo) for item in items])
+
+
 def _new_dict(pair: Pair, side: Side, values: Values, items: tuple[int, ...], pops: int) -> bool:
+    if pair.facts:
+        items = _decided(pair, values, items)
     keys = items[::2]
     if not all(plain_key(values, key) for key in keys):
         return False
@@ -343,6 +351,8 @@ def _new_dict(pair: Pair, side: Side, values: Values, items: tuple[int, ...], po
 
 def _build_set(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
     items = tuple(side.stack[len(side.stack) - count :])
+    if pair.facts:
+        items = _decided(pair, values, items)
     if not all(plain_key(values, item) for item in items):
         return False
     take(side.stack, count)

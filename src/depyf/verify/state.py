@@ -175,8 +175,11 @@ def resolve(pair: Pair, values: Values, value: int, memo: dict[int, int]) -> int
                 new = values.tuple_of(items)
             elif desc[1] == "str":
                 new = values.string_of(items)
+            elif desc[1] == "slice":
+                new = values.slice_of(items)
             else:
                 new = values.op(desc[1], items)
+            new = pair.facts.get(new, new)
     memo[value] = new
     return new
 
