@@ -4,7 +4,8 @@
 
 First table: whole standard library modules, CPU seconds for the text, for the proof and for both, as multiples of what
 ``ast.unparse(ast.parse(source))`` takes for the same files in the same run.  Second table: one function of 10 000, 30 000
-and 100 000 instructions, of mixed statements and of one kind each; the time per instruction must stay flat (within 1.3).
+and 100 000 instructions, of mixed statements and of one kind each; the time per instruction must stay flat (within 1.3),
+the garbage collector's included.
 Third table: the other decompilers, see ``peers.py`` (``--peers 0`` leaves them out).
 """
 
@@ -27,6 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import peers
 import shapes
+
+REFERENCE = 0.1
+"""CPU seconds that ``reference()`` takes on the machine that the figures are given for."""
 
 
 def cpu(work: Callable[[], Any]) -> float:
@@ -119,27 +123,65 @@ def big_function(statements: int, seed: int = 0) -> str:
     return "\n".join(lines) + "\n"
 
 
-def scale_table(sizes: list[int], only: list[str]) -> None:
-    """Microseconds per instruction, text and proof, as one function grows; the last column is the largest over the least."""
+def reference() -> float:
+    """CPU seconds of a fixed piece of work: how fast this machine is just now, other loads and all."""
+    started = time.process_time()
+    pairs = [(i, str(i)) for i in range(150_000)]
+    table = {text: number for number, text in pairs}
+    del pairs, table
+    return time.process_time() - started
+
+
+def steady(work: Callable[[], Any], times: int) -> float:
+    """CPU seconds of ``times`` runs, the collector as a program has it, each run as if the machine were always as fast."""
+    total = 0.0
+    gc.collect()
+    before = reference()
+    for _ in range(times):
+        started = time.process_time()
+        work()
+        took = time.process_time() - started
+        after = reference()
+        total += took / (before + after)
+        before = after
+    return total * 2 * REFERENCE
+
+
+def scale_table(sizes: list[int], only: list[str], rounds: int) -> None:
+    """Microseconds per instruction, text and proof, as one function grows; the last column is the largest over the least.
+
+    What is small is run as often as makes it as much work as what is large, in turns, so that a slow minute of the machine
+    falls on both.  ``CPython`` is the growth of what ``compile``, ``ast.parse`` and ``ast.unparse`` take for the same text.
+    """
+    from depyf.options import Options
+    from depyf.pipeline import decompile_unit
+
     makers: dict[str, Callable[[int], str]] = {"mixed": big_function}
     makers.update({shape: functools.partial(shapes.text, shape) for shape in shapes.SHAPES})
     heads = "".join(f"{size:>12}" for size in sizes)
-    print(f"\n{'us per instruction, of which proof':26}{heads}{'spread':>9}")
+    print(f"\n{'us per instruction, of which proof':26}{heads}{'growth':>9}{'CPython':>9}")
     for name, make in makers.items():
         if only and name not in only:
             continue
         per_unit = instructions(unit_of(make(40))) / 40
-        found: list[tuple[float, float]] = []
-        for size in sizes:
-            unit = unit_of(make(max(1, int(size / per_unit))))
-            count = instructions(unit)
-            # what is short is measured as long as what is long
-            runs = [measure(unit) for _ in range(max(2, min(10, 2 * sizes[-1] // size)))]
-            text, both = (min(seconds) for seconds in zip(*runs, strict=True))
-            found.append((both / count * 1e6, (both - text) / count * 1e6))
-        cells = "".join(f"{both:7.1f}{proof:5.1f}" for both, proof in found)
-        spread = max(both for both, _ in found) / min(both for both, _ in found)
-        print(f"{name:26}{cells}{spread:9.2f}", flush=True)
+        sources = [make(max(1, int(size / per_unit))) for size in sizes]
+        units = [unit_of(source) for source in sources]
+        counts = [instructions(unit) for unit in units]
+        found = [(float("inf"),) * 3] * len(sizes)
+        for _ in range(rounds):
+            for at, (unit, source, count) in enumerate(zip(units, sources, counts, strict=True)):
+                times = max(1, round(counts[-1] / count))
+                works = (
+                    lambda: decompile_unit(unit, Options(verify=False)),  # noqa: B023
+                    lambda: decompile_unit(unit, Options()),  # noqa: B023
+                    lambda: (ast.unparse(ast.parse(source)), unit_of(source)),  # noqa: B023
+                )
+                seconds = [steady(work, times) / times / count * 1e6 for work in works]
+                text, both, control = map(min, found[at], seconds)
+                found[at] = (text, both, control)
+        cells = "".join(f"{both:7.1f}{both - text:5.1f}" for text, both, _ in found)
+        grown = [max(row[i] for row in found) / min(row[i] for row in found) for i in (1, 2)]
+        print(f"{name:26}{cells}{grown[0]:9.2f}{grown[1]:9.2f}", flush=True)
 
 
 def main() -> int:
@@ -147,13 +189,14 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=60)
     parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 30_000, 100_000])
     parser.add_argument("--shapes", nargs="*", default=[], help="only these")
+    parser.add_argument("--rounds", type=int, default=2, help="of the second table; the least counts")
     parser.add_argument("--peers", type=int, default=20, help="files for the comparison with the peers")
     options = parser.parse_args()
     sys.setrecursionlimit(20000)
     if options.files:
         stdlib_table(options.files)
     if options.sizes:
-        scale_table(options.sizes, options.shapes)
+        scale_table(options.sizes, options.shapes, options.rounds)
     if options.peers:
         peers.table(options.peers)
     return 0

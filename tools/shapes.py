@@ -67,6 +67,27 @@ def returns(i: int) -> str:
     return f"    if a == {i}:\n        return f({i})\n"
 
 
+def long_lists(i: int) -> str:
+    return f"    a = [{', '.join(f'f({k}), b' for k in range(1000))}]\n"
+
+
+def long_chains(i: int) -> str:
+    tests = " or ".join(f"a.x{k} == {k}" for k in range(600))
+    return f"    if {tests}:\n        b = {' and '.join(f'f({k})' for k in range(600))}\n"
+
+
+def returns_in_loops(i: int) -> str:
+    return f"    for x in a[{i}]:\n        if x:\n            return x\n"
+
+
+def functions(i: int) -> str:
+    return f"    def h{i}(x, y=b):\n        nonlocal c\n        c = x + {i}\n        return y, a\n"
+
+
+def awaits(i: int) -> str:
+    return f"    async def h{i}():\n        async with a({i}) as x:\n            async for y in x:\n                await f(y)\n"
+
+
 SHAPES: dict[str, Callable[[int], str]] = {
     "straight line": straight,
     "ifs in sequence": ifs,
@@ -79,6 +100,11 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "giant expressions": expressions,
     "comprehensions": comprehensions,
     "early returns": returns,
+    "long lists of calls": long_lists,
+    "long and/or chains": long_chains,
+    "returns in loops": returns_in_loops,
+    "nested functions": functions,
+    "async functions": awaits,
 }
 
 

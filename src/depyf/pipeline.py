@@ -18,6 +18,7 @@ from depyf.emit.defaults import NO_DEFAULTS, Defaults
 from depyf.errors import DecompilationError, DepyfError
 from depyf.options import Options
 from depyf.passes import PIPELINE, Decompilation, Key, key_of, trace_passes
+from depyf.structure.exits import forget
 from depyf.tree.nodes import Body
 from depyf.verify import Status, Verdict, verify
 from depyf.verify.interpreters import register
@@ -91,7 +92,10 @@ def decompile_unit(
     """
     size = max(len(inner.code) for inner in units(unit))
     with rare_collections():
-        return deeply(size, _Attempts(unit, name, options, strict, defaults).run)
+        try:
+            return deeply(size, _Attempts(unit, name, options, strict, defaults).run)
+        finally:
+            forget()
 
 
 class _Attempts:

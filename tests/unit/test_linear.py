@@ -30,6 +30,11 @@ SHAPES = {
     "elif": one("    if a == {i}:\n        b = f({i})\n    el"),
     "continue": inside("for x in a", "    if b:\n        continue\n    c = g()\n"),
     "return in finally": inside("try", "    if b:\n        return f()\n", "  finally:\n    a.close()\n"),
+    "one list": lambda count: f"def big(a, b, f):\n    return [{', '.join(f'f({i}), b' for i in range(9 * count))}]\n",
+    "one dict": lambda count: f"def big(a, b, f):\n    return {{{', '.join(f'b[{i}]: f({i})' for i in range(9 * count))}}}\n",
+    "one test": lambda count: f"def big(a, f):\n    if {' or '.join(f'a == {i}' for i in range(9 * count))}:\n        f()\n",
+    "one value": lambda count: f"def big(f):\n    return {' and '.join(f'f({i})' for i in range(9 * count))}\n",
+    "captured": one("    def h{i}(x):\n        nonlocal c\n        c = a\n        return lambda: (x, h{i})\n"),
     "classes": lambda count: "".join(f"class C{i}(B):\n    x: int = {i}\n    def m(self):\n        return super().m()\n" for i in range(count)),
 }  # fmt: skip
 
@@ -65,3 +70,31 @@ def test_linear(shape):
         unit = CodeUnit.from_code(compile(text, "<linear>", "exec", dont_inherit=True))
         per_instruction.append(calls(lambda unit=unit: decompile_unit(unit)) / instructions(unit))
     assert per_instruction[1] < 1.1 * per_instruction[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("def big(b, f):\n    return [{items}]\n", "f({i}), b"),
+        ("def big(b, f):\n    return {{{items}}}\n", "b[{i}]: f({i})"),
+    ],
+)
+def test_displays_are_not_copied(text, steps, monkeypatch):
+    """What calls do not show: the elements that were there before are not copied for each that is added."""
+    from depyf.lift import displays, unpacking
+    from depyf.tree.grown import grown
+
+    copied = []
+
+    def counted(before, added):
+        found = grown(before, added)
+        if isinstance(found, tuple):
+            copied.append(len(found))
+        return found
+
+    monkeypatch.setattr(displays, "grown", counted)
+    monkeypatch.setattr(unpacking, "grown", counted)
+    source = text.format(items=", ".join(steps.format(i=i) for i in range(2000)))
+    result = decompile_unit(CodeUnit.from_code(compile(source, "<linear>", "exec", dont_inherit=True)))
+    assert result.proven
+    assert copied and max(copied) < 200 and sum(copied) < 20_000

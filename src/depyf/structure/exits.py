@@ -28,6 +28,7 @@ Labels = frozenset[int]
 NOWHERE: Labels = frozenset()
 
 _ENDS: dict[int, tuple[Stmt, bool]] = {}
+_EXITS: dict[int, tuple[Stmt, Labels]] = {}
 """What is known of the statements of the function being lowered; holds them, so that their ids stay theirs."""
 
 
@@ -84,7 +85,23 @@ def _breaks(body: Body) -> bool:
 
 
 def exits_to(body: Body, label: int) -> bool:
-    return any(isinstance(stmt, Exit) and stmt.label == label for stmt in walk(body))
+    return any(label in exits_of(stmt) for stmt in body)
+
+
+def exits_of(stmt: Stmt) -> Labels:
+    """The labels of all exits in a statement; known from then on, for flags ask it of the same statements for each label."""
+    if isinstance(stmt, Exit):
+        return frozenset({stmt.label})
+    inner = bodies(stmt)
+    if not inner:
+        return NOWHERE
+    known = _EXITS.get(id(stmt))
+    if known is None:
+        found = [labels for body in inner for labels in map(exits_of, body) if labels]
+        # where one part has them all, its set is the set of the whole
+        most = max(found, key=len, default=NOWHERE)
+        known = _EXITS[id(stmt)] = stmt, most if all(labels <= most for labels in found) else most.union(*found)
+    return known[1]
 
 
 def exit_labels(body: Body) -> set[int]:
@@ -106,8 +123,9 @@ def leaving(body: Body) -> set[int]:
 
 
 def forget() -> None:
-    """Let go of what is known of the statements of another function."""
+    """Let go of what is known of the statements of a function that is done."""
     _ENDS.clear()
+    _EXITS.clear()
 
 
 def first_line(body: Body) -> int | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.structure.exits import exits_to
+from depyf.structure.exits import exits_of, exits_to
 from depyf.tree.expr import Const, Temp, Un
 from depyf.tree.nodes import Assign, Body, Break, Delete, Exit, For, If, Stmt, Try, While, With
 from depyf.tree.rewrite import bodies, walk, with_bodies
@@ -42,7 +42,7 @@ class _Guard:
                 if in_loop:
                     result.append(Break(stmt.line))
                 return tuple(result)
-            if not exits_to((stmt,), self.label):
+            if self.label not in exits_of(stmt):
                 result.append(stmt)
                 continue
             rest = body[i + 1 :]
@@ -94,4 +94,4 @@ class _Guard:
         """Whether what an inner manager raises when it is left for the label may come to an end in ``stmt``."""
         if not isinstance(stmt, With) and not (isinstance(stmt, Try) and stmt.handlers):
             return False
-        return any(isinstance(inner, With) and exits_to((inner,), self.label) for inner in walk(bodies(stmt)[0]))
+        return any(isinstance(inner, With) and self.label in exits_of(inner) for inner in walk(bodies(stmt)[0]))
