@@ -3,7 +3,7 @@
     python tools/fuzz.py --count 1000 [--seed 0] [--version 3.13] [--processes 2]
 
 Seeds from 100000 on are "wild" programs (``randomcfg``), from 200000 on "hostile" ones (``hostilecfg``), from
-300000 on random stack programs (``rangecfg``), from 400000 on mutants of compiled functions (``mutantcfg``), and from
+300000 on random stack programs (``rangecfg``), from 400000 on mutants of compiled functions (``mutantcfg``), from 500000 on goto programs (``gotocfg``), and from
 1000000 on the kinds take turns (``--kinds plain,wild``).
 
 A program passes when every verdict is a proof, and original and decompiled function do the same on several inputs: the

@@ -80,7 +80,16 @@ def test_goto_programs() -> None:
     assert [(seed, reason) for seed in range(40) if (reason := fuzz.judge(fuzz.KINDS["gotos"](seed)))] == []
 
 
-KEPT_OF_KINDS = (("ranges", 3002603), ("ranges", 3003239), ("ranges", 3003571), ("ranges", 5003843))
+KEPT_OF_KINDS = (
+    ("ranges", 3002603),
+    ("ranges", 3003239),
+    ("ranges", 3003571),
+    ("ranges", 5003843),
+    ("gotos", 1011),
+    ("gotos", 1041),
+    ("gotos", 500013),
+    ("gotos", 500016),
+)
 """Items of a list that go when it is made, a list in a slot when an exception is caught, a range without the record around it."""
 
 

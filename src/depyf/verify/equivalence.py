@@ -28,7 +28,7 @@ from depyf.verify.managers import ENTERING, MANAGER_NOTE, asks, refuses
 from depyf.verify.outcomes import push_results, settle
 from depyf.verify.proof import GaveUp, Ground, Proof
 from depyf.verify.silent import advance
-from depyf.verify.state import Pair, Side
+from depyf.verify.state import Pair, Side, settle_facts
 
 STEPS_PER_INSTRUCTION = 60
 MANY_FACTS = 6
@@ -129,7 +129,8 @@ class _Walk:
         for constant in (values.false, values.true):
             new = pair.copy()
             new.facts[base] = constant
-            self.work.append(new)
+            if settle_facts(new, values):
+                self.work.append(new)
 
     def _arrive(self, pair: Pair) -> None:
         """This path ends at a join: what it knows is merged into what is stored there."""

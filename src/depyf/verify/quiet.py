@@ -154,8 +154,11 @@ def _match_type(tag: str, kind: tuple[str, ...]) -> Callable[[Pair, Side, Values
 
     def step(pair: Pair, side: Side, values: Values, arg: None) -> None:
         inside = pair.fresh.get(side.stack[-1])
+        known = values.desc[side.stack[-1]]
         if inside is not None and inside[0] in (LIST, DICT, SET):
             side.stack.append(values.true if inside[0] == kind else values.false)
+        elif known is not None and known[0:2] == ("op", "tuple"):
+            side.stack.append(values.true if kind == LIST else values.false)
         else:
             side.stack.append(values.op(tag, (side.stack[-1],)))
 

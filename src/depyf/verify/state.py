@@ -184,6 +184,21 @@ def resolve(pair: Pair, values: Values, value: int, memo: dict[int, int]) -> int
     return new
 
 
+def settle_facts(pair: Pair, values: Values) -> bool:
+    """What is decided about booleans made of other decided ones holds of the same made of constants.
+
+    False where that contradicts another decision: no run takes this path.
+    """
+    for value, constant in list(pair.facts.items()):
+        desc = values.desc[value]
+        if desc is None or desc[0] != "op" or desc[1] in NAMES_ONLY:
+            continue
+        items = tuple([resolve(pair, values, item, {}) for item in desc[2]])
+        if items != desc[2] and pair.facts.setdefault(values.op(desc[1], items), constant) != constant:
+            return False
+    return True
+
+
 NAMES_ONLY = frozenset({"cell", "common", "locals"})
 """Operation tags whose elements are names, not values."""
 
