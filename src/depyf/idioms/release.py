@@ -14,7 +14,7 @@ from typing import Any
 
 from depyf.idioms.hoist import Hoister
 from depyf.promises import NO_PROMISES, Promises
-from depyf.tree.expr import Const, Display, Expr, Func, Name, Star, Temp
+from depyf.tree.expr import BoolOf, Const, Display, Expr, Func, Name, Star, Temp, Un
 from depyf.tree.exprs import children
 from depyf.tree.nodes import (
     Assign,
@@ -108,6 +108,20 @@ def _leaves_at_once(stmt: Stmt) -> bool:
     return isinstance(stmt, Raise) and (stmt.exc is None or isinstance(stmt.exc, (Name, Temp)))
 
 
+def _ways(stmt: Stmt) -> tuple[Stmt, ...]:
+    """``return t or f()`` as two statements: the original has popped what ``t`` stands for when it calls ``f``."""
+    value = stmt.value if isinstance(stmt, Return) else None
+    if not isinstance(value, BoolOf) or not isinstance(value.values[0], Temp):
+        return (stmt,)
+    first, *others = value.values
+    rest = others[0] if len(others) == 1 else BoolOf(value.op, tuple(others))
+    if isinstance(rest, (Const, Name, Temp)):
+        return (stmt,)
+    test = first if value.op == "or" else Un("not", first)
+    line = getattr(stmt, "line", None)
+    return If(test, (Return(first, line),), (), line), Return(rest, line)
+
+
 class _Releaser:
     def __init__(self, stable: tuple[str, ...], in_try: bool) -> None:
         self.temps: dict[int, Temp] = {}
@@ -121,7 +135,7 @@ class _Releaser:
         """The new statements, and the temporaries live on entry; ``after`` are those read behind the block."""
         out: list[Stmt] = []
         live = after
-        for whole in reversed(body):
+        for whole in reversed([part for stmt in body for part in _ways(stmt)]):
             for stmt in reversed(self._split(whole, live)):
                 new, before, dead = self.statement(stmt, live)
                 if dead:
