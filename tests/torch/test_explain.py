@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import depyf
+from depyf.dynamo.gaps import gaps
 
 pytestmark = pytest.mark.torch
 
@@ -28,11 +29,14 @@ def test_report(capsys):
     assert report.function == "broken" and report.filename == __file__
     assert [entry.compile_id for entry in report.entries] == ["0/1", "0/0"]
     assert report.graphs == 4 and report.complete
-    assert "size mismatch at index 0. expected 2, actual 3" in report.entries[0].recompiled_because
-    assert len(report.breaks) == 1 and "print" in report.breaks[0].cause and report.breaks[0].hints
+    silent = any("compiled again" in gap for gap in gaps())  # torch 2.6 keeps no reason
+    because = report.entries[0].recompiled_because
+    assert because == "" if silent else "size mismatch at index 0. expected 2, actual 3" in because
+    assert len(report.breaks) == 1 and "print" in report.breaks[0].cause
+    assert report.breaks[0].hints or any("hints" in gap for gap in gaps())
     assert [len(resume.entries) for resume in report.resumes] == [2]
     text = str(report)
-    assert "4 cache entries, 4 graphs, 1 graph break, 2 recompilations" in text
+    assert f"4 cache entries, 4 graphs, 1 graph break{'' if silent else ', 2 recompilations'}" in text
     assert "guard x: Tensor float32[2], stride [1]" in text and "guard L['n'] == 2" in text
     data = json.loads(json.dumps(report.to_json()))
     assert data["entries"][1]["compile_id"] == "0/0" and data["resumes"][0]["entries"]

@@ -31,6 +31,7 @@ def gaps() -> tuple[str, ...]:
     """The gaps of this torch; () where it reports everything that depyf asks for."""
     import torch
     from torch._C import _dynamo as machinery
+    from torch._dynamo.utils import CompilationMetrics
 
     found = []
     if importlib.util.find_spec("torch._dynamo.graph_break_hints") is None:
@@ -43,6 +44,8 @@ def gaps() -> tuple[str, ...]:
     manager = getattr(machinery.guards, "GuardManager", None)
     if manager is not None and not hasattr(manager, "get_type_of_guarded_value"):
         found.append("the class of a guarded dict, and torch's global state when it compiled: only whether they hold")
+    if "recompile_reason" not in getattr(CompilationMetrics, "__dataclass_fields__", {}):
+        found.append("why depyf.explain's entries were compiled again: only a dump says it")
     if _interprets():
         found.append(
             "aot_eager's graphs as code: an interpreter of torch runs them, and they cannot be stepped through"
