@@ -55,7 +55,9 @@ def interpreter(version: str) -> str | None:
 def environment(folder: Path, torch: str, log: Path) -> Path | None:
     """The interpreter of an environment with this torch; None where it cannot be made."""
     python = folder / f"torch-{torch}" / "bin" / "python"
-    if python.exists() and subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0:
+    complete = python.parents[1] / "packages.txt"  # what was installed beside torch
+    there = python.exists() and subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0
+    if there and complete.exists() and complete.read_text().split() == " ".join(PACKAGES).split():
         return python
     base = next(filter(None, map(interpreter, MATRIX[torch])), None)
     if base is None:
@@ -66,6 +68,11 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
         def did(*command: str) -> bool:
             return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode == 0
 
+        if there:  # another list of packages, or none was written
+            made = did(str(python), "-m", "pip", "install", "-q", *PACKAGES)
+            if made:
+                complete.write_text("\n".join(PACKAGES))
+            return python if made else None
         if not did(base, "-m", "venv", "--clear", "--without-pip", str(python.parents[1])):
             return None
         if subprocess.run([python, "-c", ""], capture_output=True).returncode != 0:
@@ -78,6 +85,8 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
             and did(str(python), "-m", "pip", "install", "-q", f"torch=={torch}.*")
             and did(str(python), "-m", "pip", "install", "-q", *PACKAGES)
         )
+    if made:
+        complete.write_text("\n".join(PACKAGES))
     return python if made else None
 
 
