@@ -125,7 +125,7 @@ def _ways(stmt: Stmt) -> tuple[Stmt, ...]:
 class _Releaser:
     def __init__(self, stable: tuple[str, ...], in_try: bool) -> None:
         self.temps: dict[int, Temp] = {}
-        self.seen: dict[int, Live] = {}
+        self.seen: dict[int, tuple[Stmt, Live]] = {}
         self.hoister = Hoister(FIRST_NEW_KEY, stable)
         self.in_try = in_try
         self.floor: Live = frozenset()
@@ -198,7 +198,7 @@ class _Releaser:
         """The temporaries in ``node``; a nested function has its own."""
         known = self.seen.get(id(node))
         if known is not None:
-            return known
+            return known[1]
         if isinstance(node, Temp):
             self.temps.setdefault(node.key, node)
             found = frozenset((node.key,))
@@ -208,5 +208,5 @@ class _Releaser:
                 inside = [*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)]
             found = frozenset[int]().union(*[self.temporaries(child) for child in inside])
         if isinstance(node, Stmt):
-            self.seen[id(node)] = found
+            self.seen[id(node)] = node, found  # some are made for the question: another must not get their id
         return found
