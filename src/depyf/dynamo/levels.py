@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.interpreted import Interpreting
 from depyf.dynamo.level_files import LevelFiles, printed
 from depyf.dynamo.live_graphs import wrapper_path
@@ -46,7 +47,8 @@ class LevelRun:
     _stance: Any = None
     _hook: Any = None
     _interpreting: Interpreting | None = None
-    _codes: list[types.CodeType] = field(default_factory=list)
+    _codes: dict[int, tuple[types.CodeType, frozenset[str]]] = field(default_factory=dict)
+    """What was compiled, by its id, and the entries it had before."""
 
     def start(self) -> None:
         """Force the level from now on; torch compiles again whatever is called."""
@@ -71,12 +73,13 @@ class LevelRun:
         if self._interpreting is not None:
             self._interpreting.stop()
             self._interpreting = None
-        for code in self._codes:
-            drop_entries(code, self._backend)
+        for code, before in self._codes.values():
+            drop_entries(code, self._backend, before)
         self._codes.clear()
 
     def _see_code(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
-        self._codes.append(code)
+        if id(code) not in self._codes:
+            self._codes[id(code)] = code, frozenset(entry.compile_id for entry in cache_entries(code))
         try:
             return self.files.transformed(code, made)
         except Exception as error:  # Dynamo's own bytecode runs
@@ -195,8 +198,10 @@ def no_caches() -> Iterator[None]:
         yield
 
 
-def drop_entries(code: types.CodeType, backend: Any) -> None:
+def drop_entries(code: types.CodeType, backend: Any, before: frozenset[str]) -> None:
     """Take the entries that ``backend`` compiled for ``code`` out of torch's cache; where torch cannot, they stay.
+
+    Before torch 2.9 an entry does not say its backend: it is ours then if it was not there ``before`` (compile ids).
 
     They cost nothing then but a place: torch never runs them for another backend.  An entry taken out stays in torch's
     list as a deleted one; an object of ours that no frame holds keeps it from counting towards ``recompile_limit``
@@ -208,7 +213,10 @@ def drop_entries(code: types.CodeType, backend: Any) -> None:
     except ImportError:
         return
     for entry in _debug_get_cache_entry_list(code):
-        if getattr(entry, "backend", None) is not backend and getattr(entry, "backend", None) != backend:
+        if not hasattr(entry, "backend"):
+            if str(entry.compile_id) in before:
+                continue
+        elif entry.backend is not backend and entry.backend != backend:
             continue
         state = getattr(entry.guard_manager, "extra_state", None)
         try:
