@@ -89,6 +89,8 @@ KEPT_OF_KINDS = (
     ("gotos", 1041),
     ("gotos", 500013),
     ("gotos", 500016),
+    ("gotos", 2045),
+    ("gotos", 3281),
 )
 """Items of a list that go when it is made, a list in a slot when an exception is caught, a range without the record around it."""
 
@@ -115,3 +117,20 @@ def test_random_programs_of_313() -> None:
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+KEPT_GOTOS_313 = (4048, 4175, 4296, 600163)
+"""Operators on decided booleans, tests of identity with objects just made, a matched object in the slot of a handler."""
+
+
+def test_kept_gotos_of_313() -> None:
+    python = interpreters.find("3.13")
+    if python is None:
+        pytest.skip("no Python 3.13 on this machine")
+    program = f"import fuzz\nfor n in {KEPT_GOTOS_313}:\n    print(n, fuzz.judge(fuzz.KINDS['gotos'](n)) or 'passes')"
+    tools = str(Path(fuzz.__file__).parent)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": tools}
+    done = subprocess.run(
+        [python, "-W", "ignore", "-c", program], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.stdout.splitlines() == [f"{n} passes" for n in KEPT_GOTOS_313], done.stdout + done.stderr

@@ -95,6 +95,8 @@ class _Walk:
             if a.pc == pair.standing:
                 a.joined = False
             if a.split >= 0 or b.split >= 0:
+                if pair.fresh and a.split != b.split and self._same_question(pair):
+                    continue
                 side = a if a.split >= 0 else b
                 asked = asks(values, side.split)
                 if asked and (a.pc, b.pc) == arrived:
@@ -121,6 +123,11 @@ class _Walk:
                 continue
             if not self._perform(pair, *event):
                 return
+
+    def _same_question(self, pair: Pair) -> bool:
+        """Whether both sides ask the same of objects that each of them has built: from now on those are known to match."""
+        asked = pair.a.split, pair.b.split
+        return min(asked) >= 0 and self.ground.sameness.same(pair, *asked)
 
     def _fork(self, pair: Pair, side: Side) -> None:
         """Case distinction on a boolean value: no operation runs, so only one side needs to ask."""

@@ -147,6 +147,8 @@ def _subscr(pair: Pair, side: Side, other: Side, values: Values, arg: None) -> b
     items = elements(pair, values, container)
     if items is None or splats(values, items):
         return False
+    if pair.facts:
+        (key,) = _decided(pair, values, (key,))
     known = values.desc[key]
     if known is None or known[0] != "const":
         return False
@@ -178,6 +180,8 @@ def _store_subscr(pair: Pair, side: Side, other: Side, values: Values, arg: None
 def _list_index(pair: Pair, values: Values, container: int, key: int) -> tuple[tuple[int, ...], int | slice] | None:
     """Items of a fresh list and a constant index or slice of it that cannot fail."""
     inside = pair.fresh.get(container)
+    if pair.facts:
+        (key,) = _decided(pair, values, (key,))
     known = values.desc[key]
     if inside is None or inside[0] != LIST or splats(values, inside[1]) or known is None or known[0] != "const":
         return None
@@ -238,7 +242,8 @@ def _has_key(values: Values, keys: tuple[int, ...], key: int) -> bool:
 
 def _operator(name: str, count: int) -> Callable[[Pair, Side, Side, Values, str], bool]:
     def step(pair: Pair, side: Side, other: Side, values: Values, arg: str) -> bool:
-        result = values.fold(name, arg, tuple(side.stack[-count:]))
+        operands = tuple(side.stack[-count:])
+        result = values.fold(name, arg, _decided(pair, values, operands) if pair.facts else operands)
         if result is None:
             return False
         del side.stack[-count:]
@@ -251,7 +256,7 @@ def _operator(name: str, count: int) -> Callable[[Pair, Side, Side, Values, str]
 def _unary(pair: Pair, side: Side, other: Side, values: Values, arg: str) -> bool:
     value = side.stack[-1]
     if arg != "not":
-        result = values.fold("UNARY", arg, (value,))
+        result = values.fold("UNARY", arg, _decided(pair, values, (value,)) if pair.facts else (value,))
         if result is None:
             return False
         side.stack[-1] = result

@@ -12,7 +12,7 @@ from depyf.verify.lifetimes import leaves, still_held
 from depyf.verify.pending import Key, Pending
 from depyf.verify.proof import CAUGHT_NOTE, GaveUp, Ground
 from depyf.verify.quiet import enter_handler
-from depyf.verify.state import Frozen, Pair, covers, freeze, meet, restrict, thaw
+from depyf.verify.state import Frozen, Pair, covers, freeze, meet, resolve, restrict, thaw
 
 
 class Joins:
@@ -96,6 +96,10 @@ class Joins:
             return temps
         live = self._live_temps(target_a, target)
         inside = leaves(pair, self.values, below) if pair.fresh else set(below)
+        if pair.alias:  # objects that were matched have one number for each side, and a common one
+            memo: dict[int, int] = {}
+            inside.update(resolve(pair, self.values, value, memo) for value in below)
+            inside.update(value for value in temps.values() if resolve(pair, self.values, value, memo) in inside)
         kept = {name: value for name, value in temps.items() if name in live or value in below or value in inside}
         if kept and self.lifetimes and target in self.b.asking:
             kept = still_held(pair, self.values, kept, below)

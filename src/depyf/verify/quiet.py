@@ -105,6 +105,10 @@ def raise_again(pair: Pair, side: Side, values: Values, exc: int) -> int:
         # as for an exception of an operation: what is not read any more counts as unwound with the stack
         live = side.program.live_temps(target)
         kept = {*pair.a.stack, *[value for name, value in pair.temps.items() if name[0] == ORIGINAL]}
+        if pair.alias:  # objects that were matched have one number for each side, and a common one
+            memo: dict[int, int] = {}
+            kept.update([resolve(pair, values, value, memo) for value in kept])
+            kept.update([value for value in pair.temps.values() if resolve(pair, values, value, memo) in kept])
         pair.temps = {
             name: value for name, value in pair.temps.items() if name in live or value in kept or name[0] == ORIGINAL
         }

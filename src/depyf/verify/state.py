@@ -177,6 +177,8 @@ def resolve(pair: Pair, values: Values, value: int, memo: dict[int, int]) -> int
                 new = values.string_of(items)
             elif desc[1] == "slice":
                 new = values.slice_of(items)
+            elif desc[1] == "is":
+                new = values.op("is", tuple(sorted(items)))  # as ``known.identity`` orders them
             else:
                 new = values.op(desc[1], items)
             new = pair.facts.get(new, new)
