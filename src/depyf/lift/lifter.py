@@ -252,7 +252,8 @@ class Lifter:
 
     def _execute(self, block: Lifted, code: list[int]) -> None:
         block.code.extend(code)
-        self.symbolic.run(block, code)
+        before_loop = block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0])
+        self.symbolic.run(block, code, before_loop)
         if block.succs:
             if self.generated:
                 for i in range(len(block.stack)):
@@ -263,9 +264,7 @@ class Lifter:
         stack = block.stack
         for i, value in enumerate(stack):
             if isinstance(value, IterOf):
-                marker = Marker("iter", value)
-                block.stmts.append(ExprStmt(Marker("iter_start", marker), self.symbolic.instr.line or block.line))
-                stack[i] = marker
+                self.symbolic.start_iterator(stack, i, self.symbolic.instr.line or block.line)
         if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
             # no statement keeps a value right below the iterator of its loop; that of a comprehension is its result
             below = len(stack) - 2 - sum(isinstance(top, Marker) and top.kind == "null" for top in stack[-1:])

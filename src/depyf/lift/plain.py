@@ -137,7 +137,7 @@ class PlainSymbolic(Symbolic):
 
     # Execution.
 
-    def run(self, block: Lifted, code: list[int]) -> None:
+    def run(self, block: Lifted, code: list[int], before_loop: bool = True) -> None:
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
         self.open, self.unpack = block.open, None
         floor = self._floor(block.container)

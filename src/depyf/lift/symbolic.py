@@ -10,6 +10,7 @@ temporary at that place.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 
 from depyf.bytecode import ops
@@ -40,6 +41,7 @@ from depyf.tree.expr import (
     Display,
     Expr,
     Func,
+    Invoke,
     Marker,
     Name,
     SliceOf,
@@ -86,14 +88,19 @@ class Symbolic:
         self.origins: dict[int, int] = {}
         self.unpack: Unpack | None = None
         self.skip: set[int] = set()
+        self.before_loop = True
         self.levels: dict[int, int] = {}
         self.lazy: set[int] = set()
         self.keep_alive: list[Marker] = []
         self.runs: dict[int, tuple[DictOf, int]] = {}
         """How many items at the end of a dict on the stack are written out, by its place."""
 
-    def run(self, block: Lifted, code: list[int]) -> None:
-        """Execute ``code`` on top of the state of ``block``; where ``forced`` grows the result is void."""
+    def run(self, block: Lifted, code: list[int], before_loop: bool = True) -> None:
+        """Execute ``code`` on top of the state of ``block``; where ``forced`` grows the result is void.
+
+        ``before_loop``: a loop test follows it.
+        """
+        self.before_loop = before_loop
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
         self.open, self.unpack = block.open, None
         self.skip.clear()
@@ -199,9 +206,7 @@ class Symbolic:
             if self.generated and isinstance(value, Display) and fresh.settle(self, i) is not None:
                 continue
             if isinstance(value, IterOf):
-                marker = Marker("iter", value)
-                self.stmts.append(ExprStmt(Marker("iter_start", marker), self.instr.line))
-                stack[i] = marker
+                self.start_iterator(stack, i, self.instr.line)
                 continue
             if isinstance(value, (Shared, Chain)):
                 self.force(value.origin)
@@ -214,6 +219,20 @@ class Symbolic:
             for j in range(i, len(stack)):
                 if stack[j] is value:
                     stack[j] = temp
+
+    def start_iterator(self, stack: list[Expr], position: int, line: int | None) -> None:
+        """The iterator at ``position`` is made here: for the loop behind this block, or, which only a program writes, as
+        a value that no loop of this block waits for."""
+        value = stack[position]
+        assert isinstance(value, IterOf)
+        if self.generated and not self.before_loop and not value.is_async:
+            made = self.new_temp()
+            self.stmts.append(Assign((made,), Invoke(Const(builtins.iter), (value.value,)), line))
+            stack[:] = [made if other is value else other for other in stack]
+            return
+        marker = Marker("iter", value)
+        self.stmts.append(ExprStmt(Marker("iter_start", marker), line))
+        stack[position] = marker
 
     def emit(self, stmt: Stmt) -> None:
         if self.unpack is not None:

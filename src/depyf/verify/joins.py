@@ -12,7 +12,7 @@ from depyf.verify.lifetimes import leaves, still_held
 from depyf.verify.pending import Key, Pending
 from depyf.verify.proof import CAUGHT_NOTE, GaveUp, Ground
 from depyf.verify.quiet import enter_handler
-from depyf.verify.state import Frozen, Pair, covers, freeze, meet, resolve, restrict, thaw
+from depyf.verify.state import Frozen, Pair, contents, covers, freeze, meet, resolve, restrict, thaw
 
 
 class Joins:
@@ -123,6 +123,8 @@ class Joins:
         temps = self._caught_temps(pair, target_a, target_b, a.stack[:depth_a])
         place = (-2 - target_a, -2 - target_b)
         held = {*a.stack[:depth_a], *b.stack[:depth_b], cur_a, cur_b, *temps.values()}
+        if pair.fresh:
+            held = contents(held, pair.fresh, self.values)
         loc = pair.named(held)
         if exc < 0:
             if not (pair.fresh or pair.alias or pair.facts):

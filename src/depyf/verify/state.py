@@ -137,24 +137,26 @@ def freeze(
     searched = loc is None
     if loc is None:
         loc = pair.loc
-    if pair.alias or pair.facts:
-        memo: dict[int, int] = {}
+    fresh = pair.fresh
+    memo: dict[int, int] = {}
+    aliased = bool(pair.alias or pair.facts)
+    if aliased:
         places = tuple([resolve(pair, values, place, memo) for place in places])
         excs = (resolve(pair, values, excs[0], memo), resolve(pair, values, excs[1], memo))
-        held = set(places)
-        kept = {name: new for name, value in loc.items() if (new := resolve(pair, values, value, memo)) in held}
         fresh = {
             value: (kind, tuple([resolve(pair, values, item, memo) for item in items]))
-            for value, (kind, items) in pair.fresh.items()
+            for value, (kind, items) in fresh.items()
         }
-    else:
-        held = set(places)
-        kept = {}
-        if not searched or not held.isdisjoint(pair.names):
-            kept = {name: value for name, value in loc.items() if value in held}
-        fresh = pair.fresh
+    held = set(places)
     if fresh:
         fresh = reachable(places, fresh, values)
+        held = contents(held, fresh, values)
+    if aliased:
+        kept = {name: new for name, value in loc.items() if (new := resolve(pair, values, value, memo)) in held}
+    elif searched and held.isdisjoint(pair.names):
+        kept = {}
+    else:
+        kept = {name: value for name, value in loc.items() if value in held}
     return Frozen(len(stack_a), len(stack_b), places, names, kept, fresh, *excs)
 
 
@@ -225,6 +227,11 @@ def reachable(places: Sequence[int], fresh: Fresh, values: Values) -> Fresh:
                 seen.add(item)
                 work.append(item)
     return found
+
+
+def contents(places: set[int], fresh: Fresh, values: Values) -> set[int]:
+    """``places``, and what the fresh containers among them and in them hold."""
+    return places.union(*(items for _, items in reachable(tuple(places), fresh, values).values()))
 
 
 def thaw(frozen: Frozen, a: Program, b: Program, pc_a: int, pc_b: int) -> Pair:
@@ -399,7 +406,7 @@ def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
 
     places = tuple([join(o, n) for o, n in zip(old_values, new_values)])
     excs = [join(o, n) if o >= 0 else -1 for o, n in ((old.exc_a, new.exc_a), (old.exc_b, new.exc_b))]
-    held = set(places)
+    held = contents(set(places), fresh, values) if fresh else set(places)
     loc = {}
     for name, o in old.loc.items():
         n = new.loc.get(name, -1)
