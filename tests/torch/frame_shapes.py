@@ -398,6 +398,25 @@ def b_with_two(a):
     return c
 
 
+def b_with_inlined(a):
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        b = a @ a
+        torch._dynamo.graph_break()
+        c = b @ a
+    return c.float()
+
+
+def b_loop_else(a):
+    for i in range(5):
+        a = a + 1
+        if a.sum() > 40:
+            break
+        a = a * 1.1 + i
+    else:
+        a = -a
+    return a, i
+
+
 def b_with_as(a):
     with torch.autograd.profiler.record_function("hey") as h:
         c = a + 1
@@ -701,6 +720,8 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "b_unpack": lambda compiled: compiled(b_unpack)(_x()),
     "b_aug": lambda compiled: compiled(b_aug)(_x()),
     "b_with_two": lambda compiled: compiled(b_with_two)(_x()),
+    "b_with_inlined": lambda compiled: compiled(b_with_inlined)(_x()),
+    "b_loop_else": lambda compiled: compiled(b_loop_else)(_x()),
     "b_with_as": lambda compiled: compiled(b_with_as)(_x()),
     "b_nested_try": lambda compiled: compiled(b_nested_try)(_x()),
     "b_raise": lambda compiled: compiled(b_raise)(_x()),
