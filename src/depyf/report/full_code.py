@@ -158,7 +158,7 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
         notes.append(f"# Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
                      f"# Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
         notes += [f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
-        text = _standing_alone(_without_future(transformed.source))
+        text = _standing_alone(_unwrapped(_without_future(transformed.source)))
         parts.append("\n".join([*notes, _decorated(text, f"@guard_{slug}.runs")]))
     else:
         why = transformed.reason if transformed is not None else "its bytecode never reached depyf"
@@ -172,6 +172,19 @@ def _without_future(source: str) -> str:
     """``source`` as part of a larger file, where a ``__future__`` import may no longer stand."""
     lines = [line for line in source.splitlines() if not line.startswith("from __future__ import ")]
     return "\n".join(lines).strip("\n")
+
+
+_MAKER = re.compile(r"^def (__make_\w+)\(.*\):$")
+
+
+def _unwrapped(source: str) -> str:
+    """``source`` with its function in place of the function that makes it, which a closure needs to be compiled."""
+    lines = source.splitlines()
+    start = next((number for number, line in enumerate(lines) if _MAKER.match(line)), None)
+    if start is None:
+        return source
+    end = next(n for n, line in enumerate(lines) if n > start and line.startswith("    return "))
+    return "\n".join([*lines[:start], *(line.removeprefix("    ") for line in lines[start + 1 : end])])
 
 
 def _standing_alone(source: str) -> str:
