@@ -42,6 +42,8 @@ from triage import normal_form
 
 RUNS = 4
 CALL_LIMIT = 60
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+"""Where an object lies is no behaviour of a program."""
 KINDS: dict[str, Callable[[int], types.CodeType]] = {
     "plain": lambda seed: randomcfg.make(seed, wild=False),
     "wild": lambda seed: randomcfg.make(seed, wild=True),
@@ -75,8 +77,11 @@ class Tracer:
 
     def __call__(self, *args: object) -> object:
         handled = sys.exc_info()[1] if self.contexts else None
-        shown = [arg if arg is None or isinstance(arg, (int, str)) else type(arg).__name__ for arg in args]
-        self.events.append((shown, None if handled is None else (type(handled).__name__, shown(handled))))
+        given = [
+            ADDRESS.sub("", arg) if isinstance(arg, str) else arg if isinstance(arg, int | None) else type(arg).__name__
+            for arg in args
+        ]
+        self.events.append((given, None if handled is None else (type(handled).__name__, shown(handled))))
         if len(self.events) > CALL_LIMIT or self.random.random() < self.raising:
             kind = self.random.choice([ValueError, ValueError, KeyError, KeyboardInterrupt])
             raise kind(f"call {len(self.events)}")
@@ -85,7 +90,7 @@ class Tracer:
 
 def shown(error: BaseException) -> str:
     """An exception; ``list.extend`` and a ``*`` in a display complain in different words, which the verdict says."""
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(error))
+    text = ADDRESS.sub("", str(error))
     return re.sub(r"Value after \* must be an iterable, not (\w+)", r"'\1' object is not iterable", text)
 
 

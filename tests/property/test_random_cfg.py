@@ -91,6 +91,8 @@ KEPT_OF_KINDS = (
     ("gotos", 500016),
     ("gotos", 2045),
     ("gotos", 3281),
+    ("gotos", 610664),
+    ("gotos", 610087),
 )
 """Items of a list that go when it is made, a list in a slot when an exception is caught, a range without the record around it."""
 
@@ -119,8 +121,8 @@ def test_random_programs_of_313() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-KEPT_GOTOS_313 = (4048, 4175, 4296, 600163)
-"""Operators on decided booleans, tests of identity with objects just made, a matched object in the slot of a handler."""
+KEPT_GOTOS_313 = (4048, 4175, 4296, 600163, 620419, 620603, 620937, 621216)
+"""Operators on decided booleans, tests of identity with objects just made, a matched object in the slot of a handler; constant tuples and slices at joins."""
 
 
 def test_kept_gotos_of_313() -> None:

@@ -28,7 +28,7 @@ from depyf.verify.managers import ENTERING, MANAGER_NOTE, asks, refuses
 from depyf.verify.outcomes import push_results, settle
 from depyf.verify.proof import GaveUp, Ground, Proof
 from depyf.verify.silent import advance
-from depyf.verify.state import Pair, Side, settle_facts
+from depyf.verify.state import Pair, Side, reachable, resolve, settle_facts
 
 STEPS_PER_INSTRUCTION = 60
 MANY_FACTS = 6
@@ -95,7 +95,7 @@ class _Walk:
             if a.pc == pair.standing:
                 a.joined = False
             if a.split >= 0 or b.split >= 0:
-                if pair.fresh and a.split != b.split and self._same_question(pair):
+                if pair.fresh and a.split != b.split and self._same_objects(pair):
                     continue
                 side = a if a.split >= 0 else b
                 asked = asks(values, side.split)
@@ -124,10 +124,15 @@ class _Walk:
             if not self._perform(pair, *event):
                 return
 
-    def _same_question(self, pair: Pair) -> bool:
-        """Whether both sides ask the same of objects that each of them has built: from now on those are known to match."""
-        asked = pair.a.split, pair.b.split
-        return min(asked) >= 0 and self.ground.sameness.same(pair, *asked)
+    def _same_objects(self, pair: Pair) -> bool:
+        """Whether what is asked is about objects that both sides have built, and that match: then it is asked of those."""
+        asked = [split for split in (pair.a.split, pair.b.split) if split >= 0]
+        if len(asked) == 2 and self.ground.sameness.same(pair, asked[0], asked[1]):
+            return True
+        if not reachable(asked, pair.fresh, self.values):
+            return False
+        self.ground.sameness.pair_fresh(pair)
+        return any(resolve(pair, self.values, split, {}) != split for split in asked)
 
     def _fork(self, pair: Pair, side: Side) -> None:
         """Case distinction on a boolean value: no operation runs, so only one side needs to ask."""

@@ -47,24 +47,6 @@ def is_none(pair: Pair, values: Values, value: int) -> bool | None:
     return None
 
 
-def identity(values: Values, left: int, right: int) -> int:
-    """``left is right`` as a value."""
-    if left == right and not _plain_const(values, left):
-        return values.true
-    if left > right:
-        left, right = right, left
-    return values.op("is", (left, right))
-
-
-def _plain_const(values: Values, value: int) -> bool:
-    """A constant whose identity is not settled by its value."""
-    known = values.desc[value]
-    return known is not None and (
-        (known[0] == "const" and known[1] is not None and type(known[1]) not in (bool, type(Ellipsis)))
-        or (known[0] == "op" and known[1] not in ("cell", "common", "locals"))
-    )
-
-
 def elements(pair: Pair, values: Values, value: int) -> tuple[int, ...] | None:
     """The elements of a known tuple or of a list nobody else has seen."""
     inside = pair.fresh.get(value)

@@ -13,7 +13,6 @@ from depyf.verify.known import (
     LIST,
     SET,
     exception_of,
-    identity,
     is_none,
     new_fresh,
     raised,
@@ -63,7 +62,7 @@ def _is(pair: Pair, side: Side, values: Values, arg: str) -> None:
             if none is not None:
                 result = values.true if none else values.false
     if result < 0:
-        result = identity(values, left, right)
+        result = values.identity(left, right)
     side.stack.append(values.negated(result) if arg == "is not" else result)
 
 
@@ -153,18 +152,27 @@ def _make_function(pair: Pair, side: Side, values: Values, extras: tuple[str, ..
     side.stack.append(new_fresh(pair, values, ("function", *extras), (items[-1], *items[:-1])))
 
 
+NO_COLLECTIONS = frozenset({int, float, complex, bool, str, bytes, type(None), slice})
+"""Types that match no pattern of a sequence or a mapping; nothing can register them as such, as they are immutable."""
+
+
 def _match_type(tag: str, kind: tuple[str, ...]) -> Callable[[Pair, Side, Values, None], None]:
     """``kind`` is the fresh container that passes the test; the others do not."""
 
     def step(pair: Pair, side: Side, values: Values, arg: None) -> None:
-        inside = pair.fresh.get(side.stack[-1])
-        known = values.desc[side.stack[-1]]
+        value = side.stack[-1]
+        if pair.alias or pair.facts:
+            value = resolve(pair, values, value, {})
+        inside = pair.fresh.get(value)
+        known = values.desc[value]
         if inside is not None and inside[0] in (LIST, DICT, SET):
             side.stack.append(values.true if inside[0] == kind else values.false)
-        elif known is not None and known[0:2] == ("op", "tuple"):
+        elif known is not None and (known[0:2] == ("op", "tuple") or (known[0] == "const" and type(known[1]) is tuple)):
             side.stack.append(values.true if kind == LIST else values.false)
+        elif values.is_bool(value) or (known is not None and known[0] == "const" and type(known[1]) in NO_COLLECTIONS):
+            side.stack.append(values.false)
         else:
-            side.stack.append(values.op(tag, (side.stack[-1],)))
+            side.stack.append(values.op(tag, (value,)))
 
     return step
 

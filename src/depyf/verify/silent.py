@@ -10,7 +10,6 @@ from depyf.verify import kinds
 from depyf.verify.folds import FOLDS
 from depyf.verify.known import (
     bound_now,
-    identity,
     is_none,
     plain_bool,
     truth_of,
@@ -148,13 +147,15 @@ def _decide(pair: Pair, side: Side, values: Values, kind: int, value: int) -> bo
     if none is None:
         if pair.alias or pair.facts:
             value = resolve(pair, values, value, {})
-        none = _decided(pair, side, values, identity(values, value, values.none))
+        none = _decided(pair, side, values, values.identity(value, values.none))
     return None if none is None else none == (kind == kinds.BRANCH_NONE)
 
 
 def _decided(pair: Pair, side: Side, values: Values, value: int) -> bool | None:
     """The truth this path has already settled for a boolean, else a request to split on it."""
     base, flip = plain_bool(values, value)
+    if base == values.true or base == values.false:
+        return (base == values.true) != flip
     fact = pair.facts.get(base)
     if fact is None:
         side.split = base

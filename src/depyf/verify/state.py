@@ -171,21 +171,25 @@ def resolve(pair: Pair, values: Values, value: int, memo: dict[int, int]) -> int
     if desc is not None and desc[0] == "op" and desc[1] not in NAMES_ONLY:
         items = tuple([resolve(pair, values, item, memo) for item in desc[2]])
         if items != desc[2]:
-            if desc[1] == "not":
-                new = values.negated(items[0])
-            elif desc[1] == "tuple":
-                new = values.tuple_of(items)
-            elif desc[1] == "str":
-                new = values.string_of(items)
-            elif desc[1] == "slice":
-                new = values.slice_of(items)
-            elif desc[1] == "is":
-                new = values.op("is", tuple(sorted(items)))  # as ``known.identity`` orders them
-            else:
-                new = values.op(desc[1], items)
+            new = _made_of(values, desc[1], items)
             new = pair.facts.get(new, new)
     memo[value] = new
     return new
+
+
+def _made_of(values: Values, tag: str, items: tuple[int, ...]) -> int:
+    """A value of these parts, as the step that makes such a value says it."""
+    if tag == "not":
+        return values.negated(items[0])
+    if tag == "tuple":
+        return values.tuple_of(items)
+    if tag == "str":
+        return values.string_of(items)
+    if tag == "slice":
+        return values.slice_of(items)
+    if tag == "is":
+        return values.identity(items[0], items[1])
+    return values.op(tag, items)
 
 
 def settle_facts(pair: Pair, values: Values) -> bool:
@@ -198,8 +202,11 @@ def settle_facts(pair: Pair, values: Values) -> bool:
         if desc is None or desc[0] != "op" or desc[1] in NAMES_ONLY:
             continue
         items = tuple([resolve(pair, values, item, {}) for item in desc[2]])
-        if items != desc[2] and pair.facts.setdefault(values.op(desc[1], items), constant) != constant:
-            return False
+        if items != desc[2]:
+            made = _made_of(values, desc[1], items)
+            known = made if made in (values.true, values.false) else pair.facts.setdefault(made, constant)
+            if known != constant:
+                return False
     return True
 
 
@@ -314,6 +321,8 @@ def _maps(o: int, n: int, old_fresh: Fresh, new_fresh: Fresh, values: Values, im
         if desc_n[0] == "const":
             return bool(type(desc_n[1]).__name__ == desc[1])
         return bool(desc == desc_n) or (desc[1] == "bool" and values.is_bool(n))
+    if desc[0] == "op":
+        desc_n = _opened(desc_n, values)
     if desc[0] == "op" and desc_n[0] == "op":
         if desc[1] in NAMES_ONLY:
             return o == n
@@ -334,6 +343,23 @@ def _bool(values: Values, value: int) -> bool:
 def _int(desc: Desc) -> bool:
     """Whether a value is a plain number, as dispatch variables hold."""
     return desc[0] == "const" and type(desc[1]) is int or desc == ("type", "int")
+
+
+MAX_OPENED = 32
+
+
+def _opened(desc: Desc, values: Values) -> Desc:
+    """A constant tuple or slice as one made of constants: on another path its parts may be no constants.
+
+    A join keeps the parts apart then, and with them which objects live in it.
+    """
+    if desc[0] == "const":
+        whole = desc[1]
+        if type(whole) is tuple and 0 < len(whole) <= MAX_OPENED:
+            return "op", "tuple", tuple([values.const(item) for item in whole])
+        if type(whole) is slice:
+            return "op", "slice", tuple([values.const(item) for item in (whole.start, whole.stop, whole.step)])
+    return desc
 
 
 def _vacant(values: Values, value: int) -> bool:
@@ -383,6 +409,8 @@ def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
         elif o == n and in_o is None and in_n is None and (desc is None or desc[0] != "op"):
             result = o
         elif desc is not None and desc_n is not None:
+            if o != n:
+                desc, desc_n = _opened(desc, values), _opened(desc_n, values)
             if desc[0] == "op" and desc_n[0] == "op" and (o == n or _same_shape(desc, desc_n)):
                 if desc[1] in NAMES_ONLY:
                     result = o

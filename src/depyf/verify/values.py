@@ -180,6 +180,17 @@ class Values:
             return inner
         return self.op("not", (value,))
 
+    def identity(self, left: int, right: int) -> int:
+        """``left is right`` as a value."""
+        desc, desc_r = self.desc[left], self.desc[right]
+        if left == right:
+            if not _unsettled(desc):
+                return self.true
+        elif desc is not None and desc_r is not None and desc[0] == desc_r[0] == "const":
+            if type(desc[1]) is not type(desc_r[1]) or type(desc[1]) is bool:
+                return self.false
+        return self.op("is", (left, right) if left < right else (right, left))
+
     def is_bool(self, value: int) -> bool:
         known = self.desc[value]
         if known is None:
@@ -226,6 +237,14 @@ class Values:
             return self.const(function(*found))
         except (ArithmeticError, TypeError, ValueError):
             return None
+
+
+def _unsettled(desc: Desc | None) -> bool:
+    """Whether a value is a constant, or made of parts, whose identity is not settled by its value."""
+    return desc is not None and (
+        (desc[0] == "const" and desc[1] is not None and type(desc[1]) not in (bool, type(Ellipsis)))
+        or (desc[0] == "op" and desc[1] not in ("cell", "common", "locals"))
+    )
 
 
 FOLDABLE = frozenset({int, float, complex, str, bytes, bool})

@@ -19,6 +19,10 @@ BUILT = [
     VALUES.op("tuple", (PLAIN[2], KNOWN[0])),
     VALUES.op("is", (PLAIN[0], PLAIN[3])),
     VALUES.negated(KNOWN[3]),
+    VALUES.op("slice", (PLAIN[0], KNOWN[0], KNOWN[2])),
+    VALUES.const((1, True)),
+    VALUES.const((None, True)),
+    VALUES.const(slice(None, 1, None)),
 ]
 FRESH: Fresh = dict.fromkeys((VALUES.new(), VALUES.new()), (("list",), (PLAIN[0],)))
 CHOICES = [*PLAIN, *KNOWN, *BUILT, *FRESH]
@@ -58,3 +62,18 @@ def test_equal_places_stay_equal_only_where_they_were_in_both(old: Frozen, new: 
     for i, j in itertools.combinations(range(len(both.values)), 2):
         if both.values[i] == both.values[j]:
             assert old.values[i] == old.values[j] and new.values[i] == new.values[j]
+
+
+def test_a_constant_tuple_and_a_built_one_keep_their_parts() -> None:
+    """``(2.5,)`` on one path and ``(x,)`` on the other: what the tuple holds is known behind the join."""
+    part, constant = VALUES.new(), VALUES.const(2.5)
+    built = frozen([VALUES.tuple_of((part,)), part, part, part, part], part)
+    whole = frozen([VALUES.const((2.5,)), constant, constant, constant, constant], constant)
+    for both in (meet(built, whole, VALUES), meet(whole, built, VALUES)):
+        assert VALUES.desc[both.values[0]] == ("op", "tuple", (both.values[1],))
+        assert covers(both, whole, VALUES) and covers(both, built, VALUES)
+
+
+def test_constant_tuples_of_other_lengths_are_any_object() -> None:
+    both = meet(frozen([VALUES.const((1,))] * 5, -1), frozen([VALUES.const((1, 2))] * 5, -1), VALUES)
+    assert VALUES.desc[both.values[0]] is None

@@ -66,3 +66,17 @@ def test_not_of_not_is_the_value() -> None:
     assert values.negated(values.negated(x)) == x
     assert values.negated(values.true) == values.false
     assert values.truth(values.const(())) is False and values.truth(values.const(object())) is None
+
+
+def test_identity_is_settled_for_singletons_and_constants_of_two_types() -> None:
+    values = Values()
+    x, y = values.new(), values.new()
+    assert values.identity(x, x) == values.identity(values.none, values.none) == values.true
+    assert values.identity(values.true, values.false) == values.false
+    assert (
+        values.identity(values.none, values.const(0)) == values.identity(values.const(1), values.true) == values.false
+    )
+    assert values.identity(x, y) == values.identity(y, x) not in (values.true, values.false)
+    assert values.identity(values.const(1000), values.const(1000)) != values.true  # equal, perhaps two objects
+    built = values.tuple_of((x,))
+    assert values.identity(built, built) not in (values.true, values.false)
