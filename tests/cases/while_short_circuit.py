@@ -1,4 +1,3 @@
-# known ugly: 3.8+ original SUBSCR and recompiled SUBSCR: lifetimes differ: __temp_2 still holds an object that the original has 
 def trim(a, b):
     post = 0
     while a[: post or None] and b[: post or None] and a[post - 1] == b[post - 1]:
