@@ -185,7 +185,7 @@ def _list_to_tuple(s: PlainSymbolic, _: object, __: int) -> bool:
 
 
 def _convert(s: PlainSymbolic, conversion: str, _: int) -> bool:
-    """``f"{x!r}"``: the string that a conversion gives is formatted as itself."""
+    """``f"{x!r}"``: the string that a conversion gives is formatted as itself, which the verdict says."""
     if s.instr_after().op in _FORMATTING:
         return False
     s.push(Fmt(s.pop(), conversion, None))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from depyf.bytecode import ops
-from depyf.verify import managers
+from depyf.verify import kinds, managers
 from depyf.verify.known import (
     DICT,
     LIST,
@@ -431,10 +431,12 @@ def _raises(side: Side) -> bool:
 
 
 def _format(pair: Pair, side: Side, other: Side, values: Values, arg: tuple[str, bool]) -> bool:
-    """A string formats as itself."""
+    """A string formats as itself; ``PLAIN_NOTE`` names what that assumes where only the recompiled code formats it."""
     known = values.desc[side.stack[-1]]
     if arg not in (("", False), ("s", False)) or known is None:
         return False
+    if known == ("type", "str") and side.program.side and side.program.kind[side.pc - 1] == kinds.LOAD_TEMP:
+        side.program.formats = True
     return known == ("type", "str") or known[0:2] == ("op", "str") or (known[0] == "const" and type(known[1]) is str)
 
 

@@ -80,6 +80,8 @@ class Program:
         """The handlers that begin by calling the exit of a manager, or by asking which exception it is."""
         self.again = False
         """Whether it raises, by a statement, an exception that the other code lets go on."""
+        self.formats = False
+        """Whether it formats a string that was converted or formatted before."""
         self.keeps = False
         """Whether it is in the body of a handler that the other code has left by raising."""
         self.restores = False

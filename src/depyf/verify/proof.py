@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from depyf.bytecode import ops
@@ -28,6 +29,9 @@ CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object ali
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
 WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
 AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
+PLAIN_NOTE = (
+    "assumes that what a conversion or a format gives is a plain string, no subclass with a __format__ of its own"
+)
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
 STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
 
@@ -95,7 +99,15 @@ class Ground:
             self.note(HANDLED_NOTE)
         if self.b.again:
             self.note(AGAIN_NOTE)
+        if self.b.formats or self._converts_alone():
+            self.note(PLAIN_NOTE)
         return self.proof
+
+    def _converts_alone(self) -> bool:
+        """Whether the original converts a value without formatting it, which no text does (3.13+)."""
+        instrs = self.a.instrs
+        formatting = (ops.FORMAT, ops.BUILD_INTERPOLATION)
+        return any(instr.op == ops.CONVERT and after.op not in formatting for instr, after in pairwise(instrs))
 
     def mismatch(self, pair: Pair, why: str) -> Mismatch:
         a, b = pair.a, pair.b
