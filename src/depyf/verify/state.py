@@ -288,7 +288,16 @@ def covers(old: Frozen, new: Frozen, values: Values) -> bool:
         n = new.loc.get(name, -1)
         if n < 0 or not _maps(o, n, old.fresh, new.fresh, values, image):
             return False
-    return True
+    return _keeps_apart(image, old.fresh)
+
+
+def _keeps_apart(image: dict[int, int], fresh: Fresh) -> bool:
+    """Whether each object that nobody else has seen is still one of its own: nothing else has become the same object."""
+    if not fresh:
+        return True
+    owners: dict[int, int] = {}
+    alone = {image[o] for o in fresh if o in image}
+    return all(n not in alone or owners.setdefault(n, o) == o for o, n in image.items())
 
 
 VACANT = ("maybe", "nothing")
@@ -377,7 +386,22 @@ def _same_shape(p: Desc, q: Desc) -> bool:
 
 
 def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
-    """The strongest state that describes both: places stay equal where they are equal in both."""
+    """The strongest state that describes both: places stay equal where they are equal in both.
+
+    An object that nobody else has seen stays one only where the same places hold it in both.
+    """
+    shared: set[tuple[int, int]] = set()
+    while True:
+        found, mixed = _meet(old, new, values, shared)
+        if not mixed:
+            return found
+        shared |= mixed
+
+
+def _meet(
+    old: Frozen, new: Frozen, values: Values, shared: set[tuple[int, int]]
+) -> tuple[Frozen, set[tuple[int, int]]]:
+    """``meet``, with the pairs of ``shared`` as objects that others may have; which pairs ought to be among these."""
     temps = old.temps
     old_values, new_values = old.values, new.values
     if temps != new.temps:
@@ -397,7 +421,8 @@ def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
         desc, desc_n = values.desc[o], values.desc[n]
         in_o, in_n = old.fresh.get(o), new.fresh.get(n)
         result = -1
-        if in_o is not None and in_n is not None and in_o[0] == in_n[0] and len(in_o[1]) == len(in_n[1]):
+        alike = in_o is not None and in_n is not None and in_o[0] == in_n[0] and len(in_o[1]) == len(in_n[1])
+        if alike and in_o is not None and in_n is not None and (o, n) not in shared:
             result = memo[o, n] = values.new()
             fresh[result] = (in_o[0], tuple([join(p, q) for p, q in zip(in_o[1], in_n[1])]))
         elif in_o is not None and in_n is not None and in_o[0][0] == in_n[0][0]:
@@ -442,4 +467,19 @@ def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
             value = join(o, n)
             if value in held:
                 loc[name] = value
-    return Frozen(old.depth_a, old.depth_b, places, temps, loc, fresh, excs[0], excs[1])
+    mixed = _mixed(memo, fresh, values) if fresh else set()
+    return Frozen(old.depth_a, old.depth_b, places, temps, loc, fresh, excs[0], excs[1]), mixed
+
+
+def _mixed(memo: dict[tuple[int, int], int], fresh: Fresh, values: Values) -> set[tuple[int, int]]:
+    """The pairs of objects, joined to one of its own, of which one is in a place where the other is not."""
+    places: dict[tuple[bool, int], set[int]] = {}
+    for o, n in memo:
+        if not any(known is not None and known[0] in ("mark", "maybe") for known in (values.desc[o], values.desc[n])):
+            places.setdefault((True, o), set()).add(n)
+            places.setdefault((False, n), set()).add(o)
+    return {
+        (o, n)
+        for (o, n), made in memo.items()
+        if made in fresh and (len(places[True, o]) > 1 or len(places[False, n]) > 1)
+    }

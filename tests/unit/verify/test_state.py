@@ -77,3 +77,20 @@ def test_a_constant_tuple_and_a_built_one_keep_their_parts() -> None:
 def test_constant_tuples_of_other_lengths_are_any_object() -> None:
     both = meet(frozen([VALUES.const((1,))] * 5, -1), frozen([VALUES.const((1, 2))] * 5, -1), VALUES)
     assert VALUES.desc[both.values[0]] is None
+
+
+def test_two_objects_of_their_own_are_not_one() -> None:
+    """What is done to the one would be done to the other: a state with two covers none with one object in both places."""
+    first, second = FRESH
+    two = frozen([first, second, PLAIN[0], PLAIN[1], PLAIN[2]], PLAIN[3])
+    one = frozen([first, first, PLAIN[0], PLAIN[1], PLAIN[2]], PLAIN[3])
+    assert not covers(two, one, VALUES) and not covers(one, two, VALUES)
+    assert not meet(one, two, VALUES).fresh and not meet(two, one, VALUES).fresh
+
+
+def test_an_object_of_its_own_is_no_known_one() -> None:
+    first, _ = FRESH
+    apart = frozen([first, KNOWN[4], PLAIN[0], PLAIN[1], PLAIN[2]], PLAIN[3])
+    one = frozen([first, first, PLAIN[0], PLAIN[1], PLAIN[2]], PLAIN[3])
+    assert not covers(apart, one, VALUES)
+    assert not meet(apart, one, VALUES).fresh
