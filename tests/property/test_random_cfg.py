@@ -85,6 +85,7 @@ KEPT_OF_KINDS = (
     ("ranges", 3003239),
     ("ranges", 3003571),
     ("ranges", 5003843),
+    ("hostile", 8000566),
     ("gotos", 1011),
     ("gotos", 1041),
     ("gotos", 500013),

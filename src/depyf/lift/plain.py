@@ -164,7 +164,7 @@ class PlainSymbolic(Symbolic):
                 rule(self, instr.arg)
             block.last = index
             self._settle(floor)
-            if self.stack:
+            if self.stack or self.consumed:
                 self._note_risk(block.container)
         block.spills = self.spills
 
@@ -196,8 +196,8 @@ class PlainSymbolic(Symbolic):
         self.bases = {}
 
     def _note_risk(self, container: int) -> None:
-        """An exception may leave these temporaries bound."""
-        held = self.held()
+        """An exception may leave these temporaries bound: those on the stack, and those that this instruction takes."""
+        held = self.held() | self._used_up()
         if held:
             self.risk.setdefault(container, set()).update(held)
 
