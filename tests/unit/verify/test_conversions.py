@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import interpreters
 from depyf.verify.proof import PLAIN_NOTE
+
+ROOT = Path(__file__).parents[3]
 
 PROGRAM = """
 import dis
@@ -31,7 +34,7 @@ def test_a_lone_conversion_names_its_assumption() -> None:
     python = interpreters.find("3.13")
     if python is None:
         pytest.skip("no Python 3.13 on this machine")
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([python, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=False)
     usual, lone = done.stdout.splitlines() or [done.stderr, ""]
     assert usual.startswith("True") and PLAIN_NOTE not in usual
