@@ -7,7 +7,8 @@ Seeds from 100000 on are "wild" programs (``randomcfg``), from 200000 on "hostil
 1000000 on the kinds take turns (``--kinds plain,wild``).
 
 A program passes when every verdict is a proof, and original and decompiled function do the same on several inputs: the
-same calls of the tracer with the same arguments, seeing the same exception being handled, and the same end.  It is
+same calls of the tracer with the same arguments, seeing the same exception being handled, and the same end.  Where the
+original does not end or does not do the same twice, the proof is all there is: such programs are counted apart.  It is
 assembled for the interpreter that runs this; ``--version`` starts another one.  Failures print the seed:
 ``python tools/fuzz.py --show SEED`` shows that program's bytecode and text.
 """
@@ -32,6 +33,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
+import contained
 import gotocfg
 import hostilecfg
 import interpreters
@@ -41,6 +43,9 @@ import rangecfg
 from triage import normal_form
 
 RUNS = 4
+SECONDS, MEGABYTES = 2, 500
+"""What the runs of an original may take; its decompiled function may take more."""
+NOT_COMPARED = "not comparable"
 CALL_LIMIT = 60
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 """Where an object lies is no behaviour of a program."""
@@ -185,12 +190,44 @@ def judge(code: types.CodeType) -> str:
 
 
 def compare(code: types.CodeType, function: Callable[..., Any], contexts: bool = True) -> str:
-    """Run both; ``contexts`` says whether the exceptions handled at each call, and those behind the last, must agree."""
+    """Run both; ``contexts`` says whether the exceptions handled at each call, and those behind the last, must agree.
+
+    A program that does not end, that needs memory without end, or that shows where its objects lie (the letters of an
+    address) can be compared with nothing.
+    """
     original = types.FunctionType(code, {})
-    for run in range(RUNS):
-        if observe(original, run, contexts) != observe(function, run, contexts):
-            return f"runs differently on input {run}"
-    return ""
+    before = contained.peak_megabytes()
+
+    def both(say: contained.Say) -> None:
+        expected = [observe(original, run, contexts) for run in range(RUNS)]
+        say((time.process_time(), contained.peak_megabytes() - before))
+        for run, events in enumerate(expected):
+            if observe(function, run, contexts) != events:
+                say((run, _varies(original, run, contexts, events)))
+                return
+
+    done = contained.contained(both, 4 * SECONDS, 4 * MEGABYTES)
+    if not done.said:
+        return f"{NOT_COMPARED}: the original ends {done.ended}"
+    spent, *differs = done.said
+    assert isinstance(spent, tuple)
+    if spent[0] > SECONDS or spent[1] > MEGABYTES:
+        return f"{NOT_COMPARED}: the original needs more than {SECONDS} s or {MEGABYTES} MB"
+    if differs:
+        assert isinstance(differs[0], tuple)
+        run, varies = differs[0]
+        return f"{NOT_COMPARED}: the original varies" if varies else f"runs differently on input {run}"
+    return f"the decompiled function ends {done.ended}" if done.ended else ""
+
+
+def _varies(original: Callable[..., Any], run: int, contexts: bool, events: list[object]) -> bool:
+    """Whether the original does not do the same each time, its objects being elsewhere."""
+    elsewhere = []
+    for size in range(40):
+        elsewhere.append([object() for _ in range(size % 7)])
+        if observe(original, run, contexts) != events:
+            return True
+    return False
 
 
 class OutOfTime(BaseException):
@@ -224,7 +261,7 @@ def sweep(seeds: range, processes: int) -> Iterator[tuple[int, str]]:
 
 
 def logged(log: Path, first: int, count: int, processes: int) -> int:
-    """A run that can be stopped and gone on with: one line a hundred programs, and one for each that fails."""
+    """A run that can be stopped and gone on with: one line a hundred programs, and one for each that does not pass."""
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     lines = log.read_text().splitlines() if log.exists() else []
     done = {int(words[1]) for words in map(str.split, lines) if words[:1] == [version] and words[3:4] == ["passed"]}
@@ -233,10 +270,11 @@ def logged(log: Path, first: int, count: int, processes: int) -> int:
         if start in done:
             continue
         bad = [(seed, reason) for seed, reason in sweep(range(start, start + 100), processes) if reason]
-        failed += len(bad)
+        failed += sum(not reason.startswith(NOT_COMPARED) for _, reason in bad)
         with log.open("a") as out:
             for seed, reason in sorted(bad):
-                out.write(f"{version} {seed} failed {normal_form(reason)}\n")
+                what = "" if reason.startswith(NOT_COMPARED) else "failed "
+                out.write(f"{version} {seed} {what}{normal_form(reason)}\n")
             out.write(f"{version} {start} {100 - len(bad)} passed\n")
     return 1 if failed else 0
 
@@ -286,13 +324,15 @@ def main() -> int:
             kind = normal_form(reason)
             reasons[kind] += 1
             smallest[kind] = min(seed, smallest.get(kind, seed))
-    failed = sum(reasons.values())
+    apart = sum(count for reason, count in reasons.items() if reason.startswith(NOT_COMPARED))
+    failed = sum(reasons.values()) - apart
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:40]:
         print(f"{count:6}  seed {smallest[reason]}: {reason}")
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     seconds = time.monotonic() - started
     print(
-        f"Python {version}: {options.count - failed} of {options.count} programs proven and run alike, {seconds:.0f} s"
+        f"Python {version}: {options.count - failed - apart} of {options.count} programs proven and run alike,"
+        f" {apart} proven and not comparable, {failed} failed, {seconds:.0f} s"
     )
     return 1 if failed else 0
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.flow.program import NONE, Program
-from depyf.structure.region_table import Regions
+from depyf.structure.region_table import Region, Regions
 
 GROWTH = 8
 """Sharing may multiply: at so many times the size of the program it is given up."""
@@ -69,24 +69,35 @@ def _settle_parents(program: Program, regions: Regions) -> None:
     A range that covers only a part of the body, yet gives up its stack, is a ``try`` in there: when its handler is
     left, so is the one around it.
     """
-    table = regions.table
-    for region in sorted(table.values(), key=lambda region: (-region.depth, region.index)):
-        if region.kind == "with":
-            continue
-        around: list[tuple[int, ...]] = []
-        for i in _body(program, regions, region.index):
-            if program.instrs[i].op not in ops.SILENT:
-                chain = regions.chain(program.handler[i])
-                outside = tuple(other for other in chain if table[other].depth <= region.record)
-                if outside not in around:
-                    around.append(outside)
-        if not around:
-            continue
-        shared = [other for other in around[0] if all(other in chain for chain in around)]
-        parent = next((other for other in shared if region.index not in regions.chain(other)), NONE)
-        if parent != region.parent:
-            region.parent = parent
-            regions.forget_chains()
+    order = sorted(regions.table.values(), key=lambda region: (-region.depth, region.index))
+    around = {region.index: _protected_by(program, regions, region) for region in order if region.kind != "with"}
+    for _ in order:  # the regions around a body change with their own parents
+        changed = False
+        for region in order:
+            parent = _shared_parent(regions, region, around.get(region.index, []))
+            if parent != region.parent:
+                region.parent, changed = parent, True
+                regions.forget_chains()
+        if not changed:
+            return
+
+
+def _protected_by(program: Program, regions: Regions, region: Region) -> list[int]:
+    """The handlers of what may raise in the body of a handler."""
+    body = _body(program, regions, region.index)
+    return sorted({program.handler[i] for i in body if program.instrs[i].op not in ops.SILENT})
+
+
+def _shared_parent(regions: Regions, region: Region, handlers: list[int]) -> int:
+    """The innermost region outside a handler that protects all of its body; ``handlers`` protect parts of it."""
+    if not handlers:
+        return region.parent
+    outside = [
+        [other for other in regions.chain(handler) if regions.table[other].depth <= region.record]
+        for handler in handlers
+    ]
+    shared = [other for other in outside[0] if all(other in chain for chain in outside)]
+    return next((other for other in shared if region.index not in regions.chain(other)), NONE)
 
 
 def _body(program: Program, regions: Regions, region: int) -> list[int]:

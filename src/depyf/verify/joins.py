@@ -83,7 +83,7 @@ class Joins:
         live = self.b.live_temps(pc)
         return tuple(
             [
-                temps[name] if self.values.is_const(temps[name]) else -1
+                temps[name] if temps[name] in self.b.settings else -1
                 for name in sorted(flags)
                 if name in temps and name in live
             ]

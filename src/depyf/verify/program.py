@@ -64,6 +64,8 @@ class Program:
         self.handler: list[int] = [instr.handler for instr in self.instrs]
         self.temps: set[str] = set()
         self.flags: set[str] = set()
+        self.settings: frozenset[int] = frozenset()
+        """What flags are set to: the constants that the code loads.  Others, which steps make of these, have no end."""
         self.namespace_temps = False
         renames = renames or {}
         self._fill(values, is_temp, renames, bindings or {})
@@ -92,7 +94,7 @@ class Program:
         self.always: frozenset[str] = EMPTY if unbinds else frozenset(self.params)
         """Parameters that are bound all the time."""
         if self.temps and side:
-            self._find_flags()
+            self._find_flags(values)
 
     def _fill(
         self,
@@ -144,7 +146,7 @@ class Program:
             join[handler.target] = 1
         return join
 
-    def _find_flags(self) -> None:
+    def _find_flags(self, values: Values) -> None:
         """Temporaries that are branched on or compared: their constants select paths (flags, dispatch variables)."""
         kind = self.kind
         for i in range(self.count - 1):
@@ -156,6 +158,9 @@ class Program:
                 tested = self.instrs[i + 2].op in (ops.COMPARE, ops.IS)
             if tested:
                 self.flags.add(self.arg[i])
+        if self.flags:
+            loaded = [arg for kind, arg in zip(kind, self.arg) if kind == kinds.LOAD_CONST]
+            self.settings = frozenset([*loaded, values.true, values.false, values.none])
 
     def raises(self, pc: int) -> bool:
         """Whether the instruction may leave through its handler."""

@@ -111,10 +111,6 @@ class Values:
         found: int = known[2][0] if known is not None and known[0:2] == ("op", OUTPUT) else -1
         return found
 
-    def is_const(self, value: int) -> bool:
-        desc = self.desc[value]
-        return desc is not None and desc[0] == "const"
-
     def tuple_of(self, elements: tuple[int, ...]) -> int:
         """A tuple; constant when its elements are."""
         found = self.constants(elements)
