@@ -6,8 +6,13 @@ Output: a sentence; "" where depyf knows no rule.  ``why`` and the dump's recomp
 
 from __future__ import annotations
 
+import linecache
 import re
 
+from depyf.dynamo.records import Place
+
+_SOURCE = re.compile(r"[\w.'\"\[\]]+")
+"""A variable, its attributes and items: no operation on them."""
 _INT = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?[\d.]+(?:e[+-]?\d+)?|-?inf|nan")
 
@@ -16,16 +21,32 @@ def named(source: str) -> str:
     """``L['self'].k`` -> ``self.k``; ``G['MODE']`` -> ``the global MODE``; methods such as ``.size()`` are cut."""
     text = re.sub(r"\.(?:size|stride|storage_offset)$", "", source)
     text = re.sub(r"\._(?:modules|parameters|buffers)\['(\w+)'\]", r".\1", text)
+    if text.startswith("len(") and text.endswith(")"):
+        return f"len({named(text[4:-1])})"
     match = re.match(r"([LG])\['(\w+)'\](.*)$", text, re.S)
     if match is None:
         return text
     return f"{match[2]}{match[3]}" if match[1] == "L" else f"the global {match[2]}{match[3]}"
 
 
-def for_tensor(source: str, what: str, index: str = "") -> str:
-    """A property of a tensor differs: ``what`` is ``size``, ``stride``, ``rank``, ``dtype``, ``requires_grad``, ..."""
+def root(source: str) -> str:
+    """The variable that a source begins with: ``x`` of ``L['x'].size()[0]``; "" where it begins with none."""
+    match = re.match(r"(?:len\()?(?:L\['(\w+)'\]|(\w+))", source)
+    return (match[1] or match[2]) if match and not source.startswith("G[") else ""
+
+
+def for_tensor(source: str, what: str, index: str = "", inner: bool = False, small: bool = False) -> str:
+    """A property of a tensor differs: ``what`` is ``size``, ``stride``, ``rank``, ``dtype``, ``requires_grad``, ...
+
+    ``inner``: it is no argument, but what the part of the function before a graph break has computed; ``small``:
+    one of the sizes is 0 or 1.
+    """
     name = named(source)
     if what == "size" and index:
+        if small:
+            return for_small_size()
+        if inner:
+            return f"torch.compile(dynamic=True), or torch._dynamo.mark_dynamic for the input that the size of {name} comes from"
         return f"torch._dynamo.mark_dynamic({name}, {index}) before the first call, or torch.compile(dynamic=True)"
     if what == "stride":
         return f"pass {name}.contiguous(), or tensors of one memory layout"
@@ -38,22 +59,72 @@ def for_tensor(source: str, what: str, index: str = "") -> str:
             f"pass {name} with the same requires_grad in every call: detach it, or set it "
             "(forward only and training are compiled apart)"
         )
+    if what == INFERENCE:
+        return (
+            f"pass as {name} only tensors made under torch.inference_mode(), or none "
+            "(torch.no_grad() makes ordinary ones)"
+        )
     return f"give {name} the same {what} in every call"
+
+
+INFERENCE = "inference mode"
+
+
+def kind_of_keys(differing: set[str]) -> str:
+    """What two tensors differ in whose dispatch keys differ in these."""
+    if any(key.startswith(("ADInplaceOrView", "Autograd")) for key in differing):  # inference tensors lack them
+        return INFERENCE
+    return "kind of tensor (device, layout, subclass)"
 
 
 def for_small_size() -> str:
     return "sizes 0 and 1 are always compiled separately; pad the input, or torch._dynamo.decorators.mark_unbacked"
 
 
-def for_value(source: str, expected: str) -> str:
-    """A plain Python value differs from ``expected``."""
+def for_type(source: str, expected: str, actual: str) -> str:
+    """A value is of another class than the ``expected`` one."""
     name = named(source)
+    if not actual or actual == expected:
+        return f"pass {name} as {_one(expected)} in every call"
+    return f"pass {name} as {_one(expected)} in every call, or as {_one(actual)} in every call"
+
+
+def _one(kind: str) -> str:
+    return kind if kind == "NoneType" else f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
+
+
+def for_specialised(name: str, where: Place) -> str:
+    """``name`` began as a symbol, and the line ``where`` needed its value."""
+    text = where.text or linecache.getline(where.filename, where.line).strip()
+    line = f"{where.filename}:{where.line}" + (f" `{text}`" if text else "")
+    return f"{name} cannot stay dynamic, because its value is needed while compiling: one entry per value, as long as {line} is compiled"
+
+
+def for_condition() -> str:
+    return "what the program asks about this value became a condition of the compiled code: one entry for calls that meet it, one for others"
+
+
+def for_value(source: str, expected: str, of_module: bool = False, inner: bool = False) -> str:
+    """A plain Python value differs from ``expected``; ``of_module``: it is an attribute of an ``nn.Module``."""
+    name = named(source)
+    if name.startswith("len("):
+        return f"keep {name} the same between calls; what grows with the calls is better kept outside of the compiled function"
+    if re.fullmatch(rf"{_SOURCE.pattern}\.size\(\)\[\d+\]", source):
+        return for_small_size() if expected in (">= 2", "> 1", "!= 0", "!= 1") else for_condition()
+    if not _SOURCE.fullmatch(source):
+        return for_condition()
+    if name.endswith(".training") and expected in ("True", "False"):
+        return "one entry for train() and one for eval() is needed"
     if _INT.fullmatch(expected):
-        if source.startswith("L['self']"):
-            remedy = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
-        else:
-            remedy = "pass it as a tensor, or leave torch._dynamo.config.automatic_dynamic_shapes on, or torch.compile(dynamic=True)"
-        return f"{name} is a constant of the compiled code: {remedy}"
+        if of_module or source.startswith("L['self']"):
+            return (
+                f"{name} is a constant of the compiled code: torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+            )
+        again = "" if inner else ", or pass it as a tensor"
+        return (
+            f"{name} is a constant of the compiled code: torch.compile(dynamic=True){again} "
+            "(by default torch makes a number dynamic when it is compiled for the second time)"
+        )
     if _FLOAT.fullmatch(expected):
         return f"{name} is a constant of the compiled code: pass it as a tensor (torch.tensor(...))"
     if expected in ("None", "True", "False"):
@@ -64,8 +135,8 @@ def for_value(source: str, expected: str) -> str:
 _KINDS = (
     (("BACKEND_MATCH",), "compile with one and the same backend object"),
     (("Duplicate tensor", "no_tensor_aliasing", "check_no_aliasing"), "pass distinct tensors, or the same one twice, but not now this and now that"),
-    (("grad_mode",), "make every call under the same torch.no_grad() / torch.enable_grad()"),
-    (("GLOBAL_STATE", "global_state"), "call it under the same grad mode, autocast and default dtype"),
+    (("got deallocated",), "the entry was for one object, and went with it: pass the same object in every call. A bound method that waits for its arguments at a graph break is a new object in each call: compute what breaks the graph in a statement of its own before"),
+    (("unexpected recompilation",), "asked again, this entry fits: another thread had just compiled it (make one call before the threads start), or what its guards read has changed since"),
     (("type_id", "type_is("), "pass an object of the same type"),
     (("obj_id", "same_object("), "pass the same object"),
     (("len(", "same_items("), "keep the length the same between calls"),
@@ -73,6 +144,29 @@ _KINDS = (
 """What a guard's text contains -> the sentence."""
 
 
+_GLOBAL = (
+    ("grad_mode", "the same torch.no_grad() / torch.enable_grad()"),
+    ("autocast", "the same torch.autocast"),
+    ("default_dtype", "the same torch.set_default_dtype"),
+    ("deterministic", "the same torch.use_deterministic_algorithms"),
+    ("num_threads", "the same torch.set_num_threads"),
+    ("torch_function", "the same setting of torch functions"),
+)
+"""A part of torch's global state -> what sets it."""
+
+
+def for_global_state(guard: str) -> str:
+    """torch's global state differs; ``guard`` says in what, where torch does."""
+    found = [setting for part, setting in _GLOBAL if part in guard]
+    return (
+        f"make every call under {' and '.join(found)}"
+        if found
+        else "call it under the same grad mode, autocast and default dtype"
+    )
+
+
 def for_kind(guard: str) -> str:
     """By the kind of guard alone; "" where that says too little."""
+    if re.match(r"GLOBAL_STATE changed|check_global_state\(|grad_mode", guard):
+        return for_global_state(guard)
     return next((text for parts, text in _KINDS if any(part.lower() in guard.lower() for part in parts)), "")

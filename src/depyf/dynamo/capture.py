@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from depyf.dynamo.call_values import call_values
 from depyf.dynamo.code_record import code_record
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.events import STAGES, Event, cache_of, read_event
@@ -24,7 +25,7 @@ from depyf.dynamo.graph_breaks import must_not_break
 from depyf.dynamo.graph_facts import GraphFacts, facts_of
 from depyf.dynamo.listening import ignore, listen
 from depyf.dynamo.metrics import cache_record, first_line, last_line, phases
-from depyf.dynamo.recompiles import call_locals, parse_recompile
+from depyf.dynamo.recompiles import parse_recompile, specialised
 from depyf.dynamo.records import (
     CacheRecord,
     CodeRecord,
@@ -34,6 +35,7 @@ from depyf.dynamo.records import (
     TransformedRecord,
 )
 from depyf.dynamo.resume import origin, resume_targets
+from depyf.dynamo.seen import codes_seen
 from depyf.dynamo.symbols import SymbolTable, interned
 
 _GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
@@ -48,6 +50,8 @@ class FunctionBuilder:
     live: weakref.ref[types.CodeType] | None = None
     resume_names: dict[str, None] = field(default_factory=dict)
     """The globals that call it, where it is a resume function; torch deletes them with the parent's code."""
+    hooked: bool = False
+    """Its bytecode came to the hook: not so for a frame that Dynamo gave up."""
 
 
 @dataclass
@@ -152,7 +156,7 @@ class Capture:
                 if event.payload and event.payload not in entry.breaks:
                     entry.breaks.append(event.payload)
             elif event.name == "recompile_reasons":
-                entry.recompiles = parse_recompile(event.payload, call_locals())
+                entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
             elif event.name == "dynamo_cpp_guards_str":
                 entry.guard_text = event.payload
             elif event.name == "dynamo_error":
@@ -164,12 +168,20 @@ class Capture:
             else:
                 entry.symbols.take(event.name, event.data)
 
+    def _explained(self, record: RecompileRecord) -> RecompileRecord:
+        """With what the symbols of the earlier entry tell."""
+        earlier = self.entries.get(self.key(record.entry)) if record.entry else None
+        return record if earlier is None else specialised(record, earlier.symbols.records())
+
     def _close(self, entry: EntryBuilder, event: Event) -> None:
         """torch is done with the frame, or with its backward."""
         self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
         if event.name != "compilation_metrics":
             return
         entry.closed = True
+        function = self.functions.get(entry.key.function)
+        if function is not None and function.live is None:
+            _find(function)
         reason = event.data.get("fail_reason")
         if reason:
             entry.failed = first_line(f"{event.data.get('fail_type') or ''}: {reason}")
@@ -189,8 +201,8 @@ class Capture:
             if known is not None and known.live is not None and known.live() not in (None, code):
                 key = self._renew(compile_id)
                 known = None
-            if known is None or known.live is None:
-                builder = FunctionBuilder(code_record(code), weakref.ref(code))
+            if known is None or not known.hooked:
+                builder = FunctionBuilder(code_record(code), weakref.ref(code), hooked=True)
                 builder.resume_names.update(dict.fromkeys(self._names_of(code)))
                 self.functions[key.function] = builder
             self.entry(key).started = True
@@ -250,6 +262,15 @@ class Capture:
             record = GraphRecord(key, stage, len(same), text, path, facts)
             self.graphs.append(GraphBuilder(record, attempt))
             self._on_graph(record)
+
+
+def _find(builder: FunctionBuilder) -> None:
+    """The code object of a frame that Dynamo gave up: torch reports only its name and place."""
+    known = builder.code
+    wanted = (known.filename, known.line, known.name)
+    found = [code for code in codes_seen() if (code.co_filename, code.co_firstlineno, code.co_name) == wanted]
+    if len(found) == 1:
+        builder.code, builder.live = code_record(found[0]), weakref.ref(found[0])
 
 
 def _from_start(event: Event) -> CodeRecord:

@@ -37,6 +37,8 @@ _PLAIN = (
     ("tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
     ("'skip function", "Dynamo does not look into this function (a builtin, C or library function)"),
     ("call_function graph_break", "the program asked for a graph break here"),
+    ("recompile limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
+    ("cache limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
     ("failed to trace builtin operator", "Dynamo does not know this builtin for these arguments"),
 )  # fmt: skip
 """What torch's reason contains, in lower case -> the cause in plain words."""

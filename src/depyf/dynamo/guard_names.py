@@ -35,14 +35,16 @@ _CONTAINS = ("___dict_contains", "___set_contains")
 _UNBOUND = ("set.__contains__", "frozenset.__contains__", "dict.__contains__")
 
 
-def in_python(text: str) -> str | None:
-    """``text`` in names that a page has; None where it is no expression or there is no such name."""
+def in_python(text: str, any_names: bool = False) -> str | None:
+    """``text`` in names that a page has; None where it is no expression or there is no such name (``any_names``: where
+    the name is one of torch's own)."""
     tree = _parsed(text)
     if tree is None:
         return None
     rewriter = _Rewriter()
     tree = rewriter.visit(tree)
-    if {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _bound(tree) - _KNOWN:
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _bound(tree) - _KNOWN
+    if any(name.startswith("__") or not any_names for name in names):
         return None
     return ast.unparse(tree) if rewriter.changed else text.strip()
 

@@ -37,6 +37,8 @@ DICT_ITEMS = "DICT_ITEMS"
 _RELATIONAL = ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING")
 """Guards over several values: each of the values shows them, and they are one."""
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
+_JOINED = re.compile(r"^.*:\d+ in [\w<>.]+\)?(?: \(.*\))? and (?=\S)", re.S)
+"""What stands before the last origin of a guard that torch has made of several (a range, from both of its ends)."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
 _IN_NAME = re.compile(r"_\d{12,}(?=_c\d)|(?<=\w)_\d{12,}\b")
 _VERSION = re.compile(r"(?<=\) == )\d+$")
@@ -99,11 +101,11 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
 
 def _record(kind: str, text: str, source: str, resolve: Callable[[str], str]) -> GuardRecord:
     guard, place, why = split_comment(text, resolve)
-    expression = readable(kind, _with_class(guard), source)
+    expression = readable(kind, with_class(guard), source)
     return GuardRecord(kind, without_addresses(guard), expression, without_addresses(source), place, why)
 
 
-def _with_class(guard: str) -> str:
+def with_class(guard: str) -> str:
     """The guard with the class it wants, which torch before 2.9 gives by its id alone.
 
     It passes for objects of the class that has this id now, whichever it was when torch compiled.
@@ -135,6 +137,7 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
         if match is None:
             continue
         code = "  # ".join(parts[1:position]).strip()  # a line of source may have a comment of its own
+        code = _JOINED.sub("", code)
         guard = parts[0].rstrip()
         place = Place(resolve(match["file"]), int(match["line"]), match["function"], code)
         return guard, place, without_addresses(match["why"] or "")
@@ -153,15 +156,15 @@ def without_addresses(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def readable(kind: str, text: str, source: str = "") -> str:
+def readable(kind: str, text: str, source: str = "", any_names: bool = False) -> str:
     """The guard as a Python expression; ``torch_checks('...')`` where depyf knows no better.  ``source``: the value it
-    looks at, which some guards do not name."""
+    looks at, which some guards do not name; ``any_names``: only to be read, a variable may stand for itself."""
     check = next((check for start, check in _CHECKERS.items() if re.match(rf"{start}\d+", text)), None)
     if check is not None and source:
         text = f"{check}({source})"
     for rule in _RULES:
         expression = rule(kind, text)
-        shown = in_python(expression) if expression is not None else None
+        shown = in_python(expression, any_names) if expression is not None else None
         if shown is not None:
             return without_addresses(shown)
     return f"torch_checks({without_addresses(text)!r})"

@@ -1,38 +1,33 @@
 """Why an entry that was there did not fit: torch's recompile reasons -> records.
 
-Input: the payload of ``recompile_reasons`` and the locals of the call, of which only values without code of their own
-are read.  Output: one record per earlier entry, with the guard that failed, expected and actual value, and what to
-change so that it would not.
+Input: the payload of ``recompile_reasons``, the values of the call, and what the earlier entries' symbols became.
+Output: one record per earlier entry, with the guard that failed, expected and actual value, and what to change so that
+it would not.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-import sys
-import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from depyf.dynamo import advice
-from depyf.dynamo.guards import readable, split_comment, without_addresses
-from depyf.dynamo.records import RecompileRecord
+from depyf.dynamo.call_values import CallValues, comparison
+from depyf.dynamo.guards import readable, split_comment, with_class, without_addresses
+from depyf.dynamo.records import RecompileRecord, SymbolRecord
 
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
 _MISMATCH = re.compile(
     r"^tensor '(?P<name>.*?)' (?P<what>[\w ]+?) mismatch(?: at index (?P<index>\d+))?\. "
     r"expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*))?$"
 )
-_EQUAL = re.compile(r"^(?P<source>[^=<>!]+?) (?:==|is) (?P<expected>.+)$")
-_REPORTERS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
-"""The function of torch that reports; without the s before torch 2.7."""
-_DEPTH = 16
-
-Locals = dict[str, Any]
+_KEYS = re.compile(r"\b\w+\b")
 
 
 def parse_recompile(
-    payload: str, call_locals: Locals | None = None, resolve: Callable[[str], str] = lambda name: name
+    payload: str, call: CallValues | None = None, resolve: Callable[[str], str] = lambda name: name
 ) -> tuple[RecompileRecord, ...]:
     """One record per earlier entry that torch tried, the newest first."""
     try:
@@ -40,75 +35,70 @@ def parse_recompile(
         reasons = [str(reason) for reason in found] if isinstance(found, list) else [str(found)]
     except ValueError:
         reasons = [payload]
-    return tuple(_record(reason, call_locals or {}, resolve) for reason in reasons if reason.strip())
+    return tuple(_record(reason, call or CallValues(), resolve) for reason in reasons if reason.strip())
 
 
-def _record(reason: str, call_locals: Locals, resolve: Callable[[str], str]) -> RecompileRecord:
+def specialised(record: RecompileRecord, symbols: Iterable[SymbolRecord]) -> RecompileRecord:
+    """The record with better advice where the earlier entry, whose ``symbols`` these are, had begun with a symbol for
+    what now differs: a line of the program made it a constant."""
+    wanted = comparison(record.guard)
+    subject = advice.named(wanted[0]) if wanted else ""
+    for symbol in symbols:
+        if symbol.became and symbol.where is not None and advice.named(symbol.source) == subject:
+            return replace(record, advice=advice.for_specialised(subject, symbol.where))
+    return record
+
+
+def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> RecompileRecord:
     match = _ENTRY.match(reason.strip())
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]
     guard, place, _ = split_comment(rest, resolve)
-    shown = readable("", guard.strip())
+    shown = readable("", with_class(guard.strip()), any_names=True)
     guard = without_addresses(guard.strip()) if shown.startswith("torch_checks(") else shown
     mismatch = _MISMATCH.match(guard)
     if mismatch:
-        expected, actual = mismatch["expected"], mismatch["actual"] or ""
-        if mismatch["what"] == "requires_grad":
-            expected, actual = ("False", "True") if expected == "0" else ("True", "False")
-        remedy = advice.for_tensor(mismatch["name"], mismatch["what"], mismatch["index"] or "")
+        return _tensor_differs(entry, guard, mismatch, call)
+    wanted = _type_wanted(guard)
+    if wanted is not None:
+        source, expected = wanted
+        actual = call.type_name(source)
+        return RecompileRecord(entry, guard, place, expected, actual, advice.for_type(source, expected, actual))
+    wanted = comparison(guard)
+    if wanted is not None:
+        source, expected = wanted
+        actual = call.shown(source)
+        if actual.startswith("a ") and (kind := _kind(expected)):
+            remedy = advice.for_type(source, kind, actual.removeprefix("a "))
+            return RecompileRecord(entry, guard, place, expected, actual, remedy)
+        remedy = advice.for_value(source, expected, call.of_module(source), advice.root(source) in call.inner)
         return RecompileRecord(entry, guard, place, expected, actual, remedy)
-    equal = _EQUAL.match(guard)
-    if equal:
-        actual = shown_value(equal["source"], call_locals)
-        return RecompileRecord(
-            entry, guard, place, equal["expected"], actual, advice.for_value(equal["source"].strip(), equal["expected"])
-        )
     return RecompileRecord(entry, guard, place, "", "", advice.for_kind(guard))
 
 
-def call_locals() -> Locals:
-    """The locals of the call that is about to be compiled again; asked while torch reports the reasons, else {}."""
-    frame = sys._getframe(1)
-    for _ in range(_DEPTH):
-        if frame.f_code.co_name in _REPORTERS:
-            called = frame.f_locals.get("frame")
-            found = getattr(called, "f_locals", None)
-            return dict(found) if isinstance(found, dict) else {}
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return {}
+def _tensor_differs(entry: str, guard: str, mismatch: re.Match[str], call: CallValues) -> RecompileRecord:
+    what, expected, actual = mismatch["what"], mismatch["expected"], mismatch["actual"] or ""
+    if what == "requires_grad":
+        expected, actual = ("False", "True") if expected == "0" else ("True", "False")
+    if what == "dispatch key set":
+        what = advice.kind_of_keys(set(_KEYS.findall(expected)) ^ set(_KEYS.findall(actual)))
+    inner = advice.root(mismatch["name"]) in call.inner
+    remedy = advice.for_tensor(
+        mismatch["name"], what, mismatch["index"] or "", inner, bool({expected, actual} & {"0", "1"})
+    )
+    return RecompileRecord(entry, guard, None, expected, actual, remedy)
 
 
-_SIMPLE = (int, float, bool, str, bytes, type(None))
-
-
-def shown_value(source: str, scope: Locals) -> str:
-    """The value of ``L['n']``, ``n`` or ``n[0]`` in ``scope`` as text; "" where reading it could run the user's code."""
-    match = re.match(r"^(?:L\[(?P<quote>['\"])(?P<name>\w+)(?P=quote)\]|(?P<plain>\w+))(?P<rest>.*)$", source.strip())
-    if match is None:
+def _kind(literal: str) -> str:
+    """The class of a literal; "" for what is none."""
+    try:
+        return type(ast.literal_eval(literal)).__name__
+    except (ValueError, SyntaxError):
         return ""
-    name = match["name"] or match["plain"]
-    if name not in scope:
-        return ""
-    value = scope[name]
-    rest = match["rest"]
-    while rest:
-        step = re.match(r"^\[(?P<key>-?\d+|'[^']*')\]|^\.(?P<attr>\w+)", rest)
-        if step is None:
-            return ""
-        rest = rest[step.end() :]
-        try:
-            if step["key"] is not None:
-                key: Any = step["key"][1:-1] if step["key"][0] == "'" else int(step["key"])
-                if type(value) not in (list, tuple, dict):
-                    return ""
-                value = value[key]
-            else:
-                value = types.MappingProxyType(object.__getattribute__(value, "__dict__"))[step["attr"]]
-        except (AttributeError, LookupError, TypeError):
-            return ""
-    if type(value) in _SIMPLE:
-        text = repr(value)
-        return text if len(text) <= 80 else text[:77] + "..."
-    return f"a {type(value).__name__}"
+
+
+def _type_wanted(guard: str) -> tuple[str, str] | None:
+    if not guard.startswith("type_is("):
+        return None
+    source, expected = ast.parse(guard, mode="eval").body.args  # type: ignore[attr-defined]
+    return ast.unparse(source), str(ast.literal_eval(expected))

@@ -68,6 +68,9 @@ class GuardRecord:
     why: str = ""
 
 
+_LIMIT = re.compile(r"(?:recompile|cache)(?:[ _]size)?[ _]limit (?:exceeded|reached)", re.I)
+
+
 @dataclass(frozen=True, slots=True)
 class BreakRecord:
     """One graph break: torch's report and what it says."""
@@ -83,6 +86,11 @@ class BreakRecord:
     """torch's number for this kind of break, ``GB0170``; "" where it has none."""
     skipped: bool
     """Dynamo could not go on after it: the whole function runs as ordinary Python."""
+
+    @property
+    def limit(self) -> bool:
+        """It is none: torch reports in this way, too, that a function has as many entries as it may have."""
+        return _LIMIT.search(self.reason) is not None
 
     @property
     def identity(self) -> tuple[str, int, str]:

@@ -7,9 +7,11 @@ gives nothing.
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import sysconfig
 import types
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -49,11 +51,33 @@ def entries_alive() -> list[tuple[types.CodeType, str]]:
     return [(code, entry.compile_id) for code in codes_seen() for entry in cache_entries(code)]
 
 
-def why_never_compiled(code: types.CodeType) -> str:
-    """Why Dynamo did not even try; "" for library code, which it is meant to leave alone.
+def why_never_compiled(codes: Iterable[types.CodeType]) -> dict[types.CodeType, str]:
+    """Why Dynamo did not even try; without library code, which it is meant to leave alone.
 
     With compiled autograd Dynamo is offered its own helpers too, and the standard library's.
     """
+    found = {code: reason for code in codes if (reason := _reason(code))}
+    if _NO_TENSOR in found.values():
+        for code in _disabled():
+            if found.get(code) == _NO_TENSOR:
+                found[code] = "it was excluded from compilation by torch.compiler.disable(recursive=False)"
+    return found
+
+
+_NO_TENSOR = "no tensor, module or array was among its arguments and globals"
+
+
+def _disabled() -> list[types.CodeType]:
+    """The code of functions behind ``torch.compiler.disable(recursive=False)``: torch makes all wrappers of one code."""
+    try:
+        from torch._dynamo.decorators import _nonrecursive_disable_wrapper_code as shared
+    except ImportError:
+        return []
+    wrapped = [getattr(wrapper, "_torchdynamo_orig_callable", None) for wrapper in gc.get_referrers(shared)]
+    return [function.__code__ for function in wrapped if isinstance(function, types.FunctionType)]
+
+
+def _reason(code: types.CodeType) -> str:
     if code.co_filename.startswith(_library_folders()) or code.co_filename.startswith(_MADE):
         return ""
     try:
@@ -67,4 +91,4 @@ def why_never_compiled(code: types.CodeType) -> str:
         return "it is a generator: Dynamo compiles a generator only within a function that uses it"
     if code.co_name == "__setattr__":
         return "__setattr__ is never compiled"
-    return "no tensor, module or array was among its arguments and globals"
+    return _NO_TENSOR

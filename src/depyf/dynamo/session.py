@@ -152,7 +152,7 @@ class Session:
             for code in codes_seen()
             if id(code) not in self._seen_before and (code.co_filename, code.co_firstlineno, code.co_name) not in known
         ]
-        return {code: reason for code in fresh if (reason := why_never_compiled(code))}
+        return why_never_compiled(fresh)
 
     def _final_graphs(self) -> dict[str, str]:
         """The pages of the graphs that are alive, in the form in which they can be stepped through."""

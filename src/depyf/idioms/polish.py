@@ -186,7 +186,7 @@ def _sources(body: Body) -> dict[int, str]:
         if isinstance(stmt, Assign) and isinstance(target, Display):
             for index, part in enumerate(target.elts):
                 if isinstance(part, Temp):
-                    found[part.key] = _item_name(stmt.value, index)
+                    found[part.key] = _item_name(stmt.value, index, found)
         if not isinstance(stmt, Assign) or not isinstance(target, Temp):
             continue
         value = stmt.value
@@ -206,8 +206,10 @@ def _sources(body: Body) -> dict[int, str]:
             found[target.key] = name
         elif target.key in tested:
             found[target.key] = "condition"
-        elif isinstance(value, Sub) and isinstance(value.key, Const) and type(value.key.value) is int:
-            found[target.key] = _item_name(value.value, value.key.value)
+        elif isinstance(value, Sub) and (name := _item(value, found)):
+            found[target.key] = name
+            if isinstance(value.key, Temp):
+                found.setdefault(value.key.key, name.removesuffix("item") + "key")
     return found
 
 
@@ -220,19 +222,28 @@ def _loop_names(loop: For) -> dict[int, str]:
     return {part.key: name for part, name in zip(pair, ("key", "entry")) if isinstance(part, Temp) and of_items}
 
 
-def _item_name(container: Expr, index: int) -> str:
-    """``args[0]`` is called ``args_0``, ``f.__defaults__[2]`` is ``defaults_2``."""
-    if isinstance(container, Name):
-        base = container.id
-    elif isinstance(container, Attr):
-        if container.name == "__mro__":
-            return "base"
-        base = container.name
-    elif isinstance(container, Invoke):
-        base = "graph_out"
-    else:
-        return ""
-    return f"{base.strip('_')}_{index}" if index >= 0 else ""
+def _item(value: Sub, names: dict[int, str]) -> str:
+    """``args[0]`` is called ``args_0``, ``state[find(0)]`` is ``state_item``."""
+    if isinstance(value.key, Const):
+        return _item_name(value.value, value.key.value, names) if type(value.key.value) is int else ""
+    base = _container(value.value, names)
+    return f"{base}_item" if base else ""
+
+
+def _item_name(container: Expr, index: int, names: dict[int, str]) -> str:
+    """The item of a call's result is called after compiled graphs, the most frequent ones."""
+    if isinstance(container, Attr) and container.name == "__mro__":
+        return "base"
+    base = "graph_out" if isinstance(container, Invoke) else _container(container, names)
+    return f"{base}_{index}" if base and index >= 0 else ""
+
+
+def _container(node: Expr, names: dict[int, str]) -> str:
+    """What the items of ``node`` are called after; ``f.__defaults__`` is ``defaults``."""
+    if isinstance(node, Temp):
+        return names.get(node.key, "")
+    name = node.id if isinstance(node, Name) else node.name if isinstance(node, Attr) else ""
+    return name.strip("_")
 
 
 def _joined(body: Body) -> Body:

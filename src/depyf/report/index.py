@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable
 
+from depyf.dynamo.advice import named
 from depyf.dynamo.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
 from depyf.report.layout import TIMINGS
 
@@ -31,7 +32,7 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
     compiled = [(f, e) for f, e in entries if not e.failed]
     eager = [(f, e) for f, e in entries if e.failed]
     breaks = distinct_breaks(run)
-    again = [(f, e) for f, e in compiled if e.recompiles]
+    again = [(f, e) for f, e in entries if e.recompiles]
     graphs = len({graph.key for graph in run.graphs if graph.stage in ("Captured_Graph", "Forward_graph", "kernel")})
     parts = [
         "# What torch.compile did",
@@ -39,14 +40,14 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         f"compile times, which differ in every run, are in `{TIMINGS}`.",
         f"- {_count(len(compiled), 'compilation')}, {_count(graphs, 'graph')}\n"
         f"- {_count(len(breaks), 'distinct graph break')}\n"
-        f"- {_count(len(again), 'recompilation')}\n"
+        f"- {_count(sum(not e.failed for _, e in again), 'recompilation')}\n"
         f"- {_count(len(eager), 'time')} a function ran as ordinary Python",
     ]
     sections = (
         ("Functions", _functions(pages)),
         ("Ran as ordinary Python", [_eager(f, e) for f, e in eager]),
         ("Never compiled", [f"- `{c.qualname}` ({c.filename}:{c.line}): {why}" for c, why in run.never_compiled]),
-        ("Graph breaks", [_break(n, b, ids) for n, (b, ids) in enumerate(breaks, 1)]),
+        ("Graph breaks", [_break(n, *found) for n, found in enumerate(breaks, 1)]),
         ("Recompilations", [_recompile(f, e) for f, e in again]),
         ("Dynamic shapes", _symbols(e for _, e in entries)),
         ("Stages", _stages(run, kernels)),
@@ -68,16 +69,18 @@ def provisional_page() -> str:
     )
 
 
-def distinct_breaks(run: RunRecord) -> list[tuple[BreakRecord, list[str]]]:
-    """Each graph break once, with the compile ids that met it."""
-    found: dict[tuple[str, int, str], tuple[BreakRecord, list[CompileKey]]] = {}
+def distinct_breaks(run: RunRecord) -> list[tuple[BreakRecord, list[str], list[str]]]:
+    """Each graph break once, with the compile ids that met it, and those for which it was the end."""
+    found: dict[tuple[str, int, str], tuple[BreakRecord, dict[CompileKey, bool]]] = {}
     for function in run.functions:
         for entry in function.entries:
             for record in entry.breaks:
-                known = found.setdefault(record.identity, (record, []))
-                if entry.key not in known[1]:
-                    known[1].append(entry.key)
-    return [(record, [key.label for key in sorted(keys, key=lambda key: key.order)]) for record, keys in found.values()]
+                if record.limit:
+                    continue
+                _, met = found.setdefault(record.identity, (record, {}))
+                met[entry.key] = met.get(entry.key, False) or record.skipped
+    ordered = [(record, sorted(met.items(), key=lambda pair: pair[0].order)) for record, met in found.values()]
+    return [(record, [k.label for k, _ in met], [k.label for k, end in met if end]) for record, met in ordered]
 
 
 def _count(number: int, what: str) -> str:
@@ -117,6 +120,8 @@ def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
     broken = next((b for b in reversed(entry.breaks) if b.skipped), entry.breaks[-1] if entry.breaks else None)
     if broken is None:
         return f"- {where}: {entry.failed}"
+    if broken.limit:
+        return f"- {where}: {broken.cause}; why the entries did not fit stands under *Recompilations*"
     return f"- {where}: {broken.cause}, {_at(broken.place)}; Dynamo cannot go on after a graph break there"
 
 
@@ -127,19 +132,24 @@ def _at(place: Place | None) -> str:
     return f"{place.filename}:{place.line}" + (f" `{text}`" if text else "")
 
 
-def _break(number: int, record: BreakRecord, ids: list[str]) -> str:
+def _break(number: int, record: BreakRecord, ids: list[str], ends: list[str]) -> str:
     lines = [f"{number}. {_at(record.place)}: {record.cause}"]
     code = f" ({record.code})" if record.code else ""
     lines.append(f"   - torch: {record.reason}{code}")
     if record.explanation and record.explanation != record.cause:
         lines.append(f"   - {record.explanation}")
     lines += [f"   - hint: {hint}" for hint in record.hints]
-    lines.append(f"   - met in {', '.join(ids)}" + ("; the whole function ran as Python" if record.skipped else ""))
+    last = f"   - met in {', '.join(ids)}"
+    if ends:
+        which = "" if ends == ids else f" in {', '.join(ends)}"
+        last += f"; the whole function ran as ordinary Python{which}"
+    lines.append(last)
     return "\n".join(lines)
 
 
 def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
-    lines = [f"- `{function.code.qualname}`, {entry.key.label}:"]
+    ran = " (not compiled again: it ran as ordinary Python)" if entry.failed else ""
+    lines = [f"- `{function.code.qualname}`, {entry.key.label}{ran}:"]
     for record in entry.recompiles:
         values = f"; expected {record.expected}" if record.expected else ""
         values += f", got {record.actual}" if record.actual else ""
@@ -157,7 +167,9 @@ def _symbols(entries: Iterable[EntryRecord]) -> list[str]:
             value = f", {symbol.value} when compiled" if symbol.value else ""
             bounds = f", in {symbol.range}" if symbol.range else ""
             made = f", made at {_at(symbol.place)}" if symbol.place else ""
-            lines.append(f"- {entry.key.label}: {symbol.name} is {symbol.source or 'computed'}{value}{bounds}{made}")
+            lines.append(
+                f"- {entry.key.label}: {symbol.name} is {named(symbol.source) or 'computed'}{value}{bounds}{made}"
+            )
             lines += [f"  - assumed {expression} at {_at(place)}" for expression, place in symbol.assumptions]
             if symbol.became:
                 lines.append(f"  - became the constant {symbol.became} ({symbol.why}) at {_at(symbol.where)}")

@@ -1,0 +1,206 @@
+"""The call that torch is about to compile again: what its values are, read without running any code of theirs.
+
+Input: the frame of torch's function that reports why no entry fitted.  Output: values as short text, and what the user
+could call them.  Only plain numbers, strings, names of classes and lengths of builtin containers are told.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from depyf.dynamo.resume import RESUME_PREFIX, origin
+
+_REPORTERS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
+"""The function of torch that reports; without the s before torch 2.7."""
+_DEPTH = 16
+_LONGEST = 80
+_SIMPLE = (int, float, bool, str, bytes, type(None))
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+_DIVISIONS = (ast.FloorDiv, ast.Mod)
+_ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+}  # fmt: skip
+_COMMUTATIVE = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
+
+
+class _UnreadableError(Exception):
+    """The value cannot be had without running somebody's code, or is not there."""
+
+
+@dataclass(frozen=True)
+class CallValues:
+    """The variables of one call; nothing known of them where it is empty."""
+
+    variables: dict[str, Any] = field(default_factory=dict)
+    globals: dict[str, Any] = field(default_factory=dict)
+    inner: frozenset[str] = frozenset()
+    """Variables that nobody passes: a resume function gets them from the part of the function before the break."""
+
+    def shown(self, source: str) -> str:
+        """``L['n']``, ``n``, ``self.k``, ``G['MODE']``, ``len(names)`` as text; "" where it cannot be told."""
+        try:
+            value = self._value(ast.parse(source.strip(), mode="eval").body)
+        except (_UnreadableError, SyntaxError, ValueError, RecursionError):
+            return ""
+        if type(value) in _SIMPLE:
+            text = repr(value)
+            return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+        return f"a {type(value).__name__}"
+
+    def type_name(self, source: str) -> str:
+        """The class of a value, as guards name classes; "" where it cannot be told."""
+        try:
+            found = type(self._value(ast.parse(source.strip(), mode="eval").body))
+        except (_UnreadableError, SyntaxError, ValueError, RecursionError):
+            return ""
+        return found.__qualname__ if found.__module__ == "builtins" else f"{found.__module__}.{found.__qualname__}"
+
+    def of_module(self, source: str) -> bool:
+        """Whether ``source`` is an attribute of an ``nn.Module``; for ``self.x`` of unknown calls, most likely."""
+        try:
+            tree = ast.parse(source.strip(), mode="eval").body
+            if not isinstance(tree, ast.Attribute):
+                return False
+            return isinstance(self._value(tree.value), torch.nn.Module)
+        except SyntaxError:
+            return False
+        except _UnreadableError:
+            return source.startswith(("self.", "L['self']."))
+
+    def _value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Name("L") if self.variables and "L" not in self.variables:
+                return self.variables
+            case ast.Name("G") if self.globals and "G" not in self.variables:
+                return self.globals
+            case ast.Name(name) if name in self.variables:
+                return self.variables[name]
+            case ast.Subscript(value, index):
+                return self._item(self._value(value), _constant(index))
+            case ast.Attribute(value, name):
+                return self._attribute(self._value(value), name)
+            case ast.Call(ast.Name("len"), [argument], []):
+                value = self._value(argument)
+                if type(value) in _CONTAINERS:
+                    return len(value)
+            case ast.Call(ast.Attribute(owner, "size"), [], []):
+                value = self._value(owner)
+                if type(value) in (torch.Tensor, torch.nn.Parameter):
+                    return tuple(value.size())
+            case ast.BinOp(left, sign, right) if type(sign) in _ARITHMETIC:
+                sides = self._value(left), self._value(right)
+                if all(type(side) is int for side in sides) and (sides[1] or type(sign) not in _DIVISIONS):
+                    return _ARITHMETIC[type(sign)](*sides)
+            case ast.Constant(int(value)):
+                return value
+        raise _UnreadableError
+
+    def _item(self, value: Any, key: Any) -> Any:
+        if type(value) not in (list, tuple, dict):
+            raise _UnreadableError
+        try:
+            return value[key]
+        except (LookupError, TypeError):
+            raise _UnreadableError from None
+
+    def _attribute(self, value: Any, name: str) -> Any:
+        try:
+            return types.MappingProxyType(object.__getattribute__(value, "__dict__"))[name]
+        except (AttributeError, LookupError, TypeError):
+            raise _UnreadableError from None
+
+
+def _constant(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise _UnreadableError from None
+
+
+def comparison(guard: str) -> tuple[str, str] | None:
+    """What a comparison with constants looks at, and what it wants of it: ``2 <= len(x)`` -> (``len(x)``, ``>= 2``).
+
+    An equality wants the value itself; None for what compares two things that may differ.
+    """
+    try:
+        tree = ast.parse(guard.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):  # torch's guard on an empty container
+        return f"len({ast.unparse(tree.operand)})", "0"
+    if not isinstance(tree, ast.Compare):
+        return None
+    if len(tree.ops) == 2 and _is_literal(tree.left) and _is_literal(tree.comparators[1]):
+        source, high = tree.comparators
+        return ast.unparse(source), ast.unparse(ast.Compare(tree.left, tree.ops, [ast.Name("_"), high]))
+    if len(tree.ops) != 1:
+        return None
+    left, relation, right = tree.left, tree.ops[0], tree.comparators[0]
+    if not _is_literal(right) and _is_literal(left):
+        turned = _TURNED.get(type(relation))
+        if turned is None:
+            return None
+        left, relation, right = right, turned(), left
+    if not _is_literal(right) or _is_literal(left):
+        return None
+    wanted = ast.unparse(right)
+    if not isinstance(relation, (ast.Eq, ast.Is)):
+        wanted = ast.unparse(ast.Compare(ast.Name("_"), [relation], [right])).removeprefix("_ ")
+    return ast.unparse(left), wanted
+
+
+_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, **{kind: kind for kind in _COMMUTATIVE},
+}  # fmt: skip
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
+
+
+def call_values() -> CallValues:
+    """The values of the call that is about to be compiled again; asked while torch reports the reasons, else empty."""
+    for frame in _callers():
+        if frame.f_code.co_name in _REPORTERS:
+            called = frame.f_locals.get("frame")
+            variables = getattr(called, "f_locals", None)
+            names = getattr(called, "f_globals", None)
+            code = getattr(called, "f_code", None)
+            return CallValues(
+                dict(variables) if isinstance(variables, dict) else {},
+                names if isinstance(names, dict) else {},
+                _inner(code) if isinstance(code, types.CodeType) else frozenset(),
+            )
+    return CallValues()
+
+
+def _callers() -> Iterator[types.FrameType]:
+    frame: types.FrameType | None = sys._getframe(2)
+    for _ in range(_DEPTH):
+        if frame is None:
+            return
+        yield frame
+        frame = frame.f_back
+
+
+def _inner(code: types.CodeType) -> frozenset[str]:
+    """The arguments of a resume function that are no arguments of the user's function."""
+    user = origin(code)
+    if user is None:
+        return frozenset(code.co_varnames) if code.co_name.startswith(RESUME_PREFIX) else frozenset()
+    arguments = user.co_argcount + user.co_kwonlyargcount
+    arguments += sum(bool(user.co_flags & flag) for flag in (0x04, 0x08))
+    return frozenset(code.co_varnames) - frozenset(user.co_varnames[:arguments])

@@ -1,0 +1,244 @@
+"""What the index says about recompilations: the guard, both values, and advice that fits the cause."""
+
+from __future__ import annotations
+
+import collections
+
+import pytest
+import torch
+from dumps import check_dump
+
+from depyf.api import prepare_debug
+from depyf.dynamo import advice
+from depyf.dynamo.call_values import CallValues, comparison
+from depyf.dynamo.recompiles import parse_recompile
+
+pytestmark = pytest.mark.torch
+
+MODE = 1
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = 2
+        self.seen = []
+        self.drop = torch.nn.Dropout(0.0)
+
+    def forward(self, x, names=(), gain=1.0, table=None):
+        for name in names:
+            x = x + len(name)
+        if table is not None:
+            x = x + len(table)
+        return self.drop(x) * self.scale * MODE * gain + len(self.seen)
+
+
+def reasons(directory):
+    manifest = check_dump(directory)
+    return [r for f in manifest["functions"] for e in f["entries"] for r in e["recompiled_because"][:1]]
+
+
+@pytest.mark.parametrize(
+    ("again", "expected", "actual", "words"),
+    [
+        (lambda layer, x: layer(x, ["a"]), "tuple", "list", "pass names as a tuple in every call, or as a list"),
+        (lambda layer, x: layer(x, (), 2.5), "1.0", "2.5", "pass it as a tensor"),
+        (lambda layer, x: layer(x, (), 1.0, collections.OrderedDict()), "None", "a OrderedDict", "every call"),
+        (lambda layer, x: layer(torch.ones(1)), "3", "1", "sizes 0 and 1"),
+    ],
+)
+def test_arguments(again, expected, actual, words, tmp_path):
+    layer = torch.compile(Layer(), backend="eager")
+    x = torch.ones(3)
+    with prepare_debug(tmp_path):
+        layer(x)
+        again(layer, x)
+    (reason,) = reasons(tmp_path)
+    assert (reason["expected"], reason["actual"]) == (expected, actual)
+    assert words in reason["advice"], reason
+
+
+def test_attributes_and_globals(tmp_path, monkeypatch):
+    inner = Layer()
+    layer = torch.compile(inner, backend="eager")
+    x = torch.ones(3)
+    with prepare_debug(tmp_path):
+        layer(x)
+        inner.scale = 3
+        layer(x)
+        inner.seen.append(1)
+        layer(x)
+        monkeypatch.setitem(globals(), "MODE", 7)
+        layer(x)
+        inner.eval()
+        layer(x)
+    found = reasons(tmp_path)
+    values = [(reason["expected"], reason["actual"]) for reason in found]
+    assert ("2", "3") in values and ("1", "7") in values and ("True", "False") in values
+    told = "\n".join(reason["advice"] for reason in found)
+    assert "allow_unspec_int_on_nn_module" in told and "the global MODE is a constant" in told
+    assert "one entry for train() and one for eval()" in told
+    assert ("0", "1") in values and "keep len(self.seen) the same" in told
+
+
+def test_a_dynamic_number_that_the_program_needs(tmp_path):
+    def unrolled(x, n):
+        for i in range(n):
+            x = x + i
+        return x
+
+    compiled = torch.compile(unrolled, backend="eager", dynamic=True)
+    with prepare_debug(tmp_path):
+        compiled(torch.ones(3), 2)
+        compiled(torch.ones(3), 3)
+    (reason,) = reasons(tmp_path)
+    assert (reason["expected"], reason["actual"]) == ("2", "3")
+    assert reason["advice"].startswith("n cannot stay dynamic") and "range(n)" in reason["advice"]
+
+
+def test_values_between_graph_breaks(tmp_path):
+    """Nobody can mark what the function itself has computed."""
+
+    def broken(x, y):
+        z = x.sin() + 1
+        print(end="")
+        return z * 2 + y
+
+    compiled = torch.compile(broken, backend="eager", dynamic=False)
+    with prepare_debug(tmp_path):
+        compiled(torch.ones(3), 1)
+        compiled(torch.ones(4), 1)
+    first, second = reasons(tmp_path)
+    assert first["advice"].startswith("torch._dynamo.mark_dynamic(x, 0)")
+    assert second["advice"].startswith("torch.compile(dynamic=True)") and "size of z" in second["advice"]
+
+
+def test_recompile_limit_is_no_graph_break(tmp_path):
+    def f(x, word):
+        return x + len(word)
+
+    compiled = torch.compile(f, backend="eager")
+    limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
+    with torch._dynamo.config.patch({limit: 2}), prepare_debug(tmp_path):
+        for word in ("a", "bb", "ccc"):
+            compiled(torch.ones(2), word)
+    index = (tmp_path / "index.md").read_text()
+    assert "- 0 distinct graph breaks\n- 1 recompilation\n- 1 time a function ran" in index
+    assert "## Graph breaks" not in index
+    ran = index.partition("## Ran as ordinary Python")[2]
+    assert "limit" in ran and "0/2 (not compiled again: it ran as ordinary Python):" in ran
+    assert "expected 'bb', got 'ccc'" in ran
+
+
+class Loop(torch.nn.Module):
+    def forward(self, x):
+        for i in range(2):
+            x = x + 1
+            print(end="", sep=str(i))
+        return x
+
+
+def test_a_skipped_method_has_its_whole_name(tmp_path):
+    with prepare_debug(tmp_path):
+        torch.compile(Loop(), backend="eager")(torch.ones(2))
+    (function,) = [f for f in check_dump(tmp_path)["functions"] if f["function"].endswith("forward")]
+    assert function["function"] == ("Loop.forward" if hasattr(Loop.forward.__code__, "co_qualname") else "forward")
+    assert function["entries"][0]["compiled"] is False
+
+
+def disabled(t):
+    return t + 1
+
+
+def test_disabled_but_what_it_calls(tmp_path):
+    try:
+        left_alone = torch.compiler.disable(disabled, recursive=False)
+    except TypeError:
+        pytest.skip("this torch has no disable(recursive=False)")
+    with prepare_debug(tmp_path):
+        torch.compile(lambda x: left_alone(x * 2) * 3, backend="eager")(torch.ones(2))
+    index = (tmp_path / "index.md").read_text()
+    assert "`disabled`" not in index or "excluded from compilation by torch.compiler.disable(recursive=False)" in index
+
+
+def test_inference_tensors(tmp_path):
+    compiled = torch.compile(lambda x: x + 1, backend="eager")
+    with prepare_debug(tmp_path), torch.no_grad():
+        compiled(torch.ones(3))
+        with torch.inference_mode():
+            inner = torch.ones(3)
+        compiled(inner)
+    (reason,) = reasons(tmp_path)
+    assert "inference_mode" in reason["advice"], reason
+
+
+def test_reasons_without_a_call():
+    found = parse_recompile('["0/1: len(L) == 3", "0/0: GLOBAL_STATE changed: grad_mode autocast(cpu)_enabled"]')
+    assert [record.actual for record in found] == ["", ""]
+    assert (
+        found[1].advice
+        == "make every call under the same torch.no_grad() / torch.enable_grad() and the same torch.autocast"
+    )
+    (gone,) = parse_recompile("0/0: Cache line invalidated because L['___stack0'] got deallocated")
+    assert "bound method" in gone.advice
+    (again,) = parse_recompile("0/0: Unexpected recompilation: runtime guards failed even though they passed")
+    assert "another thread" in again.advice
+
+
+@pytest.mark.parametrize(
+    ("guard", "wanted"),
+    [
+        ("len(x) == 2", ("len(x)", "2")),
+        ("2 <= x.size()[0]", ("x.size()[0]", ">= 2")),
+        ("x.size()[0] % 2 != 0", ("x.size()[0] % 2", "!= 0")),
+        ("2 <= x.size()[0] <= 8", ("x.size()[0]", "2 <= _ <= 8")),
+        ("x is None", ("x", "None")),
+        ("not x.items", ("len(x.items)", "0")),
+        ("x.size()[0] == y.size()[0]", None),
+        ("not a python", None),
+    ],
+)
+def test_comparisons(guard, wanted):
+    assert comparison(guard) == wanted
+
+
+class Loud:
+    """Everything that could run code of the user's raises."""
+
+    def __getattr__(self, name):
+        raise AssertionError(name)
+
+    def __len__(self):
+        raise AssertionError("len")
+
+    def __eq__(self, other):
+        raise AssertionError("==")
+
+    __hash__ = None
+
+
+def test_values_are_read_without_running_anything():
+    call = CallValues({"x": torch.ones(6, 2), "loud": Loud(), "d": {"k": [1, 2.5]}, "n": "text"}, {"G0": (3,)})
+    shown = {
+        "x.size()[0]": "6",
+        "x.size()[0] % 4": "2",
+        "x.size()[0] // 0": "",
+        "d['k'][1]": "2.5",
+        "L['d']['k'][7]": "",
+        "G['G0'][0]": "3",
+        "len(d['k'])": "2",
+        "len(loud)": "",
+        "loud.a": "",
+        "loud": "a Loud",
+        "n": "'text'",
+        "missing": "",
+        "f(x)": "",
+    }
+    assert {source: call.shown(source) for source in shown} == shown
+
+
+def test_advice_names():
+    assert advice.named("len(L['self']._modules['a'].items)") == "len(self.a.items)"
+    assert advice.root("G['x']") == "" and advice.root("len(L['x'].y)") == "x" and advice.root("x.size()[0]") == "x"
+    assert advice.for_value("L['x'].size()[0]", ">= 2") == advice.for_small_size()
+    assert advice.for_value("x.size()[0] % 2", "0") == advice.for_condition()
