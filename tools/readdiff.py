@@ -264,6 +264,8 @@ def compare(root: Path, name: str) -> tuple[int, list[Difference]]:
 
 
 def main() -> int:
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", help="files whose path contains one of these")
     parser.add_argument("--limit", type=int)

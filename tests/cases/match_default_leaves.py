@@ -15,7 +15,7 @@ def run2(self, mod):
         match item:
             case ast.Expr(value=1):
                 if self.disabled(doc):
-                    return
+                    return None
                 a()
             case ast.ImportFrom(level=0):
                 pass
@@ -38,7 +38,7 @@ def run4(self, mod):
     for item in mod.body:
         if item == 1:
             if self.disabled(doc):
-                return
+                return None
             a()
         elif item == 2:
             pass

@@ -11,6 +11,7 @@ from depyf.emit.atoms import NoQuotes, pieces
 from depyf.emit.printer import EXPRESSIONS, TEST, Printer, prints
 from depyf.emit.quoting import QUOTES, fragment
 from depyf.tree.expr import Const, Expr, Fmt, FStr
+from depyf.tree.percent import percent, was_percent
 
 
 @prints(FStr)
@@ -42,6 +43,8 @@ def _lines(parts: tuple[str | Fmt, ...]) -> list[tuple[str | Fmt, ...]]:
 
 @prints(Fmt)
 def field(p: Printer, node: Fmt, level: int) -> str:
+    if node.percent and was_percent((node,)):
+        return p.expr(percent((node,)), level)
     return _quoted(p, (node,), "f")
 
 

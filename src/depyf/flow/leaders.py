@@ -138,7 +138,7 @@ class Leaders:
     def _continues(self, index: int) -> bool:
         """Whether a jump back is a ``continue``: it has a line of its own, behind that of the code before it.
 
-        At the end of a handler ``pass`` would leave the same.
+        ``pass`` would leave the same: columns tell (3.11+).  At the end of a handler the structure decides.
         """
         program = self.program
         line, previous = program.line[index], program.line[index - 1]
@@ -146,4 +146,4 @@ class Leaders:
             return False
         if program.instrs[index - 1].op == ops.POP and program.next[index - 2] != index - 1:
             return False  # drops the operand of a failed chained comparison
-        return previous < line and program.instrs[index - 1].op != ops.POP_EXCEPT
+        return previous < line and program.instrs[index - 1].op != ops.POP_EXCEPT and program.word(index) != "pass"

@@ -15,7 +15,8 @@ _QUIET = ops.SILENT | {WITH_EXIT}
 def merge_implicit_returns(blocks: Blocks) -> None:
     """Falling off the end of a function is one place, however often the compiler copied its return.
 
-    A copy has no line of its own: it has none at all, or that of the statement before it.
+    A copy has no line of its own: it has none at all, or that of the statement before it.  ``pass`` on a line of its own
+    leads there, too.
     """
     program = blocks.program
     preds = blocks.predecessors()
@@ -25,7 +26,10 @@ def merge_implicit_returns(blocks: Blocks) -> None:
             continue
         line = program.line[node.code[0]]
         if line is not None and blocks.optimised and not _appended(blocks, node, line):
-            if not all(_ends_on(blocks, blocks.nodes[p], node, line, preds) for p in preds[node.id]):
+            word = program.word(node.code[0])
+            if word in ("return", "return None") and not preds[node.id]:
+                continue
+            if word != "pass" and not all(_ends_on(blocks, blocks.nodes[p], node, line, preds) for p in preds[node.id]):
                 continue
         found.setdefault(node.container, []).append(node.id)
     renamed: dict[int, int] = {}

@@ -13,15 +13,18 @@ from depyf.idioms.annotations import place_annotations
 from depyf.idioms.branches import Branches, last_line
 from depyf.idioms.class_body import class_body
 from depyf.idioms.eager_annotations import eager_annotations, is_mark
+from depyf.idioms.final_return import final_return
 from depyf.idioms.leaving_finally import leaving_finally
 from depyf.lift.conditions import negate
 from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
+from depyf.tree.grown import grown
 from depyf.tree.nodes import (
     Assert,
     Body,
+    Delete,
     For,
     If,
-    Pass,
+    Import,
     Raise,
     Return,
     Stmt,
@@ -29,7 +32,7 @@ from depyf.tree.nodes import (
     While,
     With,
 )
-from depyf.tree.rewrite import bodies, walk, with_bodies
+from depyf.tree.rewrite import bodies, with_bodies
 
 
 def finish_body(unit: CodeUnit, body: Body, *, idioms: bool = True) -> Body:
@@ -45,76 +48,8 @@ def finish_body(unit: CodeUnit, body: Body, *, idioms: bool = True) -> Body:
     body = _statements(body, Branches(unit, indents=idioms))
     if is_class:
         body = class_body(unit, body)
-    body = _drop_final_return(body, unit, idioms)
-    values = [stmt.value for stmt in walk(body) if isinstance(stmt, Return)]
-    if None in values and any(values):
-        body = _say_none(body)
+    body = final_return(unit, body, idioms=idioms)
     return body if unit.flags & CO_OPTIMIZED else restore_traces(unit, body, prepared)
-
-
-def _say_none(body: Body) -> Body:
-    """Where other returns have a value, ``return`` says ``None`` (PEP 8)."""
-    result: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, Return) and stmt.value is None:
-            stmt = replace(stmt, value=Const(None))
-        result.append(with_bodies(stmt, _say_none) if bodies(stmt) else stmt)
-    return tuple(result)
-
-
-def _is_none(value: Expr | None) -> bool:
-    return value is None or (isinstance(value, Const) and value.value is None)
-
-
-def _drop_final_return(body: Body, unit: CodeUnit, idioms: bool, behind: int | None = None) -> Body:
-    """A ``return None`` at the very end says nothing, unless somebody wrote it; ``behind`` as in ``_falls_off``."""
-    if not body:
-        return body
-    last = body[-1]
-    if isinstance(last, Return) and _is_none(last.value):
-        if unit.flags & CO_OPTIMIZED and idioms and not _falls_off(body, behind):
-            return body
-        if unit.flags & CO_OPTIMIZED and not idioms:
-            return body[:-1]
-        return _drop_final_return(body[:-1], unit, idioms)
-    if isinstance(last, If):
-        changed: Stmt = If(
-            last.test,
-            _drop_final_return(last.body, unit, idioms, behind) or (Pass(last.line),),
-            _drop_final_return(last.orelse, unit, idioms, behind),
-            last.line,
-        )
-        return (*body[:-1], changed)
-    if isinstance(last, (Try, With)):
-        optimized = unit.flags & CO_OPTIMIZED
-        final = last.final if isinstance(last, Try) else ()
-        lines = [stmt.line for stmt in walk(final) if stmt.line is not None]
-        behind = min(lines + ([] if behind is None else [behind]), default=None)
-
-        def drop(inner: Body) -> Body:
-            if optimized and inner and isinstance(inner[-1], Return) and not _falls_off(inner, behind):
-                return inner
-            return _drop_final_return(inner, unit, idioms, behind) or inner
-
-        changed = with_bodies(last, drop)
-        if isinstance(changed, Try) and isinstance(last, Try) and optimized:
-            changed = replace(changed, final=last.final)  # there it would drop the exception
-        return (*body[:-1], changed)
-    return body
-
-
-def _falls_off(body: Body, behind: int | None) -> bool:
-    """Whether the ``return`` at the end of ``body`` has no line of its own: nobody wrote it.
-
-    ``behind`` is the first line of the ``finally`` body that runs before it.
-    """
-    if not body or not isinstance(body[-1], Return) or not _is_none(body[-1].value):
-        return False
-    if body[-1].implicit:
-        return True
-    lines = [stmt.line for stmt in walk(body[-2:-1]) if stmt.line is not None]
-    line = body[-1].line
-    return line is None or (behind is not None and line >= behind) or bool(lines and line <= max(lines))
 
 
 def _statements(body: Body, branches: Branches, level: int | None = None) -> Body:
@@ -152,15 +87,30 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
                     after = branches.flat_if(after[0], level)
                 result.extend(after)
             else:
-                result.extend(branches.flat_if(stmt, level))
+                result.extend(map(branches.nested, branches.flat_if(stmt, level)))
             continue
         if isinstance(stmt, Raise):
             result.append(_assertion(If(Const(True), (stmt,), (), stmt.line), unit) or stmt)
             continue
         if isinstance(stmt, Return) and isinstance(stmt.value, Const) and stmt.value.value is None:
             stmt = replace(stmt, value=None)
-        result.append(stmt)
+        joined = _joined(result[-1], stmt) if result else None
+        if joined is not None:
+            result[-1] = joined
+        else:
+            result.append(stmt)
     return tuple(result)
+
+
+def _joined(before: Stmt, stmt: Stmt) -> Stmt | None:
+    """``del a, b`` and ``import a, b``: statements on one line that are compiled like one."""
+    if stmt.line is None or before.line != stmt.line:
+        return None
+    if isinstance(before, Delete) and isinstance(stmt, Delete):
+        return replace(before, targets=grown(before.targets, stmt.targets))
+    if isinstance(before, Import) and isinstance(stmt, Import) and before.lazy == stmt.lazy:
+        return replace(before, names=grown(before.names, stmt.names))
+    return None
 
 
 def _arms(stmt: If, branches: Branches, level: int | None) -> If:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.idioms.indents import Indents
 from depyf.structure.exits import ends
+from depyf.tree.expr import BoolOf
 from depyf.tree.nodes import Body, If, Return, Stmt
 from depyf.tree.rewrite import bodies
 
@@ -43,6 +44,20 @@ class Branches:
         if self.indents is None or level is None or not stmt.orelse:
             return None
         return level if self.indents.is_at(stmt.orelse[0], level) else None
+
+    def nested(self, stmt: Stmt) -> Stmt:
+        """``if a and b:`` as one ``if`` in another where the body is indented like that."""
+        if self.indents is None or not isinstance(stmt, If) or stmt.orelse:
+            return stmt
+        test = stmt.test
+        if not isinstance(test, BoolOf) or test.op != "and":
+            return stmt
+        if self.indents.depth(stmt) != len(test.values):
+            return stmt
+        body = stmt.body
+        for value in reversed(test.values[1:]):
+            body = (If(value, body, ()),)
+        return replace(stmt, test=test.values[0], body=body)
 
     def flat_if(self, stmt: If, level: int | None) -> Body:
         """``stmt`` without an ``else`` that nobody wrote; what only falls off the end of the function needs one."""

@@ -78,6 +78,16 @@ class Indents:
         inner = self.level(stmt.body)
         return None if inner is None else inner - STEP
 
+    def depth(self, stmt: If) -> int | None:
+        """How many steps the body of ``stmt`` is indented deeper than ``stmt`` itself."""
+        level, column = self.level(stmt.body[:1]), self._column(stmt)
+        if level is None and stmt.body and isinstance(stmt.body[0], ExprStmt):
+            level = self._column(stmt.body[0])
+        if level is None or column is None or (stmt.body[0].line or 0) <= (stmt.line or 0):
+            return None
+        right = level - column + _KEYWORDS[If] + _NOT * _leading_nots(stmt.test, least=True)
+        return -(-right // STEP)  # it is less by two places for ``elif`` and by one for a parenthesis
+
     def is_at(self, stmt: Stmt, level: int) -> bool | None:
         """Whether ``stmt`` begins at ``level``, rather than deeper; an ``elif`` counts as deeper."""
         if isinstance(stmt, Try) and stmt.body:
@@ -117,8 +127,11 @@ class Indents:
         return 0 if isinstance(stmt, _EXACT) else _KEYWORDS.get(type(stmt))
 
 
-def _leading_nots(test: Expr) -> int:
-    """How many ``not`` stand before the first operand of a test; ``not a in b`` is ``a not in b``."""
+def _leading_nots(test: Expr, *, least: bool = False) -> int:
+    """How many ``not`` may stand before the first operand of a test, or stand there at ``least``.
+
+    ``not a in b`` is ``a not in b``.
+    """
     count = 0
     while True:
         if isinstance(test, Un) and test.op == "not":
@@ -126,6 +139,6 @@ def _leading_nots(test: Expr) -> int:
         elif isinstance(test, BoolOf):
             test = test.values[0]
         elif isinstance(test, Cmp):
-            return count + (test.ops[0] in ("not in", "is not"))
+            return count + (not least and test.ops[0] in ("not in", "is not"))
         else:
             return count

@@ -11,7 +11,6 @@ from depyf.errors import DecompilationError
 from depyf.lift.augmented import operand
 from depyf.lift.values import is_slot
 from depyf.tree.expr import (
-    Bin,
     Const,
     DictOf,
     Display,
@@ -25,6 +24,7 @@ from depyf.tree.expr import (
 )
 from depyf.tree.grown import grown
 from depyf.tree.nodes import ExprStmt
+from depyf.tree.percent import percent, was_percent
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
@@ -149,18 +149,8 @@ def _build_string(s: Symbolic, count: int) -> None:
             parts.extend(value.parts)
         else:
             parts.append(Fmt(value, "", None))
-    s.push(_percent(parts) if s.program.unit.folds_percent and _was_percent(parts) else FStr(tuple(parts)))
-
-
-def _was_percent(parts: list[str | Fmt]) -> bool:
-    """Whether a formatted string was written with ``%``: hardly anybody writes ``!s``, which the compiler makes of ``%s``."""
-    fields = [part for part in parts if isinstance(part, Fmt)]
-    return all(field.conversion and field.spec is None for field in fields) and any(f.conversion == "s" for f in fields)
-
-
-def _percent(parts: list[str | Fmt]) -> Expr:
-    text = "".join(f"%{part.conversion}" if isinstance(part, Fmt) else part.replace("%", "%%") for part in parts)
-    return Bin("%", Const(text), Display("tuple", tuple(part.value for part in parts if isinstance(part, Fmt))))
+    found = tuple(parts)
+    s.push(percent(found) if s.program.unit.folds_percent and was_percent(found) else FStr(found))
 
 
 def _format(s: Symbolic, shape: tuple[str, bool]) -> None:
@@ -168,8 +158,10 @@ def _format(s: Symbolic, shape: tuple[str, bool]) -> None:
     spec = s.pop() if has_spec else None
     value = s.pop()
     if isinstance(value, Marker) and value.kind == "convert":
-        conversion, value = value.detail
-    s.push(Fmt(value, conversion, spec))
+        conversion, value, written = value.detail
+    else:
+        written = s.program.formats_in_place(s.at) if conversion else None
+    s.push(Fmt(value, conversion, spec, None, written))
 
 
 _PERCENT = re.compile(r"%(?:(%)|[-+ #0]*\d*(?:\.\d*)?([sra]))")
@@ -190,7 +182,7 @@ def folded_format(s: Symbolic, left: Expr, right: Expr) -> bool:
 
 
 def _convert(s: Symbolic, conversion: str) -> None:
-    s.push(Marker("convert", (conversion, s.pop())))
+    s.push(Marker("convert", (conversion, s.pop(), s.program.formats_in_place(s.at))))
 
 
 def _interpolation(s: Symbolic, shape: tuple[str, bool]) -> None:

@@ -143,17 +143,21 @@ class DictOf(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fmt(Expr):
-    """``{value!conversion:spec}`` of an f-string or t-string; ``text`` is the t-string's source text of the value."""
+    """``{value!conversion:spec}`` of an f-string or t-string; ``text`` is the t-string's source text of the value.
+
+    ``percent`` says whether it was written as a field of ``"%s" % (value,)``, None where that is not known.
+    """
 
     value: Expr
     conversion: str
     spec: Expr | None
     text: str | None = None
+    percent: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FStr(Expr):
-    """An f-string (or t-string): literal parts are ``str``, the others Fmt.  A bare Fmt prints as such a string too."""
+    """An f-string (or t-string): literal parts are ``str``, the others Fmt.  A bare Fmt is such a string too."""
 
     parts: tuple[str | Fmt, ...]
     template: bool = False

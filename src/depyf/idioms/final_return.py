@@ -1,0 +1,104 @@
+"""``return``, ``return None``, ``pass`` or nothing: all are the same code at the end of a function.
+
+On lines of their own the columns of the location table tell them apart (3.11+).  Input and output: the Python dialect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.columns import columns_of
+from depyf.tree.expr import Const, Expr
+from depyf.tree.nodes import Body, If, Pass, Return, Stmt, Try, With
+from depyf.tree.rewrite import map_statements, walk, with_bodies
+
+
+def final_return(unit: CodeUnit, body: Body, *, idioms: bool) -> Body:
+    """``body`` without the ``return`` at its end that nobody wrote; the others say ``None`` where the source did.
+
+    Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end says nothing then.
+    """
+    valued = any(isinstance(stmt, Return) and not _is_none(stmt.value) for stmt in walk(body))
+    return _say_none(unit, _End(unit, idioms, valued).drop(body), valued)
+
+
+def _say_none(unit: CodeUnit, body: Body, valued: bool) -> Body:
+    """``return`` says ``None`` where the source did, and where it is not known and other returns have a value (PEP 8)."""
+    if not any(isinstance(stmt, Return) and stmt.value is None for stmt in walk(body)):
+        return body
+    columns = columns_of(unit)
+
+    def say(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, Return) or stmt.value is not None:
+            return stmt
+        word = columns.word(stmt.line)
+        says = valued if word not in ("return", "return None") else word == "return None"
+        return replace(stmt, value=Const(None)) if says else stmt
+
+    return map_statements(body, say)
+
+
+class _End:
+    """The end of one function; ``valued`` where it returns a value elsewhere."""
+
+    def __init__(self, unit: CodeUnit, idioms: bool, valued: bool) -> None:
+        self.unit = unit
+        self.optimized = bool(unit.flags & CO_OPTIMIZED)
+        self.idioms = idioms
+        self.valued = valued
+
+    def drop(self, body: Body, behind: int | None = None) -> Body:
+        """A ``return None`` at the very end says nothing, unless somebody wrote it; ``behind`` as in ``_falls_off``."""
+        if not body:
+            return body
+        last = body[-1]
+        if isinstance(last, Return) and _is_none(last.value):
+            if self.optimized and self.idioms and not _falls_off(body, behind):
+                return body
+            if self.optimized and not self.idioms:
+                return body[:-1]
+            return self.drop(body[:-1])
+        if isinstance(last, If):
+            first = self.drop(last.body, behind) or (Pass(last.line),)
+            return (*body[:-1], If(last.test, first, self.drop(last.orelse, behind), last.line))
+        if isinstance(last, (Try, With)):
+            final = last.final if isinstance(last, Try) else ()
+            lines = [stmt.line for stmt in walk(final) if stmt.line is not None]
+            behind = min(lines + ([] if behind is None else [behind]), default=None)
+            changed = with_bodies(last, lambda inner: self._drop_inside(inner, behind))
+            if isinstance(changed, Try) and isinstance(last, Try) and self.optimized:
+                changed = replace(changed, final=last.final)  # there it would drop the exception
+            return (*body[:-1], changed)
+        return body
+
+    def _drop_inside(self, body: Body, behind: int | None) -> Body:
+        if self.optimized and body and isinstance(body[-1], Return) and not _falls_off(body, behind):
+            return body
+        says_pass = behind is None and self._says_pass(body)
+        return self.drop(body, behind) or ((Pass(body[0].line),) if says_pass else body)
+
+    def _says_pass(self, body: Body) -> bool:
+        """Whether the ``return`` that a body consists of reads better as ``pass``."""
+        if not self.idioms or len(body) != 1:
+            return False
+        word = columns_of(self.unit).word(body[0].line)
+        return word == "pass" or word is None and not self.valued
+
+
+def _falls_off(body: Body, behind: int | None) -> bool:
+    """Whether the ``return`` at the end of ``body`` has no line of its own: nobody wrote it.
+
+    ``behind`` is the first line of the ``finally`` body that runs before it.
+    """
+    if not body or not isinstance(body[-1], Return) or not _is_none(body[-1].value):
+        return False
+    if body[-1].implicit:
+        return True
+    lines = [stmt.line for stmt in walk(body[-2:-1]) if stmt.line is not None]
+    line = body[-1].line
+    return line is None or (behind is not None and line >= behind) or bool(lines and line <= max(lines))
+
+
+def _is_none(value: Expr | None) -> bool:
+    return value is None or (isinstance(value, Const) and value.value is None)
