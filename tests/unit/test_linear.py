@@ -1,12 +1,11 @@
 """The work of a decompilation grows with the code and no faster: counted in calls, which no other load changes."""
 
-import sys
-
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.pipeline import decompile_unit
+from work import calls
 
 
 def one(text):
@@ -37,22 +36,6 @@ SHAPES = {
     "captured": one("    def h{i}(x):\n        nonlocal c\n        c = a\n        return lambda: (x, h{i})\n"),
     "classes": lambda count: "".join(f"class C{i}(B):\n    x: int = {i}\n    def m(self):\n        return super().m()\n" for i in range(count)),
 }  # fmt: skip
-
-
-def calls(work):
-    """How many calls ``work`` makes, of functions in C, too."""
-    counted = 0
-
-    def count(frame, event, arg):
-        nonlocal counted
-        counted += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return counted
 
 
 def instructions(unit):

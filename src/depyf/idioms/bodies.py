@@ -87,7 +87,7 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
                     after = branches.flat_if(after[0], level)
                 result.extend(after)
             else:
-                result.extend(map(branches.nested, branches.flat_if(stmt, level)))
+                result.extend(branches.flat_if(stmt, level))
             continue
         if isinstance(stmt, Raise):
             result.append(_assertion(If(Const(True), (stmt,), (), stmt.line), unit) or stmt)

@@ -67,6 +67,7 @@ class Branches:
             result = self._split(stmt)
             if result or not stmt.orelse or not ends(stmt.body) or self._reaches_end(stmt.body):
                 result = result or [stmt]
+                result[0] = self.nested(result[0])
                 break
             outer.append((stmt, level))
             inner = stmt.orelse[0] if len(stmt.orelse) == 1 else None
@@ -79,7 +80,7 @@ class Branches:
             inside = len(result) - self._in_else(test, result, at)
             orelse = tuple(reversed(result[inside:]))
             del result[inside:]
-            result.append(replace(test, orelse=orelse))
+            result.append(self.nested(replace(test, orelse=orelse)))
         return tuple(reversed(result))
 
     def _split(self, stmt: If) -> list[Stmt]:
