@@ -103,9 +103,10 @@ KEPT_OF_KINDS = (
     ("gotos", 610087),
     ("ranges", 8002899),
     ("gotos", 12003539),
+    ("gotos", 630691),
 )
 """Items of a list that go when it is made, a list in a slot when an exception is caught, a range without the record around it;
-regions whose parents change with each other, a slice of slices without end in a variable that is tested."""
+regions whose parents change with each other, a slice of slices without end in a variable that is tested; a dict is not None after others have seen it."""
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the numbers are those of the programs on 3.11")

@@ -147,7 +147,9 @@ def _decide(pair: Pair, side: Side, values: Values, kind: int, value: int) -> bo
     if none is None:
         if pair.alias or pair.facts:
             value = resolve(pair, values, value, {})
-        none = _decided(pair, side, values, values.identity(value, values.none))
+            none = is_none(pair, values, value)
+        if none is None:
+            none = _decided(pair, side, values, values.identity(value, values.none))
     return None if none is None else none == (kind == kinds.BRANCH_NONE)
 
 
