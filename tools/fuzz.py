@@ -172,7 +172,7 @@ def judge(code: types.CodeType) -> str:
     """What is wrong with the decompiled text of a program; empty when nothing is."""
     from depyf.bytecode.codeunit import CodeUnit
     from depyf.pipeline import decompile_unit
-    from depyf.verify.proof import AGAIN_NOTE
+    from depyf.verify.proof import AGAIN_NOTE, TESTED_NOTE
     from depyf.verify.unwinding import UNWIND_NOTE
 
     try:
@@ -182,7 +182,7 @@ def judge(code: types.CodeType) -> str:
     for verdict in result.verdicts:
         if not verdict.proven:
             return f"{verdict.status.value}: {verdict.reason}"
-    assumed = any(note in result.verdicts[0].reason for note in (UNWIND_NOTE, AGAIN_NOTE))
+    assumed = any(note in result.verdicts[0].reason for note in (UNWIND_NOTE, AGAIN_NOTE, TESTED_NOTE))
     # no literal gives a cell itself, or AssertionError without a look at the globals: the text alone is not complete then
     complete = not re.search(r"__cell_|__const_|\b(?:len|type|iter|hasattr|BaseException)_\d", result.source)
     function = None if complete or result.code is None else types.FunctionType(result.code, {})

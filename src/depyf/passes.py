@@ -35,6 +35,7 @@ from depyf.lift.values import SPILL_BASE
 from depyf.structure.bare import drop_idle, handle_bare
 from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
+from depyf.structure.entered import enter_by_raising
 from depyf.structure.falling import fall_off
 from depyf.structure.labels import Lowering
 from depyf.structure.loop_exits import settle_inner, settle_loops
@@ -94,6 +95,8 @@ def _lower(state: State) -> object:
 
 def _regions(state: State) -> object:
     assert state.program is not None
+    if not state.choices.idioms:
+        enter_by_raising(state.program)
     state.regions = find_regions(
         state.program, idioms=state.choices.idioms and state.choices.finally_, clauses=state.choices.clauses
     )

@@ -6,7 +6,7 @@ from depyf.bytecode import ops
 from depyf.verify.events import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
-from depyf.verify.proof import EXTEND_NOTE, ITERATOR_NOTE, WHOLE_NOTE, Ground
+from depyf.verify.proof import EXTEND_NOTE, ITERATOR_NOTE, TESTED_NOTE, WHOLE_NOTE, Ground
 from depyf.verify.silent import CIRCLE, LifetimeMismatch
 from depyf.verify.state import Pair
 from depyf.verify.values import Values
@@ -92,9 +92,15 @@ class Agreement:
         if event_a.ahead != event_b.ahead:
             self.ground.note(WHOLE_NOTE)
         if a.cur != b.cur and key != RETURN and not self.sameness.same(pair, a.cur, b.cur):
-            if key != UNWIND or b.cur != self.values.outer_exc:
+            if key[0] == ops.EXC_MATCH and self.sameness.same(pair, event_a.operands[0], b.cur):
+                # The test looks at types alone and runs no code: only the error about what is no exception class would tell.
+                self.ground.note(TESTED_NOTE)
+            elif key != UNWIND or b.cur != self.values.outer_exc:
                 raise self.ground.mismatch(pair, "they handle different exceptions at that point")
-            self.a.restores = True  # the frame ends with an exception still counted as handled: assumed away, and named
+            else:
+                self.a.restores = (
+                    True  # the frame ends with an exception still counted as handled: assumed away, and named
+                )
         if timed:
             self.same_lifetimes(pair)
         if pair.temps and self.lifetimes and reads_locals(event_a, self.values):

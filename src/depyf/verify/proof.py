@@ -29,6 +29,7 @@ CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object ali
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
 WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
 AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
+TESTED_NOTE = "the TypeError about a type in 'except' that is no exception may get another __context__"
 PLAIN_NOTE = (
     "assumes that what a conversion or a format gives is a plain string, no subclass with a __format__ of its own"
 )
