@@ -186,7 +186,8 @@ def _labels(state: State) -> object:
 def _bodies(state: State) -> object:
     if not state.choices.idioms:
         state.body = drop_copies(state.body)
-    state.body = finish_body(state.unit, state.body, idioms=state.choices.idioms)
+    assert state.program is not None
+    state.body = finish_body(state.program.columns, state.body, idioms=state.choices.idioms)
     if state.temporaries:
         if state.choices.idioms:
             state.body = drop_unread(state.body)

@@ -178,7 +178,7 @@ def k(p):
 def l(p):
     if p:
         return 1
-    if q:
+    elif q:
         pass
     elif r:
         return None

@@ -1,87 +1,88 @@
 """Where lines of source begin, as far as the location table tells (3.11+): indentation shows in it.
 
-Input: a ``CodeUnit``.  Output: ``Columns``.  A damaged table ends early: columns are never worth failing for.
+A damaged table ends early: columns are never worth failing for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
 
 from depyf.bytecode.codeunit import CodeUnit
 
+Place = tuple[int, int]
 
-@dataclass(frozen=True, slots=True)
+
 class Columns:
-    """Per line, the column of its first instruction and the smallest one; empty where the version has none.
+    """The columns of one code unit, read when they are first asked for; empty where the version has none.
 
-    ``behind_for`` and ``behind_with`` say how far the smallest one of such a statement is behind its keyword: up to
+    ``behind_for`` and ``behind_with`` say how far the smallest column of such a statement is behind its keyword: up to
     3.12 some of its instructions have the place of the whole statement.
     """
 
-    first: dict[int, int]
-    least: dict[int, int]
-    spans: dict[int, tuple[int, int] | None]
-    """Per line, where its instructions begin and end if that is the same place for all; None if it is not."""
-    behind_for: int
-    behind_with: int
+    def __init__(self, unit: CodeUnit) -> None:
+        self.unit = unit
+        late = unit.version >= (3, 13)
+        self.behind_for = len("for ") if late else 0
+        self.behind_with = len("with ") if late else 0
+
+    @cached_property
+    def first(self) -> dict[int, int]:
+        """Per line, the column of its first instruction."""
+        return self._lines[0]
+
+    @cached_property
+    def least(self) -> dict[int, int]:
+        """Per line, the smallest column."""
+        return self._lines[1]
+
+    @cached_property
+    def ends(self) -> tuple[Place | None, ...]:
+        """Line and column where the source of each code unit ends, None where that is not known."""
+        found: list[Place | None] = []
+        for length, _, column, end in _entries(self.unit):
+            found += [None if column is None else end] * length
+        return tuple(found)
 
     def word(self, line: int | None) -> str | None:
         """The one word, or ``return None``, that is all there is on a line, None where that is not known.
 
-        The place of ``return None`` is that of its constant, as wide as ``pass``; but hardly in a column that code is
-        indented to.
+        The place of ``return None`` is that of its constant, as wide as ``pass``: indentation tells which of them it is.
         """
-        span = None if line is None else self.spans.get(line)
+        span = None if line is None else self._lines[2].get(line)
         if span is None:
             return None
-        word = _WORDS.get(span[1] - span[0])
-        return "return None" if word == "pass" and span[0] > _RETURN and span[0] % _STEP else word
+        start, end = span
+        if end - start != len("pass"):
+            return _WORDS.get(end - start)
+        if start % _STEP == 0 or start <= _RETURN:
+            return "pass"
+        return "return None" if (start - _RETURN) % _STEP == 0 else None
+
+    @cached_property
+    def _lines(self) -> tuple[dict[int, int], dict[int, int], dict[int, Place | None]]:
+        """First and least column per line; where its instructions begin and end, if that is the same for all."""
+        first: dict[int, int] = {}
+        least: dict[int, int] = {}
+        spans: dict[int, Place | None] = {}
+        for _, line, column, (end_line, end) in _entries(self.unit):
+            if column is not None:
+                span = (column, end) if line == end_line else None
+                if spans.setdefault(line, span) != span:
+                    spans[line] = None
+                first.setdefault(line, column)
+                least[line] = min(column, least.get(line, column))
+        return first, least, spans
 
 
-_ONE_LINE, _NO_COLUMNS, _LONG = 10, 13, 14
-"""Kinds of entries: from the first on the line advances by 0 to 2; kind 15 has no location at all."""
-_WORDS = {len(word): word for word in ("pass", "break", "return", "continue")}
+_WORDS = {len(word): word for word in ("break", "return", "continue")}
 _RETURN = len("return ")
 _STEP = 4
-_recent: list[tuple[CodeUnit, Columns]] = []
-"""The columns asked for last: several stages ask for those of the same code object."""
+_ONE_LINE, _NO_COLUMNS, _LONG = 10, 13, 14
+"""Kinds of entries: from the first on the line advances by 0 to 2; kind 15 has no location at all."""
 
 
-def columns_of(unit: CodeUnit) -> Columns:
-    """The columns of one code object's lines."""
-    if not _recent or _recent[0][0] is not unit:
-        _recent[:] = [(unit, _read(unit))]
-    return _recent[0][1]
-
-
-def _read(unit: CodeUnit) -> Columns:
-    first: dict[int, int] = {}
-    least: dict[int, int] = {}
-    spans: dict[int, tuple[int, int] | None] = {}
-    late = unit.version >= (3, 13)
-    for _, line, column, (end_line, end) in _entries(unit):
-        if column is not None:
-            span = (column, end) if line == end_line else None
-            if spans.setdefault(line, span) != span:
-                spans[line] = None
-            first.setdefault(line, column)
-            least[line] = min(column, least.get(line, column))
-    return Columns(first, least, spans, len("for ") if late else 0, len("with ") if late else 0)
-
-
-Ends = tuple[tuple[int, int] | None, ...]
-
-
-def ends_of(unit: CodeUnit) -> Ends:
-    """Line and column where the source of each code unit ends, None where that is not known."""
-    found: list[tuple[int, int] | None] = []
-    for length, _, column, end in _entries(unit):
-        found += [None if column is None else end] * length
-    return tuple(found)
-
-
-def _entries(unit: CodeUnit) -> Iterator[tuple[int, int, int | None, tuple[int, int]]]:
+def _entries(unit: CodeUnit) -> Iterator[tuple[int, int, int | None, Place]]:
     """Number of code units, first line, column or None, last line and column of each entry of the location table.
 
     Source of the format: ``Objects/locations.md`` of CPython.

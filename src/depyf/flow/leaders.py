@@ -12,7 +12,7 @@ from depyf.bytecode import ops
 from depyf.flow.beyond import beyond_loops
 from depyf.flow.blocks import Blocks, Node
 from depyf.flow.copied_tests import Span, test_spans
-from depyf.flow.program import ASYNC_FOR_ITER
+from depyf.flow.program import ASYNC_FOR_ITER, NONE
 from depyf.flow.tails import Tails
 
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
@@ -77,7 +77,8 @@ class Leaders:
     def _returned_constants(self) -> None:
         """A returned constant belongs to its return: the copies of one statement are then alike.
 
-        Where another return of its line takes what several ways left on the stack, it is one of these ways.
+        Where another return of its line takes what several ways left on the stack, it is one of these ways; and so it is
+        where another copy of its return, which ends in the same place of the source, returns something else.
         """
         program, of, leaders, incoming = self.program, self.containers.of, self.leaders, self.incoming
         instrs = program.instrs
@@ -86,10 +87,18 @@ class Leaders:
             for i in of
             if instrs[i].op == ops.RETURN and self.blocks.merging and incoming[i] != 1 and instrs[i].line is not None
         }
+        values: dict[tuple[int, int] | None, set[object]] = {}
+        for i in of if self.blocks.merging else ():
+            ret = program.next[i]
+            if ret != NONE and instrs[ret].op == ops.RETURN:
+                value = instrs[i].op == ops.LOAD_CONST and id(instrs[i].arg)
+                values.setdefault(program.end(ret), set()).add(value)
+        values.pop(None, None)
         for i in of:
             ret = program.next[i]
             if instrs[i].op == ops.LOAD_CONST and ret in leaders and instrs[ret].op == ops.RETURN:
-                if (instrs[ret].line, of[ret]) in valued and incoming[ret] == 1:
+                chosen = (instrs[ret].line, of[ret]) in valued or len(values.get(program.end(ret), ())) > 1
+                if chosen and incoming[ret] == 1:
                     continue
                 leaders.add(i)
                 if incoming[ret] == 1 and of[ret] == of[i]:

@@ -8,7 +8,7 @@ copies of ``finally`` bodies and ``with`` exits out of the way before basic bloc
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.columns import Ends, columns_of, ends_of
+from depyf.bytecode.columns import Columns
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.ops import Handler, Instr
 
@@ -47,7 +47,7 @@ class Program:
         self.line: list[int | None] = [instr.line for instr in self.instrs]
         self.own_returns: set[int] = set()
         """Returns behind a copy of clean-up code: each of them is a statement of its own, whatever its line."""
-        self._ends: Ends | None = None
+        self.columns = Columns(self.unit)
         if not self.unit.branches_backward:
             self._join_backward()
 
@@ -78,17 +78,18 @@ class Program:
 
     def word(self, index: int) -> str | None:
         """The word that is all there is on the line of an instruction, where the location table tells."""
-        line = self.line[index]
-        return None if line is None else columns_of(self.unit).word(line)
+        return self.columns.word(self.line[index])
+
+    def end(self, index: int) -> tuple[int, int] | None:
+        """Line and column where the source of an instruction ends, where the location table tells."""
+        ends, at = self.columns.ends, self.instrs[index].offset // 2
+        return ends[at] if 0 <= at < len(ends) else None
 
     def formats_in_place(self, index: int) -> bool | None:
         """Whether a value is formatted or converted where it stands, as for ``%``; in an f-string braces are around it."""
-        if self._ends is None:
-            self._ends = ends_of(self.unit)
-        at = self.instrs[index].offset // 2
-        if not 0 < at < len(self._ends) or self._ends[at] is None or self._ends[at - 1] is None:
-            return None
-        return self._ends[at] == self._ends[at - 1]
+        end, at = self.end(index), self.instrs[index].offset // 2
+        before = self.columns.ends[at - 1] if end and at else None
+        return None if before is None else end == before
 
     def follow(self, index: int) -> int:
         """The first instruction at or after ``index`` that is not an unconditional jump (or a jump to itself)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.columns import Columns
 from depyf.idioms.annotation_traces import restore_traces
 from depyf.idioms.annotations import place_annotations
 from depyf.idioms.branches import Branches, last_line
@@ -35,20 +36,21 @@ from depyf.tree.nodes import (
 from depyf.tree.rewrite import bodies, with_bodies
 
 
-def finish_body(unit: CodeUnit, body: Body, *, idioms: bool = True) -> Body:
+def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
     """Implicit returns, asserts, annotations, class prologue and empty bodies.
 
     Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end says nothing then.
     """
+    unit = columns.unit
     is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
     prepared = False
     if not unit.flags & CO_OPTIMIZED:
         prepared = any(is_mark(stmt) for stmt in body)
         body = eager_annotations(unit, place_annotations(body, is_class))
-    body = _statements(body, Branches(unit, indents=idioms))
+    body = _statements(body, Branches(columns, indents=idioms))
     if is_class:
         body = class_body(unit, body)
-    body = final_return(unit, body, idioms=idioms)
+    body = final_return(columns, body, idioms=idioms)
     return body if unit.flags & CO_OPTIMIZED else restore_traces(unit, body, prepared)
 
 
@@ -70,14 +72,14 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
             branches.loops += loop
             stmt = with_bodies(stmt, lambda inner: _statements(inner, branches))
             branches.loops -= loop
+            if isinstance(stmt, (For, While)):
+                stmt = replace(stmt, body=branches.loop_body(stmt.body))
         if isinstance(stmt, Try) and stmt.final and not stmt.handlers and len(stmt.body) == 1:
             inner = stmt.body[0]
             if isinstance(inner, Try) and inner.handlers and not inner.final:
                 stmt = Try(inner.body, inner.handlers, inner.orelse, stmt.final, inner.star, stmt.line)
-        if isinstance(stmt, With) and len(stmt.body) == 1:
-            within = stmt.body[0]
-            if isinstance(within, With) and within.is_async == stmt.is_async and within.line == stmt.line:
-                stmt = With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
+        if isinstance(stmt, With):
+            stmt = branches.one_with(stmt)
         if isinstance(stmt, If):
             asserted = _assertion(stmt, unit)
             if asserted is not None:
@@ -99,7 +101,7 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
             result[-1] = joined
         else:
             result.append(stmt)
-    return tuple(result)
+    return tuple(branches.with_else(result))
 
 
 def _joined(before: Stmt, stmt: Stmt) -> Stmt | None:

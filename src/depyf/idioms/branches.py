@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.columns import Columns
 from depyf.idioms.indents import Indents
 from depyf.structure.exits import ends
 from depyf.tree.expr import BoolOf
-from depyf.tree.nodes import Body, If, Return, Stmt
+from depyf.tree.nodes import Body, Break, Continue, If, Pass, Return, Stmt, Try, With
 from depyf.tree.rewrite import bodies
 
 
 class Branches:
     """Decides for the statements of one code unit; without ``indents`` it takes what reads best."""
 
-    def __init__(self, unit: CodeUnit, *, indents: bool = True) -> None:
-        self.unit = unit
-        self.indents = Indents(unit) if indents else None
+    def __init__(self, columns: Columns, *, indents: bool = True) -> None:
+        self.unit = columns.unit
+        self.indents = Indents(columns) if indents else None
         self.loops = 0
         """How many loops are around: in one, nothing falls off the end of the function."""
         self._reaching: dict[int, tuple[Stmt, bool]] = {}
@@ -59,6 +59,52 @@ class Branches:
             body = (If(value, body, ()),)
         return replace(stmt, test=test.values[0], body=body)
 
+    def one_with(self, stmt: With) -> With:
+        """``with a:`` around ``with b:`` as ``with a, b:`` where both are on one line, or indented like one."""
+        within = stmt.body[0] if len(stmt.body) == 1 else None
+        if not isinstance(within, With) or within.is_async != stmt.is_async:
+            return stmt
+        if within.line != stmt.line and (self.indents is None or not self.indents.is_one_with(stmt, within)):
+            return stmt
+        return With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
+
+    def with_else(self, body: list[Stmt]) -> list[Stmt]:
+        """``body`` with what stood in the ``else`` of a ``try`` there: where all its handlers leave, the rest is the same."""
+        if self.indents is None or not self.unit.handlers_last:
+            return body
+        for i in reversed(range(len(body))):
+            stmt = body[i]
+            if not isinstance(stmt, Try) or stmt.orelse or stmt.final or stmt.star or not stmt.handlers:
+                continue
+            left = stmt.body[-1] if len(stmt.body) > 1 else None
+            if isinstance(left, (Break, Continue)) and (left.line or 0) > last_line(stmt.handlers[-1].body):
+                body[i] = replace(stmt, body=stmt.body[:-1], orelse=(left,))
+                continue
+            if i + 1 == len(body) or not all(ends(clause.body) for clause in stmt.handlers):
+                continue
+            count = self.indents.in_else(stmt, body[i + 1 :])
+            if not count:
+                continue
+            body[i : i + 1 + count] = [replace(stmt, orelse=tuple(body[i + 1 : i + 1 + count]))]
+        return body
+
+    def loop_body(self, body: Body) -> Body:
+        """The body of a loop; the handlers of a ``try`` at its end without the ``continue`` that nobody wrote."""
+        last = body[-1] if body else None
+        if self.indents is None or not isinstance(last, Try) or last.final:
+            return body
+        handlers = tuple(replace(clause, body=self._falling(clause.body)) for clause in last.handlers)
+        return (*body[:-1], replace(last, handlers=handlers))
+
+    def _falling(self, body: Body) -> Body:
+        last = body[-1] if body else None
+        if not isinstance(last, Continue) or self.indents is None:
+            return body
+        if self.indents.columns.word(last.line) == "pass":
+            return body[:-1] or (Pass(last.line),)
+        written = last.line is not None and last.line > (last_line(body[:-1]) if len(body) > 1 else 0)
+        return body if written or len(body) == 1 else body[:-1]
+
     def flat_if(self, stmt: If, level: int | None) -> Body:
         """``stmt`` without an ``else`` that nobody wrote; what only falls off the end of the function needs one."""
         outer: list[tuple[If, int | None]] = []
@@ -78,10 +124,19 @@ class Branches:
         result.reverse()  # a chain of tests is as long as the function: its end is taken once, from the back
         for test, at in reversed(outer):
             inside = len(result) - self._in_else(test, result, at)
-            orelse = tuple(reversed(result[inside:]))
+            orelse = self._as_elif(tuple(reversed(result[inside:])), at)
             del result[inside:]
             result.append(self.nested(replace(test, orelse=orelse)))
         return tuple(reversed(result))
+
+    def _as_elif(self, body: Body, level: int | None) -> Body:
+        """``body`` of an ``else`` that was an ``elif`` with an ``else`` of its own."""
+        first = body[0] if len(body) > 1 else None
+        if not isinstance(first, If) or first.orelse or level is None or self.indents is None:
+            return body
+        if not ends(first.body) or not self.indents.is_elif(first, level):
+            return body
+        return (replace(first, orelse=body[1:]),)
 
     def _split(self, stmt: If) -> list[Stmt]:
         """What stands behind the ``else`` runs only after the first arm, but is no part of it; empty if nothing does."""

@@ -7,27 +7,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
-from depyf.bytecode.columns import columns_of
+from depyf.bytecode.codeunit import CO_OPTIMIZED
+from depyf.bytecode.columns import Columns
 from depyf.tree.expr import Const, Expr
 from depyf.tree.nodes import Body, If, Pass, Return, Stmt, Try, With
 from depyf.tree.rewrite import map_statements, walk, with_bodies
 
 
-def final_return(unit: CodeUnit, body: Body, *, idioms: bool) -> Body:
+def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:
     """``body`` without the ``return`` at its end that nobody wrote; the others say ``None`` where the source did.
 
     Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end says nothing then.
     """
     valued = any(isinstance(stmt, Return) and not _is_none(stmt.value) for stmt in walk(body))
-    return _say_none(unit, _End(unit, idioms, valued).drop(body), valued)
+    return _say_none(columns, _End(columns, idioms, valued).drop(body), valued)
 
 
-def _say_none(unit: CodeUnit, body: Body, valued: bool) -> Body:
+def _say_none(columns: Columns, body: Body, valued: bool) -> Body:
     """``return`` says ``None`` where the source did, and where it is not known and other returns have a value (PEP 8)."""
     if not any(isinstance(stmt, Return) and stmt.value is None for stmt in walk(body)):
         return body
-    columns = columns_of(unit)
 
     def say(stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Return) or stmt.value is not None:
@@ -42,9 +41,9 @@ def _say_none(unit: CodeUnit, body: Body, valued: bool) -> Body:
 class _End:
     """The end of one function; ``valued`` where it returns a value elsewhere."""
 
-    def __init__(self, unit: CodeUnit, idioms: bool, valued: bool) -> None:
-        self.unit = unit
-        self.optimized = bool(unit.flags & CO_OPTIMIZED)
+    def __init__(self, columns: Columns, idioms: bool, valued: bool) -> None:
+        self.columns = columns
+        self.optimized = bool(columns.unit.flags & CO_OPTIMIZED)
         self.idioms = idioms
         self.valued = valued
 
@@ -82,7 +81,7 @@ class _End:
         """Whether the ``return`` that a body consists of reads better as ``pass``."""
         if not self.idioms or len(body) != 1:
             return False
-        word = columns_of(self.unit).word(body[0].line)
+        word = self.columns.word(body[0].line)
         return word == "pass" or word is None and not self.valued
 
 

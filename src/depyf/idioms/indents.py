@@ -12,9 +12,11 @@ that leaves stood in its ``else``.
 
 from __future__ import annotations
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.columns import Columns, columns_of
-from depyf.tree.expr import BoolOf, Cmp, Const, Expr, Un
+from collections.abc import Sequence
+from types import NoneType
+
+from depyf.bytecode.columns import Columns
+from depyf.tree.expr import BoolOf, Cmp, Const, Display, Expr, Name, Un, Walrus
 from depyf.tree.nodes import (
     Assert,
     Assign,
@@ -50,25 +52,28 @@ STEP = 4
 class Indents:
     """The indentation of the statements of one function; ``None`` wherever it is not known."""
 
-    def __init__(self, unit: CodeUnit) -> None:
-        self.unit = unit
-        self._columns: Columns | None = None
-
-    @property
-    def columns(self) -> Columns:
-        if self._columns is None:
-            self._columns = columns_of(self.unit)
-        return self._columns
+    def __init__(self, columns: Columns) -> None:
+        self.unit = columns.unit
+        self.columns = columns
 
     def level(self, body: Body) -> int | None:
         """How far the statements of ``body`` are indented."""
         for stmt in body:
-            if isinstance(stmt, Return) and (self.unit.exctable or stmt.value is None or isinstance(stmt.value, Const)):
-                continue  # it has the line of the clean-up before it, or the place of the constant behind it
-            if isinstance(stmt, _EXACT) and not isinstance(stmt, ExprStmt):
+            if isinstance(stmt, Return) and self.unit.exctable:
+                continue  # it may have the line of the clean-up before it
+            if isinstance(stmt, Return) and (stmt.value is None or isinstance(stmt.value, Const)):
+                column = self._column(stmt)  # that of the constant
+                if column is None or (column - _RETURN) % STEP:
+                    continue
+                return column - _RETURN
+            if isinstance(stmt, _EXACT) and not isinstance(stmt, ExprStmt) and not _unpacks(stmt):
                 return self._column(stmt)
             if isinstance(stmt, If) and not stmt.orelse:
                 return self.around(stmt)
+            if isinstance(stmt, Try):
+                inner = self.first(stmt.body)
+                if inner is not None:
+                    return inner - STEP
         return None
 
     def around(self, stmt: If) -> int | None:
@@ -78,15 +83,46 @@ class Indents:
         inner = self.level(stmt.body)
         return None if inner is None else inner - STEP
 
+    def first(self, body: Body) -> int | None:
+        """How far the first of the statements is indented; its line is known to be its own."""
+        head = body[0] if body else None
+        if isinstance(head, ExprStmt) or isinstance(head, Return) and not isinstance(head.value, (Const, NoneType)):
+            return self._column(head)
+        return self.level(body[:1])
+
     def depth(self, stmt: If) -> int | None:
         """How many steps the body of ``stmt`` is indented deeper than ``stmt`` itself."""
-        level, column = self.level(stmt.body[:1]), self._column(stmt)
-        if level is None and stmt.body and isinstance(stmt.body[0], ExprStmt):
-            level = self._column(stmt.body[0])
+        level, column = self.first(stmt.body), self._column(stmt)
         if level is None or column is None or (stmt.body[0].line or 0) <= (stmt.line or 0):
             return None
         right = level - column + _KEYWORDS[If] + _NOT * _leading_nots(stmt.test, least=True)
         return -(-right // STEP)  # it is less by two places for ``elif`` and by one for a parenthesis
+
+    def is_one_with(self, stmt: With, inner: With) -> bool:
+        """Whether ``inner``, all there is in ``stmt``, continues its items: the body is indented by one step only."""
+        level, column, width = self.first(inner.body), self._column(stmt), self._width(stmt)
+        if level is None or column is None or width is None or (inner.body[0].line or 0) <= (inner.line or 0):
+            return False
+        keyword = column - width - (_ASYNC if stmt.is_async and width else 0)
+        return level - keyword <= STEP + 1  # the first item may stand on a line of its own, behind a parenthesis
+
+    def is_elif(self, stmt: Stmt, level: int) -> bool:
+        """Whether ``stmt``, in the ``else`` of an ``if`` at ``level``, is an ``elif`` of it."""
+        column = self._column(stmt) if isinstance(stmt, If) else None
+        if column is None or not isinstance(stmt, If):
+            return False
+        right = column - level - _leading_name(stmt.test) - _NOT * _leading_nots(stmt.test, least=True)
+        return _KEYWORDS[If] < right < _KEYWORDS[If] + STEP
+
+    def in_else(self, stmt: Try, rest: Sequence[Stmt]) -> int:
+        """How many statements of ``rest``, which follow ``stmt``, are indented like its body."""
+        level = self.first(stmt.body)
+        if level is None:
+            return 0
+        for count, after in enumerate(rest):
+            if self.is_at(after, level - STEP) is not False:
+                return count
+        return len(rest)
 
     def is_at(self, stmt: Stmt, level: int) -> bool | None:
         """Whether ``stmt`` begins at ``level``, rather than deeper; an ``elif`` counts as deeper."""
@@ -100,9 +136,12 @@ class Indents:
             right -= _RETURN  # a constant has the place of its own
         if isinstance(stmt, (For, With)) and stmt.is_async and width:
             right -= _ASYNC
+        if _unpacks(stmt) and right > 1:
+            return None
         if isinstance(stmt, (If, While)) and right >= _NOT:
+            right -= _leading_name(stmt.test)
             body = self.level(stmt.body)
-            if body is not None and body >= level + 2 * STEP:
+            if body is not None and body >= level + (1 + _tests(stmt.test)) * STEP:
                 return False
             right -= _NOT * _leading_nots(stmt.test)
             if body is None:
@@ -125,6 +164,23 @@ class Indents:
         if isinstance(stmt, With):
             return self.columns.behind_with
         return 0 if isinstance(stmt, _EXACT) else _KEYWORDS.get(type(stmt))
+
+
+def _unpacks(stmt: Stmt) -> bool:
+    """Whether a statement assigns to several names: which of them its column is that of depends on the version."""
+    return isinstance(stmt, Assign) and any(isinstance(target, Display) for target in stmt.targets)
+
+
+def _tests(test: Expr) -> int:
+    """How many ``if`` in one another a test may be that of."""
+    return len(test.values) if isinstance(test, BoolOf) and test.op == "and" else 1
+
+
+def _leading_name(test: Expr) -> int:
+    """How wide ``(name := `` before the first operand of a test is."""
+    while isinstance(test, BoolOf):
+        test = test.values[0]
+    return len(f"({test.target.id} := ") if isinstance(test, Walrus) and isinstance(test.target, Name) else 0
 
 
 def _leading_nots(test: Expr, *, least: bool = False) -> int:
