@@ -137,8 +137,10 @@ _KINDS = (
     (("Duplicate tensor", "no_tensor_aliasing", "check_no_aliasing"), "pass distinct tensors, or the same one twice, but not now this and now that"),
     (("got deallocated",), "the entry was for one object, and went with it: pass the same object in every call. A bound method that waits for its arguments at a graph break is a new object in each call: compute what breaks the graph in a statement of its own before"),
     (("unexpected recompilation",), "asked again, this entry fits: another thread had just compiled it (make one call before the threads start), or what its guards read has changed since"),
+    (("KeyError on",), "pass it in every call, or in none"),
     (("type_id", "type_is("), "pass an object of the same type"),
-    (("obj_id", "same_object("), "pass the same object"),
+    ((".__code__, 'code')",), "it is another function now: one entry per function is needed. A lambda or a closure made anew is the same one as long as its code is"),
+    (("obj_id", "same_object("), "one entry per object is needed; keep it the same where the speed matters"),
     (("len(", "same_items("), "keep the length the same between calls"),
 )  # fmt: skip
 """What a guard's text contains -> the sentence."""

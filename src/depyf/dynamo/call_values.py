@@ -7,6 +7,7 @@ could call them.  Only plain numbers, strings, names of classes and lengths of b
 from __future__ import annotations
 
 import ast
+import enum
 import operator
 import sys
 import types
@@ -54,6 +55,8 @@ class CallValues:
         if type(value) in _SIMPLE:
             text = repr(value)
             return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+        if isinstance(value, enum.Enum):
+            return f"{type(value).__name__}.{object.__getattribute__(value, '_name_')}"
         return f"a {type(value).__name__}"
 
     def type_name(self, source: str) -> str:
@@ -113,6 +116,8 @@ class CallValues:
             raise _UnreadableError from None
 
     def _attribute(self, value: Any, name: str) -> Any:
+        if type(value) is types.FunctionType and name in ("__defaults__", "__kwdefaults__", "__code__"):
+            return getattr(value, name)
         try:
             return types.MappingProxyType(object.__getattribute__(value, "__dict__"))[name]
         except (AttributeError, LookupError, TypeError):

@@ -24,7 +24,7 @@ from depyf.dynamo.events import STAGES, Event, cache_of, read_event
 from depyf.dynamo.graph_breaks import must_not_break
 from depyf.dynamo.graph_facts import GraphFacts, facts_of
 from depyf.dynamo.listening import ignore, listen
-from depyf.dynamo.metrics import cache_record, first_line, last_line, phases
+from depyf.dynamo.metrics import cache_record, failure, first_line, last_line, phases
 from depyf.dynamo.recompiles import parse_recompile, specialised
 from depyf.dynamo.records import (
     CacheRecord,
@@ -184,7 +184,7 @@ class Capture:
             _find(function)
         reason = event.data.get("fail_reason")
         if reason:
-            entry.failed = first_line(f"{event.data.get('fail_type') or ''}: {reason}")
+            entry.failed = failure(event.data)
             if event.data.get("fail_type") == "Unsupported" and not entry.breaks:  # fullgraph=True: nobody reports it
                 place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
                 entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")

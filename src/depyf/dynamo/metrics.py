@@ -7,6 +7,8 @@ seconds by phase (another in every run, so kept out of the records), and a ``Cac
 from __future__ import annotations
 
 import json
+import linecache
+import re
 from typing import Any
 
 from depyf.dynamo.guards import without_addresses
@@ -44,6 +46,22 @@ def cache_record(cache: str, status: str, payload: str) -> CacheRecord:
         if not reason and detail not in ("", status, f"full_{status}"):
             reason = detail.replace("_", " ")
     return CacheRecord(cache, status, without_addresses(first_line(reason))[:300])
+
+
+def failure(data: dict[str, Any]) -> str:
+    """Why a compilation failed, on one line: torch's reason, what it explains, and the user's line; "" where it did not."""
+    reason = str(data.get("fail_reason") or "")
+    if not reason:
+        return ""
+    text = first_line(f"{data.get('fail_type') or ''}: {reason}")
+    explained = re.search(r"^ *Explanation: (?P<text>.+)$", reason, re.M)
+    if explained:
+        text = f"{text}: {first_line(explained['text'])}"
+    filename, line = data.get("fail_user_frame_filename"), data.get("fail_user_frame_lineno")
+    if isinstance(filename, str) and isinstance(line, int):
+        source = linecache.getline(filename, line).strip()
+        text += f", at {filename}:{line}" + (f" `{source}`" if source else "")
+    return without_addresses(text)
 
 
 def last_line(text: str) -> str:

@@ -71,9 +71,13 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
         if actual.startswith("a ") and (kind := _kind(expected)):
             remedy = advice.for_type(source, kind, actual.removeprefix("a "))
             return RecompileRecord(entry, guard, place, expected, actual, remedy)
+        if guard.startswith("not "):
+            expected = "no items"
         remedy = advice.for_value(source, expected, call.of_module(source), advice.root(source) in call.inner)
         return RecompileRecord(entry, guard, place, expected, actual, remedy)
-    return RecompileRecord(entry, guard, place, "", "", advice.for_kind(guard))
+    same = re.match(r"same_object\((?P<source>.+), '[^']*'\)$", guard)
+    actual = call.shown(same["source"]) if same else ""
+    return RecompileRecord(entry, guard, place, "", actual, advice.for_kind(guard))
 
 
 def _tensor_differs(entry: str, guard: str, mismatch: re.Match[str], call: CallValues) -> RecompileRecord:
