@@ -676,6 +676,72 @@ def _x():
     return torch.linspace(-1.0, 2.0, 16).reshape(4, 4)
 
 
+def _decorated(f):
+    def wrapper(*a, **k):
+        with torch.profiler.record_function("decorated"):
+            r = f(*a, **k)
+        return r
+
+    return wrapper
+
+
+@_decorated
+def b_decorated(x, flag=False):
+    y = x.sin()
+    if flag:
+        print("flag")
+    return y + 1
+
+
+def _noisy(t, k):
+    print("noisy", k)
+    return t + k
+
+
+def b_comprehensions(xs):
+    """On Python 3.10 an iterator is passed to what is no comprehension any more."""
+    return [_noisy(x, i) for i, x in enumerate(xs)], {i: (lambda v: v * 2)(x) for i, x in enumerate(xs)}
+
+
+def b_data_while(x, limit):
+    n = 0
+    while x.norm() > limit:
+        x = x * 0.5
+        n += 1
+        if n > 10:
+            break
+    else:
+        return x, "fine"
+    return x, n
+
+
+def b_items(batch):
+    a, *rest = batch["t"]
+    k = batch["d"].pop("k", None)
+    print(len(rest))
+    batch["t"] = [r * 2 for r in rest] + [a]
+    return sum(batch["t"]), k
+
+
+@dataclasses.dataclass
+class _Run:
+    h: torch.Tensor
+    steps: int = 0
+    log: list = dataclasses.field(default_factory=list)
+
+
+def b_history(run, history):
+    """What was read from a list before it is written stands in variables named after it."""
+    r = run.h.sum()
+    run.steps += 1
+    run.log.append(r)
+    history.append(run.h)
+    if len(run.log) > 2:
+        print(run.steps)
+        r = r + run.log[-2]
+    return r, dataclasses.replace(run, h=run.h * 2)
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "break_in_with": lambda compiled: compiled(break_in_with)(_x()),
     "break_in_try": lambda compiled: compiled(break_in_try)(_x()),
@@ -755,4 +821,9 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "b_isinstance": lambda compiled: compiled(b_isinstance)(_x(), 3),
     "b_isinstance_2": lambda compiled: compiled(b_isinstance)(_x(), None),
     "b_zip": lambda compiled: compiled(b_zip)(_x()),
+    "b_decorated": lambda compiled: compiled(b_decorated)(_x(), flag=True),
+    "b_comprehensions": lambda compiled: compiled(b_comprehensions)([_x(), _x()]),
+    "b_data_while": lambda compiled: compiled(b_data_while)(_x(), 1.0),
+    "b_items": lambda compiled: compiled(b_items)({"t": [_x(), _x(), _x()], "d": {"k": 1}}),
+    "b_history": lambda compiled: compiled(b_history)(_Run(_x(), 2, [_x(), _x()]), collections.deque([_x()], maxlen=2)),
 }

@@ -242,7 +242,7 @@ def _container(node: Expr, names: dict[int, str]) -> str:
     """What the items of ``node`` are called after; ``f.__defaults__`` is ``defaults``."""
     if isinstance(node, Temp):
         return names.get(node.key, "")
-    name = node.id if isinstance(node, Name) else node.name if isinstance(node, Attr) else ""
+    name = node.id if isinstance(node, Name) else node.name if isinstance(node, Attr) else _key_name(node, names)
     return name.strip("_")
 
 

@@ -246,6 +246,8 @@ class _Round:
                 continue
             crossed = max(crossed, self._grade(before))
             if isinstance(before, (Assign, Delete)):
+                if any((bound := variable(target)) is not None and not self.ours(bound) for target in before.targets):
+                    crossed = max(crossed, READ)  # whatever happens can see the user's variables
                 releases = releases or isinstance(before, Delete)
                 touched |= {found for target in before.targets if (found := variable(target)) is not None}
         return (self._put(moved, stmt, named),) if moved or named else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,22 @@ from depyf.errors import DecompilationError
 from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT
 from depyf.lift.values import EXC_OLD, TESTED_NONE, IterOf, LinkedLeft, Shared, flatten
 from depyf.structure.except_star import STAR
-from depyf.tree.expr import AwaitOf, BoolOf, Cmp, Comp, Const, Expr, Marker, Name, Temp, Walrus, YieldFrom, YieldOf
+from depyf.tree.expr import (
+    AwaitOf,
+    BoolOf,
+    Cmp,
+    Comp,
+    Const,
+    Expr,
+    Func,
+    Invoke,
+    Marker,
+    Name,
+    Temp,
+    Walrus,
+    YieldFrom,
+    YieldOf,
+)
 from depyf.tree.nodes import ExprStmt, Raise, Return
 
 if TYPE_CHECKING:
@@ -29,7 +45,12 @@ def link(left: Expr, op: str, right: Expr) -> Cmp:
 
 
 def _get_iter(s: Symbolic, slots: Any) -> None:
-    s.push(IterOf(s.pop(), False))
+    value = s.pop()
+    below = s.stack[-2:]
+    if s.generated and not s.before_loop and (slots or 1) == 1 and not any(isinstance(part, Func) for part in below):
+        s.push(Invoke(Const(builtins.iter), (value,)))  # neither a loop nor a comprehension takes it
+        return
+    s.push(IterOf(value, False))
     for _ in range((slots or 1) - 1):
         s.push(Marker("null"))
 

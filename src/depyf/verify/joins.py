@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from depyf.bytecode.ops import stack_effect
+from depyf.verify.agreement import CALLS
 from depyf.verify.lifetimes import leaves, still_held
 from depyf.verify.pending import Key, Pending
-from depyf.verify.proof import CAUGHT_NOTE, GaveUp, Ground
+from depyf.verify.proof import CAUGHT_NOTE, EMPTY_NOTE, GaveUp, Ground
 from depyf.verify.quiet import enter_handler
-from depyf.verify.state import Frozen, Pair, contents, covers, freeze, meet, resolve, restrict, thaw
+from depyf.verify.state import Frozen, Pair, Side, contents, covers, freeze, meet, resolve, restrict, thaw
 
 
 class Joins:
@@ -107,6 +109,20 @@ class Joins:
             self.ground.note(CAUGHT_NOTE)
         return kept
 
+    def _below(self, side: Side, depth: int) -> list[int]:
+        """What a handler finds below the exception: the ``depth`` lowest slots.
+
+        A call lets go of what it was given and of the callee before its exception is raised.  Where these stood below
+        the block (only a program writes that), their slots are empty in the handler.
+        """
+        found = side.stack[:depth]
+        if found and (instr := side.program.instrs[side.pc]).op in CALLS:
+            taken = len(side.stack) - stack_effect(instr.op, instr.arg)[0]
+            if taken < len(found):
+                self.ground.note(EMPTY_NOTE)
+                found[taken:] = [self.values.null] * (len(found) - taken)
+        return found
+
     def raise_into_handlers(self, pair: Pair, exc: int) -> None:
         """The exceptional successor of the events both sides stand before."""
         a, b = pair.a, pair.b
@@ -120,22 +136,22 @@ class Joins:
         target_b = handler_b.target if handler_b else -1
         depth_a = handler_a.depth if handler_a else 0
         depth_b = handler_b.depth if handler_b else 0
-        temps = self._caught_temps(pair, target_a, target_b, a.stack[:depth_a])
+        stack_a, stack_b = self._below(a, depth_a), self._below(b, depth_b)
+        temps = self._caught_temps(pair, target_a, target_b, stack_a)
         place = (-2 - target_a, -2 - target_b)
-        held = {*a.stack[:depth_a], *b.stack[:depth_b], cur_a, cur_b, *temps.values()}
+        held = {*stack_a, *stack_b, cur_a, cur_b, *temps.values()}
         if pair.fresh:
             held = contents(held, pair.fresh, self.values)
         loc = pair.named(held)
         if exc < 0:
             if not (pair.fresh or pair.alias or pair.facts):
-                now = (a.stack[:depth_a], b.stack[:depth_b], cur_a, cur_b, dict(temps), loc)
+                now = (stack_a, stack_b, cur_a, cur_b, dict(temps), loc)
                 if self._last_at_handler.get(place) == now:
                     return  # pushed before, nothing has changed
                 self._last_at_handler[place] = now
             exc = self.values.typed("exception")
         new = pair.view()
-        del new.a.stack[depth_a:]
-        del new.b.stack[depth_b:]
+        new.a.stack[:], new.b.stack[:] = stack_a, stack_b
         new.a.cur, new.b.cur = cur_a, cur_b
         new.temps = temps
         self.sameness.pair_fresh(new)

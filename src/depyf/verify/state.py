@@ -449,8 +449,10 @@ def _meet(
                 result = values.typed("bool")
             elif _int(desc) and _int(desc_n):
                 result = values.typed("int")
-            elif {desc[0], desc_n[0]} & {"mark", "maybe"}:
+            elif {desc[0], desc_n[0]} & {"mark", "maybe"} and values.null not in (o, n):
                 result = values.new(VACANT if _vacant(values, o) and _vacant(values, n) else ("maybe",))
+        if result < 0 and values.null in (o, n):  # a slot that a call has emptied on one way to a handler
+            result = values.new(VACANT)
         if result < 0:
             absent = any(known is not None and known[0] in ("mark", "maybe") for known in (desc, desc_n))
             result = values.new(("maybe",) if absent else None)
