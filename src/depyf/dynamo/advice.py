@@ -85,12 +85,12 @@ def for_type(source: str, expected: str, actual: str) -> str:
     """A value is of another class than the ``expected`` one."""
     name = named(source)
     if not actual or actual == expected:
-        return f"pass {name} as {_one(expected)} in every call"
-    return f"pass {name} as {_one(expected)} in every call, or as {_one(actual)} in every call"
+        return f"let {name} be {_one(expected)} in every call"
+    return f"let {name} be {_one(expected)} in every call, or {_one(actual)} in every call"
 
 
 def _one(kind: str) -> str:
-    return kind if kind == "NoneType" else f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
+    return "None" if kind == "NoneType" else f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
 
 
 def for_specialised(name: str, where: Place) -> str:
