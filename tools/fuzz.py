@@ -33,6 +33,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
+import assembler
 import contained
 import gotocfg
 import hostilecfg
@@ -296,7 +297,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0, help="the first one")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--version", help="run in this interpreter: 3.11, 3.12 or 3.13")
+    parser.add_argument("--version", help="run in this interpreter: 3.11 to 3.14")
     parser.add_argument("--show", type=int, help="print one program instead")
     parser.add_argument(
         "--log", help="append the result of each hundred programs to this file; what is there is not run again"
@@ -305,6 +306,13 @@ def main() -> int:
     options = parser.parse_args()
     global mixed
     mixed = tuple(options.kinds.split(","))
+    wanted = options.version or f"{sys.version_info[0]}.{sys.version_info[1]}"
+    written = [f"{major}.{minor}" for major, minor in assembler.SUPPORTED]
+    if wanted not in written:
+        raise SystemExit(f"fuzz: programs are written for {', '.join(written)}, not for {wanted}")
+    unknown = sorted({*mixed} - {*KINDS})
+    if unknown:
+        raise SystemExit(f"fuzz: no kind {unknown[0]!r}; there are {', '.join(KINDS)}")
     if options.version and options.version != f"{sys.version_info[0]}.{sys.version_info[1]}":
         python = interpreters.find(options.version)
         if python is None:

@@ -32,7 +32,7 @@ TAKES = {
     "SUBSCRIPT": 2, "STORE_ATTR": 2, "STORE_SUBSCR": 3, "SWAP": -1, "BUILD_LIST": -1, "BUILD_TUPLE": -1, "BUILD_SET": -1,
     "BUILD_MAP": -2, "BUILD_SLICE": -1, "FORMAT_SIMPLE": 1, "FORMAT_VALUE": 1, "CONVERT_VALUE": 1, "LOAD_METHOD": 1,
     "MATCH_SEQUENCE": 1, "MATCH_MAPPING": 1, "JUMP_IF_FALSE_OR_POP": 1, "JUMP_IF_TRUE_OR_POP": 1, "STORE_GLOBAL": 1,
-    "DELETE_SUBSCR": 2, "BUILD_CONST_KEY_MAP": 2, "BUILD_STRING": -1, "BINARY_SLICE": 3,
+    "DELETE_SUBSCR": 2, "BUILD_CONST_KEY_MAP": 3, "BUILD_STRING": -1, "BINARY_SLICE": 3,
 }  # fmt: skip
 """How many slots an operation takes or moves; negative: for each one that its argument counts."""
 EFFECTS = {"POP_TOP": -1, "PUSH_CALLABLE": 2, "LOAD_CONST": 1, "LOAD_FAST": 1, "LOAD_FAST_CHECK": 1, "COPY": 1}
@@ -250,7 +250,7 @@ class Program:
                 emit("BUILD_TUPLE", 1)
                 emit("PUSH_CALLABLE", 0)
                 emit("LOAD_FAST", VARNAMES.index("items"))
-                emit("CALL_FUNCTION_EX", 0)
+                emit("SPREAD_CALL")
                 emit("SWAP", 2)
                 emit("POP_TOP")
                 return depth

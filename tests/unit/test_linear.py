@@ -30,6 +30,7 @@ SHAPES = {
     "continue": inside("for x in a", "    if b:\n        continue\n    c = g()\n"),
     "return in finally": inside("try", "    if b:\n        return f()\n", "  finally:\n    a.close()\n"),
     "one list": lambda count: f"def big(a, b, f):\n    return [{', '.join(f'f({i}), b' for i in range(9 * count))}]\n",
+    "stars": lambda count: f"def big(a, b, f):\n    return [{', '.join(f'*a, b({i})' for i in range(9 * count))}]\n",
     "one dict": lambda count: f"def big(a, b, f):\n    return {{{', '.join(f'b[{i}]: f({i})' for i in range(9 * count))}}}\n",
     "one test": lambda count: f"def big(a, f):\n    if {' or '.join(f'a == {i}' for i in range(9 * count))}:\n        f()\n",
     "one value": lambda count: f"def big(f):\n    return {' and '.join(f'f({i})' for i in range(9 * count))}\n",

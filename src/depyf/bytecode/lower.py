@@ -48,6 +48,8 @@ def lower(unit: CodeUnit) -> Lowered:
         raw.jumped_to.update(entries(raw))
     out, start = _apply_rules(unit, raw, spec)
     draft = _resolve(unit, raw, out, start, spec)
+    if unit.flags & GENERATORS and spec.wraps_generators and ops.INTRINSIC in draft.ops:
+        _leave_to_wrapper(draft)
     depths = assign_handlers(draft) if spec.block_stack else check_depths(draft)
     if ops.LOAD_FAST_CLEAR in draft.ops:
         mark_restores(draft)
@@ -109,6 +111,23 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int], spec: V
     else:
         draft.handler = [-1] * last
     return draft
+
+
+def _leave_to_wrapper(draft: Draft) -> None:
+    """Where an exception leaves a generator, its wrapper makes a RuntimeError of StopIteration: once is enough.
+
+    CALL_INTRINSIC_1 STOPITERATION_ERROR; RERAISE, both in the wrapper alone    ->    RERAISE
+    """
+    names = draft.ops
+    for i, op in enumerate(names):
+        if op != ops.INTRINSIC or draft.args[i][0] != "STOPITERATION_ERROR":
+            continue
+        at, seen = i + 1, {i}
+        while at < len(names) and names[at] == ops.JUMP and at not in seen:
+            seen.add(at)
+            at = draft.targets[at]
+        if at < len(names) and names[at] == ops.RERAISE and draft.handler[at] < 0 and draft.wrapped[draft.source[at]]:
+            names[i], draft.args[i], draft.targets[i] = ops.JUMP, None, at
 
 
 def _finish(draft: Draft, depths: list[int]) -> Lowered:

@@ -94,6 +94,8 @@ class Symbolic:
         self.keep_alive: list[Marker] = []
         self.runs: dict[int, tuple[DictOf, int]] = {}
         """How many items at the end of a dict on the stack are written out, by its place."""
+        self.starred: dict[int, tuple[Expr, int]] = {}
+        """The last starred element of a display on the stack, and how many elements there are up to it, by its place."""
 
     def run(self, block: Lifted, code: list[int], before_loop: bool = True) -> None:
         """Execute ``code`` on top of the state of ``block``; where ``forced`` grows the result is void.

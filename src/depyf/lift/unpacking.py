@@ -41,9 +41,10 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
     def rule(s: Symbolic, depth: int) -> None:
         items = s.pop()
         container = below(s, depth)
+        at = len(s.stack) - depth
         if is_result(container):
             collect(s, kind, None, Star(items))
-        elif isinstance(container, Display) and not any(isinstance(value, Temp) for value in (*container.elts, items)):
+        elif isinstance(container, Display) and not _holds_temporary(s, at, container.elts, items):
             added: tuple[Expr, ...] = (Star(items),)
             if not container.elts and isinstance(items, Const):
                 constants = _elements(items, folded) or ()
@@ -51,11 +52,20 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
                     # no other text gives a constant set; where elements are missing they were equal: {1, 1.0, True}
                     constants += constants[-1:] * (FOLDED - len(constants))
                 added = constants if len(constants) >= FOLDED else added
-            s.stack[-depth] = Display(kind, grown(without_nothing(container.elts), added))
+            elts = grown(without_nothing(container.elts), added)
+            s.stack[-depth] = Display(kind, elts)
+            s.starred[at] = added[-1], len(elts)
         else:
             _grow(s, depth, "extend" if kind == "list" else "update", items)
 
     return rule
+
+
+def _holds_temporary(s: Symbolic, at: int, elts: tuple[Expr, ...], items: Expr) -> bool:
+    """Whether a temporary is among what is in the display at slot ``at``, or joins it; only what is new there is looked at."""
+    last, count = s.starred.get(at, (None, 0))
+    known = count if 0 < count <= len(elts) and elts[count - 1] is last and isinstance(last, Star) else 0
+    return isinstance(items, Temp) or any(isinstance(value, Temp) for value in elts[known:])
 
 
 def _grow(s: Symbolic, depth: int, method: str, items: Expr) -> None:
