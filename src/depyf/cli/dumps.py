@@ -9,7 +9,8 @@ from pathlib import Path
 
 from depyf.cli.outcome import Exit
 from depyf.errors import DepyfError
-from depyf.report.compare import Comparison, compare, compare_ranks, listing, load, table
+from depyf.report.compare import Comparison, compare, compare_ranks, first_change, listing, load, table
+from depyf.report.happened import events_apart
 
 SAME, DIFFERENT = 0, 1
 
@@ -25,6 +26,7 @@ def run_diff(options: argparse.Namespace) -> int:
         print(json.dumps(found.to_json(diffs=options.unified), indent=1))
         return SAME if found.equal else DIFFERENT
     _heading(found)
+    _events(found)
     print("\n".join(table(found)))
     _differences(found, options.stage, options.unified)
     return SAME if found.equal else DIFFERENT
@@ -48,7 +50,8 @@ def run_merge(options: argparse.Namespace) -> int:
         if comparison.equal:
             print(f"rank {rank}: the same (device numbers apart)")
             continue
-        print(f"rank {rank}: diverges")
+        print(f"rank {rank}: diverges (1 is {lowest.folder.name}, 2 is {comparison.second.folder.name})")
+        _events(comparison, "  ")
         for line in table(comparison):
             print("  " + line)
         _differences(comparison, None, options.unified, "  ")
@@ -61,6 +64,15 @@ def _heading(found: Comparison) -> None:
     print()
 
 
+def _events(found: Comparison, pad: str = "") -> None:
+    """What happened differently, before what the files say of it."""
+    lines = events_apart(found.first.functions, found.second.functions)
+    for line in lines:
+        print(pad + line)
+    if lines:
+        print()
+
+
 def _differences(found: Comparison, stage: str | None, unified: bool, pad: str = "") -> None:
     chosen = [item for item in found.differences if stage is None or item.stage == stage]
     if found.equal:
@@ -69,6 +81,8 @@ def _differences(found: Comparison, stage: str | None, unified: bool, pad: str =
     print()
     for compile_id, item in found.first_by_compile_id().items():
         print(f"{pad}{compile_id or 'other files'}: they part at {item.stage} ({item.file})")
+        for line in first_change(item):
+            print(f"{pad}    {line}")
     print()
     for line in listing(chosen):
         print(pad + line)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.errors import DepyfError
+from depyf.report.happened import events_apart
 from depyf.report.layout import MANIFEST
 from depyf.report.meaning import meaning
 
@@ -58,6 +59,8 @@ class Dump:
     python: str
     files: dict[str, DumpFile]
     notes: tuple[str, ...]
+    functions: tuple[dict[str, Any], ...] = ()
+    """What was compiled, as the manifest has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class Comparison:
                 stage: dict(zip(("same", "alike", "differ", "only_first", "only_second"), self.counts(stage)))
                 for stage in self.stages
             },
+            "events": events_apart(self.first.functions, self.second.functions),
             "alike": [file.name for file in self.alike],
             "first_difference": {key: item.file for key, item in self.first_by_compile_id().items()},
             "differences": [
@@ -146,7 +150,8 @@ def load(folder: Path) -> Dump:
         if ranks:
             raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
         raise DepyfError(f"{folder} is no dump of depyf: {MANIFEST} is missing or cannot be read") from error
-    return Dump(folder, str(manifest.get("torch", "?")), str(manifest.get("python", "?")), files, tuple(map(str, manifest.get("notes", ()))))  # fmt: skip
+    return Dump(folder, str(manifest.get("torch", "?")), str(manifest.get("python", "?")), files, tuple(map(str, manifest.get("notes", ()))),
+                tuple(item for item in manifest.get("functions", ()) if isinstance(item, dict)))  # fmt: skip
 
 
 def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
@@ -208,7 +213,7 @@ def without_device(text: str) -> str:
     """``cuda:3`` -> ``cuda:N``, and a rank's own folder alike: ranks differ in these and mean the same."""
     text = re.sub(r"\b(cuda|xpu|hpu):\d+", r"\1:N", text)
     text = re.sub(r"\b(device_index|index|get_raw_stream|_DeviceGuard|set_device)(=|\()\d+", r"\1\2N", text)
-    return re.sub(r"rank_\d+", "rank_N", text)
+    return re.sub(r"(?<![\w.])rank_\d+(?=/)", "rank_N", text)
 
 
 def compare_ranks(folder: Path) -> list[tuple[int, Comparison]]:
@@ -229,6 +234,18 @@ def table(comparison: Comparison) -> list[str]:
     if comparison.alike:
         lines += ["", f"{len(comparison.alike)} alike: they differ in comments, layout, bytecode or released names only; --strict compares all"]  # fmt: skip
     return lines
+
+
+def first_change(item: Difference, width: int = 150) -> list[str]:
+    """The first line that is another one, as it is on both sides; [] where the file is on one side only."""
+    if item.where != "both":
+        return []
+    body = [line for line in item.diff if not line.startswith(("---", "+++", "@@")) and _TELLING.match(line)]
+    found = [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
+    return [line if len(line) <= width else line[: width - 3] + "..." for line in found if line]
+
+
+_TELLING = re.compile(r"[-+]\s*(?!from |import |\s|$)")
 
 
 def listing(differences: Sequence[Difference]) -> list[str]:

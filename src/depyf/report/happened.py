@@ -1,0 +1,129 @@
+"""What two runs did differently, as events: functions, compilations, graph breaks, recompilations.
+
+Input: the lists of functions of two manifests.  Output: lines for people, the earliest difference first; () where both
+did the same.  The files of the dumps then show what followed from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Function = dict[str, Any]
+_INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")
+_MANY = 12
+"""Lines that are shown; what came later mostly follows from what came first."""
+
+
+def events_apart(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
+    """The lines; "1" and "2" are the two runs."""
+    one, two = _by_place(first), _by_place(second)
+    lines: list[str] = []
+    for place in dict.fromkeys([*one, *two]):
+        mine, other = one.get(place), two.get(place)
+        if mine is None or other is None:
+            lines += _only(mine or other or {}, "1" if other is None else "2")
+        else:
+            lines += _apart(mine, other)
+    shifted = _shifted(first, second)
+    more = len(lines) - _MANY
+    if more > 0:
+        lines = [*lines[:_MANY], f"and {more} more"]
+    return lines + shifted
+
+
+def _by_place(functions: Iterable[Function]) -> dict[tuple[str, str], Function]:
+    """Each function of the program; Python before 3.11 knows no qualified names."""
+    found: dict[tuple[str, str], Function] = {}
+    for item in functions:
+        key = _last(item.get("function")), _place(item.get("from"))
+        known = found.get(key)
+        found[key] = item if known is None else {**known, "entries": [*known["entries"], *item.get("entries", ())]}
+    return found
+
+
+def _last(name: object) -> str:
+    return re.sub(r"_at_\d+$", "", str(name).rpartition(".")[2])
+
+
+def _place(place: object) -> str:
+    """A line of the program; of a library only the file, whose lines differ between versions."""
+    text = str(place)
+    return _INSTALLED.sub("", text).rpartition(":")[0] if _INSTALLED.match(text) else text
+
+
+def _name(function: Function) -> str:
+    return f"{function.get('function')} ({function.get('from')})"
+
+
+def _only(function: Function, side: str) -> list[str]:
+    if function.get("resume_of"):  # what a graph break leaves; the break itself is told
+        return []
+    entries = function.get("entries", ())
+    if not entries:
+        return []
+    return [f"only {side} compiled {_name(function)}", *_lacking(function, _breaks(function), {}, side)]
+
+
+def _apart(one: Function, two: Function) -> list[str]:
+    lines: list[str] = []
+    for mine, other, side in ((one, two, "1"), (two, one, "2")):
+        lines += _lacking(mine, _breaks(mine), _breaks(other), side)
+        lines += _lacking(mine, _given_up(mine), _given_up(other), side)
+        lines += _lacking(mine, _recompiled(mine), _recompiled(other), side)
+    counts = [sum(bool(entry.get("compiled")) for entry in function.get("entries", ())) for function in (one, two)]
+    if counts[0] != counts[1]:
+        lines.append(f"{_name(one)}: {counts[0]} compilation{'s' * (counts[0] != 1)} in 1, {counts[1]} in 2")
+    return lines
+
+
+def _lacking(function: Function, mine: dict[str, str], other: dict[str, str], side: str) -> list[str]:
+    return [f"{_name(function)}: only {side} {what}" for key, what in mine.items() if key not in other]
+
+
+def _breaks(function: Function) -> dict[str, str]:
+    """Place -> what to say of it; another torch says the cause in other words."""
+    return {
+        _place(found.get("at")): f"breaks the graph at "
+        f"{found.get('at') or 'a line that torch did not name'}: {found.get('cause')}"
+        for entry in function.get("entries", ())
+        for found in entry.get("graph_breaks", ())
+    }
+
+
+def _given_up(function: Function) -> dict[str, str]:
+    failed = [str(e["failed"]) for e in function.get("entries", ()) if e.get("failed") and not e.get("compiled")]
+    return {"failed": f"ran it as ordinary Python: {failed[0]}"} if failed else {}
+
+
+def _recompiled(function: Function) -> dict[str, str]:
+    found = [
+        _reason(entry["recompiled_because"][0])
+        for entry in function.get("entries", ())
+        if entry.get("recompiled_because")
+    ]
+    return {reason: f"compiled it again, because an entry did not fit: {reason}" for reason in found}
+
+
+def _reason(record: dict[str, Any]) -> str:
+    values = f" (expected {record['expected']}" if record.get("expected") else ""
+    values += f", got {record['actual']})" if values and record.get("actual") else ")" if values else ""
+    return f"{record.get('guard')}{values}"
+
+
+def _shifted(first: Iterable[Function], second: Iterable[Function]) -> list[str]:
+    """From which compile id on the two sides' ids are of different functions."""
+    one, two = _owners(first), _owners(second)
+    for key, owner in one.items():
+        if key in two and _last(two[key]) != _last(owner):
+            return [
+                f"from {key} on compile ids are of other functions ({key} is {owner} in 1, {two[key]} in 2): "
+                "files of one name may show two things"
+            ]
+    return []
+
+
+def _owners(functions: Iterable[Function]) -> dict[str, str]:
+    found = {str(e.get("compile_id")): str(f.get("function")) for f in functions for e in f.get("entries", ())}
+    return dict(sorted(found.items(), key=lambda pair: [int(n) if n.isdigit() else -1 for n in pair[0].split("/")]))

@@ -1,0 +1,96 @@
+"""What ``depyf diff`` and ``merge`` say happened differently, before they list files."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from dumps import check_dump
+from test_run_diff import python
+
+from depyf.api import prepare_debug
+from depyf.report.happened import events_apart
+
+pytestmark = pytest.mark.torch
+
+
+def noisy(x, loud):
+    y = x.sin()
+    if loud:
+        print(end="")
+    return y + 1
+
+
+def late(x):
+    return x * 2
+
+
+def dump(directory, runs):
+    torch._dynamo.reset()
+    with prepare_debug(directory):
+        for function, *args in runs:
+            torch.compile(function, backend="eager")(*args)
+    return check_dump(directory)["functions"]
+
+
+def test_events(tmp_path):
+    x = torch.ones(3)
+    one = dump(tmp_path / "1", [(noisy, x, False), (late, x)])
+    two = dump(tmp_path / "2", [(noisy, x, True), (late, x), (late, torch.ones(4))])
+    assert events_apart(one, one) == []
+    lines = events_apart(one, two)
+    line = noisy.__code__.co_firstlineno + 3
+    assert lines[0].startswith(f"noisy ({__file__}:{line - 3}): only 2 breaks the graph at {__file__}:{line}: print()")
+    assert "only 2 compiled it again" in lines[1] and "expected 3, got 4" in lines[1]
+    assert lines[2].endswith("1 compilation in 1, 2 in 2")
+    assert "from 1/0 on compile ids are of other functions (1/0 is late in 1" in lines[3]
+    assert any("only 1 breaks the graph" in line for line in events_apart(two, one))
+
+
+def test_functions_of_one_side(tmp_path):
+    one = dump(tmp_path / "1", [(noisy, torch.ones(3), False)])
+    assert events_apart(one, [])[0].startswith("only 1 compiled noisy (")
+    many = [{"function": f"f{n}", "from": f"f.py:{n}", "entries": [{"compile_id": f"{n}/0"}]} for n in range(30)]
+    assert events_apart([], many)[-1] == "and 18 more"
+
+
+def test_names_and_lines_of_other_versions():
+    """Before Python 3.11 code has no qualified name; the lines of a library move."""
+    here = {"function": "Model.forward", "from": "m.py:3", "entries": [{"compile_id": "0/0", "compiled": True}]}
+    there = {**here, "function": "forward"}
+    lib = {
+        "function": "O.step",
+        "from": "/a/site-packages/torch/o.py:9",
+        "entries": [{"compile_id": "1/0", "compiled": True}],
+    }
+    other = {**lib, "function": "step", "from": "/b/lib/site-packages/torch/o.py:12"}
+    assert events_apart([here, lib], [there, other]) == []
+
+
+RANKS = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+def step(x, loud):
+    y = x * 2
+    if loud:
+        print(end="")
+    return y + 1
+torch.compile(step, backend="eager")(torch.ones(3), rank == 1)
+dist.destroy_process_group()
+"""
+
+
+def test_merge_tells_the_graph_break_of_one_rank(tmp_path):
+    (tmp_path / "ranks.py").write_text(RANKS)
+    done = python(
+        "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2",
+        "-m", "depyf", "run", "--out", "dump", str(tmp_path / "ranks.py"),
+        cwd=tmp_path, env={"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    merged = python("-m", "depyf", "merge", "dump", cwd=tmp_path)
+    assert merged.returncode == 1, merged.stderr
+    head = merged.stdout.splitlines()
+    assert head[1] == "rank 1: diverges (1 is rank_0, 2 is rank_1)"
+    assert f"only 2 breaks the graph at {tmp_path / 'ranks.py'}:8: print()" in head[2]
+    assert "-    L['loud'] == False\n" in merged.stdout and "+    L['loud'] == True\n" in merged.stdout
