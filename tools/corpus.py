@@ -16,7 +16,7 @@ Code of the host's own version is compiled here; code of another version is read
 interpreter writes once into ``corpus_out/pyc``.
 
 The column "invented" counts the functions whose text shows a name of ours: a temporary, a flag, a dispatch variable
-(``tools/invented.py``).
+(``tools/invented.py``); "internal" counts internal errors in one way to write a function, whether another way worked.
 
 Written to ``corpus_out/<name>/``: ``files.jsonl`` (one record a file, with the functions that show an invented name;
 ``--resume`` skips the files it lists) and ``failures.jsonl`` (file, qualname, status, reason, instructions) for
@@ -222,6 +222,10 @@ def run_job(job: Job) -> dict[str, Any]:
     unit = None
     texts: list[str] = []
     records: list[dict[str, Any]] = []
+    from depyf import passes
+
+    internal: list[str] = []
+    passes.on_internal_error = lambda unit, error: internal.append(f"{unit.qualname}: {describe(error)}")
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -259,7 +263,11 @@ def run_job(job: Job) -> dict[str, Any]:
     counts = dict.fromkeys(COLUMNS, 0)
     for item in records:
         counts[item["status"]] += 1
-    return record | counts | {"invented": shown, "records": [r for r in records if r["status"] != "IDENTICAL"]}
+    return (
+        record
+        | counts
+        | {"internal": internal, "invented": shown, "records": [r for r in records if r["status"] != "IDENTICAL"]}
+    )
 
 
 def results(jobs: list[Job], processes: int) -> Iterator[dict[str, Any]]:
@@ -301,6 +309,7 @@ def run_alone(job: Job) -> dict[str, Any]:
                 "codes": 1,
                 "instrs": 0,
                 "cpu": 0.0,
+                "internal": [],
                 "invented": [],
                 "records": [failure],
             } | counts
@@ -317,6 +326,7 @@ class Totals:
     codes: int = 0
     instrs: int = 0
     cpu: float = 0.0
+    internal: int = 0
     invented: int = 0
     control: int | None = None
     counts: dict[str, int] | None = None
@@ -333,6 +343,7 @@ class Totals:
         self.codes += result["codes"]
         self.instrs += result["instrs"]
         self.cpu += result["cpu"]
+        self.internal += len(result["internal"])
         self.invented += len(result["invented"])
         if "control" in result:
             self.control = (self.control or 0) + result["control"]
@@ -355,6 +366,7 @@ class Totals:
             share(proven),
             same,
             at_best,
+            str(self.internal),
             str(self.invented),
             pace,
         ]
@@ -368,6 +380,7 @@ HEADER = [
     "proven",
     "identical",
     "control",
+    "internal",
     "invented",
     "CPU s/100k instrs",
 ]

@@ -231,6 +231,10 @@ def key_of(unit: CodeUnit) -> Key:
     return unit.qualname, unit.firstlineno
 
 
+on_internal_error: Callable[[CodeUnit, Exception], None] | None = None
+"""What tests and sweeps set to hear of bugs that the next choice would hide."""
+
+
 class Decompilation:
     """Decompiles a code unit and the code nested in it.
 
@@ -276,6 +280,8 @@ class Decompilation:
                 break
             except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
                 # a bug of ours in one function must not cost the others
+                if on_internal_error is not None:
+                    on_internal_error(unit, error)
                 text = f"internal error, please report it: {type(error).__name__}: {error}"
                 failure = failure or DecompilationError(text, unit.qualname)
             self.rungs[key] = self.rungs.get(key, 0) + 1

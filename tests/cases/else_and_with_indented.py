@@ -107,16 +107,6 @@ def u_h(c, x):
             return 6
     else:
         return 5
-def u_i(p):
-    for x in p:
-        try:
-            a()
-        except E:
-            pass
-        else:
-            break
-    else:
-        b()
 def u_j(self, typ, value):
     if typ is None:
         try:
@@ -139,14 +129,6 @@ def u_j(self, typ, value):
             raise R("y")
         finally:
             self.close()
-def u_k(p):
-    for x in p:
-        try:
-            a()
-        except E:
-            continue
-        else:
-            break
 def u_l(p):
     for x in p:
         if x:
@@ -313,16 +295,6 @@ def u_h(c, x):
         return 5
 
 
-def u_i(p):
-    for x in p:
-        try:
-            a()
-        except E:
-            continue
-        return
-    b()
-
-
 def u_j(self, typ, value):
     if typ is None:
         try:
@@ -345,15 +317,6 @@ def u_j(self, typ, value):
             raise R("y")
         finally:
             self.close()
-
-
-def u_k(p):
-    for x in p:
-        try:
-            a()
-        except E:
-            continue
-        return
 
 
 def u_l(p):

@@ -91,7 +91,11 @@ class Branches:
     def loop_body(self, body: Body) -> Body:
         """The body of a loop; the handlers of a ``try`` at its end without the ``continue`` that nobody wrote."""
         last = body[-1] if body else None
-        if self.indents is None or not isinstance(last, Try) or last.final:
+        if self.indents is None:
+            return body
+        if isinstance(last, Continue) and len(body) == 1 and self.indents.columns.word(last.line) != "continue":
+            return (Pass(last.line),)
+        if not isinstance(last, Try) or last.final:
             return body
         handlers = tuple(replace(clause, body=self._falling(clause.body)) for clause in last.handlers)
         return (*body[:-1], replace(last, handlers=handlers))
@@ -174,7 +178,7 @@ class Branches:
 
 def last_line(body: Body) -> int:
     """The line of the last statement that has one, 0 if that is not soon found."""
-    for _ in range(40):
+    for _ in range(40 if body else 0):
         nested = [inner for inner in bodies(body[-1]) if inner]
         if not nested:
             return body[-1].line or 0

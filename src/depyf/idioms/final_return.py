@@ -72,14 +72,15 @@ class _End:
         return body
 
     def _drop_inside(self, body: Body, behind: int | None) -> Body:
+        if behind is None and self._says_pass(body):
+            return (Pass(body[0].line),)
         if self.optimized and body and isinstance(body[-1], Return) and not _falls_off(body, behind):
             return body
-        says_pass = behind is None and self._says_pass(body)
-        return self.drop(body, behind) or ((Pass(body[0].line),) if says_pass else body)
+        return self.drop(body, behind) or body
 
     def _says_pass(self, body: Body) -> bool:
         """Whether the ``return`` that a body consists of reads better as ``pass``."""
-        if not self.idioms or len(body) != 1:
+        if not self.idioms or len(body) != 1 or not isinstance(body[0], Return) or not _is_none(body[0].value):
             return False
         word = self.columns.word(body[0].line)
         return word == "pass" or word is None and not self.valued
