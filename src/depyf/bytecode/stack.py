@@ -92,6 +92,8 @@ def _walk(draft: Draft, work: list[tuple[int, int]], depths: list[int], entered:
             if h >= 0:
                 if op in silent:
                     idle.add(h)
+                    if handlers[h][1] > depth:
+                        handler_of[i] = -1  # it never raises, and there is not what its handler would find
                 else:
                     target, survive, pushed = handlers[h]
                     if survive > depth:
