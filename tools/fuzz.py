@@ -222,10 +222,12 @@ def compare(code: types.CodeType, function: Callable[..., Any], contexts: bool =
 
 
 def _varies(original: Callable[..., Any], run: int, contexts: bool, events: list[object]) -> bool:
-    """Whether the original does not do the same each time, its objects being elsewhere."""
-    elsewhere = []
-    for size in range(40):
-        elsewhere.append([object() for _ in range(size % 7)])
+    """Whether the original does not do the same each time, its objects being elsewhere: the order of a set may show it."""
+    elsewhere: list[object] = []
+    for size in range(60):
+        elsewhere += [
+            (object(), iter([]), iter(()), slice(size), {}, set(), size / 2, str(size)) for _ in range(size % 11)
+        ]
         if observe(original, run, contexts) != events:
             return True
     return False
