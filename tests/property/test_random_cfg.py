@@ -65,7 +65,7 @@ KEPT_RUNG_OF_VALUES = (
 
 KEPT_MUTANTS = (
     400000, 400005, 400010, 400011, 400051, 400054, 400073, 400091, 400100, 400116, 400139, 400145, 400178, 400206, 400211,
-    400469, 450007, 450558,
+    400469, 450007, 450558, 450028, 450132, 450399, 450575,
 )  # fmt: skip
 
 
@@ -104,6 +104,7 @@ KEPT_OF_KINDS = (
     ("ranges", 8002899),
     ("gotos", 12003539),
     ("gotos", 630691),
+    ("mutants", 13020407),
 )
 """Items of a list that go when it is made, a list in a slot when an exception is caught, a range without the record around it;
 regions whose parents change with each other, a slice of slices without end in a variable that is tested; a dict is not None after others have seen it."""

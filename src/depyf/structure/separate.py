@@ -14,22 +14,24 @@ from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.flow.program import NONE, Program
 from depyf.structure.region_table import Region, Regions
+from depyf.structure.slots import moved, stack_depths
 
 GROWTH = 8
 """Sharing may multiply: at so many times the size of the program it is given up."""
 
-Bodies = tuple[int, ...]
-"""The handlers whose bodies control is in, outermost first."""
+Bodies = tuple[tuple[int, int], ...]
+"""The handlers whose bodies control is in, outermost first, each with the slot of its record; -1 once that is unwound."""
 
 
 def separate_handlers(program: Program, regions: Regions) -> None:
     """Copy what several handlers share; raises DecompilationError where that has no end."""
     if not regions.table:
         return
-    _settle_parents(program, regions)
+    depths = stack_depths(program, regions)
+    _settle_parents(program, regions, depths)
     relays: dict[int, int] = {}
     while True:
-        work = _Separation(program, regions, relays)
+        work = _Separation(program, regions, relays, depths)
         try:
             work.run()
             return
@@ -63,14 +65,14 @@ def _relay(program: Program, regions: Regions, region: int) -> int:
     return found
 
 
-def _settle_parents(program: Program, regions: Regions) -> None:
+def _settle_parents(program: Program, regions: Regions, depths: dict[int, int]) -> None:
     """The region around a handler is what protects all of its body.
 
     A range that covers only a part of the body, yet gives up its stack, is a ``try`` in there: when its handler is
     left, so is the one around it.
     """
     order = sorted(regions.table.values(), key=lambda region: (-region.depth, region.index))
-    around = {region.index: _protected_by(program, regions, region) for region in order if region.kind != "with"}
+    around = {one.index: _protected_by(program, regions, one, depths) for one in order if one.kind != "with"}
     for _ in order:  # the regions around a body change with their own parents
         changed = False
         for region in order:
@@ -82,49 +84,49 @@ def _settle_parents(program: Program, regions: Regions) -> None:
             return
 
 
-def _protected_by(program: Program, regions: Regions, region: Region) -> list[int]:
-    """The handlers of what may raise in the body of a handler."""
-    body = _body(program, regions, region.index)
-    return sorted({program.handler[i] for i in body if program.instrs[i].op not in ops.SILENT})
-
-
-def _shared_parent(regions: Regions, region: Region, handlers: list[int]) -> int:
-    """The innermost region outside a handler that protects all of its body; ``handlers`` protect parts of it."""
-    if not handlers:
+def _shared_parent(regions: Regions, region: Region, around: list[tuple[int, int]]) -> int:
+    """The innermost region that protects all of a handler's body from outside; ``around`` protect parts of it."""
+    if not around:
         return region.parent
     outside = [
-        [other for other in regions.chain(handler) if regions.table[other].depth <= region.record]
-        for handler in handlers
+        [other for other in regions.chain(handler) if regions.table[other].depth <= record]
+        for handler, record in around
     ]
     shared = [other for other in outside[0] if all(other in chain for chain in outside)]
     return next((other for other in shared if region.index not in regions.chain(other)), NONE)
 
 
-def _body(program: Program, regions: Regions, region: int) -> list[int]:
-    """The instructions in the body of a handler, and those in the bodies of handlers inside it."""
+def _protected_by(program: Program, regions: Regions, region: Region, depths: dict[int, int]) -> list[tuple[int, int]]:
+    """The handlers of what may raise in the body of a handler, those inside it included, and where its record is then."""
     table = regions.table
-    seen: set[tuple[int, int]] = set()
-    work = [(table[region].target, 1)]
+    found: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int, int]] = set()
+    work = [(region.target, 1, region.record)]
     while work:
-        index, level = work.pop()
-        if index == NONE or (index, level) in seen:
+        index, level, record = work.pop()
+        if index == NONE or (index, level, record) in seen:
             continue
-        seen.add((index, level))
-        inner = program.handler[index]
-        if inner != NONE and table[inner].depth > table[region].record and level < 9:
-            work.append((table[inner].target, level + 1))
-        if program.instrs[index].op == ops.POP_EXCEPT:
+        seen.add((index, level, record))
+        inner, op = program.handler[index], program.instrs[index].op
+        if inner != NONE and table[inner].depth > record and level < 9:
+            work.append((table[inner].target, level + 1, record))
+        if op not in ops.SILENT:
+            found.add((inner, record))
+        if op == ops.POP_EXCEPT:
             level -= 1
         if level:
-            work.extend((after, level) for after in program.successors(index))
-    return sorted({index for index, _ in seen})
+            after = moved(program.instrs[index], depths.get(index, NONE), record, level == 1)
+            work.extend((place, level, after) for place in program.successors(index))
+    return sorted(found)
 
 
 class _Separation:
-    def __init__(self, program: Program, regions: Regions, relays: dict[int, int]) -> None:
+    def __init__(self, program: Program, regions: Regions, relays: dict[int, int], depths: dict[int, int]) -> None:
         self.program = program
         self.regions = regions
         self.relays = relays
+        self.depths = depths
+        regions.unwound.clear()
         self.limit = GROWTH * len(program.instrs) + 100
         self.origin = {index: index for index in regions.table}
         self.chains = {index: regions.chain(index) for index in regions.table}
@@ -149,13 +151,24 @@ class _Separation:
             source[here] = index
             region = program.handler[index]
             handler[here] = NONE if region == NONE else self.instance(region, bodies)
-            if program.instrs[index].op == ops.POP_EXCEPT and bodies:
-                bodies = self.regions.behind(bodies)
+            bodies = self.behind(index, bodies)
             after[here] = self.place(program.next[index], bodies), self.place(program.jump[index], bodies)
         same = self.count == len(program.instrs) and self.origin.keys() == self.regions.table.keys()
         if same and not self.relays:
             return
         self._write(source, handler, after)
+
+    def behind(self, index: int, bodies: Bodies) -> Bodies:
+        """The bodies that control is in behind an instruction."""
+        if not bodies:
+            return bodies
+        instr, depth, last = self.program.instrs[index], self.depths.get(index, NONE), len(bodies) - 1
+        if instr.op == ops.POP_EXCEPT:
+            bodies = bodies[:-1]
+            while bodies and bodies[-1][1] == NONE:
+                bodies = bodies[:-1]
+            return bodies
+        return tuple([(body, moved(instr, depth, at, i == last)) for i, (body, at) in enumerate(bodies)])
 
     def place(self, index: int, bodies: Bodies) -> int:
         """Where the copy of an instruction for these bodies is; the first one is the instruction itself."""
@@ -175,34 +188,39 @@ class _Separation:
 
     def instance(self, region: int, bodies: Bodies) -> int:
         """The copy of a handler for code in these bodies: of those it lies in itself."""
-        kept = tuple(body for body in bodies if region not in self.chains[self.origin[body]][1:])
+        record = self.regions.table[region]
+        kept = tuple(
+            (body, at if at < record.depth else NONE)
+            for body, at in bodies
+            if region not in self.chains[self.origin[body]][1:]
+        )
         if self._comes_back(region, kept):
             if region not in self.relays:
                 raise _Again(region)
             region = self.relays[region]
+            record = self.regions.table[region]
         found = self.instances.get((region, kept))
         if found is None:
             found = region if region not in self.used else max(self.origin) + 1
             self.used.add(region)
             self.instances[region, kept] = found
             self.origin[found] = region
-            record = self.regions.table[region]
             self.regions.depths[found], self.regions.records[found] = record.depth, record.record
+            self.regions.unwound[found] = frozenset(body for body, at in kept if at == NONE)
             if region in self.relays.values():
-                self.parents[found] = self.parents[kept[-1]]  # around a range in a body is what is around the body
+                self.parents[found] = self.parents[kept[-1][0]]  # around a range in a body is what is around the body
             else:
                 self.parents[found] = NONE if record.parent == NONE else self.instance(record.parent, kept)
             if record.kind == "with":
                 self.entries[found] = self.place(record.resume, kept)
             else:
-                self.entries[found] = self.place(record.target, (*kept, found))
+                self.entries[found] = self.place(record.target, (*kept, (found, record.record)))
         return found
 
     def _comes_back(self, region: int, bodies: Bodies) -> bool:
         """Whether a handler is entered again from its own body, all of which its exception unwinds."""
-        depth = self.regions.table[region].depth
-        for body in reversed(bodies):
-            if self.regions.records[body] < depth:
+        for body, at in reversed(bodies):
+            if at != NONE:
                 return False
             if self.origin[body] == region:
                 return self.regions.table[region].pushes[-1] == "exc"
