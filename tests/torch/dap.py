@@ -64,6 +64,10 @@ class DapClient:
         """As typed at the debug console."""
         return str(self.request("evaluate", expression=expression, frameId=frame, context="repl")["result"])
 
+    def watch(self, expression: str, frame: int) -> str:
+        """As a watch expression of the editor."""
+        return str(self.request("evaluate", expression=expression, frameId=frame, context="watch")["result"])
+
     def variables(self, frame: int) -> dict[str, str]:
         """The local variables, as the debugger shows them."""
         scopes = self.request("scopes", frameId=frame)["scopes"]

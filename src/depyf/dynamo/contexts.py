@@ -176,9 +176,10 @@ class Debug:
                 instrument = self._watch.instrument if self._watch is not None else None
                 self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
                 self._run.start()
-            else:
-                self._dispatching = Dispatching()
-                self._dispatching.start(session)
+            self._dispatching = Dispatching(own=self._level is not None)
+            self._dispatching.start(session)
+            for note in self._dispatching.notes:
+                print(f"depyf: {note}", file=sys.stderr)
             if self._watch is None:
                 pause(str(session.writer.directory), stepping.steppable, self._level)
         except BaseException:  # the user quits the debugger here: without a block there is no exit

@@ -83,19 +83,28 @@ class Dispatcher:
     page: Page
     function: types.FunctionType
     parameters: Parameters
+    own: bool = False
+    """Show the program's own choice, though torch is made to run another backend (``depyf.debug(level=...)``)."""
 
     def follow(self, L: dict[str, Any]) -> None:
         """Run the dispatcher on the locals that torch looks at."""
         entries = cache_entries(self.code)
         scope = next((entry.globals for entry in entries if entry.globals is not None), {})
-        with self.page.following(L, scope, chosen(entries, L)):
+        if self.own:
+            entries = tuple(entry for entry in entries if entry.compile_id in self.page.guards)
+        with self.page.following(L, scope, chosen(entries, L, not self.own)):
             self.parameters.call(self.function, L)
 
 
 @dataclass
 class Dispatching:
-    """The entries added for one ``depyf.debug()``, from ``start`` to ``stop``."""
+    """The entries added for one ``depyf.debug()``, from ``start`` to ``stop``.
 
+    ``own``: a level is forced.  The page is then about the program's entries, which torch does not use: it shows which of
+    them the call would run, and the code at that level follows.
+    """
+
+    own: bool = False
     notes: list[str] = field(default_factory=list)
     _open: bool = False
     _codes: list[types.CodeType] = field(default_factory=list)
@@ -157,7 +166,7 @@ class Dispatching:
             for builder, name in functions:
                 code, function = live_code_of(builder), page.dispatcher(name)
                 if code is not None and function is not None:
-                    yield Dispatcher(code, page, function, Parameters.of(code))
+                    yield Dispatcher(code, page, function, Parameters.of(code), self.own)
 
     def _observer(self, dispatcher: Dispatcher) -> Callable[[dict[str, Any]], bool]:
         def observe(L: dict[str, Any]) -> bool:
@@ -222,15 +231,16 @@ def debugged() -> bool:
     return monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
 
 
-def chosen(entries: tuple[LiveEntry, ...], L: dict[str, Any]) -> str:
+def chosen(entries: tuple[LiveEntry, ...], L: dict[str, Any], forced: bool = True) -> str:
     """The compile id of the one of ``entries`` that torch runs for ``L``; "" where none fits.
 
-    torch decides; this repeats its search (order, backend, guards) without running or changing anything.
+    torch decides; this repeats its search (order, backend, guards) without running or changing anything.  ``forced``:
+    a backend that the stance forces counts.
     """
     eval_frame = sys.modules["torch._dynamo.eval_frame"]
     skips = getattr(eval_frame, "_is_skip_guard_eval_unsafe_stance", bool)()
     if any(entry.backend is not entries[0].backend for entry in entries):
-        backend = asked_backend(sys._getframe(1))
+        backend = asked_backend(sys._getframe(1), forced)
         entries = tuple(entry for entry in entries if backend is None or entry.backend == backend)
     for entry in entries:
         root = getattr(entry.manager, "diff_guard_root" if skips else "root", None)
@@ -239,14 +249,15 @@ def chosen(entries: tuple[LiveEntry, ...], L: dict[str, Any]) -> str:
     return ""
 
 
-def asked_backend(frame: types.FrameType | None) -> Any:
-    """The backend that the innermost ``torch.compile`` wrapper on the stack asks for; None where there is no wrapper."""
+def asked_backend(frame: types.FrameType | None, forced: bool = True) -> Any:
+    """The backend that the innermost ``torch.compile`` wrapper on the stack asks for; None where there is no wrapper.
+    ``forced``: or the one that the stance forces."""
     eval_frame = sys.modules["torch._dynamo.eval_frame"]
     while frame is not None and frame.f_code.co_name != "compile_wrapper":
         frame = frame.f_back
-    forced = getattr(eval_frame._stance, "backend", None)
-    if forced is not None:
-        return innermost_backend(eval_frame.get_compiler_fn(forced))
+    stance = getattr(eval_frame._stance, "backend", None) if forced else None
+    if stance is not None:
+        return innermost_backend(eval_frame.get_compiler_fn(stance))
     return innermost_backend(frame.f_locals.get("callback")) if frame is not None else None
 
 

@@ -6,6 +6,7 @@ of a file only if that file's text has the function's very bytecode (``stepping.
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Callable
@@ -153,7 +154,7 @@ class LevelFiles:
             if function is None or entry.transformed is None or not entry.transformed.substituted:
                 continue
             work = decompile_made(entry.key, function.code, code, made)
-            if work.found is None or work.reason or work.record("").source != entry.transformed.source:
+            if work.found is None or work.reason or not same_lines(work.record("").source, entry.transformed.source):
                 continue
             page = transformed_page(entry.key, function.code, entry.transformed, "")
             path = self._session.writer.path(transformed_file(entry.key, function.code))
@@ -169,6 +170,14 @@ class LevelFiles:
             return None
         place = (code.co_name, code.co_filename, code.co_firstlineno)
         return next((f for f in run.functions if (f.code.name, f.code.filename, f.code.line) == place), None)
+
+
+_COUNTER = re.compile(r"(?<=_)\d+\b")
+
+
+def same_lines(one: str, other: str) -> bool:
+    """Whether two texts say the same line by line, the counters apart in the names that Dynamo makes for globals."""
+    return _COUNTER.sub("N", one).splitlines() == _COUNTER.sub("N", other).splitlines()
 
 
 def read(path: str) -> str:
