@@ -9,6 +9,8 @@ import pytest
 import torch
 from dumps import check_dump
 
+import depyf
+import depyf.testing
 from depyf.api import prepare_debug
 from depyf.dynamo import advice
 from depyf.dynamo.call_values import CallValues, comparison
@@ -245,3 +247,15 @@ def test_advice_names():
     assert advice.root("G['x']") == "" and advice.root("len(L['x'].y)") == "x" and advice.root("x.size()[0]") == "x"
     assert advice.for_value("L['x'].size()[0]", ">= 2") == advice.for_small_size()
     assert advice.for_value("x.size()[0] % 2", "0") == advice.for_condition()
+
+
+def test_why_and_testing_say_the_same():
+    compiled = torch.compile(lambda x, k=1: x + k, backend="eager")
+    compiled(torch.ones(3))
+    with torch.inference_mode():
+        inner = torch.ones(3)
+    assert "sizes 0 and 1" in str(depyf.why(compiled, torch.ones(1)))
+    assert "inference_mode" in str(depyf.why(compiled, inner))
+    with pytest.raises(AssertionError) as failed, depyf.testing.assert_no_recompiles():
+        compiled(torch.ones(3), 2)
+    assert f"because of {__file__}:" in str(failed.value)

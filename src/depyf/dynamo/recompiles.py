@@ -106,3 +106,9 @@ def _type_wanted(guard: str) -> tuple[str, str] | None:
         return None
     source, expected = ast.parse(guard, mode="eval").body.args  # type: ignore[attr-defined]
     return ast.unparse(source), str(ast.literal_eval(expected))
+
+
+def resolved(record: RecompileRecord, resolve: Callable[[str], str]) -> RecompileRecord:
+    """With the whole name of the file, of which torch prints the end."""
+    place = record.place
+    return record if place is None else replace(record, place=replace(place, filename=resolve(place.filename)))

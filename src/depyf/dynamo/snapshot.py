@@ -21,7 +21,8 @@ from depyf.dynamo.gaps import gaps
 from depyf.dynamo.graph_breaks import parse_break
 from depyf.dynamo.guards import file_resolver, parse_guards, without_addresses
 from depyf.dynamo.names import file_safe
-from depyf.dynamo.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RecompileRecord, RunRecord
+from depyf.dynamo.recompiles import resolved
+from depyf.dynamo.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
 from depyf.errors import DepyfError
 
@@ -146,7 +147,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         guards=parse_guards(text, resolve),
         guard_state=state,
         breaks=_breaks(entry, live),
-        recompiles=tuple(_resolved(record, resolve) for record in entry.recompiles),
+        recompiles=tuple(resolved(record, resolve) for record in entry.recompiles),
         failed=_failure(entry, live),
         restarts=entry.restarts,
         symbols=entry.symbols.records(),
@@ -175,9 +176,3 @@ def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
     if entry.breaks:
         return "Dynamo could not go on after a graph break in it"
     return "there was nothing to compile in it (no tensor operation)" if entry.closed else ""
-
-
-def _resolved(record: RecompileRecord, resolve: Callable[[str], str]) -> RecompileRecord:
-    """With the whole name of the file, of which torch prints the end."""
-    place = record.place
-    return record if place is None else replace(record, place=replace(place, filename=resolve(place.filename)))

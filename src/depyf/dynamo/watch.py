@@ -6,10 +6,13 @@ nothing is written, and the compiled code is torch's own.
 
 from __future__ import annotations
 
+import linecache
 from dataclasses import dataclass
 
 from depyf.dynamo.capture import Capture, EntryBuilder
 from depyf.dynamo.graph_breaks import parse_break
+from depyf.dynamo.guards import file_resolver
+from depyf.dynamo.recompiles import resolved
 from depyf.dynamo.records import BreakRecord, RecompileRecord
 
 CAPTURED = "Captured_Graph"
@@ -48,13 +51,15 @@ class Watch:
 
     def _seen(self, entry: EntryBuilder) -> Seen:
         function = self._capture.functions.get(entry.key.function)
+        files = [builder.code.filename for builder in self._capture.functions.values()]
+        resolve = file_resolver([*linecache.cache, *files], "torch")
         graphs = [g for g in self._capture.graphs if g.record.key == entry.key and g.record.stage == CAPTURED]
         return Seen(
             entry.key.text,
             function.code.qualname if function is not None else "?",
             f"{function.code.filename}:{function.code.line}" if function is not None else "?",
             tuple(parse_break(text) for text in entry.breaks),
-            entry.recompiles,
+            tuple(resolved(record, resolve) for record in entry.recompiles),
             len(graphs),
             entry.failed,
         )

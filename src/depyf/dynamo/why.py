@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.dynamo.advice import for_kind, for_small_size, for_tensor, for_value, named
+from depyf.dynamo.advice import for_kind, for_small_size, for_tensor, for_value, kind_of_keys, named
 from depyf.dynamo.ask import EntryAnswer, ask_entry
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries
@@ -176,6 +176,9 @@ def recompile_limit() -> int | None:
 _SOURCE = re.compile(r"[LG]\['\w+'\](?:\.\w+|\[[^\[\]]+\])*")
 
 
+_KEYS = "dispatch keys "
+
+
 def subject(expression: str) -> str:
     """What a guard is about, as the user would call it: ``x``, ``self.scale``, the global ``MODE``."""
     check = expression.partition("(")[0]
@@ -193,8 +196,12 @@ def advice(guard: GuardStep) -> str:
     found = _SOURCE.search(expression)
     source = found.group() if found else ""
     if expression.startswith("check_tensor("):
+        if guard.expected.startswith(_KEYS) and guard.actual.startswith(_KEYS):
+            sets = [set(text.removeprefix(_KEYS).split(", ")) for text in (guard.expected, guard.actual)]
+            return for_tensor(source, kind_of_keys(sets[0] ^ sets[1]))
         wrong = re.match(r"(?P<what>\w+)(?:\[(?P<index>\d+)\])?=", guard.expected)
-        return for_tensor(source, wrong["what"], wrong["index"] or "") if wrong else ""
+        small = any(text.endswith(("=0", "=1")) for text in (guard.expected, guard.actual))
+        return for_tensor(source, wrong["what"], wrong["index"] or "", small=small) if wrong else ""
     if re.search(r"\.size\(\)\[\d+\]", expression) and guard.why.startswith("user code shown is first use"):
         return for_small_size()
     if expression.startswith("check_global_state("):
