@@ -134,7 +134,7 @@ def test_random_programs_of_313() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-KEPT_GOTOS_313 = (4048, 4175, 4296, 600163, 620419, 620603, 620937, 621216)
+KEPT_GOTOS_313 = (4048, 4175, 4296, 600163, 620419, 620603, 620937, 621216, 12037879)
 """Operators on decided booleans, tests of identity with objects just made, a matched object in the slot of a handler; constant tuples and slices at joins."""
 
 

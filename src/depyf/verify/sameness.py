@@ -93,7 +93,11 @@ class Sameness:
                 return self._same_code(desc[1], desc_b[1], strict)
             return False
         if desc[0] == "op" and desc[1] == desc_b[1] and len(desc[2]) == len(desc_b[2]):
-            return desc[1] in STRUCTURED and all(self.same(pair, p, q, strict) for p, q in zip(desc[2], desc_b[2]))
+            if desc[1] not in STRUCTURED:
+                return False
+            if all(self.same(pair, p, q, strict) for p, q in zip(desc[2], desc_b[2])):
+                return True
+            return desc[1] == "is" and all(self.same(pair, p, q, strict) for p, q in zip(desc[2], reversed(desc_b[2])))
         return False
 
     def _same_code(self, left: CodeUnit, right: CodeUnit, strict: bool) -> bool:
