@@ -70,6 +70,7 @@ def _walk(draft: Draft, work: list[tuple[int, int]], depths: list[int], entered:
     effects, silent = ops.FIXED_EFFECTS, ops.SILENT
     count = len(names)
     limit = depth_limit(draft)
+    bound = _always_bound(draft) if draft.handlers else frozenset()
     while work:
         i, depth = work.pop()
         while True:
@@ -90,7 +91,7 @@ def _walk(draft: Draft, work: list[tuple[int, int]], depths: list[int], entered:
                 raise draft.error(i, f"needs {pops} stack slots, there are {depth}")
             h = handler_of[i]
             if h >= 0:
-                if op in silent:
+                if op in silent or op == ops.LOAD_FAST and args[i] in bound:
                     idle.add(h)
                     if handlers[h][1] > depth:
                         handler_of[i] = -1  # it never raises, and there is not what its handler would find
@@ -110,6 +111,13 @@ def _walk(draft: Draft, work: list[tuple[int, int]], depths: list[int], entered:
             if depth > limit:
                 raise draft.error(i, f"stack depth {depth} exceeds the declared {draft.unit.stacksize}")
             i += 1
+
+
+def _always_bound(draft: Draft) -> frozenset[str]:
+    """The parameters that nothing unbinds: reading them never raises."""
+    if ops.DELETE_FAST in draft.ops or ops.LOAD_FAST_CLEAR in draft.ops:
+        return frozenset()
+    return frozenset(draft.unit.params)
 
 
 _REACHING = {
