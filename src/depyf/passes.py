@@ -32,7 +32,7 @@ from depyf.idioms.unread import drop_unread
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
-from depyf.structure.bare import drop_idle, handle_bare
+from depyf.structure.bare import drop_idle, handle_bare, trim_idle
 from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
 from depyf.structure.entered import enter_by_raising
@@ -102,6 +102,7 @@ def _regions(state: State) -> object:
     )
     if not state.choices.idioms:
         drop_idle(state.program, state.regions)
+        trim_idle(state.program, state.regions)
         handle_bare(state.program, state.regions)
         fill_silent(state.regions)
         separate_handlers(state.program, state.regions)

@@ -116,18 +116,21 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int], spec: V
 def _leave_to_wrapper(draft: Draft) -> None:
     """Where an exception leaves a generator, its wrapper makes a RuntimeError of StopIteration: once is enough.
 
-    CALL_INTRINSIC_1 STOPITERATION_ERROR; RERAISE, both in the wrapper alone    ->    RERAISE
+    CALL_INTRINSIC_1 STOPITERATION_ERROR; RERAISE, in the wrapper alone    ->    RERAISE       (swaps and jumps may lie between)
     """
-    names = draft.ops
+    names, args, targets = draft.ops, draft.args, draft.targets
     for i, op in enumerate(names):
-        if op != ops.INTRINSIC or draft.args[i][0] != "STOPITERATION_ERROR":
+        if op != ops.INTRINSIC or args[i][0] != "STOPITERATION_ERROR":
             continue
-        at, seen = i + 1, {i}
-        while at < len(names) and names[at] == ops.JUMP and at not in seen:
+        at, place, seen = i + 1, 1, {i}  # the exception is at ``place``, from the top
+        while at < len(names) and names[at] in (ops.JUMP, ops.SWAP) and at not in seen:
             seen.add(at)
-            at = draft.targets[at]
-        if at < len(names) and names[at] == ops.RERAISE and draft.handler[at] < 0 and draft.wrapped[draft.source[at]]:
-            names[i], draft.args[i], draft.targets[i] = ops.JUMP, None, at
+            if names[at] == ops.SWAP and place in (1, args[at]):
+                place = args[at] if place == 1 else 1
+            at = targets[at] if names[at] == ops.JUMP else at + 1
+        if at < len(names) and names[at] == ops.RERAISE and place == 1:
+            if draft.handler[at] < 0 and draft.wrapped[draft.source[at]]:
+                names[i], args[i], targets[i] = ops.JUMP, None, i + 1
 
 
 def _finish(draft: Draft, depths: list[int]) -> Lowered:

@@ -44,6 +44,32 @@ def drop_idle(program: Program, regions: Regions) -> None:
         regions.dissolve(idle)
 
 
+def trim_idle(program: Program, regions: Regions) -> None:
+    """Leave those parts of a range where nothing raises to the region around it: the stack there may be any."""
+    near: list[list[int]] = [[] for _ in program.instrs]
+    for i in range(len(program.instrs)):
+        for after in program.successors(i):
+            near[i].append(after)
+            near[after].append(i)
+    for region in sorted(regions.table.values(), key=lambda region: (len(regions.chain(region.index)), region.index)):
+        inside, seen, idle = set(regions.members(region.index)), set[int](), list[int]()
+        for start in sorted(inside):
+            if start in seen:
+                continue
+            part = [start]
+            seen.add(start)
+            for i in part:  # grows
+                fresh = [other for other in near[i] if other in inside and other not in seen]
+                seen.update(fresh)
+                part += fresh
+            if all(program.instrs[i].op in ops.SILENT for i in part):
+                idle += part
+        for i in idle:
+            program.handler[i] = region.parent
+        if idle:
+            regions.forget_chains()
+
+
 def _handles(program: Program, position: int) -> bool:
     seen: set[int] = set()
     while position != NONE and position not in seen and program.instrs[position].op in ops.SILENT:

@@ -155,7 +155,7 @@ class Structurer:
         for key in sorted(items):
             if key not in header and is_for(self.blocks, key) and not items[key].compound:
                 # the body of this ``for`` never comes round again
-                body = items[key].succs[0]
+                body = next(iter(items[key].succs), NONE)  # both ways may leave to labels outside
                 found.append([key, body] if preds.get(body, set()) <= {key} and body in items else [key])
         reachable = set(reverse_postorder(entry, succs)) if found else set()
         # inner and later loops first, so that a loop can be kept inside an earlier one as a whole
@@ -327,7 +327,7 @@ class Structurer:
                 after += self._exit(self.edges.label(parent, record.resume), TRY + container)
             return [Try(body, (ExceptClause(Marker("with"), None, ()),), line=line), *after]
         handler = self.edges.handler_container(container)
-        target = self.containers.handler_entries[region]
+        target = self.containers.handler_entries.get(region, NONE)  # none where nothing raises to it
         if handler == NONE or target not in self.blocks:
             return list(body)
         reset = tuple([Assign((temp,), Const(None)) for temp in self.resets.get(container, ())])
