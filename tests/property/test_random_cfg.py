@@ -102,6 +102,7 @@ KEPT_OF_KINDS = (
     ("gotos", 610664),
     ("gotos", 610087),
     ("ranges", 8002899),
+    ("ranges", 12048213),
     ("gotos", 12003539),
     ("gotos", 630691),
     ("mutants", 13020407),

@@ -114,8 +114,9 @@ def _length(s: PlainSymbolic, _: object, __: int) -> bool:
 
 
 def _reraise(s: PlainSymbolic, _: object, container: int) -> bool:
-    """Any exception but the one that the innermost handler caught is named."""
+    """Any exception but the one that the innermost handler caught is named; what is still to be computed comes first."""
     if _is_handled(s, s.stack[-1], container):
+        s.spill()
         return False
     s.emit(Raise(s.pop(), None, s.instr.line))
     return True
