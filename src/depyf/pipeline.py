@@ -117,6 +117,7 @@ class _Attempts:
         self.reasons: dict[str, str] = {}
         self.undecided: dict[Key, int] = {}
         self.settled: set[Key] = set()
+        self.ending = False
         self.keys: dict[str, list[Key]] = {}
         for inner in units(unit):
             self.keys.setdefault(inner.qualname, []).append(key_of(inner))
@@ -127,6 +128,10 @@ class _Attempts:
         for attempt in count(1):
             # from here on a culprit goes straight to its last resort, so that it does not sink the code around it
             self.giving_up = attempt >= MAX_ATTEMPTS
+            if attempt >= 2 * MAX_ATTEMPTS:  # functions of one name take what is undecided away from each other
+                self.ending = True
+                self.undecided.clear()
+                self.settled.clear()
             work = Decompilation(self.rungs, self.ladder, self.reasons)
             try:
                 body = work.body(self.unit, strict=self.strict or not self.is_module)
@@ -213,7 +218,7 @@ class _Attempts:
     def _bump_all(self, culprits: list[Verdict]) -> bool:
         moved = False
         for verdict in culprits:
-            if verdict.status is Status.UNVERIFIED:
+            if verdict.status is Status.UNVERIFIED and not self.ending:
                 for key in self.keys.get(verdict.qualname, ()):
                     self.undecided.setdefault(key, self.rungs.get(key, 0))
             else:

@@ -34,6 +34,11 @@ def m(r):
     for x in r:
         return x if x else 0
     return 5
+o = lambda b: b.pop(-1) and None if b else None
+def q(b):
+    if c:
+        return b or 1
+    return 1
 # output
 """Copies of one return end in one place of the source."""
 
@@ -93,3 +98,12 @@ def m(r):
     for x in r:
         return x if x else 0
     return 5
+
+
+o = lambda b: b.pop(-1) and None if b else None
+
+
+def q(b):
+    if c:
+        return b or 1
+    return 1

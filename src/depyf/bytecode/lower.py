@@ -129,7 +129,7 @@ def _leave_to_wrapper(draft: Draft) -> None:
                 place = args[at] if place == 1 else 1
             at = targets[at] if names[at] == ops.JUMP else at + 1
         if at < len(names) and names[at] == ops.RERAISE and place == 1:
-            if draft.handler[at] < 0 and draft.wrapped[draft.source[at]]:
+            if draft.wrapped and draft.handler[at] < 0 and draft.wrapped[draft.source[at]]:
                 names[i], args[i], targets[i] = ops.JUMP, None, i + 1
 
 

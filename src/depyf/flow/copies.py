@@ -25,9 +25,9 @@ class Copies:
 
     def merge(self, only_constants: bool = False) -> None:
         """Make one node of those that are alike; ``only_constants``: only returns of constants."""
-        preds = self.blocks.predecessors() if only_constants else {}
         changed = True
         while changed:
+            preds = self.blocks.predecessors()
             renamed = ({} if only_constants else self._copied_spans()) or self._copied_blocks(only_constants, preds)
             self.blocks.rename(renamed)
             changed = bool(renamed)
@@ -39,7 +39,7 @@ class Copies:
         for node in sorted(self.blocks.nodes.values(), key=lambda node: node.id):
             if only_constants and not (self.blocks.returns_constant(node) and self._own_line(node, preds)):
                 continue
-            key = self._key(node)
+            key = self._key(node, preds)
             if key is not None:
                 first = seen.setdefault(key, node.id)
                 if first != node.id:
@@ -88,15 +88,22 @@ class Copies:
             depth += pushes - pops
         return depth > 0
 
-    def _is_returned(self, node: Node) -> bool:
-        """Whether all that a block computes is a value to return: alike, they are copies of one statement."""
+    def _is_returned(self, node: Node, preds: dict[int, list[int]]) -> bool:
+        """Whether all that a block computes is a value to return: alike, they are copies of one statement.
+
+        Where a test leaves its operand to the same return, they are parts of one expression: ``a and None if b else None``.
+        """
         instrs, line = self.program.instrs, self.program.line
         before = node.code[0] - 1
         if instrs[before].op == ops.BRANCH and line[before] == line[node.code[0]]:
             return False  # one arm of a conditional expression
-        return len(node.succs) == 1 and [instrs[i].op for i in self.blocks.nodes[node.succs[0]].code] == [ops.RETURN]
+        after = self.blocks.nodes[node.succs[0]] if len(node.succs) == 1 else None
+        if after is None or [instrs[i].op for i in after.code] != [ops.RETURN]:
+            return False
+        others = (self.blocks.nodes[p] for p in preds.get(after.id, ()))
+        return not any(other.code and instrs[other.code[-1]].op == ops.BRANCH for other in others)
 
-    def _key(self, node: Node) -> Any:
+    def _key(self, node: Node, preds: dict[int, list[int]]) -> Any:
         program = self.program
         unlined = False
         if node.code and not self.blocks.optimised:
@@ -109,7 +116,7 @@ class Copies:
         if (
             not node.code
             or not unlined
-            and (not self.blocks.merging or self._pushes(node) and not self._is_returned(node))
+            and (not self.blocks.merging or self._pushes(node) and not self._is_returned(node, preds))
         ):
             return None
         if any(program.instrs[i].op == WITH_EXIT for i in node.code) and not self._copied_exit(node):
