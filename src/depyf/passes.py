@@ -22,6 +22,7 @@ from depyf.flow.program import Program
 from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
+from depyf.idioms.one_line import join_lines
 from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
 from depyf.idioms.shared_tails import share_tails
@@ -189,6 +190,8 @@ def _bodies(state: State) -> object:
         state.body = drop_copies(state.body)
     assert state.program is not None
     state.body = finish_body(state.program.columns, state.body, idioms=state.choices.idioms)
+    if state.choices.idioms and not state.choices.generated:
+        state.body = join_lines(state.body)
     if state.temporaries:
         if state.choices.idioms:
             state.body = drop_unread(state.body)

@@ -18,14 +18,11 @@ from depyf.idioms.final_return import final_return
 from depyf.idioms.leaving_finally import leaving_finally
 from depyf.lift.conditions import negate
 from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
-from depyf.tree.grown import grown
 from depyf.tree.nodes import (
     Assert,
     Body,
-    Delete,
     For,
     If,
-    Import,
     Raise,
     Return,
     Stmt,
@@ -96,23 +93,8 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
             continue
         if isinstance(stmt, Return) and isinstance(stmt.value, Const) and stmt.value.value is None:
             stmt = replace(stmt, value=None)
-        joined = _joined(result[-1], stmt) if result else None
-        if joined is not None:
-            result[-1] = joined
-        else:
-            result.append(stmt)
+        result.append(stmt)
     return tuple(branches.with_else(result))
-
-
-def _joined(before: Stmt, stmt: Stmt) -> Stmt | None:
-    """``del a, b`` and ``import a, b``: statements on one line that are compiled like one."""
-    if stmt.line is None or before.line != stmt.line:
-        return None
-    if isinstance(before, Delete) and isinstance(stmt, Delete):
-        return replace(before, targets=grown(before.targets, stmt.targets))
-    if isinstance(before, Import) and isinstance(stmt, Import) and before.lazy == stmt.lazy:
-        return replace(before, names=grown(before.names, stmt.names))
-    return None
 
 
 def _arms(stmt: If, branches: Branches, level: int | None) -> If:

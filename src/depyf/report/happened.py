@@ -39,7 +39,9 @@ def _by_place(functions: Iterable[Function]) -> dict[tuple[str, str], Function]:
     for item in functions:
         key = _last(item.get("function")), _place(item.get("from"))
         known = found.get(key)
-        found[key] = item if known is None else {**known, "entries": [*known["entries"], *item.get("entries", ())]}
+        found[key] = (
+            item if known is None else {**known, "entries": [*known.get("entries", ()), *item.get("entries", ())]}
+        )
     return found
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.ops import Handler
 from depyf.flow.program import NONE, Program
+from depyf.structure.slots import depths_from
 
 
 def enter_by_raising(program: Program) -> None:
@@ -53,31 +54,17 @@ def _entry(program: Program, position: int) -> list[int]:
 
 def _ordinary(program: Program, entered: list[list[int]]) -> dict[int, int]:
     """The instructions that control comes to otherwise than by those paths, with the stack depth at each."""
-    depths: dict[int, int] = {}
-    work = [(0, 0)]
+    starts = [(0, 0)]
     for handler, path in zip(program.handlers, entered, strict=True):
         depth = handler.depth + len(handler.pushes)
         if not path:
-            work.append((handler.target, depth))
+            starts.append((handler.target, depth))
             continue
         for i in path:
-            depth = _after(program, i, depth)
-        work.extend((after, depth) for after in program.successors(path[-1]))
-    while work:
-        i, depth = work.pop()
-        if i == NONE or i in depths:
-            continue
-        depths[i] = depth
-        after = _after(program, i, depth)
-        work.append((program.next[i], after))
-        popped = program.instrs[i].arg + 1 if program.instrs[i].op == ops.FOR_ITER else 0
-        work.append((program.jump[i], after - popped))
-    return depths
-
-
-def _after(program: Program, i: int, depth: int) -> int:
-    pops, pushes = ops.stack_effect(program.instrs[i].op, program.instrs[i].arg)
-    return depth - pops + pushes
+            pops, pushes = ops.stack_effect(program.instrs[i].op, program.instrs[i].arg)
+            depth += pushes - pops
+        starts.extend((after, depth) for after in program.successors(path[-1]))
+    return depths_from(program, starts)
 
 
 def _copied(program: Program, path: list[int]) -> int:

@@ -10,7 +10,8 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.flow.program import END_FINALLY, NONE, Program
 from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect, written_return
 
-_RETURNING = SHUFFLES | {ops.LOAD_CONST, ops.POP, ops.RETURN}
+_RETURNING = SHUFFLES | {ops.LOAD_CONST, ops.RETURN}
+"""What a return consists of, and what it takes off the stack before."""
 
 
 def withs_inside(regions: Regions) -> dict[int, list[Region]]:
@@ -171,7 +172,7 @@ def _same_place(program: Program, left: int, right: int) -> bool:
             return True
         if left == NONE or right == NONE or program.instrs[left].op == ops.BRANCH:
             return False
-        # a return that is copied behind each branch has the line of what comes before it, and so has the end of a loop it leaves
+        # a return that is copied behind each branch has the line of what comes before it
         implicit = program.instrs[left].op in _RETURNING
         if not _same(program.instrs[left], program.instrs[right], lines=not implicit):
             return False

@@ -10,10 +10,14 @@ from depyf.structure.region_table import Regions
 
 def stack_depths(program: Program, regions: Regions) -> dict[int, int]:
     """The depth before each instruction; none for what comes behind operations that stand for a part of a statement."""
+    entries = [(region.target, region.depth + len(region.pushes)) for region in regions.table.values()]
+    return depths_from(program, [(0, 0), *entries])
+
+
+def depths_from(program: Program, starts: list[tuple[int, int]]) -> dict[int, int]:
+    """As ``stack_depths``, for what control comes to from these instructions, each with its depth."""
     depths: dict[int, int] = {}
-    work = [(0, 0)]
-    for region in regions.table.values():
-        work.append((region.target, region.depth + len(region.pushes)))
+    work = list(starts)
     while work:
         i, depth = work.pop()
         if i == NONE or i in depths:

@@ -97,10 +97,8 @@ class Agreement:
                 self.ground.note(TESTED_NOTE)
             elif key != UNWIND or b.cur != self.values.outer_exc:
                 raise self.ground.mismatch(pair, "they handle different exceptions at that point")
-            else:
-                self.a.restores = (
-                    True  # the frame ends with an exception still counted as handled: assumed away, and named
-                )
+            else:  # the frame ends with an exception still counted as handled: assumed away, and named
+                self.a.restores = True
         if timed:
             self.same_lifetimes(pair)
         if pair.temps and self.lifetimes and reads_locals(event_a, self.values):

@@ -1,0 +1,36 @@
+"""Statements on one line of source that are compiled like one: ``del a, b`` and ``import a, b``.
+
+Input and output: the Python dialect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from depyf.tree.grown import grown
+from depyf.tree.nodes import Body, Delete, Import, Stmt
+from depyf.tree.rewrite import bodies, with_bodies
+
+
+def join_lines(body: Body) -> Body:
+    """``body`` with such statements made one again, where their lines are known."""
+    out: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, join_lines)
+        joined = _joined(out[-1], stmt) if out else None
+        if joined is None:
+            out.append(stmt)
+        else:
+            out[-1] = joined
+    return tuple(out)
+
+
+def _joined(before: Stmt, stmt: Stmt) -> Stmt | None:
+    if stmt.line is None or before.line != stmt.line:
+        return None
+    if isinstance(before, Delete) and isinstance(stmt, Delete):
+        return replace(before, targets=grown(before.targets, stmt.targets))
+    if isinstance(before, Import) and isinstance(stmt, Import) and before.lazy == stmt.lazy:
+        return replace(before, names=grown(before.names, stmt.names))
+    return None
