@@ -36,12 +36,15 @@ class Columns:
         """Per line, the smallest column."""
         return self._lines[1]
 
+    def place(self, at: int) -> tuple[Place, Place] | None:
+        """Line and column where the source of code unit ``at`` begins and ends, None where that is not known."""
+        return self._places[at] if 0 <= at < len(self._places) else None
+
     @cached_property
-    def ends(self) -> tuple[Place | None, ...]:
-        """Line and column where the source of each code unit ends, None where that is not known."""
-        found: list[Place | None] = []
-        for length, _, column, end in _entries(self.unit):
-            found += [None if column is None else end] * length
+    def _places(self) -> tuple[tuple[Place, Place] | None, ...]:
+        found: list[tuple[Place, Place] | None] = []
+        for length, line, column, end in _entries(self.unit):
+            found += [None if column is None else ((line, column), end)] * length
         return tuple(found)
 
     def word(self, line: int | None) -> str | None:

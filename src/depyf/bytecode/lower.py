@@ -26,13 +26,14 @@ from depyf.errors import BytecodeError
 class Lowered(NamedTuple):
     """``instrs[i].target`` and ``handlers[k].target`` index into ``instrs``; ``instrs[i].handler`` into ``handlers``.
 
-    ``leaks`` says that a generator of 3.12 or later lacks its wrapper somewhere: ``StopIteration`` leaves it as it is,
+    ``depths[i]`` is how many values are on the stack before ``instrs[i]``.  ``leaks`` says that a generator of 3.12 or later lacks its wrapper somewhere: ``StopIteration`` leaves it as it is,
     which no source can do.
     """
 
     unit: CodeUnit
     instrs: tuple[Instr, ...]
     handlers: tuple[Handler, ...]
+    depths: tuple[int, ...]
     leaks: bool = False
 
 
@@ -170,7 +171,7 @@ def _finish(draft: Draft, depths: list[int]) -> Lowered:
                 for i in kept
             ]
         )
-    return Lowered(draft.unit, instrs, tuple(handlers), _leaks(draft, kept))
+    return Lowered(draft.unit, instrs, tuple(handlers), tuple([depths[i] for i in kept]), _leaks(draft, kept))
 
 
 def _leaks(draft: Draft, kept: list[int]) -> bool:

@@ -48,6 +48,8 @@ class Blocks:
         """
         self.implicit: set[int] = set()
         """Where falling off the end of the function is."""
+        self.broken_to: set[int] = set()
+        """Those of them that a ``break`` leads to."""
         self.entry = 0
 
     def roots(self) -> list[int]:

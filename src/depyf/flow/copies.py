@@ -130,7 +130,8 @@ class Copies:
         lined = any(program.instrs[i].line is not None for i in node.code)
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None
-        key = (node.container, *self._normal(node, unlined))
+        # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
+        key = (node.container, node.id in self.blocks.implicit, *self._normal(node, unlined))
         try:
             hash(key)
         except TypeError:

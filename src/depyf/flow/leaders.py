@@ -16,6 +16,7 @@ from depyf.flow.program import ASYNC_FOR_ITER, NONE
 from depyf.flow.tails import Tails
 
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
+_SWAPS = frozenset({ops.SWAP, ops.ROT})
 
 
 class Leaders:
@@ -54,8 +55,7 @@ class Leaders:
             ):
                 barriers.add(program.jump[i])
                 leaders.add(program.jump[i])
-            if instrs[i].op == ops.JUMP and i > 0 and instrs[i - 1].op == ops.POP and program.jump[i] > i:
-                # ``break`` drops the iterator: what follows is not in the loop
+            if instrs[i].op == ops.JUMP and program.jump[i] > i and self._drops_iterator(i):
                 barriers.add(program.jump[i])
                 leaders.add(program.jump[i])
             for j in after:
@@ -66,6 +66,14 @@ class Leaders:
         beyond = beyond_loops(program, of)
         barriers.update(beyond)
         leaders.update(beyond)
+
+    def _drops_iterator(self, jump: int) -> bool:
+        """Whether a jump is a ``break`` that drops the iterator: what follows is not in the loop.
+
+        A failed chained comparison drops its operand from below the result.
+        """
+        instrs = self.program.instrs
+        return jump > 0 and instrs[jump - 1].op == ops.POP and (jump < 2 or instrs[jump - 2].op not in _SWAPS)
 
     def _dropped_operands(self) -> None:
         """A failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it."""

@@ -27,6 +27,7 @@ ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
 _KEEPS_VALUE = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH_EXIT})
 """What may lie between the value of a ``return`` and the return, once the copies of ``finally`` bodies are taken out."""
 _CLEANUP = 200
+_LEAVING = {len(word): word for word in ("break", "return", "return None")}
 _OPPOSITE = {"true": "false", "false": "true", "none": "not none", "not none": "none"}
 NONE = -1
 
@@ -38,6 +39,8 @@ class Program:
         self.unit = lowered.unit
         self.instrs: list[Instr] = list(lowered.instrs)
         self.handlers: tuple[Handler, ...] = lowered.handlers
+        self.depths = lowered.depths
+        """How many values are on the stack before each instruction of the original code."""
         count = len(self.instrs)
         self.jump: list[int] = [instr.target for instr in self.instrs]
         self.next: list[int] = [
@@ -80,16 +83,24 @@ class Program:
         """The word that is all there is on the line of an instruction, where the location table tells."""
         return self.columns.word(self.line[index])
 
+    def leaving_word(self, index: int) -> str | None:
+        """``break``, ``return`` or ``return None`` if that is the statement that an instruction belongs to, where it is known."""
+        place = self.columns.place(self.instrs[index].offset // 2)
+        if place is None:
+            return None
+        (line, column), (end_line, end) = place
+        return _LEAVING.get(end - column) if line == end_line else None
+
     def end(self, index: int) -> tuple[int, int] | None:
         """Line and column where the source of an instruction ends, where the location table tells."""
-        ends, at = self.columns.ends, self.instrs[index].offset // 2
-        return ends[at] if 0 <= at < len(ends) else None
+        place = self.columns.place(self.instrs[index].offset // 2)
+        return None if place is None else place[1]
 
     def formats_in_place(self, index: int) -> bool | None:
         """Whether a value is formatted or converted where it stands, as for ``%``; in an f-string braces are around it."""
-        end, at = self.end(index), self.instrs[index].offset // 2
-        before = self.columns.ends[at - 1] if end and at else None
-        return None if before is None else end == before
+        end = self.end(index)
+        before = None if end is None else self.columns.place(self.instrs[index].offset // 2 - 1)
+        return None if before is None else end == before[1]
 
     def follow(self, index: int) -> int:
         """The first instruction at or after ``index`` that is not an unconditional jump (or a jump to itself)."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.flow.blocks import Blocks, Node
-from depyf.flow.program import WITH_EXIT
+from depyf.flow.iterators import iterator_drops
+from depyf.flow.program import NONE, WITH_EXIT
 
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 NESTED = 20
@@ -16,10 +17,11 @@ def merge_implicit_returns(blocks: Blocks) -> None:
     """Falling off the end of a function is one place, however often the compiler copied its return.
 
     A copy has no line of its own: it has none at all, or that of the statement before it.  ``pass`` on a line of its own
-    leads there, too.
+    leads there, too, and so does ``break`` in a loop that ends the function.
     """
     program = blocks.program
     preds = blocks.predecessors()
+    drops = iterator_drops(program, blocks.containers)
     found: dict[int, list[int]] = {}
     for node in sorted(blocks.nodes.values(), key=lambda node: node.id):
         if not blocks.returns_none(node) or node.code[0] in program.own_returns:
@@ -29,12 +31,17 @@ def merge_implicit_returns(blocks: Blocks) -> None:
             word = program.word(node.code[0])
             if word in ("return", "return None") and not preds[node.id]:
                 continue
-            if word != "pass" and not all(_ends_on(blocks, blocks.nodes[p], node, line, preds) for p in preds[node.id]):
-                continue
+            before = [blocks.nodes[p] for p in preds[node.id]]
+            if word != "pass" and not all(_ends_on(blocks, block, node, line, preds, drops) for block in before):
+                if program.leaving_word(node.code[0]) != "break":
+                    continue
+                blocks.broken_to.add(node.id)
         found.setdefault(node.container, []).append(node.id)
     renamed: dict[int, int] = {}
     for first, *others in found.values():
         blocks.implicit.add(first)
+        if not blocks.broken_to.isdisjoint(others):
+            blocks.broken_to.add(first)
         renamed.update(dict.fromkeys(others, first))
     blocks.rename(renamed)
 
@@ -45,17 +52,38 @@ def _appended(blocks: Blocks, node: Node, line: int) -> bool:
     return start > 0 and node.code[-1] == len(blocks.program.instrs) - 1 and blocks.program.line[start - 1] == line
 
 
-def _ends_on(blocks: Blocks, before: Node, node: Node, line: int, preds: dict[int, list[int]]) -> bool:
+def _ends_on(
+    blocks: Blocks, before: Node, node: Node, line: int, preds: dict[int, list[int]], drops: dict[int, int]
+) -> bool:
     code = before.code
     instrs = blocks.program.instrs
     last = next((i for i in reversed(code) if instrs[i].op not in _LEAVING), None)
     if last is None and code and len(before.succs) == 1 and preds[before.id]:
-        return all(_ends_on(blocks, blocks.nodes[p], before, line, preds) for p in preds[before.id])
+        return all(_ends_on(blocks, blocks.nodes[p], before, line, preds, drops) for p in preds[before.id])
     if last is None or blocks.program.line[last] != line:
         return False
+    if last in drops and blocks.program.next[last] == node.code[0]:
+        return _breaks(blocks, last, drops)
     if len(before.succs) == 1 or blocks.program.next[code[-1]] != node.id:
         return True
     return 0 <= blocks.program.jump[code[-1]] <= code[-1]
+
+
+def _breaks(blocks: Blocks, drop: int, drops: dict[int, int]) -> bool:
+    """Whether the iterator that is dropped before a return was dropped by ``break``, and the return is a copy (3.10+).
+
+    Without columns, a loop that is the last statement of the function is left by ``break``, any other by ``return``.
+    """
+    program = blocks.program
+    if program.unit.keeps_dead_code:
+        return False
+    word = program.leaving_word(drop)
+    if word is not None or drops.get(drop - 1, drops[drop]) != drops[drop]:
+        return word == "break"
+    after = program.follow(program.jump[drops[drop]])
+    ret = program.next[after]
+    ends = program.instrs[after].op == ops.LOAD_CONST and ret != NONE and program.instrs[ret].op == ops.RETURN
+    return ends and program.instrs[after].arg is None
 
 
 def absorb_returns(blocks: Blocks) -> None:
@@ -71,7 +99,7 @@ def absorb_returns(blocks: Blocks) -> None:
             before = {blocks.nodes[p].container for p in preds[node.id]}
             if len(before) != 1 or node.id in roots:
                 continue
-            if node.id in blocks.implicit and (len(preds[node.id]) > 1 or not blocks.optimised):
+            if node.id in blocks.implicit and (len(preds[node.id]) > 1 or not blocks.optimised or _apart(blocks, node)):
                 continue
             (outer,) = before
             if outer == node.container or not blocks.containers.encloses(node.container, outer):
@@ -84,6 +112,11 @@ def absorb_returns(blocks: Blocks) -> None:
                 continue
             node.container = outer
             changed = True
+
+
+def _apart(blocks: Blocks, end: Node) -> bool:
+    """Whether the end of the function is a place of its own: ``break`` leads there, and before 3.10 any jump."""
+    return end.id in blocks.broken_to or blocks.program.unit.keeps_dead_code
 
 
 def _in_star(blocks: Blocks, container: int) -> bool:

@@ -44,14 +44,14 @@ class Inside:
                 follow = behind = NONE  # an ``if`` in an endless loop
             elif within:
                 follow = NONE
-        if follow_line is not None and high is not None and follow_line <= high or self._ends_function(follow):
+        if follow_line is not None and high is not None and follow_line <= high or self.ends_function(follow):
             follow_line = None
         work = sorted(loop.body)
         while work:
             for key in items[work.pop()].succs:
                 if key in loop.body or key in (follow, behind) or key not in reachable or key not in items:
                     continue
-                if not preds[key] <= loop.body or self._ends_function(key):
+                if not preds[key] <= loop.body or self.ends_function(key):
                     continue
                 if is_for(self.blocks, loop.header) and self._behind_loop(key, loop.header):
                     continue
@@ -65,7 +65,7 @@ class Inside:
                     work.append(key)
         self._keep_starts(loop, items)
 
-    def _ends_function(self, key: int) -> bool:
+    def ends_function(self, key: int) -> bool:
         """Whether a block is the end of the function that nobody wrote."""
         block = self.blocks.get(key)
         return block is not None and any(isinstance(stmt, Return) and stmt.implicit for stmt in block.stmts[:1])

@@ -145,9 +145,23 @@ def _fill_gaps(regions: Regions) -> None:
             if handler[i] == wanted or not before[i] or not within(wanted, before[i]):
                 continue
             others = [p for p in before[target] if p not in jumps or not within(wanted, before[p])]
+            entered = target == 0 or not within(wanted, others)
+            if target <= i and entered and not _turned_round(program, i):
+                continue  # ``continue`` leaves the ``try`` that the loop begins with
             if within(wanted, [min(i + 1, len(handler) - 1)]) or (target and others and within(wanted, others)):
                 handler[i] = wanted
                 changed = True
+
+
+def _turned_round(program: Program, jump: int) -> bool:
+    """Whether a jump back is half of a branch back, which the compiler made of it (3.12+), or of no statement at all."""
+    instrs = program.instrs
+    if instrs[jump].line is None:
+        return True
+    before = instrs[jump - 1]
+    if program.unit.branches_backward or before.op != ops.BRANCH or before.line != instrs[jump].line:
+        return False
+    return program.end(jump) == program.end(jump - 1)
 
 
 def fill_silent(regions: Regions) -> None:

@@ -208,6 +208,8 @@ class Structurer:
             ]
             if start == NONE or len(heads) != 1 or items[heads[0]].start < item.start:
                 continue
+            if self.inside.ends_function(heads[0]):
+                continue
             if any(label in items and label != heads[0] for label in self.edges.body_exits(key - TRY)):
                 continue
             chosen = set(heads)
