@@ -7,6 +7,7 @@ either, or with ``DEPYF_NO_PAUSE`` set, the run goes on: a batch job must not wa
 from __future__ import annotations
 
 import ast
+import atexit
 import os
 import pdb
 import sys
@@ -76,7 +77,7 @@ def pause_for_new_file(path: str) -> None:
 
 
 MACHINERY = (
-    "contextlib", "functools", "importlib.*", "re", "re.*", "depyf.dynamo.*", "torch._dynamo.*", "torch._functorch.*",
+    "contextlib", "functools", "importlib.*", "re", "re.*", "depyf.*", "torch._dynamo.*", "torch._functorch.*",
     "torch._compile", "torch._guards", "torch._inductor.compile_fx", "torch._inductor.output_code", "torch._inductor.utils",
     "torch.autograd.*", "torch.compiler", "torch.fx.*", "torch.nn.modules.module", "torch.overrides", "torch.utils._*",
 )  # fmt: skip
@@ -85,10 +86,26 @@ MACHINERY = (
 
 def stop() -> None:
     """``breakpoint()``; where that means pdb, a pdb whose ``step`` passes over the machinery of torch and depyf."""
+    _in_program(sys._getframe())(stopper())
+
+
+def stopper() -> Callable[[], None]:
+    """What stops in its caller: the debugger of an IDE or of ``PYTHONBREAKPOINT``, or our pdb."""
     if sys.breakpointhook is not sys.__breakpointhook__ or os.environ.get("PYTHONBREAKPOINT"):
-        _in_program(sys._getframe())(breakpoint)
-    else:
-        pdb.Pdb(skip=MACHINERY).set_trace(sys._getframe())
+        return breakpoint
+    return _pdb_in_caller
+
+
+def _pdb_in_caller() -> None:
+    debugger = pdb.Pdb(skip=MACHINERY)
+    # at the end of the process modules are taken apart, the one too by which ``skip`` is looked up
+    atexit.register(_end_tracing, debugger)
+    debugger.set_trace(sys._getframe(1))
+
+
+def _end_tracing(debugger: pdb.Pdb) -> None:
+    if getattr(sys.gettrace(), "__self__", None) is debugger:
+        sys.settrace(None)
 
 
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
@@ -102,6 +119,7 @@ def _in_program(frame: types.FrameType) -> Callable[[Callable[[], None]], None]:
     found: types.FrameType | None = frame
     while found is not None and (
         found.f_code.co_filename.startswith((*_LIBRARIES, str(Path(__file__).parents[1]), "<"))
+        and found.f_code.co_filename != "<stdin>"
     ):
         found = found.f_back
     place = found or frame

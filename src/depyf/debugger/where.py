@@ -27,6 +27,7 @@ _SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
 _STATE = re.compile(r"^\s+# (?:state of torch|relations between sizes)$")
 _SECTION = re.compile(r"^# (?:resume )?function (?P<function>\S+), (?P<file>.+):(?P<line>\d+)$")
 _OF_ENTRY = re.compile(r"^def (?:guards|__transformed_code)_(?P<slug>\w+?)(?:_for_\w+)?\(")
+_INNER_CLASS = re.compile(r"(?P<indent> +)class (?P<name>\w+)\(")
 _KERNEL_HEAD = re.compile(r"^\S+ Kernel (?P<name>\w+), called in (?P<wrapper>\S+)\.$")
 _GRAPH_FILE = re.compile(r"__compiled_fn_(?P<slug>\w+)\.(?P<stage>[A-Za-z_]+?)[._]\d+\.py$")
 _GRAPH_HEAD = re.compile(r"# Compile id (?P<id>\S+?)[:,]")
@@ -161,8 +162,18 @@ def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:
             section = head or next(filter(None, (_SECTION.match(above.rstrip()) for above in lines[number::-1])), None)
             if section and not text.startswith("def guards_"):
                 return section["file"], int(section["line"]), section["function"], ""
-            break
+            call = calling_operator(lines, number)
+            return user_place(lines, call) if call else ("", 0, "", "")
     return "", 0, "", ""
+
+
+def calling_operator(lines: list[str], line: int) -> int:
+    """For the ``forward`` of a graph in a graph, which begins at ``line``: where the graph around it fetches it; else 0."""
+    head = next(((n, m) for n in range(line, 0, -1) if (m := _INNER_CLASS.match(lines[n - 1]))), None)
+    if head is None or not lines[line - 1].startswith(head[1]["indent"] + "    def "):
+        return 0
+    fetched = re.compile(rf"{head[1]['indent']}    \S.* = self\.{head[1]['name']}\b")
+    return next((n for n in range(head[0] - 1, 0, -1) if fetched.match(lines[n - 1])), 0)
 
 
 def entry_of_guards(lines: list[str], line: int) -> str:

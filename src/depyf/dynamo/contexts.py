@@ -14,6 +14,7 @@ import weakref
 from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
+from depyf.dynamo.compiled_inside import CompiledInside
 from depyf.dynamo.dispatch import Dispatching
 from depyf.dynamo.interpreted import require_triton
 from depyf.dynamo.level_files import LevelFiles
@@ -157,6 +158,7 @@ class Debug:
         self._stepping: Stepping | None = None
         self._run: LevelRun | None = None
         self._dispatching: Dispatching | None = None
+        self._inside: CompiledInside | None = None
 
     def __enter__(self) -> None:
         if _Current.active is not None:
@@ -176,6 +178,9 @@ class Debug:
                 instrument = self._watch.instrument if self._watch is not None else None
                 self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
                 self._run.start()
+            else:
+                self._inside = CompiledInside()
+                self._inside.start()
             self._dispatching = Dispatching(own=self._level is not None)
             self._dispatching.start(session)
             for note in self._dispatching.notes:
@@ -195,6 +200,9 @@ class Debug:
         run, self._run = self._run, None
         if run is not None:
             run.stop()
+        inside, self._inside = self._inside, None
+        if inside is not None:
+            inside.stop()
         if self._stepping is not None:
             self._stepping.restore()
             self._stepping = None

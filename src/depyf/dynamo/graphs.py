@@ -23,6 +23,8 @@ _ANNOTATION = re.compile(r'(?P<start>^|;  )(?P<name>\w+): "[^"]*"(?= = )')
 _PARAMETER = re.compile(r'(?P<name>\w+): "(?P<type>[^"]*)"')
 _PLAIN_PARAMETER = re.compile(r"(?P<name>\w+) : torch\.[\w.]+(?=[,)])")
 """A parameter of a live graph function, with the class of its value."""
+_BARE_PARAMETER = re.compile(r"(?<=[(\s])(?P<name>\w+)(?=[,)])")
+"""One without: AOTAutograd's functions."""
 _DELETIONS = re.compile(r";  (?:\w+ = )+None$")
 _TENSOR_TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[[^\]]*\])?(?P<device>\w+(?::\d+)?)?$")
 _SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
@@ -140,7 +142,9 @@ def annotate(live_source: str, printed: Printed) -> list[str]:
             continue
         body = line.strip()
         if body.startswith("def "):
-            lines.append(_PLAIN_PARAMETER.sub(lambda match: _typed(match, printed.types), body))
+            for parameter in (_PLAIN_PARAMETER, _BARE_PARAMETER):
+                body = parameter.sub(lambda match: _typed(match, printed.types), body)
+            lines.append(body)
             continue
         key = statement_key(body)
         comment = printed.comments.get(key, ())

@@ -16,12 +16,13 @@ from typing import Any
 
 from depyf.debugger.pause import pause_for_new_file
 from depyf.dynamo import substitute
+from depyf.dynamo.graphs import importable, read_printed
 from depyf.dynamo.interpreted import Interpreting
 from depyf.dynamo.live_graphs import LiveCode
 from depyf.dynamo.records import FunctionRecord, GraphRecord
 from depyf.dynamo.session import Session
 from depyf.dynamo.stepping import GraphMatch, Stepping, graph_codes, loaded_modules, match_graphs, step_text
-from depyf.dynamo.transform import decompile_made
+from depyf.dynamo.transform import current_compile_id, decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.graph_page import graph_page
 from depyf.report.kernels import kernels_in
@@ -42,6 +43,8 @@ class LevelFiles:
         self._stepping = stepping
         self._instrument = instrument
         self._used: set[str] = set()
+        self._found: dict[str, str] = {}
+        """What is compiled now -> the compilation of the dump whose graph it is."""
 
     def note(self, text: str) -> None:
         """Tell the user what could not be done; the program goes on."""
@@ -60,13 +63,15 @@ class LevelFiles:
     def _graph(self, stage: str, module: Any, compile_id: str, text: str) -> None:
         with_forward(module)
         live = LiveCode((module,), (), ())
-        match = next((m for m in match_graphs(self._dumped(stage, compile_id), live) if m.exact), None)
-        if match is not None:
-            path = self._session.writer.path(graph_file(match.record))
-            if self._exchange(path, path.read_text(), module):
+        text = text or printed(module)
+        for dumped in self._dumped(stage, compile_id, text):
+            path = self._session.writer.path(graph_file(dumped))
+            exact = any(match.exact for match in match_graphs([dumped], live))
+            if exact and self._exchange(path, path.read_text(), module):
                 self._used.add(path.name)
+                self._found.setdefault(compile_id, dumped.key.text)
                 return
-        record = self._new_record(stage, text or printed(module), compile_id)
+        record = self._new_record(stage, text, compile_id)
         path = self._session.writer.path(graph_file(record))
         page = graph_page(record, step_text(GraphMatch(record, module, True)))
         if not self._session.writer.write(path.name, page) or not self._exchange(path, page, module):
@@ -82,12 +87,17 @@ class LevelFiles:
             self._stepping.exchange(function, self._instrument(code, text) if self._instrument else code)
         return bool(codes)
 
-    def _dumped(self, stage: str, compile_id: str) -> list[GraphRecord]:
-        """The dumped graphs of this stage, those of the same function first."""
-        records = [record for record in self._all() if record.stage == stage]
+    def _dumped(self, stage: str, compile_id: str, text: str) -> list[GraphRecord]:
+        """The dumped graphs of this stage that do not say other sizes than ``text``: first those of the same function, then
+        those that nothing else runs as."""
         function = compile_id.rpartition("/")[0]
-        fresh = [record for record in records if graph_file(record) not in self._used]
-        return sorted(fresh or records, key=lambda record: record.key.text.rpartition("/")[0] != function)
+        lines = read_printed(importable(text)).annotated  # without the parameters, which torch prints in several ways
+        found = []
+        for record in self._all():
+            said = read_printed(importable(record.text)).annotated if record.stage == stage else {}
+            if record.stage == stage and all(said[line] == lines[line] for line in said.keys() & lines.keys()):
+                found.append(record)
+        return sorted(found, key=lambda r: (r.key.text.rpartition("/")[0] != function, graph_file(r) in self._used))
 
     def _all(self) -> list[GraphRecord]:
         return [*(graph.record for graph in self._session.capture.graphs), *self._session.level_graphs]
@@ -121,6 +131,7 @@ class LevelFiles:
                 page = with_user_lines(graph_page(record), user_lines(path))
                 self._session.writer.write(graph_file(record), page)
                 self._remember(record)
+            self._found.setdefault(compile_id, record.key.text)
             target = self._session.writer.path(graph_file(record))
             self._stepping.wrapper(target, path, text)
             if new:
@@ -150,7 +161,10 @@ class LevelFiles:
     def transformed(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         """The proven code to run for ``made``, as lines of the dumped file that says the same; None without one."""
         function = self._function_of(code)
-        for entry in function.entries if function is not None else ():
+        graph = self._found.get(current_compile_id())
+        for entry in (
+            sorted(function.entries, key=lambda entry: entry.key.text != graph) if function is not None else ()
+        ):
             if function is None or entry.transformed is None or not entry.transformed.substituted:
                 continue
             work = decompile_made(entry.key, function.code, code, made)

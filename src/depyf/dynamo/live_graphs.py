@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import linecache
+import re
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -69,16 +70,46 @@ def live_code(roots: list[Any]) -> LiveCode:
 
 
 def graphs_alive(key: CompileKey, entry: LiveEntry) -> list[GraphRecord]:
-    """The graphs behind an entry whose compilation nobody reported: as text, without shapes and the user's lines."""
-    found = live_code(compiled_functions(entry))
-    records = []
-    for position, module in enumerate(found.modules):
+    """The graphs behind an entry whose compilation nobody reported, with what their nodes still know of shapes and lines."""
+    modules = live_code(compiled_functions(entry)).modules
+    inner = {id(child) for module in modules for child in module._modules.values()}
+    records: list[GraphRecord] = []
+    for module in modules:
         source = source_of(type(module).__dict__["forward"].__code__)
-        if source:
-            body = "".join("    " + line if line.strip() else line for line in source.strip("\n").splitlines(True))
-            text = f"class GraphModule(torch.nn.Module):\n{body}\n"
-            records.append(GraphRecord(key, "Captured_Graph" if not position else "Forward_graph", position, text))
+        if source and id(module) not in inner:
+            stage = _stage(source)
+            index = sum(record.stage == stage for record in records)
+            records.append(GraphRecord(key, stage, index, _as_reported(module) or _class_text(source)))
     return records
+
+
+_TANGENT, _PRIMAL = re.compile(r"\btangents_\d+\b"), re.compile(r"\b(?:primals_\d+|arg\d+_\d+)\b")
+
+
+def _stage(source: str) -> str:
+    """Which graph it is, by the names that AOTAutograd gives to inputs."""
+    if _TANGENT.search(source):
+        return "Backward_graph"
+    return "Forward_graph" if _PRIMAL.search(source) else "Captured_Graph"
+
+
+def _as_reported(module: Any) -> str:
+    """The graph as torch prints it while compiling: called with its inputs one by one; "" where it cannot be printed."""
+    import torch
+
+    try:
+        plain = torch.fx.Graph()
+        result, _ = plain.graph_copy(module.graph, {}, return_output_node=True)
+        plain.output(result)
+        made = torch.fx.GraphModule(module, plain)
+        return str(made.print_readable(print_output=False, include_stride=True, include_device=True))
+    except Exception:  # whatever a graph that somebody else changed may do
+        return ""
+
+
+def _class_text(source: str) -> str:
+    body = "".join("    " + line if line.strip() else line for line in source.strip("\n").splitlines(True))
+    return f"class GraphModule(torch.nn.Module):\n{body}\n"
 
 
 def is_graph_module(value: Any) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from depyf.bytecode.breakpoints import STOPS_AT_ONCE
-from depyf.debugger.pause import should_pause
+from depyf.debugger.pause import should_pause, stopper
 from depyf.debugger.where import Where, where_is
 from depyf.errors import NonFiniteError
 
@@ -42,7 +42,7 @@ class Watch:
             warnings.simplefilter("ignore", SyntaxWarning)  # "str object is not callable": the consts are replaced
             module = compile(ast.fix_missing_locations(tree), code.co_filename, "exec", dont_inherit=True)
         made = _code_at(module, code.co_name, code.co_firstlineno)
-        return code if made is None else _with_consts(made, {_CHECK: self._check, _STOP: breakpoint})
+        return code if made is None else _with_consts(made, {_CHECK: self._check, _STOP: stopper()})
 
     def _check(self, name: str, value: Any, operands: tuple[str, ...]) -> bool:
         """Is this where to stop?  Called by the graph behind ``name = ...``."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
+from depyf.dynamo.bodies import CalledBodies
 from depyf.dynamo.graphs import graph_children, importable, live_module_text, nested_texts, read_printed, similarity
 from depyf.dynamo.live_graphs import LiveCode, source_of
 from depyf.dynamo.records import GraphRecord
@@ -75,6 +76,8 @@ class Stepping:
     notes: list[str] = field(default_factory=list)
     steppable: list[str] = field(default_factory=list)
     _undo: list[tuple[types.FunctionType, types.CodeType]] = field(default_factory=list)
+    _codes: list[types.CodeType] = field(default_factory=list)
+    _bodies: CalledBodies | None = None
 
     def graph(self, path: Path, text: str, module: Any) -> None:
         """Make ``module`` and the graph modules in it run as lines of ``path``, whose content is ``text``."""
@@ -99,10 +102,17 @@ class Stepping:
 
     def exchange(self, function: types.FunctionType, code: types.CodeType) -> None:
         """Give ``function`` the code until ``restore``."""
+        if self._bodies is None:
+            self._bodies = CalledBodies(self._codes)
+            self._bodies.start()
         self._undo.append((function, function.__code__))
+        self._codes.append(code)
         function.__code__ = code
 
     def restore(self) -> None:
+        if self._bodies is not None:
+            self._bodies.stop()
+            self._bodies = None
         while self._undo:
             function, code = self._undo.pop()
             function.__code__ = code
