@@ -14,6 +14,26 @@ ROOT = Path(__file__).resolve().parents[2]
 PROVEN = ("IDENTICAL", "EQUIVALENT")
 
 
+def followed() -> bool:
+    """Whether this torch asks us before it looks for compiled code, so that a dispatcher's page is followed in the
+    program's own calls; before 2.9 it has no place for that, and ``depyf.debug()`` says so."""
+    import torch
+
+    return hasattr(torch._C._dynamo.eval_frame, "_debug_get_precompile_entries")
+
+
+NOT_FOLLOWED = (
+    "torch before 2.9 has no place to follow a dispatcher's page in the program's own calls: depyf.debug() says so"
+)
+
+
+def precompiled(code: Any) -> list[Any]:
+    """What ``depyf.debug()`` adds to a code object while a page is followed."""
+    import torch
+
+    return list(torch._C._dynamo.eval_frame._debug_get_precompile_entries(code)) if followed() else []
+
+
 def check_dump(directory: Path) -> dict[str, Any]:
     """Every file is legal Python (or the manifest) and listed; no address or uuid is in any text.  The manifest."""
     manifest: dict[str, Any] = json.loads((directory / "manifest.json").read_text())

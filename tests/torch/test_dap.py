@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-import torch
-from dumps import run_python
+from dumps import NOT_FOLLOWED, followed, run_python
 
 pytest.importorskip("debugpy")
 from dap import DapClient
 
 pytestmark = pytest.mark.torch
 
-FOLLOWED = hasattr(torch._C._dynamo.eval_frame, "_debug_get_precompile_entries")
-"""Whether this torch asks us before it looks for compiled code."""
+FOLLOWED = followed()
 
 PROGRAM = """
 import sys
@@ -76,7 +74,8 @@ def stop_at(client, dump, thread, file, text, condition=None):
 def test_transformed_code_and_captured_graph(session):
     client, dump, thread = session("eager")
     stop = stop_at(client, dump, thread, "__transformed_code_0_0_for_layer.py", "__compiled_fn_0_0(")
-    assert "tensor" in client.variables(stop["id"])["x"]
+    shown = client.variables(stop["id"])
+    assert "tensor" in shown.get("x", ""), shown.get("<error>", shown)
     client.go("stepIn", thread)
     inside = client.stopped()
     for _ in range(30):  # torch's own wrapper frames may lie between
@@ -102,12 +101,13 @@ def after(client, command, thread):
     return stop["source"]["path"].rpartition("/")[2], stop["line"]
 
 
-@pytest.mark.skipif(not FOLLOWED, reason="torch before 2.9 has no place for it: the note of depyf.debug() says so")
+@pytest.mark.skipif(not FOLLOWED, reason=NOT_FOLLOWED)
 def test_dispatcher_guards_and_chosen_code(session):
     """A breakpoint on the dispatcher's page is hit by the program's own call; stepping in leads to what torch runs."""
     client, dump, thread = session("eager")
     stop = stop_at(client, dump, thread, "full_code_for_layer_0.py", "L, G = frame_0.enter(")
-    assert "tensor" in client.variables(stop["id"])["x"]
+    shown = client.variables(stop["id"])
+    assert "tensor" in shown.get("x", ""), shown.get("<error>", shown)
     seen = step_in(client, thread, "return __transformed_code_0_0_for_layer", dump / "full_code_for_layer_0.py")
     assert "guards_0_0" in seen
     seen = step_in(client, thread, "__compiled_fn_0_0(", dump / "__transformed_code_0_0_for_layer.py")

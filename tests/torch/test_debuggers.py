@@ -12,7 +12,7 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from dumps import ROOT
+from dumps import ROOT, followed
 from terminal import Terminal
 
 pytestmark = pytest.mark.torch
@@ -46,7 +46,7 @@ def test_ipdb(tmp_path):
              "IPY_TEST_SIMPLE_PROMPT": "1"},
     )  # fmt: skip
     for file, text, name in (
-        ("full_code_for_layer_0.py", "if guards_0_0(", "L"),
+        *([("full_code_for_layer_0.py", "if guards_0_0(", "L")] if followed() else []),
         ("__transformed_code_0_0_for_layer.py", "= __compiled_fn_0_0(", "x"),
         ("__compiled_fn_0_0.Forward_graph.0.py", "aten.tanh.default(", "mm"),
         ("__compiled_fn_0_0.Backward_graph.0.py", "= torch.ops.aten.", "tangents_1"),
@@ -129,7 +129,7 @@ def test_pycharm(tmp_path):
         stop, thread = ide.stopped()
         assert "program.py" in stop.partition("<frame")[2].partition(">")[0]
         for file, text, function in (
-            ("full_code_for_layer_0.py", "if guards_0_0(", "layer"),
+            *([("full_code_for_layer_0.py", "if guards_0_0(", "layer")] if followed() else []),
             ("__transformed_code_0_0_for_layer.py", "= __compiled_fn_0_0(", "layer"),
             ("__compiled_fn_0_0.Captured_Graph.0.py", "= torch.tanh(", "forward"),
         ):

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 import torch
+from dumps import NOT_FOLLOWED, followed, precompiled
 from terminal import Terminal
 from torch._dynamo.eval_frame import skip_code
 from torch._dynamo.utils import counters
@@ -15,7 +16,7 @@ from torch._dynamo.utils import counters
 import depyf
 from depyf.dynamo.entries import cache_entries
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.skipif(not followed(), reason=NOT_FOLLOWED)]
 
 
 class Lines:
@@ -61,7 +62,7 @@ def state(*codes):
     return [
         eval_frame._callback_from_stance, eval_frame._stance, c.get_eval_frame_callback(), sys.gettrace(),
         [[(e.compile_id, e.code, e.manager) for e in cache_entries(code)] for code in codes],
-        [c._debug_get_precompile_entries(code) for code in codes],
+        [precompiled(code) for code in codes],
     ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import warnings
 
 import pytest
 import torch
+from dumps import precompiled
 from torch._dynamo.utils import counters
 
 import depyf
@@ -52,9 +53,10 @@ def state(codes):
     return {
         "functions": codes_of_session(),
         "entries": [live(code) for code in codes],
-        "precompiled": [c._debug_get_precompile_entries(code) for code in codes],
+        "precompiled": [precompiled(code) for code in codes],
         "callback": (c.get_eval_frame_callback(), eval_frame._callback_from_stance, eval_frame._stance),
         "hooks": (dict(convert_frame._bytecode_hooks), dict(convert_frame._bytecode_hooks)),
+        "patched": [dict(vars(owner)) for owner in (convert_frame.CatchErrorsWrapper, torch.fx.Interpreter)],
         "config": [str(config.get_config_copy()) for config in (torch._dynamo.config, functorch_config, inductor_config)],
         "tracing": (sys.gettrace(), sys.getprofile(), [monitoring.get_tool(i) for i in range(6)] if monitoring else None),
         "python": (sys.breakpointhook, sys.excepthook, threading.excepthook, list(warnings.filters)),
@@ -62,7 +64,7 @@ def state(codes):
         "breakpoints": (list(bdb.Breakpoint.bpbynumber), dict(bdb.Breakpoint.bplist)),
         "logging": [list(logging.getLogger(name).handlers) for name in ("torch", "torch.__trace", "torch._dynamo")],
         "torch": (torch.is_grad_enabled(), torch.get_default_dtype(), torch._C._len_torch_function_stack(),
-                  torch._C._autograd._top_saved_tensors_default_hooks(True), torch.get_rng_state().tolist()),
+                  getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", bool)(True), torch.get_rng_state().tolist()),
         "threads": {thread.name for thread in threading.enumerate() if thread.name.startswith("depyf")},
     }  # fmt: skip
 

@@ -180,3 +180,21 @@ def test_graphs_compiled_before_the_recording(backend, files, tmp_path):
         assert number and shape in path.read_text().splitlines()[number - 1]
         place = where_is(str(path), number)
         assert (place.user_file, place.user_line) == (str(script), line)
+
+
+def test_what_is_typed_at_a_stop_is_not_compiled(tmp_path):
+    """In transformed code torch would compile every function that is called there: also those of the debugger and the user's."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(PROGRAM)
+    terminal = Terminal([str(script), str(dump)])
+    code = dump / "__transformed_code_0_0_for_scaled.py"
+    terminal.command(f"tbreak {code}:{terminal.line(code.name, '__compiled_fn_0_0(', dump)}", "Breakpoint 1")
+    terminal.command("c", f"{code.name}(")
+    terminal.command("from torch._dynamo.utils import counters; before = dict(counters['frames'])", "")
+    terminal.command("(lambda t: t.sin().sum() > 2)(x)", "tensor(True)")
+    terminal.command("pp {'x': x}", "'x': tensor([1., 1., 1.])")
+    terminal.command("[item + 1 for item in x]", "tensor(2.)")
+    terminal.command("dict(counters['frames']) == before", "True")
+    terminal.child.sendline("c")
+    terminal.end()
+    assert "torch compiles" not in terminal.text

@@ -14,6 +14,7 @@ import weakref
 from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
+from depyf.dynamo.at_a_stop import AtAStop
 from depyf.dynamo.compiled_inside import CompiledInside
 from depyf.dynamo.dispatch import Dispatching
 from depyf.dynamo.interpreted import require_triton
@@ -159,6 +160,7 @@ class Debug:
         self._run: LevelRun | None = None
         self._dispatching: Dispatching | None = None
         self._inside: CompiledInside | None = None
+        self._at_a_stop: AtAStop | None = None
 
     def __enter__(self) -> None:
         if _Current.active is not None:
@@ -174,6 +176,8 @@ class Debug:
             )
         self._stepping = stepping = Stepping() if self._level else redirect(session)
         try:
+            self._at_a_stop = AtAStop()
+            self._at_a_stop.start()
             if self._level is not None:
                 instrument = self._watch.instrument if self._watch is not None else None
                 self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
@@ -203,6 +207,9 @@ class Debug:
         inside, self._inside = self._inside, None
         if inside is not None:
             inside.stop()
+        at_a_stop, self._at_a_stop = self._at_a_stop, None
+        if at_a_stop is not None:
+            at_a_stop.stop()
         if self._stepping is not None:
             self._stepping.restore()
             self._stepping = None

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.interpreted import Interpreting
 from depyf.dynamo.level_files import LevelFiles, printed
-from depyf.dynamo.live_graphs import wrapper_path
+from depyf.dynamo.live_graphs import calls_graphs, wrapper_path
 from depyf.dynamo.transform import current_compile_id
 
 if TYPE_CHECKING:
@@ -161,10 +161,9 @@ class LevelRun:
 
 def _boxed_eager() -> Callable[..., Any]:
     """torch's own way to call a graph of ``aot_eager``; up to 2.6 it interprets the graph, whose code never runs then."""
-    import torch.fx.graph
     from torch._dynamo.backends.debugging import boxed_nop
 
-    if hasattr(torch.fx.graph, "_BoxedCodeGen"):
+    if calls_graphs():
         call: Callable[..., Any] = boxed_nop
         return call
     return lambda graph, inputs: boxed(graph.forward)

@@ -37,6 +37,13 @@ class LiveCode:
     """Inductor's ``CompiledFxGraph`` objects."""
 
 
+def calls_graphs() -> bool:
+    """Whether the backend ``aot_eager`` calls its graphs; up to torch 2.6 it interprets them, node by node."""
+    import torch.fx.graph
+
+    return hasattr(torch.fx.graph, "_BoxedCodeGen")
+
+
 def compiled_functions(entry: LiveEntry) -> list[Any]:
     """The callables behind the ``__compiled_fn_*`` globals that the entry's code names."""
     if entry.globals is None:
@@ -52,6 +59,7 @@ def live_code(roots: list[Any]) -> LiveCode:
     compiled: dict[int, Any] = {}
     seen: dict[int, Any] = {}
     queue: list[tuple[Any, int]] = [(root, 0) for root in roots]
+    lazy = not calls_graphs()  # what is interpreted has no Python yet
     position = 0
     while position < len(queue) and position < _MAX_OBJECTS:
         value, depth = queue[position]
@@ -59,6 +67,8 @@ def live_code(roots: list[Any]) -> LiveCode:
         if id(value) in seen or depth > _MAX_DEPTH:
             continue
         seen[id(value)] = value
+        if lazy and hasattr(type(value), "real_recompile"):  # torch.fx._lazy_graph_module
+            value.real_recompile()
         if is_graph_module(value):
             modules[id(value)] = value
         elif type(value) is types.FunctionType and is_wrapper(value):

@@ -35,6 +35,7 @@ class GraphMatch:
 
 
 _RUNNABLE = ("Captured_Graph", "Forward_graph", "Backward_graph", "Compiled_Autograd_Graph")
+_OF_AOT = ("Forward_graph", "Backward_graph")
 _ALIKE = 0.1
 
 
@@ -59,6 +60,8 @@ def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMat
         rows.add(row)
         columns.add(column)
         found.append(GraphMatch(records[row], live.modules[column], score == 1.0))
+    if any(match.record.stage in _OF_AOT for match in found):  # made from the captured graph, which does not run then
+        found = [match for match in found if match.record.stage != "Captured_Graph"]
     return found
 
 

@@ -201,9 +201,28 @@ def _standing_alone(source: str) -> str:
 
 def _decorated(source: str, decorator: str) -> str:
     """``source`` with the decorator above its last function (what stands before it are the helpers it needs)."""
-    lines = source.splitlines()
+    lines = _as_def(source).splitlines()
     start = max((number for number, line in enumerate(lines) if line.startswith(("def ", "async def "))), default=0)
     return "\n".join([*lines[:start], decorator, *lines[start:]])
+
+
+def _as_def(source: str) -> str:
+    """``name = lambda x: x + 1  # comment``, where ``source`` is that, as a ``def``, which takes a decorator."""
+    tree = ast.parse(source)
+    last = tree.body[-1] if tree.body else None
+    if (
+        not isinstance(last, ast.Assign)
+        or not isinstance(last.value, ast.Lambda)
+        or not isinstance(last.targets[0], ast.Name)
+    ):
+        return source
+    value = ast.get_source_segment(source, last.value.body) or ast.unparse(last.value.body)
+    if "\n" in value:
+        value = f"({value})"
+    lines = source.splitlines()
+    comment = re.search(r"  # .*$", lines[(last.end_lineno or last.lineno) - 1])
+    head = f"def {last.targets[0].id}({ast.unparse(last.value.args)}):"
+    return "\n".join([*lines[: last.lineno - 1], head, f"    return {value}{comment.group() if comment else ''}"])
 
 
 def _without_code(entry: EntryRecord) -> str:
