@@ -93,8 +93,41 @@ class Normal(ast.NodeTransformer):
             node.value = None
         return node
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
+        values: list[ast.expr] = []
+        for value in node.values:
+            values += value.values if isinstance(value, ast.BoolOp) and type(value.op) is type(node.op) else [value]
+        node.values = values
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        return self._tested(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        return self._tested(node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        return self._tested(node)
+
+    def _tested(self, node: ast.If | ast.While | ast.IfExp | ast.Assert) -> ast.AST:
+        self.generic_visit(node)
+        node.test = self._inward(node.test)
+        return node
+
+    def _inward(self, test: ast.expr, negated: bool = False) -> ast.expr:
+        """A test with ``not`` before its parts only: the jumps of ``not (a and b)`` are those of ``not a or not b``."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._inward(test.operand, not negated)
+        if isinstance(test, ast.BoolOp):
+            swapped = ast.Or() if isinstance(test.op, ast.And) else ast.And()
+            values = [self._inward(value, negated) for value in test.values]
+            joined = ast.BoolOp(swapped if negated else test.op, values)
+            return self.visit_BoolOp(joined)  # type: ignore[return-value]
+        return ast.UnaryOp(ast.Not(), test) if negated else test
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self._tested(node)
         if isinstance(node.test, ast.Constant) and node.test.value:
             node.test = ast.Constant(True)
         return node
@@ -135,6 +168,12 @@ class Normal(ast.NodeTransformer):
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         self.generic_visit(node)
         node.iter = self._display(node.iter)
+        node.ifs = [self._inward(test) for test in node.ifs]
+        return node
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        self.generic_visit(node)
+        node.guard = self._inward(node.guard) if node.guard else None
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -244,6 +283,11 @@ def compare(root: Path, name: str) -> tuple[int, list[Difference]]:
         ours = ast.parse(ours_text)
     except (SyntaxError, ValueError, DepyfError):
         return 0, []
+    return differences(name, source, ours)
+
+
+def differences(name: str, source: ast.AST, ours: ast.AST) -> tuple[int, list[Difference]]:
+    """How many functions the tree of a source has, and those that read differently in ours."""
     written: dict[str, list[Function]] = {}
     for qualname, node in functions(ours):
         written.setdefault(qualname, []).append(node)

@@ -1,0 +1,158 @@
+"""Random source programs (``randomsource.py``) compiled, decompiled, proven and read beside their source.
+
+    python tools/sourcefuzz.py --version 3.13 --count 200 [--seed 0] [--optimize 2] [--no-lines]
+    python tools/sourcefuzz.py --version 3.13 --show SEED       one program: its source, our text, what differs
+
+A module of ten functions a seed.  Counted are code objects without a proof, those that are not IDENTICAL, functions that
+show an invented name (``invented.py``), and functions whose syntax tree is not that of the source (``readdiff.py``).
+Each kind is printed with its count and one seed.  ``--version`` starts that interpreter; 3.8 and 3.9, which depyf does not
+run on, only compile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+import interpreters
+import invented
+import randomsource
+import readdiff
+from corpus import without_lines
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.unmarshal import loads
+from depyf.errors import DepyfError
+from depyf.pipeline import decompile_unit
+from depyf.verify.worker import WorkerError, worker_for
+from triage import normal_form
+
+HOST = sys.version_info[:2]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One module; ``kinds`` has an entry (kind, function) for everything that is not as it should be."""
+
+    source: str
+    text: str
+    codes: int
+    identical: int
+    functions: int
+    alike: int
+    kinds: tuple[tuple[str, str], ...]
+
+
+def compiled(text: str, version: tuple[int, int], optimize: int) -> CodeUnit | None:
+    """The module's code; None where the text is none that this version compiles."""
+    try:
+        if version == HOST:
+            return CodeUnit.from_code(compile(text, "<random>", "exec", dont_inherit=True, optimize=optimize))
+        unit = loads(worker_for(version).compile(text, 0, optimize), version)
+    except (SyntaxError, WorkerError):
+        return None
+    assert isinstance(unit, CodeUnit)
+    return unit
+
+
+def run(seed: int, version: tuple[int, int], functions: int = 10, optimize: int = 0, lines: bool = True) -> Result | None:
+    """The program of one seed; None where it does not compile."""
+    source = randomsource.make(seed, version, functions)
+    unit = compiled(source, version, optimize)
+    if unit is None:
+        return None
+    if not lines:
+        unit = without_lines(unit)
+    try:
+        result = decompile_unit(unit)
+    except DepyfError as error:
+        return Result(source, "", 1, 0, 0, 0, ((f"failed: {normal_form(str(error))}", "<module>"),))
+    except Exception as error:
+        return Result(source, "", 1, 0, 0, 0, ((f"internal: {type(error).__name__}: {error}", "<module>"),))
+    kinds = []
+    for verdict in result.verdicts:
+        status = verdict.status.name
+        if status != "IDENTICAL":
+            kinds.append((f"{status}: {normal_form(verdict.difference or verdict.reason)}", verdict.qualname))
+    kinds += [("invented", shown.qualname) for shown in invented.invented(result.source)]
+    count, found = readdiff.differences("", ast.parse(source), ast.parse(result.source))
+    kinds += [(f"tree {difference.kind}", difference.name) for difference in found]
+    same = sum(verdict.status.name == "IDENTICAL" for verdict in result.verdicts)
+    return Result(source, result.source, len(result.verdicts), same, count, count - len(found), tuple(kinds))
+
+
+def show(result: Result | None) -> None:
+    if result is None:
+        print("does not compile")
+        return
+    wanted = {name.split(".")[0] for _, name in result.kinds}
+    for text in (result.source, result.text):
+        for node in ast.parse(text).body:
+            if not wanted or "<module>" in wanted or getattr(node, "name", "<module>") in wanted:
+                print("\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno]))
+        print("# ---- decompiled" if text is result.source else "# ----")
+    for kind, name in result.kinds:
+        print(f"# {name}: {kind}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", default=f"{HOST[0]}.{HOST[1]}")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--functions", type=int, default=10, help="in each module")
+    parser.add_argument("--optimize", type=int, default=0)
+    parser.add_argument("--no-lines", action="store_true", help="empty the line tables first")
+    parser.add_argument("--show", type=int, help="print one program instead")
+    parser.add_argument("--list", help="print seed and function of each kind that contains this")
+    options = parser.parse_args()
+    major, minor = options.version.split(".")
+    version = int(major), int(minor)
+    if version != HOST and version >= (3, 10):
+        python = interpreters.find(options.version)
+        if python is None:
+            raise SystemExit(f"sourcefuzz: no Python {options.version} on this machine")
+        return subprocess.run([python, *sys.argv], env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}).returncode
+    warnings.simplefilter("ignore")
+    settings = (version, options.functions, options.optimize, not options.no_lines)
+    if options.show is not None:
+        show(run(options.show, *settings))
+        return 0
+    started = time.monotonic()
+    kinds: Counter[str] = Counter()
+    example: dict[str, int] = {}
+    programs = codes = identical = functions = alike = 0
+    for seed in range(options.seed, options.seed + options.count):
+        result = run(seed, *settings)
+        if result is None:
+            continue
+        programs += 1
+        codes, identical = codes + result.codes, identical + result.identical
+        functions, alike = functions + result.functions, alike + result.alike
+        for kind, name in result.kinds:
+            kinds[kind] += 1
+            example.setdefault(kind, seed)
+            if options.list and options.list in kind:
+                print(f"seed {seed}: {name}: {kind}", flush=True)
+    for kind, number in sorted(kinds.items(), key=lambda item: (-item[1], item[0])):
+        print(f"{number:5}  seed {example[kind]}: {kind}")
+    unproven = sum(number for kind, number in kinds.items() if not kind.startswith(("EQUIVALENT", "tree", "invented")))
+    print(
+        f"Python {options.version}: {programs} programs, {codes} code objects, {unproven} without a proof,"
+        f" {identical / max(codes, 1):.2%} IDENTICAL, {kinds['invented']} with an invented name;"
+        f" {functions} functions, {alike / max(functions, 1):.2%} with the tree of the source; {time.monotonic() - started:.0f} s"
+    )
+    return 1 if unproven else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
