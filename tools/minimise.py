@@ -179,8 +179,8 @@ def text_of(tree: ast.Module) -> str | None:
         return None  # an edit left a node without a part that it must have
 
 
-def minimise(source: str, reason: str, ugly: bool, seconds: float) -> str:
-    """The smallest program found that fails for ``reason``."""
+def minimise(source: str, holds: Callable[[str], bool], seconds: float) -> str:
+    """The smallest program found for which ``holds`` is still true."""
     deadline = time.monotonic() + seconds
     tree = ast.parse(source)
     best = text_of(tree) or source
@@ -201,7 +201,7 @@ def minimise(source: str, reason: str, ugly: bool, seconds: float) -> str:
                 except (IndexError, AttributeError, TypeError):
                     continue
                 text = text_of(candidate)
-                if text is None or len(text) >= len(best) or reason not in failures(text, ugly):
+                if text is None or len(text) >= len(best) or not holds(text):
                     continue
                 tree, best, done, progress = ast.parse(text), text, number, True
                 break
@@ -249,7 +249,8 @@ def main() -> int:
     else:
         print("minimise: nothing fails here", file=sys.stderr)
         return 1
-    text = minimise(start, reasons[0], options.ugly, options.seconds) + "\n"
+    wanted = reasons[0]
+    text = minimise(start, lambda text: wanted in failures(text, options.ugly), options.seconds) + "\n"
     print(f"# {failures(text, options.ugly)[reasons[0]]}\n{text}", end="")
     if options.save:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"

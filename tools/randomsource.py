@@ -70,9 +70,11 @@ class Maker:
         self.random = random.Random(seed)
         self.version = version
         self.theme: tuple[str, ...] = ()
-        self.broken: list[bool] = []
-        """For each loop around: whether a ``break`` leaves it."""
+        self.jumped: list[set[str]] = []
+        """For each loop around: whether a ``break`` leaves it, and a ``continue`` goes back."""
         self.number = 0
+        self.deep = 2
+        """How deep expressions of this function nest."""
 
     # Choices
 
@@ -340,20 +342,19 @@ class Maker:
         if way == "return":
             if place.function == "asyncgen" or self.chance(0.3):
                 return "return"
-            return f"return {self.expression(Inside(place), depth)}"
-        if way == "break":
-            self.broken[-1] = True
+            return f"return {self.expression(Inside(place), self.deep)}"
+        self.jumped[-1].add(way)
         return way
 
     def statement(self, place: Place, depth: int) -> tuple[list[str], bool]:
         if depth <= 0 or self.chance(0.3):
-            return [self.simple(place, 2)], True
+            return [self.simple(place, self.deep)], True
         kinds = ["if", "if", "while", "for", "try", "finally", "with", "def", "class", "match", "star", "forever"]
         kind = self.random.choice((*kinds, *self.theme * 4))
         if kind == "match" and self.version < (3, 10) or kind == "star" and self.version < (3, 11):
             kind = "try"
         if kind in ("def", "class") and depth < 2:
-            return [self.simple(place, 2)], True
+            return [self.simple(place, self.deep)], True
         return getattr(self, f"_{kind}")(place, depth)  # type: ignore[no-any-return]
 
     def target(self, place: Place, depth: int) -> str:
@@ -398,7 +399,7 @@ class Maker:
         through = False
         for number in range(self.random.choice((1, 1, 1, 2, 3))):
             word = "elif" if number else "if"
-            lines.append(f"{word} {self.condition(Inside(place), 2)}:")
+            lines.append(f"{word} {self.condition(Inside(place), self.deep)}:")
             body, reached = self.inner(place, depth)
             lines += body
             through |= reached
@@ -410,7 +411,7 @@ class Maker:
         return [*lines, "else:", *body], through or reached
 
     def _while(self, place: Place, depth: int) -> tuple[list[str], bool]:
-        return self.loop(f"while {self.condition(Inside(place), 2)}:", place, depth)
+        return self.loop(f"while {self.condition(Inside(place), self.deep)}:", place, depth)
 
     def _for(self, place: Place, depth: int) -> tuple[list[str], bool]:
         word = "async for" if place.asynchronous and self.chance(0.5) else "for"
@@ -418,19 +419,24 @@ class Maker:
         return self.loop(f"{word} {target} in {self.primary(Inside(place), 1)}:", place, depth)
 
     def loop(self, head: str, place: Place, depth: int) -> tuple[list[str], bool]:
-        self.broken.append(False)
-        body, _ = self.inner(replace(place, loop=True), depth, 0.35)
-        broken = self.broken.pop()
+        body, broken = self.repeated(place, depth)
         lines = [head, *body]
-        if not self.chance(0.3):
-            return lines, True
-        more, reached = self.inner(place, depth)
-        return [*lines, "else:", *more], reached or broken
+        if not broken or not self.chance(0.4):
+            return lines, True  # an ``else`` without a ``break`` is code behind the loop
+        return [*lines, "else:", *self.inner(place, depth)[0]], True
+
+    def repeated(self, place: Place, depth: int) -> tuple[list[str], bool]:
+        """The body of a loop, something in which goes back, and whether there is a ``break``."""
+        self.jumped.append(set())
+        body, reached = self.inner(replace(place, loop=True), depth, 0.35)
+        jumped = self.jumped.pop()
+        if not reached and "continue" not in jumped:
+            body = [f"    if {self.condition(Inside(place), 1)}:", "        continue", *body]
+        return body, "break" in jumped
 
     def _forever(self, place: Place, depth: int) -> tuple[list[str], bool]:
-        self.broken.append(False)
-        body, _ = self.inner(replace(place, loop=True), depth, 0.3)
-        return ["while True:", *body], self.broken.pop()
+        body, broken = self.repeated(place, depth)
+        return ["while True:", *body], broken
 
     def handlers(self, place: Place, depth: int) -> tuple[list[str], bool]:
         lines: list[str] = []
@@ -556,8 +562,8 @@ class Maker:
         result = self.random.choice(("", "", "", " -> int"))
         lines = [f"@{self.random.choice(('f', 'g(x)', 'log.m'))}"] if self.chance(0.15) else []
         lines.append(f"{word} {name}{generic}({self.parameters(method)}){result}:")
-        kept, before = self.broken, self.theme
-        self.broken = []
+        kept, before = self.jumped, self.theme
+        self.jumped = []
         body: list[str] = []
         if not around.body and self.chance(0.1):
             body.append("global z")
@@ -572,11 +578,11 @@ class Maker:
             if not reached:
                 break
         if reached and self.chance(0.4) and kind != "asyncgen":
-            body.append(f"return {self.expression(Inside(place), 2)}")
+            body.append(f"return {self.expression(Inside(place), self.deep)}")
         if place.yields and not any("yield" in line for line in body):
             body.insert(0, "yield x")
         body = self.declared(body)
-        self.broken, self.theme = kept, before
+        self.jumped, self.theme = kept, before
         return [*lines, *("    " + line for line in body)]
 
     @staticmethod
@@ -592,7 +598,7 @@ class Maker:
         generic = "[T]" if self.version >= (3, 12) and self.chance(0.1) else ""
         lines = [f"@{self.random.choice(('f', 'g(x)'))}"] if self.chance(0.15) else []
         lines.append(f"class {name}{generic}{bases}:")
-        kept, self.broken = self.broken, []
+        kept, self.jumped = self.jumped, []
         body: list[str] = []
         for _ in range(self.random.choice((1, 2, 3))):
             roll = self.random.random()
@@ -603,7 +609,7 @@ class Maker:
                 body += more
                 if not reached:
                     break
-        self.broken = kept
+        self.jumped = kept
         return [*lines, *("    " + line for line in body)]
 
     def module(self, functions: int) -> str:
@@ -612,6 +618,7 @@ class Maker:
             kinds = ("if", "while", "for", "try", "finally", "with", "match", "star", "forever", "def", "class")
             self.theme = tuple(self.random.sample(kinds, self.random.choice((1, 2, 3))))
             depth = self.random.choice((1, 2, 2, 3, 3))
+            self.deep = self.random.choice((1, 1, 2))
             roll = self.random.random()
             if roll < 0.8:
                 lines += self.definition(self.fresh("fn"), depth, Place(), method=False)

@@ -2,10 +2,11 @@
 
     python tools/sourcefuzz.py --version 3.13 --count 200 [--seed 0] [--optimize 2] [--no-lines]
     python tools/sourcefuzz.py --version 3.13 --show SEED       one program: its source, our text, what differs
+    python tools/sourcefuzz.py --shrink SEED --list 'tree While'     the same, made small while it shows that
 
 A module of ten functions a seed.  Counted are code objects without a proof, those that are not IDENTICAL, functions that
 show an invented name (``invented.py``), and functions whose syntax tree is not that of the source (``readdiff.py``).
-Each kind is printed with its count and one seed.  ``--version`` starts that interpreter; 3.8 and 3.9, which depyf does not
+Each kind is printed with its count and the seed of its smallest program.  ``--version`` starts that interpreter; 3.8 and 3.9, which depyf does not
 run on, only compile.
 """
 
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import interpreters
 import invented
+import minimise
 import randomsource
 import readdiff
 from corpus import without_lines
@@ -37,6 +39,8 @@ from depyf.verify.worker import WorkerError, worker_for
 from triage import normal_form
 
 HOST = sys.version_info[:2]
+SECONDS = 30
+"""For making a program small."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,8 @@ def compiled(text: str, version: tuple[int, int], optimize: int) -> CodeUnit | N
     return unit
 
 
-def run(seed: int, version: tuple[int, int], functions: int = 10, optimize: int = 0, lines: bool = True) -> Result | None:
-    """The program of one seed; None where it does not compile."""
-    source = randomsource.make(seed, version, functions)
+def examine(source: str, version: tuple[int, int], optimize: int = 0, lines: bool = True) -> Result | None:
+    """What becomes of one program; None where it does not compile."""
     unit = compiled(source, version, optimize)
     if unit is None:
         return None
@@ -94,6 +97,9 @@ def show(result: Result | None) -> None:
     if result is None:
         print("does not compile")
         return
+    if not result.kinds:
+        print("nothing differs")
+        return
     wanted = {name.split(".")[0] for _, name in result.kinds}
     for text in (result.source, result.text):
         for node in ast.parse(text).body:
@@ -102,6 +108,16 @@ def show(result: Result | None) -> None:
         print("# ---- decompiled" if text is result.source else "# ----")
     for kind, name in result.kinds:
         print(f"# {name}: {kind}")
+
+
+def shrunk(source: str, wanted: str, version: tuple[int, int], optimize: int, lines: bool) -> str:
+    """The smallest program found with a kind that contains ``wanted``."""
+
+    def holds(text: str) -> bool:
+        result = examine(text, version, optimize, lines)
+        return result is not None and any(wanted in kind for kind, _ in result.kinds)
+
+    return minimise.minimise(source, holds, SECONDS)
 
 
 def main() -> int:
@@ -113,6 +129,8 @@ def main() -> int:
     parser.add_argument("--optimize", type=int, default=0)
     parser.add_argument("--no-lines", action="store_true", help="empty the line tables first")
     parser.add_argument("--show", type=int, help="print one program instead")
+    parser.add_argument("--shrink", type=int, help="and make it small first, as long as it shows the kind of --list")
+    parser.add_argument("--file", type=Path, help="a program of yours instead of a random one")
     parser.add_argument("--list", help="print seed and function of each kind that contains this")
     options = parser.parse_args()
     major, minor = options.version.split(".")
@@ -123,16 +141,21 @@ def main() -> int:
             raise SystemExit(f"sourcefuzz: no Python {options.version} on this machine")
         return subprocess.run([python, *sys.argv], env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}).returncode
     warnings.simplefilter("ignore")
-    settings = (version, options.functions, options.optimize, not options.no_lines)
-    if options.show is not None:
-        show(run(options.show, *settings))
+    settings = (version, options.optimize, not options.no_lines)
+    if options.show is not None or options.shrink is not None or options.file:
+        seed = options.show if options.shrink is None else options.shrink
+        source = options.file.read_text() if options.file else randomsource.make(seed, version, options.functions)
+        if options.shrink is not None:
+            source = shrunk(source, options.list or "", *settings)
+        show(examine(source, *settings))
         return 0
     started = time.monotonic()
     kinds: Counter[str] = Counter()
-    example: dict[str, int] = {}
+    example: dict[str, int] = {}  # the smallest program of each kind
+    sizes: dict[str, int] = {}
     programs = codes = identical = functions = alike = 0
     for seed in range(options.seed, options.seed + options.count):
-        result = run(seed, *settings)
+        result = examine(randomsource.make(seed, version, options.functions), *settings)
         if result is None:
             continue
         programs += 1
@@ -140,7 +163,8 @@ def main() -> int:
         functions, alike = functions + result.functions, alike + result.alike
         for kind, name in result.kinds:
             kinds[kind] += 1
-            example.setdefault(kind, seed)
+            if len(result.source) < sizes.setdefault(kind, 1_000_000):
+                sizes[kind], example[kind] = len(result.source), seed
             if options.list and options.list in kind:
                 print(f"seed {seed}: {name}: {kind}", flush=True)
     for kind, number in sorted(kinds.items(), key=lambda item: (-item[1], item[0])):

@@ -85,9 +85,12 @@ class Blocks:
             del self.nodes[dead]
         for node in self.nodes.values():
             node.succs = [renamed.get(after, after) for after in node.succs]
-        entries = self.containers.handler_entries
+        entries, table = self.containers.handler_entries, self.containers.regions.table
         for region, target in entries.items():
-            entries[region] = renamed.get(target, target)
+            if target in renamed:
+                entries[region] = renamed[target]
+                if table[region].kind == "with":
+                    table[region].resume = renamed[target]
 
     # What a block is.
 

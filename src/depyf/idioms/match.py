@@ -111,8 +111,10 @@ class Raising:
     def _goes_on_inside(self, cases: tuple[MatchCase, ...], label: int) -> bool:
         """Whether a case goes on where ``label`` is still inside: what no case matches leaves more, as ``break`` does."""
         depth = self._depths.get(label, -1)
-        exits = (stmt for case in cases for stmt in walk(case.body) if isinstance(stmt, Exit))
-        return any(self._depths.get(stmt.label, -1) > depth >= 0 for stmt in exits if stmt.label in self._blocks)
+        inner = [stmt for case in cases for stmt in walk(case.body)]
+        own = {stmt.label for stmt in inner if isinstance(stmt, Block)}
+        exits = {stmt.label for stmt in inner if isinstance(stmt, Exit)} & self._blocks - own
+        return any(self._depths.get(exit, -1) > depth >= 0 for exit in exits)
 
     def _note_labels(self, stmts: Body, depth: int) -> None:
         for stmt in stmts:
@@ -199,9 +201,8 @@ class Raising:
         ):
             return None
         following = _leading_match(after, found.subject)
-        changed = None
-        if following is not None or not (len(after) == 1 and isinstance(after[0], Exit)):
-            changed = _never(final, block.label)
+        # (what goes on behind the statement, matched or not, is the body ``pass``)
+        changed = _never(final, block.label) if following is not None else None
         if changed is None:
             changed = _guard(final, block.label, None if following is not None else self._lines.get(id(final.pattern)))
         if changed is None:

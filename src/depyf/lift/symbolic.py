@@ -248,8 +248,7 @@ class Symbolic:
         unpack = self.unpack
         if unpack is None:
             return
-        while unpack.parent is not None:
-            unpack = unpack.parent.unpack
+        unpack = unpack.outermost()
         self.unpack = None
         replaced: dict[int, Expr] = {}
         for i, value in enumerate(self.stack):
@@ -277,6 +276,7 @@ class Symbolic:
         line = self.instr.line
         if isinstance(value, Item):
             if self.unpack is value.unpack and len(value.unpack.targets) == value.index:
+                self.protect_name(target, value.unpack.whole())
                 value.unpack.targets.append(target)
                 self._complete(value.unpack)
                 return
@@ -300,7 +300,7 @@ class Symbolic:
         if is_slot(value):
             self.block.used = True
         if stack and stack[-1] is value and isinstance(value, (Const, Name, Temp)):
-            self.protect_name(target)
+            self.protect_name(target, value)
             stack[-1] = Walrus(target, value) if isinstance(target, Name) else Chain((target,), value, self.at)
             return
         if isinstance(value, Bin) and value.op[-1] == "=" and self._augmented(target, value):
@@ -322,13 +322,18 @@ class Symbolic:
         self.stack.append(target)
         return True
 
-    def protect_name(self, target: Expr) -> None:
-        """Keep a pending read of a local ahead of the store to it."""
+    def protect_name(self, target: Expr, assigned: Expr | None = None) -> None:
+        """Keep a pending read of a local ahead of the store to it.
+
+        Not that of the value which this very statement assigns: another target follows (``a, b = c = a``).
+        """
         if not isinstance(target, Name) or target.scope != "fast":
             return
         if self.generated:
             fresh.protect(self, target.id)
         for i, pending in enumerate(self.stack):
+            if pending is assigned and all(above is not assigned for above in self.stack[i + 1 :]):
+                continue
             if isinstance(pending, Name) and pending.id == target.id and pending.scope == "fast":
                 temp = self.new_temp()
                 self.spill(i)
@@ -400,5 +405,8 @@ class Symbolic:
                 return
             self.force(value.origin)
             value = value.expr
+        elif not self.spill_all and self.stack and self.stack[-1] is value and isinstance(value, (Const, Name, Temp)):
+            self.stack[-1] = Chain((unpack.display(),), value, unpack.origin)
+            return
         targets, value = flatten(value)
         self.emit(Assign((*targets, unpack.display()), value, self.instr.line))

@@ -64,6 +64,17 @@ class Unpack(Expr):
     origin: int
     targets: list[Expr] = field(default_factory=list)
 
+    def outermost(self) -> Unpack:
+        """The unpacking that this one is a part of, or itself."""
+        unpack = self
+        while unpack.parent is not None:
+            unpack = unpack.parent.unpack
+        return unpack
+
+    def whole(self) -> Expr:
+        """What the statement takes apart."""
+        return self.outermost().value
+
     def display(self) -> Display:
         parts = [Star(target) if i == self.star else target for i, target in enumerate(self.targets)]
         return Display("tuple", tuple(parts))

@@ -3,6 +3,7 @@
 Input and output: the labelled dialect.
 
     Block(L) { if a: exit L;  X;  return }  raise b    ->    Block(E) { Block(L) { if a: exit L;  X;  exit E }  raise b }
+    Block(L) { if a: exit L;  X }  return              ->    Block(L) { if a: exit L;  X }
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ END = 1 << 43
 def fall_off(body: list[Stmt]) -> list[Stmt]:
     """``body`` without ``return``; what it returned is the compiler's business."""
     returns = sum(isinstance(stmt, Return) for stmt in walk(tuple(body)))
-    if not returns or returns == 1 and isinstance(body[-1], Return):
+    if not returns:
         return body
+    last = body[-1]
+    if returns == 1 and isinstance(last, Return):
+        return body[:-1] if last.implicit else body
 
     def replaced(stmt: Stmt) -> Stmt:
         return Exit(END) if isinstance(stmt, Return) else stmt
