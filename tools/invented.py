@@ -55,7 +55,7 @@ def _end(lines: list[str], start: int) -> int:
     for number in range(start + 1, len(lines)):
         line = lines[number]
         inside = len(line) - len(line.lstrip(" ")) > indent
-        if line.strip() and not inside and line[indent] not in ")]}":
+        if line.strip() and not inside and not line.startswith((")", "]", "}"), indent):
             return number
     return len(lines)
 

@@ -172,7 +172,8 @@ class Maker:
         return text if text.isidentifier() or text[-1] == ")" and "(" in text[1:] else self.name(inside)
 
     def conditional(self, inside: Inside, depth: int) -> str:
-        return f"{self.primary(inside, depth)} if {self.condition(inside, depth)} else {self.primary(inside, depth)}"
+        yes, no = self.nonconstant(inside, depth), self.nonconstant(inside, depth)
+        return f"{yes} if {self.condition(inside, depth)} else {no}"
 
     def condition(self, inside: Inside, depth: int) -> str:
         roll = self.random.random()

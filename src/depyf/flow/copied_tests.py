@@ -41,7 +41,7 @@ def test_spans(program: Program, of: Container[int], leaders: set[int]) -> list[
     spans = []
     for found in places.values():
         for end in found if len(found) > 1 else ():
-            start = _start(program, of, end)
+            start = _start(program, of, end, entered)
             if start is not None and all(
                 start <= source <= end for inside in range(start + 1, end + 1) for source in entered.get(inside, ())
             ):
@@ -53,21 +53,24 @@ def _has_blocks(start: int, end: int, leaders: set[int]) -> bool:
     return any(inside in leaders for inside in range(start + 1, end + 1))
 
 
-def _start(program: Program, of: Container[int], end: int) -> int | None:
-    """Where the operands of the branch at ``end`` begin."""
+def _start(program: Program, of: Container[int], end: int, entered: dict[int, list[int]]) -> int | None:
+    """Where the operands of the branch at ``end`` begin, and all that jumps to one of them."""
     instrs = program.instrs
-    need, at = 1, end
+    need, at, first = 1, end, end
     needs = {}
-    while need:
+    while need or first < at:
         needs[at] = need
         before = at - 1
+        if before < 0:
+            return None
         op, target = instrs[before].op, program.jump[before]
         if op == ops.JUMP and 0 <= target < before and (instrs[target].op, program.jump[target]) == (ops.FOR_ITER, at):
             need, at = need + 1, target  # a comprehension; its iterator is gone where the loop ends
             needs[at] = need
             continue
-        if before not in of or (op in (ops.BRANCH, ops.JUMP) and target not in needs):
+        if before not in of or (op in (ops.BRANCH, ops.JUMP) and target not in needs and not _fails(program, before)):
             return None
+        first = min([first, *entered.get(at, ())])
         if op == ops.JUMP:
             need, at = needs[target], before  # one arm of a conditional expression, behind the other
             continue
@@ -77,3 +80,9 @@ def _start(program: Program, of: Container[int], end: int) -> int | None:
         pops, pushes = ops.stack_effect(op, instrs[at].arg)
         need = max(need - pushes, 0) + pops
     return at
+
+
+def _fails(program: Program, branch: int) -> bool:
+    """Whether a branch is a link of a chained comparison: where it fails, the operand kept for the next one is dropped."""
+    target = program.jump[branch]
+    return program.instrs[branch].op == ops.BRANCH and program.instrs[target].op in (ops.POP, ops.SWAP, ops.ROT)

@@ -22,15 +22,32 @@ class Copies:
         self.blocks = blocks
         self.program = blocks.program
         self.spans = spans
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        """Where what spans cover begins and ends."""
+        for start, end in sorted(spans):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
 
     def merge(self, only_constants: bool = False) -> None:
         """Make one node of those that are alike; ``only_constants``: only returns of constants."""
         changed = True
         while changed:
             preds = self.blocks.predecessors()
-            renamed = ({} if only_constants else self._copied_spans()) or self._copied_blocks(only_constants, preds)
+            renamed = {} if only_constants else self._copied_spans()
+            if not renamed:
+                found = self._copied_blocks(only_constants, preds)
+                # what a test goes to is one block before its parts are, or half of it would be merged
+                renamed = {name: first for name, first in found.items() if not self._in_span(name)} or found
             self.blocks.rename(renamed)
             changed = bool(renamed)
+
+    def _in_span(self, name: int) -> bool:
+        at = bisect_right(self._starts, name) - 1
+        return at >= 0 and name <= self._ends[at]
 
     def _copied_blocks(self, only_constants: bool, preds: dict[int, list[int]]) -> dict[int, int]:
         """Blocks that are copies of another, with what they are copies of."""
