@@ -5,7 +5,7 @@ def chained(a, b, c, z, g):
 
 def compared(a, y, z, g):
     while y not in () != (a or z):
-        g(**y if z else a)
+        g()
 
 
 def called(a, b, c, x, g):

@@ -34,7 +34,7 @@ class _Note(NamedTuple):
 def place_annotations(body: Body, in_class: bool) -> Body:
     """``body`` with annotated assignments for what its annotate function computes."""
     for index, stmt in enumerate(body):
-        func = _annotate_function(stmt)
+        func = annotate_function(stmt)
         if func is not None:
             notes = _notes(func)
             if notes is not None:
@@ -46,7 +46,8 @@ def place_annotations(body: Body, in_class: bool) -> Body:
     return tuple(stmt for stmt in body if not _is_reset(stmt))
 
 
-def _annotate_function(stmt: Stmt) -> Func | None:
+def annotate_function(stmt: Stmt) -> Func | None:
+    """The function of a deferred annotation that a statement binds, if it does."""
     value: Expr | None = None
     if isinstance(stmt, FuncDef) and not stmt.decorators:
         value = stmt.func

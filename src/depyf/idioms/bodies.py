@@ -10,9 +10,9 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.columns import Columns
 from depyf.idioms.annotation_traces import restore_traces
-from depyf.idioms.annotations import place_annotations
+from depyf.idioms.annotations import annotate_function, place_annotations
 from depyf.idioms.branches import Branches, last_line
-from depyf.idioms.class_body import class_body
+from depyf.idioms.class_body import class_body, ends_outside
 from depyf.idioms.eager_annotations import eager_annotations, is_mark
 from depyf.idioms.final_return import final_return
 from depyf.idioms.leaving_finally import leaving_finally
@@ -42,11 +42,13 @@ def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
     is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
     prepared = False
     if not unit.flags & CO_OPTIMIZED:
+        if is_class:
+            body = ends_outside(unit, body, annotate_function)
         prepared = any(is_mark(stmt) for stmt in body)
         body = eager_annotations(unit, place_annotations(body, is_class))
-    body = _statements(body, Branches(columns, indents=idioms))
     if is_class:
         body = class_body(unit, body)
+    body = _statements(body, Branches(columns, indents=idioms))
     body = final_return(columns, body, idioms=idioms)
     return body if unit.flags & CO_OPTIMIZED else restore_traces(unit, body, prepared)
 

@@ -9,9 +9,12 @@ Input and output: the Python dialect.  What the user assigns to the same names f
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.tree.expr import CellOf, Const, Expr, Marker, Name, Walrus
-from depyf.tree.nodes import Assign, Body, Return, Stmt
+from depyf.tree.nodes import Assign, Body, For, If, Match, Return, Stmt, Try, While
 
 
 def class_body(unit: CodeUnit, body: Body) -> Body:
@@ -26,6 +29,39 @@ def class_body(unit: CodeUnit, body: Body) -> Body:
         seen.add(name)
         del stmts[-1]
     return tuple(stmts)
+
+
+def ends_outside(unit: CodeUnit, body: Body, annotates: Callable[[Stmt], object]) -> Body:
+    """The compiler's own statements at the end behind the statement in whose last arm they are.
+
+    Where the other arms leave, only one goes on to the end of the class: ``if a: raise b`` / ``else: c`` and the end.
+    ``annotates`` tells the function of the annotations, which is one of these statements.
+    """
+    kept, tail = _without_end(body, lambda stmt: bool(_is_end(stmt) or _at_end(unit, stmt) or annotates(stmt)))
+    return (*kept, *tail)
+
+
+def _without_end(body: Body, ours: Callable[[Stmt], bool]) -> tuple[Body, Body]:
+    at = len(body)
+    while at and ours(body[at - 1]):
+        at -= 1
+    if at < len(body) or not body:
+        return body[:at], body[at:]
+    last = body[-1]
+    if isinstance(last, Match):
+        arms = [_without_end(case.body, ours) for case in last.cases]
+        cases = tuple(replace(case, body=kept) for case, (kept, _) in zip(last.cases, arms, strict=True))
+        changed: Stmt = replace(last, cases=cases)
+    elif isinstance(last, If):
+        arms = [_without_end(last.body, ours), _without_end(last.orelse, ours)]
+        changed = replace(last, body=arms[0][0], orelse=arms[1][0])
+    elif isinstance(last, (Try, For, While)):
+        arms = [_without_end(last.orelse, ours)]
+        changed = replace(last, orelse=arms[0][0])
+    else:
+        return body, ()
+    tails = [tail for _, tail in arms if tail]
+    return ((*body[:-1], changed), tails[0]) if len(tails) == 1 else (body, ())
 
 
 def _is_end(stmt: Stmt) -> bool:

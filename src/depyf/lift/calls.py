@@ -116,9 +116,9 @@ def with_attribute(s: Symbolic, func: Func, name: str, value: Expr) -> Func:
     """``func`` with its defaults, keyword defaults or annotations set; closures need nothing."""
     defaults, kwdefaults, annotations = func.defaults, func.kwdefaults, func.annotations
     if name == "defaults":
-        defaults = (value,) if generics.passed_in(".defaults", value) else sequence(s, value)
+        defaults = (value,) if generics.passed_in(value) else sequence(s, value)
     elif name == "kwdefaults":
-        kwdefaults = ((".kwdefaults", value),) if generics.passed_in(".kwdefaults", value) else named(s, value)
+        kwdefaults = ((".kwdefaults", value),) if generics.passed_in(value) else named(s, value)
     elif name == "annotations":
         annotations = named(s, value)
     elif name == "annotate":

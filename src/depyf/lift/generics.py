@@ -118,7 +118,7 @@ def _with_defaults(s: Symbolic, func: Func, args: tuple[Expr, ...]) -> Func | No
 
     passed = list(args)
     defaults, kwdefaults = func.defaults, func.kwdefaults
-    if _is_passed(defaults, ".defaults"):
+    if _is_passed(defaults):
         if not passed:
             return None
         defaults = sequence(s, passed.pop(0))
@@ -131,13 +131,16 @@ def _with_defaults(s: Symbolic, func: Func, args: tuple[Expr, ...]) -> Func | No
     return Func(func.unit, func.body, defaults, kwdefaults, func.annotations, func.type_params)
 
 
-def passed_in(name: str, value: Expr) -> bool:
-    """Whether ``value`` is the hidden function's own parameter for the defaults of the function it makes."""
-    return isinstance(value, Name) and value.id == name
+def passed_in(value: Expr) -> bool:
+    """Whether ``value`` is the hidden function's own parameter for the defaults of the function it makes.
+
+    Its first parameter is called ``.defaults``, whatever comes in it.
+    """
+    return isinstance(value, Name) and value.id in (".defaults", ".kwdefaults")
 
 
-def _is_passed(defaults: tuple[Expr, ...], name: str) -> bool:
-    return len(defaults) == 1 and passed_in(name, defaults[0])
+def _is_passed(defaults: tuple[Expr, ...]) -> bool:
+    return len(defaults) == 1 and passed_in(defaults[0])
 
 
 def _class(func: Func, call: Invoke) -> Expr | None:
