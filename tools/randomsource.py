@@ -13,9 +13,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Tuple
 
-Version = Tuple[int, int]
+Version = tuple[int, int]
 NAMES = ("a", "b", "c", "x", "y", "z")
 GLOBALS = ("f", "g", "h", "log", "items")
 ATTRIBUTES = ("m", "n", "size")
@@ -106,7 +105,9 @@ class Maker:
         return self.constant()
 
     def constant(self) -> str:
-        return self.random.choice(("0", "1", "-1", "2.5", "'s'", "'a b'", "b'x'", "None", "True", "...", "''", "10**3", "(1, 2)"))
+        return self.random.choice(
+            ("0", "1", "-1", "2.5", "'s'", "'a b'", "b'x'", "None", "True", "...", "''", "10**3", "(1, 2)")
+        )
 
     def primary(self, inside: Inside, depth: int) -> str:
         """An operand without an operator outside of brackets."""
@@ -248,7 +249,9 @@ class Maker:
         fields = ["pre "]
         for _ in range(self.random.choice((1, 2))):
             value = self.random.choice((self.name(inside), f"{self.name(inside)}.m", f"f({self.name(inside)})"))
-            spec = self.random.choice(("", "", "", "!r", ":>4", f":{{{self.name(inside)}}}", f"!s:>{{{self.name(inside)}}}"))
+            spec = self.random.choice(
+                ("", "", "", "!r", ":>4", f":{{{self.name(inside)}}}", f"!s:>{{{self.name(inside)}}}")
+            )
             fields.append(f"{{{value}{spec}}}")
             fields.append(self.random.choice(("", " and ", "%")))
         prefix = "t" if self.version >= (3, 14) and self.chance(0.3) else "f"
@@ -289,7 +292,12 @@ class Maker:
 
     def function(self, inside: Inside, depth: int) -> str:
         within = replace(
-            inside, suspend=False, walrus=False, nested=True, place=replace(inside.place, function="plain"), names=(*inside.names, "v")
+            inside,
+            suspend=False,
+            walrus=False,
+            nested=True,
+            place=replace(inside.place, function="plain"),
+            names=(*inside.names, "v"),
         )
         parameters = self.random.choice(("", "v", "v=a", "v, *w", "*, v=None", "v, /, w=x, **k"))
         if not parameters:
@@ -322,7 +330,7 @@ class Maker:
         if self.chance(leave):
             jump = self.jump(place, depth)
             if jump:
-                return lines + [jump], False
+                return [*lines, jump], False
         return lines, True
 
     def inner(self, place: Place, depth: int, leave: float = 0.3) -> tuple[list[str], bool]:
@@ -374,7 +382,9 @@ class Maker:
     def simple(self, place: Place, depth: int) -> str:
         inside = Inside(place)
         value = lambda: self.expression(inside, depth)  # noqa: E731
-        one = lambda: self.random.choice((self.name(inside), f"x.{self.random.choice(ATTRIBUTES)}", f"y[{self.atom(inside)}]"))  # noqa: E731
+        one = lambda: self.random.choice(
+            (self.name(inside), f"x.{self.random.choice(ATTRIBUTES)}", f"y[{self.atom(inside)}]")
+        )  # noqa: E731
         ways = [
             lambda: f"{self.target(place, depth)} = {value()}",
             lambda: f"{self.target(place, depth)} = {value()}",
@@ -384,15 +394,24 @@ class Maker:
             lambda: self.call(inside, depth),
             lambda: f"log({self.arguments(inside, depth)})",
             lambda: self.random.choice((f"del {one()}", "del y[0], x.m")),
-            lambda: f"assert {self.bracketed(self.condition(inside, depth))}{self.random.choice(('', ', x', ', f(x)'))}",
-            lambda: self.random.choice(("import os", "import os.path as x", "from os import path", "from . import y as a", "import os, re")),
+            lambda: (
+                f"assert {self.bracketed(self.condition(inside, depth))}{self.random.choice(('', ', x', ', f(x)'))}"
+            ),
+            lambda: self.random.choice(
+                ("import os", "import os.path as x", "from os import path", "from . import y as a", "import os, re")
+            ),
         ]
         if not place.body:
             ways.append(lambda: f"{self.random.choice(('z: int', 'x.m: int', 'z: int'))} = {value()}")
         if place.function in ("generator", "async", "asyncgen"):
-            ways += [lambda: self.suspension(inside, depth)[1:-1], lambda: f"x = {self.suspension(inside, depth)[1:-1]}"]
+            ways += [
+                lambda: self.suspension(inside, depth)[1:-1],
+                lambda: f"x = {self.suspension(inside, depth)[1:-1]}",
+            ]
         if self.version >= (3, 12) and self.chance(0.1):
-            ways.append(lambda: self.random.choice((f"type {self.fresh('T')} = x", f"type {self.fresh('T')}[S] = list[S]")))
+            ways.append(
+                lambda: self.random.choice((f"type {self.fresh('T')} = x", f"type {self.fresh('T')}[S] = list[S]"))
+            )
         return self.choose(*ways)
 
     def _if(self, place: Place, depth: int) -> tuple[list[str], bool]:
@@ -507,7 +526,9 @@ class Maker:
             pattern = self.pattern(2, 0)
             guard = f" if {self.condition(Inside(place), 1)}" if self.chance(0.25) else ""
             if number == 0:
-                pattern = self.random.choice(("[a, b]", "{'k': a}", "h.C(a)", "[a, *_]", "{'k': 1, **b}", "h.C(m=a, n=1)"))
+                pattern = self.random.choice(
+                    ("[a, b]", "{'k': a}", "h.C(a)", "[a, *_]", "{'k': 1, **b}", "h.C(m=a, n=1)")
+                )
             body, _ = self.inner(place, depth)
             lines += [f"    case {pattern}{guard}:", *("    " + line for line in body)]
         if self.chance(0.3):
@@ -525,7 +546,11 @@ class Maker:
         def make(depth: int) -> str:
             roll = self.random.random()
             if depth <= 0 or roll < 0.2:
-                return self.random.choice(("1", "'s'", "None", "h.X", "-1", "_")) if self.chance(0.5) or not names else capture()
+                return (
+                    self.random.choice(("1", "'s'", "None", "h.X", "-1", "_"))
+                    if self.chance(0.5) or not names
+                    else capture()
+                )
             if roll < 0.4:
                 parts = [make(depth - 1) for _ in range(self.random.choice((1, 2)))]
                 if self.chance(0.3):
@@ -546,7 +571,9 @@ class Maker:
 
     def parameters(self, method: bool) -> str:
         parts = ["self"] if method else []
-        parts += list(self.random.choice(((), ("a",), ("a", "b"), ("x", "y=1"), ("a", "/", "b"), ("x", "*c"), ("*", "b=None"))))
+        parts += list(
+            self.random.choice(((), ("a",), ("a", "b"), ("x", "y=1"), ("a", "/", "b"), ("x", "*c"), ("*", "b=None")))
+        )
         if self.chance(0.1):
             parts.append("**kw")
         if self.chance(0.2):

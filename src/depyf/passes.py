@@ -47,6 +47,7 @@ from depyf.structure.regions import fill_silent, find_regions
 from depyf.structure.separate import separate_handlers
 from depyf.structure.sinking import cheapest, idle
 from depyf.structure.total import Structurer
+from depyf.structure.unprotected_tests import protect_tests
 from depyf.tree.expr import Expr
 from depyf.tree.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
 from depyf.tree.nodes import Body, Stmt
@@ -96,7 +97,9 @@ def _lower(state: State) -> object:
 
 def _regions(state: State) -> object:
     assert state.program is not None
-    if not state.choices.idioms:
+    if state.choices.idioms:
+        protect_tests(state.program)
+    else:
         enter_by_raising(state.program)
     state.regions = find_regions(
         state.program, idioms=state.choices.idioms and state.choices.finally_, clauses=state.choices.clauses

@@ -17,7 +17,7 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.flow.program import END_FINALLY, NONE, STATEMENTS, Program
+from depyf.flow.program import END_FINALLY, NONE, STATEMENTS, WITH_EXIT, Program
 from depyf.structure.containers import Containers
 
 _EXITS = frozenset({ops.RETURN, ops.RAISE, END_FINALLY})
@@ -78,7 +78,7 @@ class Tails:
                 if len(same) > 1 and (key in arms or len(key) == 1 or self._complete(same[0][1], same[0][0])):
                     best.update((i, (at, key)) for i, at in same)
             for i, (at, key) in best.items():
-                if at == i and (instrs[i].op, instrs[i].arg) != (ops.RAISE, 0):
+                if at == i and instrs[i].op in _EXITS and (instrs[i].op, instrs[i].arg) != (ops.RAISE, 0):
                     continue  # the graph knows of returns
                 if self._complete(at, i):
                     starts.append(at)
@@ -86,13 +86,19 @@ class Tails:
                         whole.append(i)
                 elif key in arms:
                     starts += [at] if instrs[i].op != END_FINALLY else [at, i]
+                    if at == i and instrs[i].op == ops.POP:
+                        starts.append(program.next[i])  # as behind every value that is dropped
         return starts, whole
 
     def _leaves_try(self, at: int) -> bool:
         """Whether a statement of a ``try`` ends at ``at``, behind which the function is left with a constant."""
         program, of = self.program, self.containers.of
         after = program.next[at]
-        if program.instrs[at].op not in _ENDS or of.get(after, of[at]) == of[at]:
+        if program.instrs[at].op not in _ENDS or after == NONE:
+            return False
+        while program.instrs[after].op in (WITH_EXIT, ops.POP_EXCEPT) and program.next[after] != NONE:
+            after = program.next[after]  # copied together with the end
+        if of.get(after, of[at]) == of[at]:
             return False
         ret = program.next[after]
         constant = program.instrs[after].op == ops.LOAD_CONST and ret >= 0 and program.instrs[ret].op == ops.RETURN

@@ -172,12 +172,19 @@ def _fold_kept(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     """``a or b or`` ...: the child drops the operand the parent kept, and keeps its own for the same place."""
     if child.low != child.depth - 1 or parent.cond is None or child.cond is None:
         return False
+    joined = lifter.graph.program.joined
+    inner = parent.keep is not None and parent.keep.origin in joined
+    ends = child.keep is not None and child.keep.origin not in joined
+    if not inner and not ends:
+        return False  # the child begins an operand in parentheses
     if child.id == parent.succs[1] and child.succs[0] == parent.succs[0]:
         cond, succs = _both("or", parent.cond, child.cond), list(child.succs)
     elif child.id == parent.succs[0] and child.succs[1] == parent.succs[1]:
         cond, succs = _both("and", parent.cond, child.cond), list(child.succs)
     else:
         return False
+    if inner and ends:
+        cond = BoolOf(cond.op, cond.values, True)
     parent.stack.pop()
     _take(lifter, parent, child, cond, succs, child.falls)
     return True
