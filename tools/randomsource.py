@@ -381,10 +381,14 @@ class Maker:
 
     def simple(self, place: Place, depth: int) -> str:
         inside = Inside(place)
-        value = lambda: self.expression(inside, depth)  # noqa: E731
-        one = lambda: self.random.choice(
-            (self.name(inside), f"x.{self.random.choice(ATTRIBUTES)}", f"y[{self.atom(inside)}]")
-        )  # noqa: E731
+
+        def value() -> str:
+            return self.expression(inside, depth)
+
+        def one() -> str:
+            attribute, item = f"x.{self.random.choice(ATTRIBUTES)}", f"y[{self.atom(inside)}]"
+            return self.random.choice((self.name(inside), attribute, item))
+
         ways = [
             lambda: f"{self.target(place, depth)} = {value()}",
             lambda: f"{self.target(place, depth)} = {value()}",
