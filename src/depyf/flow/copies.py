@@ -10,7 +10,7 @@ from depyf.flow.blocks import Blocks, Node
 from depyf.flow.copied_tests import Span
 from depyf.flow.program import WITH_EXIT
 from depyf.flow.returns import NESTED
-from depyf.flow.tails import instruction_content
+from depyf.flow.tails import instruction_content, value_place
 
 _DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
 
@@ -148,7 +148,9 @@ class Copies:
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None
         # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
-        key = (node.container, node.id in self.blocks.implicit, *self._normal(node, unlined))
+        ends = node.id in self.blocks.implicit
+        place = None if unlined else value_place(program, node.code[0])
+        key = (node.container, ends, place, *self._normal(node, unlined))
         try:
             hash(key)
         except TypeError:

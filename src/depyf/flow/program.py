@@ -87,7 +87,7 @@ class Program:
 
     def leaving_word(self, index: int) -> str | None:
         """``break``, ``return`` or ``return None`` if that is the statement that an instruction belongs to, where it is known."""
-        place = self.columns.place(self.instrs[index].offset // 2)
+        place = self.place(index)
         if place is None:
             return None
         (line, column), (end_line, end) = place
@@ -95,8 +95,12 @@ class Program:
 
     def end(self, index: int) -> tuple[int, int] | None:
         """Line and column where the source of an instruction ends, where the location table tells."""
-        place = self.columns.place(self.instrs[index].offset // 2)
+        place = self.place(index)
         return None if place is None else place[1]
+
+    def place(self, index: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Line and column where the source of an instruction begins and ends, where the location table tells."""
+        return self.columns.place(self.instrs[index].offset // 2)
 
     def formats_in_place(self, index: int) -> bool | None:
         """Whether a value is formatted or converted where it stands, as for ``%``; in an f-string braces are around it."""

@@ -27,6 +27,7 @@ _FILLS = frozenset(
     {ops.LIST_EXTEND, ops.LIST_APPEND, ops.SET_UPDATE, ops.SET_ADD, ops.DICT_UPDATE, ops.DICT_MERGE, ops.MAP_ADD}
 )
 _LONGEST = 12
+_VALUES = frozenset({ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME})
 
 
 def constant_key(value: object) -> object:
@@ -39,6 +40,16 @@ def instruction_content(program: Program, index: int) -> tuple[object, object, i
     instr = program.instrs[index]
     arg = constant_key(instr.arg) if instr.op == ops.LOAD_CONST else instr.arg
     return instr.op, arg, instr.line
+
+
+def value_place(program: Program, start: int) -> object:
+    """Where in the source the first value of some code is written, if it begins with one: equal for copies of one.
+
+    None where that is not known: the second half of a superinstruction has the place of the first.
+    """
+    instr = program.instrs[start]
+    known = instr.op in _VALUES and (start == 0 or program.instrs[start - 1].offset != instr.offset)
+    return program.place(start) if known else None
 
 
 class Tails:
@@ -68,17 +79,21 @@ class Tails:
                 for at in self._arm(i):
                     key = (*key, instruction_content(program, at))
                     if instrs[at].line is not None and not self._fills(at, i):
-                        tails.setdefault(key, []).append((i, at))
+                        tails.setdefault((*key, value_place(program, at)), []).append((i, at))
             best: dict[int, tuple[int, Any]] = {}
             # the stack is equally high before each copy: what one of them shows holds for all
             arms = {
                 key for key, same in tails.items() if any(at not in self.leaders and self._is_arm(at) for _, at in same)
             }
             for key, same in tails.items():
-                if len(same) > 1 and (key in arms or len(key) == 1 or self._complete(same[0][1], same[0][0])):
-                    best.update((i, (at, key)) for i, at in same)
+                if any(self._is_returned_side(at, i) for i, at in same):
+                    continue
+                if len(same) > 1 and (
+                    key in arms or same[0][0] == same[0][1] or self._complete(same[0][1], same[0][0])
+                ):
+                    best.update((i, (at, key)) for i, at in same if i not in best or at < best[i][0])
             for i, (at, key) in best.items():
-                if at == i and instrs[i].op in _EXITS and (instrs[i].op, instrs[i].arg) != (ops.RAISE, 0):
+                if at == i and instrs[i].op in _EXITS and instrs[i].op != ops.RAISE:
                     continue  # the graph knows of returns
                 if self._complete(at, i):
                     starts.append(at)
@@ -89,6 +104,14 @@ class Tails:
                     if at == i and instrs[i].op == ops.POP:
                         starts.append(program.next[i])  # as behind every value that is dropped
         return starts, whole
+
+    def _is_returned_side(self, at: int, end: int) -> bool:
+        """Whether a returned value follows a test on its line: a side of a conditional expression, where no columns tell."""
+        instrs = self.program.instrs
+        before = instrs[at - 1] if at > 0 else None
+        if before is None or before.op != ops.BRANCH or before.line != instrs[at].line:
+            return False
+        return instrs[end].op == ops.RETURN and self.program.place(at) is None
 
     def _leaves_try(self, at: int) -> bool:
         """Whether a statement of a ``try`` ends at ``at``, behind which the function is left with a constant."""
