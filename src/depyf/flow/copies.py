@@ -10,7 +10,7 @@ from depyf.flow.blocks import Blocks, Node
 from depyf.flow.copied_tests import Span
 from depyf.flow.program import WITH_EXIT
 from depyf.flow.returns import NESTED
-from depyf.flow.tails import instruction_content, value_place
+from depyf.flow.tails import instruction_content, value_places
 
 _DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
 
@@ -149,8 +149,8 @@ class Copies:
             return None
         # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
         ends = node.id in self.blocks.implicit
-        place = None if unlined else value_place(program, node.code[0])
-        key = (node.container, ends, place, *self._normal(node, unlined))
+        places = () if unlined else value_places(program, node.code)
+        key = (node.container, ends, places, *self._normal(node, unlined))
         try:
             hash(key)
         except TypeError:

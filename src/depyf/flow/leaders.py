@@ -33,6 +33,7 @@ class Leaders:
         """Fill the blocks' nodes and barriers."""
         self._jumped_to()
         self._dropped_operands()
+        self._dropped_results()
         self._returned_constants()
         if self.blocks.merging:
             self._copies()
@@ -81,6 +82,25 @@ class Leaders:
         for i in sorted(self.leaders & of.keys()):
             if program.instrs[i].op == ops.POP and program.next[i] in of and i != self.blocks.entry:
                 self.leaders.add(program.next[i])
+
+    def _dropped_results(self) -> None:
+        """The statement ``a and b`` drops its value once for both ways; where a loop goes on, each has a copy of that (3.13+)."""
+        program, of = self.program, self.containers.of
+        instrs = program.instrs
+        if not self.blocks.merging:
+            return
+        kept = {
+            program.jump[i]: (instrs[i].line, program.follow(program.next[program.jump[i]]))
+            for i in of
+            if instrs[i].op == ops.BRANCH and instrs[i - 1].op == ops.COPY and instrs[program.jump[i]].op == ops.POP
+        }
+        wanted = {(line, after, program.depths[drop]) for drop, (line, after) in kept.items() if drop in of}
+        if not wanted:
+            return
+        for i in of:
+            if instrs[i].op == ops.POP and i < len(program.depths) and program.next[i] != NONE:
+                if (instrs[i].line, program.follow(program.next[i]), program.depths[i]) in wanted:
+                    self.leaders.add(i)
 
     def _returned_constants(self) -> None:
         """A returned constant belongs to its return: the copies of one statement are then alike.

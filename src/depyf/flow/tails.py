@@ -27,7 +27,8 @@ _FILLS = frozenset(
     {ops.LIST_EXTEND, ops.LIST_APPEND, ops.SET_UPDATE, ops.SET_ADD, ops.DICT_UPDATE, ops.DICT_MERGE, ops.MAP_ADD}
 )
 _LONGEST = 12
-_VALUES = frozenset({ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME})
+_VARIABLES = frozenset({ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME})
+_COMPUTES = frozenset({ops.CALL, ops.CALL_EX, ops.BINARY, ops.LOAD_ATTR, ops.SUBSCR})
 
 
 def constant_key(value: object) -> object:
@@ -42,14 +43,16 @@ def instruction_content(program: Program, index: int) -> tuple[object, object, i
     return instr.op, arg, instr.line
 
 
-def value_place(program: Program, start: int) -> object:
-    """Where in the source the first value of some code is written, if it begins with one: equal for copies of one.
+def value_places(program: Program, code: list[int]) -> tuple[object, ...]:
+    """Where in the source what ``code`` computes is written, as far as the location table tells: equal for copies of one.
 
-    None where that is not known: the second half of a superinstruction has the place of the first.
+    The second half of a superinstruction has the place of the first: of variables only the first of a block counts.
     """
-    instr = program.instrs[start]
-    known = instr.op in _VALUES and (start == 0 or program.instrs[start - 1].offset != instr.offset)
-    return program.place(start) if known else None
+    instrs = program.instrs
+    first = code[0]
+    alone = instrs[first].op in _VARIABLES and (first == 0 or instrs[first - 1].offset != instrs[first].offset)
+    places = [program.place(first) if alone else None]
+    return (*places, *[program.place(i) for i in code if instrs[i].op in _COMPUTES])
 
 
 class Tails:
@@ -79,7 +82,7 @@ class Tails:
                 for at in self._arm(i):
                     key = (*key, instruction_content(program, at))
                     if instrs[at].line is not None and not self._fills(at, i):
-                        tails.setdefault((*key, value_place(program, at)), []).append((i, at))
+                        tails.setdefault((*key, value_places(program, [at])), []).append((i, at))
             best: dict[int, tuple[int, Any]] = {}
             # the stack is equally high before each copy: what one of them shows holds for all
             arms = {
