@@ -57,6 +57,7 @@ from depyf.tree.nodes import (
 
 _ATOMIC = (Const, Marker, Temp, CellOf, Item, fresh.Fresh)
 _NEGATED = {"<": ">=", "==": "!="}
+_RUN = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.POP})
 
 
 class Symbolic:
@@ -359,18 +360,24 @@ class Symbolic:
             self.stack.append(Item(unpack, i))
 
     def static_run(self, target: Name, value: Expr) -> bool:
-        """3.12+ stores ``a, b = x, y`` right to left without a swap: see the run of stores as one assignment."""
+        """3.12+ stores ``a, b = x, y`` right to left without a swap: see the run of stores as one assignment.
+
+        Of ``_, _ = x, y`` the first store is only a ``POP`` behind the second (3.13+).
+        """
         stack = self.stack
         if not stack or isinstance(value, (Item, Marker, Shared, Chain, Walrus)) or is_slot(value):
             return False
         instrs, index, run, depth = self.program.instrs, self.program.next[self.at], [target], 1
         skipped: list[int] = []
-        while index >= 0 and instrs[index].op in (ops.STORE_FAST, ops.RESTORE_FAST) and depth <= len(stack):
+        twice = 0
+        while index >= 0 and instrs[index].op in _RUN and depth <= len(stack):
             pending = stack[-depth]
-            if instrs[index].op == ops.STORE_FAST:
+            if instrs[index].op != ops.RESTORE_FAST:
                 if isinstance(pending, (Item, Marker, Shared, Chain, Walrus)) or is_slot(pending) or pending is value:
                     break
-                run.append(Name(instrs[index].arg, "fast"))
+                again = instrs[index].op == ops.POP
+                twice += again
+                run.append(run[-1] if again else Name(instrs[index].arg, "fast"))
             elif not isinstance(pending, Marker):
                 break  # an inlined comprehension puts back what it hid: that may come between the stores
             skipped.append(index)
@@ -378,7 +385,7 @@ class Symbolic:
             index = self.program.next[index]
         while skipped and instrs[skipped[-1]].op == ops.RESTORE_FAST:
             skipped.pop()
-        if len(run) < 2 or len({name.id for name in run}) != len(run):
+        if len(run) < 2 or len({name.id for name in run}) != len(run) - twice:
             return False
         self.skip.update(skipped)
         values = [item for item in self.pops(len(skipped)) if not isinstance(item, Marker)]
