@@ -62,7 +62,7 @@ def find_matches(program: Program, *, idioms: bool = True) -> int:
         if cases is None or not idioms and not finder.only_match(cases):
             continue
         second = finder.is_second(cases[0][0])
-        cases = finder.with_wildcard(cases)
+        cases = finder.with_wildcards(cases)
         if second and cases[0][1].code:
             continue  # what a case before it would have left is not there
         if not second and not finder.has_guard(cases):
@@ -120,8 +120,15 @@ class _Finder:
             at -= 1
         return at
 
-    def with_wildcard(self, cases: Found) -> Found:
+    def with_wildcards(self, cases: Found) -> Found:
         """``case _ if guard`` before the first case, of which nothing but the guard is left since 3.12."""
+        known = NONE
+        while cases[0][0] != known:
+            known = cases[0][0]
+            cases = self._with_wildcard(cases)
+        return cases
+
+    def _with_wildcard(self, cases: Found) -> Found:
         program = self.program
         start, _, first = cases[0]
         tests = [i for i in self.jumps.get(start, ()) if program.instrs[i].op == ops.BRANCH]
@@ -129,9 +136,11 @@ class _Finder:
             return cases
         guard = NONE
         for at in range(min(tests), max(min(tests) - _GUARD_LENGTH, 0), -1):
+            if program.instrs[at].op == ops.POP and program.depths[at] == program.depths[start]:
+                break  # drops the subject: the body of the case before
             if (
                 program.instrs[at].op != ops.JUMP
-                and program.next[at - 1] == at
+                and (program.next[at - 1] == at or at in self.jumps)
                 and self._next_case(Reading([], at, NONE), start) == start
             ):
                 guard = at
