@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
+from dumps import NOT_FOLLOWED, followed
+from terminal import Terminal
 
 import depyf
 
@@ -92,3 +96,46 @@ def test_clean_model_does_not_stop_and_computes_the_same(tmp_path):
     with depyf.debug(stop_on="nan", level="graph"):
         got = fn(x)
     torch.testing.assert_close(got, expected)
+
+
+PROGRAM = """
+import sys
+import torch
+import depyf
+def layer(x, w):
+    h = torch.tanh(x @ w)
+    return torch.log(h - 2).sum()
+fn = torch.compile(layer, backend=sys.argv[1])
+x, w = torch.ones(2, 3), torch.eye(3, requires_grad=True)
+with depyf.prepare_debug(sys.argv[2]):
+    fn(x, w)
+with depyf.debug(stop_on="nan"):
+    fn(x, w)
+print("LEFT")
+"""
+
+
+@pytest.mark.skipif(not followed(), reason=NOT_FOLLOWED)
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_breakpoint_in_the_dispatcher_and_stop_at_the_nan(backend, tmp_path):
+    """Under a pdb of the user's own: first the page, with the guards' values, then the line that makes the NaN."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(PROGRAM)
+    terminal = Terminal(["-m", "pdb", str(script), backend, str(dump)])
+    terminal.command("b 12", "Breakpoint 1")
+    terminal.command("c", "-> with depyf.debug(")
+    page = "full_code_for_layer_0.py"
+    terminal.command(
+        f"b {dump / page}:{terminal.line(page, 'if guards_0_0(', dump)}, L['x'].sum() == 6", "Breakpoint 2"
+    )
+    terminal.command("c", f"{page}(")
+    terminal.command("p L['w'].requires_grad", "True")
+    terminal.command("n", "return __transformed_code_0_0_for_layer")
+    answer = terminal.command("c", "depyf: log is the first value of a graph with a NaN")
+    assert f"from {script}:7 in layer: return torch.log(h - 2).sum()" in answer
+    assert re.search(r"> \S+\.Forward_graph\.0\.py\(\d+\)", answer)
+    terminal.command("p log.isnan().all()", "tensor(True)")
+    terminal.command("cl 1 2", "Deleted")
+    terminal.child.sendline("c")
+    terminal.child.expect_exact("LEFT")
+    terminal.child.close(force=True)
