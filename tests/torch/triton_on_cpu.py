@@ -26,8 +26,15 @@ class Driver:
 
 
 if DEVICE == "cpu":
+    import types
+
     import torch._inductor.config
+    import triton.backends
     from triton.runtime import driver
+
+    # Dynamo takes a call of a kernel that the user wrote into its graph where Triton has a backend for a device that is here
+    nobody = types.SimpleNamespace(supports_target=lambda target: False)
+    triton.backends.backends.setdefault("cpu", types.SimpleNamespace(compiler=nobody))
 
     driver.set_active(Driver())
     torch._inductor.config.cpu_backend = "triton"

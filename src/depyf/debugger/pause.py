@@ -43,7 +43,7 @@ _LEVEL_FILES = {
     "graph": "__compiled_fn_*.Captured_Graph.*.py",
     "aot": "__compiled_fn_*.Forward_graph.*.py and __compiled_fn_*.Backward_graph.*.py",
     "wrapper": "__compiled_fn_*.kernel_*.py",
-    "kernel": "__compiled_fn_*.kernel_*.py (wrappers) and __compiled_fn_*.kernel_*.triton_*.py (Triton kernels)",
+    "kernel": "__compiled_fn_*.kernel_*.py (wrappers) and __compiled_fn_*.kernel_*.NAME.py (Triton kernels)",
 }
 
 

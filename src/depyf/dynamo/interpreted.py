@@ -83,10 +83,13 @@ class InterpretedKernel:
         blocks = {**config.kwargs, **kwargs}
         function = rewritten(tuner.fn.fn)
         names = list(tuner.fn.arg_names)
-        values = dict(zip([name for name in names if name not in blocks], args))
-        for name, value in _constants(tuner.triton_meta, names).items():
-            values.setdefault(name, value)
+        constants = _constants(tuner.triton_meta, names)
+        sizes = list(tuner.inductor_meta.get("extra_launcher_args", ()))  # of the grid, behind the kernel's own
+        own = len(args) - len(sizes)
+        values = dict(zip(_passed(tuner, names, blocks, constants, own), args[:own]))
+        values.update(constants)  # where None is fixed, the call may give -1 in its place
         values.update({name: value for name, value in blocks.items() if name in names})
+        blocks.update(zip(sizes, args[own:]))
         with numpy.errstate(all="ignore"):  # of lanes beyond the end, whose results are not stored
             GridExecutor(function, names, _grid(tuner, config, grid, values, blocks))(**values)
 
@@ -97,6 +100,17 @@ def _constants(meta: dict[str, Any], names: list[str]) -> dict[str, Any]:
     for key, value in meta.get("constants", {}).items():
         place = key[0] if isinstance(key, tuple) and len(key) == 1 else key
         found[names[place] if isinstance(place, int) else str(place)] = value
+    return found
+
+
+def _passed(tuner: Any, names: list[str], blocks: dict[str, Any], constants: dict[str, Any], count: int) -> list[str]:
+    """The parameters that a call of ``count`` arguments gives: not those of the configuration and, for a kernel that the user
+    wrote, since Triton 3.2, none that is fixed at compile time."""
+    found = [name for name in names if name not in blocks]
+    fixed = [name for name in found if name in constants and names.index(name) in tuner.fn.constexprs]
+    fixed += [name for name in found if name not in fixed and constants.get(name, 0) is None]
+    while len(found) > count and fixed:
+        found.remove(fixed.pop(0))
     return found
 
 
