@@ -16,6 +16,8 @@ from depyf.flow.program import ASYNC_FOR_ITER, NONE
 from depyf.flow.tails import Tails
 
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
+_NO_LINE = 5
+"""At most so many instructions without a line are laid out in a row."""
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
 
 
@@ -178,9 +180,17 @@ class Leaders:
         ``pass`` would leave the same: columns tell (3.11+).  At the end of a handler the structure decides.
         """
         program = self.program
-        line, previous = program.line[index], program.line[index - 1]
+        line, previous = program.line[index], self._line_before(index)
         if line is None or previous is None or program.jump[index] > index:
             return False
         if program.instrs[index - 1].op == ops.POP and program.next[index - 2] != index - 1:
             return False  # drops the operand of a failed chained comparison
         return previous < line and program.instrs[index - 1].op != ops.POP_EXCEPT and program.word(index) != "pass"
+
+    def _line_before(self, index: int) -> int | None:
+        """The line of the code laid out before, past what has none: the end of an inner loop or of a handler."""
+        line = self.program.line
+        for before in range(index - 1, max(index - _NO_LINE, 0) - 1, -1):
+            if line[before] is not None:
+                return line[before]
+        return None
