@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from depyf.bytecode import ops
-from depyf.flow.program import ASYNC_FOR_ITER, NONE, Program
+from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT, Program
 from depyf.structure.containers import Containers
 
 
@@ -22,31 +22,45 @@ class _Held(NamedTuple):
     outer: _Held | None
 
 
-def iterator_drops(program: Program, containers: Containers) -> dict[int, int]:
-    """For each ``POP`` that drops an iterator inside its loop, the ``FOR_ITER`` of that loop."""
-    drops: dict[int, int] = {}
+class Drop(NamedTuple):
+    """``loop`` is the ``FOR_ITER`` of the loop that is left; ``inner``: one inside it was left just before."""
+
+    loop: int
+    inner: bool
+
+
+_CLEANUP = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH_EXIT})
+
+
+def iterator_drops(program: Program, containers: Containers) -> dict[int, Drop]:
+    """The ``POP`` instructions that drop an iterator inside its loop."""
+    drops: dict[int, Drop] = {}
     seen: set[int] = set()
-    work: list[tuple[int, _Held | None]] = [(0, None)]
+    work: list[tuple[int, _Held | None, int]] = [(0, None, NONE)]
     while work:
-        i, held = work.pop()
+        i, held, left = work.pop()
         if i in seen or i not in containers.of:
             continue
         seen.add(i)
         region = program.handler[i]
         if region != NONE and region in containers.handler_entries:
-            work.append((containers.handler_entries[region], _below(held, containers.regions.table[region].depth)))
+            outside = _below(held, containers.regions.table[region].depth)
+            work.append((containers.handler_entries[region], outside, NONE))
         after = held
         instr = program.instrs[i]
         depth = program.depths[i] if i < len(program.depths) else 0
         if instr.op in (ops.FOR_ITER, ASYNC_FOR_ITER):
             outside = _below(held, depth - instr.arg)
             inside = _Held(i, depth - instr.arg, depth - 1, outside)
-            work += [(program.jump[i], outside), (program.next[i], inside)]
+            work += [(program.jump[i], outside, NONE), (program.next[i], inside, NONE)]
             continue
-        if instr.op == ops.POP and held is not None and held.first < depth <= held.last + 1:
-            drops[i] = held.loop
+        if instr.op not in _CLEANUP:
+            left = NONE
+        elif instr.op == ops.POP and held is not None and held.first < depth <= held.last + 1:
+            drops[i] = Drop(held.loop, left not in (NONE, held.loop))
+            left = held.loop if left == NONE else left
             after = held.outer if depth - 1 == held.first else held
-        work.extend((following, after) for following in program.successors(i))
+        work.extend((following, after, left) for following in program.successors(i))
     return drops
 
 

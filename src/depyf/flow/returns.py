@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.flow.blocks import Blocks, Node
-from depyf.flow.iterators import iterator_drops
+from depyf.flow.iterators import Drop, iterator_drops
 from depyf.flow.program import NONE, WITH_EXIT
 
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
@@ -53,7 +53,7 @@ def _appended(blocks: Blocks, node: Node, line: int) -> bool:
 
 
 def _ends_on(
-    blocks: Blocks, before: Node, node: Node, line: int, preds: dict[int, list[int]], drops: dict[int, int]
+    blocks: Blocks, before: Node, node: Node, line: int, preds: dict[int, list[int]], drops: dict[int, Drop]
 ) -> bool:
     code = before.code
     instrs = blocks.program.instrs
@@ -69,7 +69,7 @@ def _ends_on(
     return 0 <= blocks.program.jump[code[-1]] <= code[-1]
 
 
-def _breaks(blocks: Blocks, drop: int, drops: dict[int, int]) -> bool:
+def _breaks(blocks: Blocks, drop: int, drops: dict[int, Drop]) -> bool:
     """Whether the iterator that is dropped before a return was dropped by ``break``, and the return is a copy (3.10+).
 
     Without columns, a loop that is the last statement of the function is left by ``break``, any other by ``return``.
@@ -78,9 +78,9 @@ def _breaks(blocks: Blocks, drop: int, drops: dict[int, int]) -> bool:
     if program.unit.keeps_dead_code:
         return False
     word = program.leaving_word(drop)
-    if word is not None or drops.get(drop - 1, drops[drop]) != drops[drop]:
+    if word is not None or drops[drop].inner:
         return word == "break"
-    after = program.follow(program.jump[drops[drop]])
+    after = program.follow(program.jump[drops[drop].loop])
     ret = program.next[after]
     ends = program.instrs[after].op == ops.LOAD_CONST and ret != NONE and program.instrs[ret].op == ops.RETURN
     return ends and program.instrs[after].arg is None
