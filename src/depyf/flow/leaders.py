@@ -30,6 +30,8 @@ class Leaders:
         self.leaders: set[int] = set(blocks.roots())
         self.incoming: dict[int, int] = dict.fromkeys(self.containers.of, 0)
         self.spans: list[Span] = []
+        self._tested: dict[int, set[int | None]] = {}
+        """Where branches jump to: the lines of these tests."""
 
     def cut(self) -> None:
         """Fill the blocks' nodes and barriers."""
@@ -61,6 +63,8 @@ class Leaders:
             if instrs[i].op == ops.JUMP and program.jump[i] > i and self._drops_iterator(i):
                 barriers.add(program.jump[i])
                 leaders.add(program.jump[i])
+            if instrs[i].op == ops.BRANCH:
+                self._tested.setdefault(program.jump[i], set()).add(instrs[i].line)
             for j in after:
                 incoming[j] += 1
                 if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
@@ -183,6 +187,8 @@ class Leaders:
         line, previous = program.line[index], self._line_before(index)
         if line is None or previous is None or program.jump[index] > index:
             return False
+        if line in self._tested.get(index, ()):
+            return False  # the end of the loop has the line of the test that skips to it
         if program.instrs[index - 1].op == ops.POP and program.next[index - 2] != index - 1:
             return False  # drops the operand of a failed chained comparison
         return previous < line and program.instrs[index - 1].op != ops.POP_EXCEPT and program.word(index) != "pass"
