@@ -182,6 +182,36 @@ def test_graphs_compiled_before_the_recording(backend, files, tmp_path):
         assert (place.user_file, place.user_line) == (str(script), line)
 
 
+def around(x, w):
+    y = x.cos()
+    print(end="")
+    z = checkpoint(lambda v: torch.sin(v * w), y, use_reentrant=False)  # the checkpoint
+    return z.exp()
+
+
+def test_lines_of_recomputed_operations_and_after_a_break(tmp_path):
+    """AOTAutograd says more in its comments there; and a resume function is called as the function that it resumes."""
+    fn = torch.compile(around, backend="aot_eager")
+    with depyf.prepare_debug(tmp_path / "d"):
+        fn(torch.ones(4), torch.ones(4, requires_grad=True)).sum().backward()
+    for file, text, code in (
+        ("__compiled_fn_1_0.Forward_graph.0.py", "aten.sin.default(", "# the checkpoint"),
+        ("__compiled_fn_1_0.Backward_graph.0.py", "aten.cos.default(", "# the checkpoint"),
+        ("__compiled_fn_1_0.Forward_graph.0.py", "aten.exp.default(", "return z.exp()"),
+    ):
+        place = where_is(str(tmp_path / "d" / file), Terminal.line(file, text, tmp_path / "d"))
+        assert (place.user_file, place.user_code[-len(code) :]) == (__file__, code), place
+    assert place.user_function == "around"
+
+
+def test_comparing_nothing_is_no_agreement():
+    def left_alone(items):
+        return [item for item in items if print(end="") is None]
+
+    found = depyf.compare(left_alone, [1, 2])
+    assert not found and "nothing was compared" in str(found)
+
+
 def test_what_is_typed_at_a_stop_is_not_compiled(tmp_path):
     """In transformed code torch would compile every function that is called there: also those of the debugger and the user's."""
     script, dump = tmp_path / "program.py", tmp_path / "dump"

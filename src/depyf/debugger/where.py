@@ -20,10 +20,12 @@ from depyf.errors import DepyfError
 
 MANIFEST = "manifest.json"
 _PLACE = re.compile(
-    r"# (?:Backward of forward node: )?File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$"
+    r"# (?:\S.* )?File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$"
 )
 _GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?): (?P<code>.*)$")
 _SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
+_NO_PLACE = "# No stacktrace found for following nodes"
+_RESUMED = re.compile(r"^torch_dynamo_resume_in_(?P<name>.+)_at_\d+$")
 _STATE = re.compile(r"^\s+# (?:state of torch|relations between sizes)$")
 _SECTION = re.compile(r"^# (?:resume )?function (?P<function>\S+), (?P<file>.+):(?P<line>\d+)$")
 _OF_ENTRY = re.compile(r"^def (?:guards|__transformed_code)_(?P<slug>\w+?)(?:_for_\w+)?\(")
@@ -150,13 +152,17 @@ def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:
         text = lines[number - 1].rstrip()
         found = _PLACE.search(text) or _GUARD_PLACE.search(text)
         if found:
-            return found["file"], int(found["line"]), found["function"] or "", found["code"] or ""
+            resumed = _RESUMED.match(found["function"] or "")
+            function = resumed["name"] if resumed else found["function"] or ""
+            return found["file"], int(found["line"]), function, found["code"] or ""
         head = next(filter(None, map(_HEAD.match, lines[:3])), None)
         short = _SHORT_PLACE.search(text)
         if short:
             file = head["file"] if head and head["file"].endswith(short["file"]) else short["file"]
             return file, int(short["line"]), head["function"] if head else "", ""
-        if _STATE.match(text):  # guards that no line of the program caused
+        if (
+            _STATE.match(text) or _NO_PLACE in text
+        ):  # guards that no line of the program caused; torch does not know either
             break
         if text.lstrip().startswith(("def ", "class ")):
             section = head or next(filter(None, (_SECTION.match(above.rstrip()) for above in lines[number::-1])), None)

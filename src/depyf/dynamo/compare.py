@@ -48,13 +48,13 @@ class GraphComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What ``depyf.compare`` found; true where both backends agree."""
+    """What ``depyf.compare`` found; true where both backends agree on at least one graph."""
 
     backends: tuple[str, str]
     graphs: tuple[GraphComparison, ...]
 
     def __bool__(self) -> bool:
-        return all(graph.finding is None for graph in self.graphs)
+        return bool(self.graphs) and all(graph.finding is None for graph in self.graphs)
 
     @property
     def first(self) -> Finding | None:
@@ -64,6 +64,8 @@ class Comparison:
     def __str__(self) -> str:
         first, second = self.backends
         lines = [f"{first} against {second}: {len(self.graphs)} graph(s), on the same inputs"]
+        if not self.graphs:
+            lines.append("nothing was compiled in this call, so nothing was compared; depyf.explain says why")
         for graph in self.graphs:
             head = f"graph {graph.number} ({graph.operations} operations, from {graph.place or 'unknown'})"
             lines.append(f"{head}: " + ("the same" if graph.finding is None else "DIFFERENT"))
