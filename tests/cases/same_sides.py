@@ -38,3 +38,15 @@ def m(a, b, e):
 def written_over_lines(nan):
     t = lambda a, b: b if a else a if b else b
     return t
+
+
+def test_in_two_places(w):
+    while w.master is not None:
+        w = w.master
+    return w
+
+
+def ranges(a, b, c, f):
+    if c and 1 <= a <= 12 and 1 <= b <= 31 and 0 <= c <= 24:
+        return f(a)
+    return None

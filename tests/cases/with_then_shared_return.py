@@ -47,3 +47,13 @@ def f6(g, p):
         with m(g):
             return 1
     return g
+
+
+def in_finally(a, b, c, k):
+    a()
+    try:
+        with b() as t, c(t) as z:
+            k(z)
+            n = k()
+    finally:
+        a(n)

@@ -8,9 +8,10 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.flow.blocks import Blocks, Node
 from depyf.flow.copied_tests import Span
+from depyf.flow.places import Alike, begins_at, computed_at
 from depyf.flow.program import WITH_EXIT
 from depyf.flow.returns import NESTED
-from depyf.flow.tails import instruction_content, value_places
+from depyf.flow.tails import instruction_content
 
 _DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
 
@@ -51,14 +52,15 @@ class Copies:
 
     def _copied_blocks(self, only_constants: bool, preds: dict[int, list[int]]) -> dict[int, int]:
         """Blocks that are copies of another, with what they are copies of."""
-        seen: dict[Any, int] = {}
+        seen: Alike[int] = Alike()
         renamed: dict[int, int] = {}
         for node in sorted(self.blocks.nodes.values(), key=lambda node: node.id):
             if only_constants and not (self.blocks.returns_constant(node) and self._own_line(node, preds)):
                 continue
             key = self._key(node, preds)
             if key is not None:
-                first = seen.setdefault(key, node.id)
+                place = begins_at(self.program, node.code[0]) if self.blocks.optimised else None
+                first = seen.add(key, place, node.id)
                 if first != node.id:
                     renamed[node.id] = first
         return renamed
@@ -148,8 +150,8 @@ class Copies:
         if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None
         # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
-        ends = node.id in self.blocks.implicit
-        places = () if unlined else value_places(program, node.code)
+        ends = program.unit.keeps_dead_code and node.id in self.blocks.implicit
+        places = () if unlined else computed_at(program, node.code)
         key = (node.container, ends, places, *self._normal(node, unlined))
         try:
             hash(key)

@@ -17,6 +17,7 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.flow.places import Alike, begins_at, computed_at
 from depyf.flow.program import END_FINALLY, NONE, STATEMENTS, WITH_EXIT, Program
 from depyf.structure.containers import Containers
 
@@ -27,8 +28,6 @@ _FILLS = frozenset(
     {ops.LIST_EXTEND, ops.LIST_APPEND, ops.SET_UPDATE, ops.SET_ADD, ops.DICT_UPDATE, ops.DICT_MERGE, ops.MAP_ADD}
 )
 _LONGEST = 12
-_VARIABLES = frozenset({ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME})
-_COMPUTES = frozenset({ops.CALL, ops.CALL_EX, ops.BINARY, ops.LOAD_ATTR, ops.SUBSCR})
 
 
 def constant_key(value: object) -> object:
@@ -41,18 +40,6 @@ def instruction_content(program: Program, index: int) -> tuple[object, object, i
     instr = program.instrs[index]
     arg = constant_key(instr.arg) if instr.op == ops.LOAD_CONST else instr.arg
     return instr.op, arg, instr.line
-
-
-def value_places(program: Program, code: list[int]) -> tuple[object, ...]:
-    """Where in the source what ``code`` computes is written, as far as the location table tells: equal for copies of one.
-
-    The second half of a superinstruction has the place of the first: of variables only the first of a block counts.
-    """
-    instrs = program.instrs
-    first = code[0]
-    alone = instrs[first].op in _VARIABLES and (first == 0 or instrs[first - 1].offset != instrs[first].offset)
-    places = [program.place(first) if alone else None]
-    return (*places, *[program.place(i) for i in code if instrs[i].op in _COMPUTES])
 
 
 class Tails:
@@ -76,19 +63,17 @@ class Tails:
         for found in places.values():
             if len(found) < 2:
                 continue
-            tails: dict[Any, list[tuple[int, int]]] = {}
+            tails: Alike[tuple[int, int]] = Alike()
             for i in found:
-                key: tuple[Any, ...] = ()
+                content: tuple[Any, ...] = ()
                 for at in self._arm(i):
-                    key = (*key, instruction_content(program, at))
+                    content = (*content, instruction_content(program, at))
                     if instrs[at].line is not None and not self._fills(at, i):
-                        tails.setdefault((*key, value_places(program, [at])), []).append((i, at))
+                        tails.add((content, computed_at(program, [at])), begins_at(program, at), (i, at))
             best: dict[int, tuple[int, Any]] = {}
             # the stack is equally high before each copy: what one of them shows holds for all
-            arms = {
-                key for key, same in tails.items() if any(at not in self.leaders and self._is_arm(at) for _, at in same)
-            }
-            for key, same in tails.items():
+            arms = {key for key, same in tails if any(at not in self.leaders and self._is_arm(at) for _, at in same)}
+            for key, same in tails:
                 if any(self._is_returned_side(at, i) for i, at in same):
                     continue
                 if len(same) > 1 and (
