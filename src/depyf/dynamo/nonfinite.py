@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import sys
 import types
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from depyf.bytecode.breakpoints import STOPS_AT_ONCE
 from depyf.debugger.pause import should_pause, stopper
 from depyf.debugger.where import Where, where_is
 from depyf.errors import NonFiniteError
+from depyf.verify.recompile import compiler_warnings_ignored
 
 StopOn = Literal["nan", "inf"]
 KINDS: tuple[StopOn, ...] = ("nan", "inf")
@@ -38,8 +38,7 @@ class Watch:
         if forward is None:
             return code
         forward.body = [part for statement in forward.body for part in _watched(statement, forward.lineno)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # "str object is not callable": the consts are replaced
+        with compiler_warnings_ignored():  # "str object is not callable": the consts are replaced
             module = compile(ast.fix_missing_locations(tree), code.co_filename, "exec", dont_inherit=True)
         made = _code_at(module, code.co_name, code.co_firstlineno)
         return code if made is None else _with_consts(made, {_CHECK: self._check, _STOP: stopper()})

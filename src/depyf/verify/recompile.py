@@ -6,11 +6,14 @@ the running interpreter's own version it holds the live code object too.  The so
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 import types
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.unmarshal import loads
@@ -63,11 +66,31 @@ def recompile(
     return Recompiled(dig_unit(unit, path), unit)
 
 
+_IGNORED = [("ignore", None, category, None, 0) for category in (SyntaxWarning, DeprecationWarning)]
+
+
+@contextlib.contextmanager
+def compiler_warnings_ignored() -> Iterator[None]:
+    """Inside, the compiler warns of nothing.
+
+    Not ``warnings.catch_warnings``: that makes Python forget which warnings of the program were shown before, so that it
+    shows them once more.
+    """
+    found: Any = getattr(warnings, "_get_filters", None)  # 3.14: those of the context
+    filters: Any = found() if found is not None else warnings.filters
+    filters[:0] = _IGNORED
+    try:
+        yield
+    finally:
+        for ignored in _IGNORED:
+            if ignored in filters:
+                filters.remove(ignored)
+
+
 def compile_here(text: str, filename: str = "<depyf>", flags: int = 0, optimize: int = 0) -> types.CodeType:
     """``compile`` without inherited flags and without warnings; every failure is a ``RecompileError``."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with compiler_warnings_ignored():
             code = compile(text, filename, "exec", flags, True, optimize)
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError) as error:
         lineno = error.lineno if isinstance(error, SyntaxError) else None
