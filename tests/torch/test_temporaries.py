@@ -86,3 +86,22 @@ def test_text_of_a_message(tmp_path):
     texts = transformed_texts(tmp_path)
     assert not [name for text in texts for name in variables(text) if re.fullmatch(r"value_\d+", name)]
     assert any("format_result = " in text for text in texts)
+
+
+def returned(x):
+    torch._dynamo.graph_break()
+    return x * 2
+
+
+def passes_keywords(x, **named):
+    return report(x, **{**named, "message": returned(x)})
+
+
+@pytest.mark.parametrize("more", [{}, {"message": 2}])
+def test_keywords_made_before_the_break(more, tmp_path):
+    """The dict of a call's keywords lies on the stack while an argument breaks the graph; the rest calls with it as it is."""
+    with depyf.prepare_debug(tmp_path):
+        found = torch.compile(passes_keywords, backend="eager")(torch.ones(2), **more)
+    assert torch.equal(found, torch.ones(2))
+    texts = transformed_texts(tmp_path)
+    assert any("**" in text for text in texts), texts

@@ -6,7 +6,7 @@ from depyf.bytecode import ops
 from depyf.verify.events import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
-from depyf.verify.proof import EXTEND_NOTE, ITERATOR_NOTE, TESTED_NOTE, WHOLE_NOTE, Ground
+from depyf.verify.proof import EXTEND_NOTE, ITERATOR_NOTE, KEYWORDS_NOTE, TESTED_NOTE, WHOLE_NOTE, Ground
 from depyf.verify.silent import CIRCLE, LifetimeMismatch
 from depyf.verify.state import Pair
 from depyf.verify.values import Values
@@ -90,7 +90,7 @@ class Agreement:
         if key[0] == ops.LIST_EXTEND and self.a.key[a.pc][0] != self.b.key[b.pc][0]:
             self.ground.note(EXTEND_NOTE)
         if event_a.ahead != event_b.ahead:
-            self.ground.note(WHOLE_NOTE)
+            self.ground.note(KEYWORDS_NOTE if key[0] == ops.CALL_EX else WHOLE_NOTE)
         if a.cur != b.cur and key != RETURN and not self.sameness.same(pair, a.cur, b.cur):
             if key[0] == ops.EXC_MATCH and self.sameness.same(pair, event_a.operands[0], b.cur):
                 # The test looks at types alone and runs no code: only the error about what is no exception class would tell.

@@ -159,6 +159,24 @@ def _call_ex(pair: Pair, side: Side, values: Values, arg: tuple[int, bool]) -> E
     return Event((ops.CALL_EX, has_kwargs), (*callee, *tail), pops, 1)
 
 
+def _dict_merge(pair: Pair, side: Side, values: Values, depth: int) -> Event:
+    """``f(*args, **mapping)`` at its merge, where the bytecode calls with the mapping as it is (only a program writes that).
+
+    The dict made for the call has nothing else in it.  Of what is no exact dict ``CALL_EX`` makes such a dict itself, by the
+    same merge; an exact one it hands to the callee, which a Python function copies (``KEYWORDS_NOTE``).
+    """
+    stack, program, original = side.stack, side.program, pair.a
+    instr = program.instrs[side.pc]
+    whole = depth == 1 and program.side and len(stack) > 1 and pair.fresh.get(stack[-2]) == (DICT, ())
+    if whole and original.pc >= 0 and original.program.instrs[original.pc].op == ops.CALL_EX:
+        after = program.instrs[side.pc + 1]
+        if after.op == ops.CALL_EX and after.arg[1] and after.handler == instr.handler:
+            slots, pops = after.arg[0], after.arg[0] + 3
+            callee = callee_of(values, stack, len(stack) - pops, slots)
+            return Event((ops.CALL_EX, True), (*callee, stack[-3], stack[-1]), pops, 1, ahead=1)
+    return Event((ops.DICT_MERGE,), (stack[-1 - depth], stack[-1]), 1, 0)
+
+
 def _keywords(pair: Pair, values: Values, value: int) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
     """Names and values of a dict display with constant string keys."""
     inside = pair.fresh.get(value)
@@ -270,7 +288,7 @@ BUILDERS: dict[str, Callable[..., Event]] = {
     ops.SET_ADD: _container_op(ops.SET_ADD, 1),
     ops.SET_UPDATE: _container_op(ops.SET_UPDATE, 1),
     ops.DICT_UPDATE: _dict_update,
-    ops.DICT_MERGE: _container_op(ops.DICT_MERGE, 1),
+    ops.DICT_MERGE: _dict_merge,
     ops.MAP_ADD: _container_op(ops.MAP_ADD, 2),
     ops.STORE_SUBSCR: _store_subscr,
     ops.CONTAINS: _contains,

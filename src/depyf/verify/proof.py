@@ -29,6 +29,7 @@ CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object ali
 EMPTY_NOTE = "what stands below a block on the stack may be released before its handler is left, where a call has used it up on another way there"
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
 WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
+KEYWORDS_NOTE = "assumes that no callee keeps or changes the dict of its keyword arguments, which is a copy in the text"
 AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
 TESTED_NOTE = "the TypeError about a type in 'except' that is no exception may get another __context__"
 PLAIN_NOTE = (
