@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -49,13 +49,16 @@ class Decompiled:
         """Whether every code object is proven."""
         return all(verdict.proven for verdict in self.verdicts)
 
-    def compile_at(self, filename: str, line: int) -> types.CodeType:
-        """The recompiled code with ``source`` placed at ``line`` of ``filename``."""
+    def compile_at(self, filename: str, line: int, kept: Iterable[types.CodeType] = ()) -> types.CodeType:
+        """The recompiled code with ``source`` placed at ``line`` of ``filename``.
+
+        ``kept``: code objects that the text names but does not spell out; they stay in the files they are in.
+        """
         from depyf.bytecode.patch import relocate
 
         if self.code is None:
             raise DepyfError("this code was not recompiled by the running interpreter")
-        return relocate(self.code, filename, self.code.co_firstlineno - 1 + line)
+        return relocate(self.code, filename, self.code.co_firstlineno - 1 + line, kept)
 
 
 def units(unit: CodeUnit) -> Iterator[CodeUnit]:

@@ -6,6 +6,7 @@ import inspect
 import os
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from depyf.errors import DepyfError
@@ -55,8 +56,8 @@ def get_function_signature(code_obj: types.CodeType, overwite_fn_name: str | Non
 
     record = code_record(code_obj)
     name = overwite_fn_name or file_safe(record.name)
-    parameters = record.parameters.replace(".", "comp_arg_")  # a comprehension's parameter is called ".0"
-    return f"def {name}({parameters}):\n"
+    arguments = tuple(argument.replace(".", "comp_arg_") for argument in record.args)  # of a comprehension: ".0"
+    return f"def {name}({replace(record, args=arguments).parameters}):\n"
 
 
 def collect_all_code_objects(code: types.CodeType) -> list[types.CodeType]:

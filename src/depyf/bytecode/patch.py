@@ -14,7 +14,7 @@ Code in which nothing changes is returned as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from types import CodeType
@@ -60,16 +60,20 @@ def bind(
     return result if template is None else conform(result, template)
 
 
-def relocate(code: CodeType, filename: str, first_line: int) -> CodeType:
+def relocate(code: CodeType, filename: str, first_line: int, kept: Iterable[CodeType] = ()) -> CodeType:
     """The same code, nested code included, as if it were in ``filename`` and started at ``first_line``.
 
     Line tables are relative to ``co_firstlineno`` in every version; only classes also keep their line as a constant.
+    The objects of ``kept`` are no text of this file and stay what they are.
     """
-    return _moved(code, filename, first_line - code.co_firstlineno)
+    return _moved(code, filename, first_line - code.co_firstlineno, frozenset(map(id, kept)))
 
 
-def _moved(code: CodeType, filename: str, by: int) -> CodeType:
-    consts: list[Any] = [_moved(item, filename, by) if isinstance(item, CodeType) else item for item in code.co_consts]
+def _moved(code: CodeType, filename: str, by: int, kept: frozenset[int]) -> CodeType:
+    consts: list[Any] = [
+        _moved(item, filename, by, kept) if isinstance(item, CodeType) and id(item) not in kept else item
+        for item in code.co_consts
+    ]
     ops = None
     if by and "__firstlineno__" in code.co_names:  # 3.13+
         ops = disassemble(code)

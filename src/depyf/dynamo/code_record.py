@@ -37,10 +37,32 @@ def with_source(record: CodeRecord) -> CodeRecord:
     """``record`` with the text at its file and line, where that file can be read."""
     try:
         lines = linecache.getlines(record.filename)
+        if record.name in _EXPRESSIONS and (text := _expression(record, "".join(lines))):
+            return replace(record, source=text)
         block = inspect.getblock(lines[max(record.line - 1, 0) :]) if lines else []
-    except (OSError, SyntaxError, IndexError, ValueError):
+    except (OSError, SyntaxError, IndexError, ValueError, RecursionError):
         return record
     return replace(record, source=textwrap.dedent("".join(block)).rstrip("\n"))
+
+
+_EXPRESSIONS = {
+    "<lambda>": ast.Lambda,
+    "<listcomp>": ast.ListComp,
+    "<setcomp>": ast.SetComp,
+    "<dictcomp>": ast.DictComp,
+    "<genexpr>": ast.GeneratorExp,
+}
+
+
+def _expression(record: CodeRecord, text: str) -> str:
+    """The expression of its kind that begins in the line of ``record``; the whole lines, where there are several."""
+    kind = _EXPRESSIONS[record.name]
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kind) and node.lineno == record.line]
+    segments = {ast.get_source_segment(text, node) or "" for node in found}
+    if len(segments) == 1:
+        return segments.pop()
+    lines = text.splitlines()[record.line - 1 : max((node.end_lineno or record.line for node in found), default=0)]
+    return textwrap.dedent("\n".join(lines))
 
 
 def with_parameters(record: CodeRecord) -> CodeRecord:

@@ -172,7 +172,7 @@ class LevelFiles:
                 continue
             page = transformed_page(entry.key, function.code, entry.transformed, "")
             path = self._session.writer.path(transformed_file(entry.key, function.code))
-            recompiled = work.found.compile_at(str(path), page.first_line)
+            recompiled = work.found.compile_at(str(path), page.first_line, substitute.nested_codes(made))
             candidate = substitute.with_original_codes(made, substitute.like(made, recompiled))
             if not (substitute.refuse(code, made, candidate) or substitute.refuse_constants(made, candidate)):
                 return candidate

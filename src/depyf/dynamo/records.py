@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from depyf.dynamo.graph_facts import GraphFacts
+from depyf.emit.naming import is_legal, legalised
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -175,30 +176,45 @@ class CodeRecord:
     disassembly: str = ""
 
     @property
+    def spelled(self) -> dict[str, str]:
+        """Parameter -> what stands for it in Python text: a comprehension calls the iterator that it is given ``.0``."""
+        legal = {name: name for name in self.locals if is_legal(name)}
+        taken = {*legal, *self.freevars}
+        for name in self.locals:
+            if name not in legal:
+                legal[name] = legalised(name)
+                while legal[name] in taken:
+                    legal[name] += "_"
+                taken.add(legal[name])
+        return legal
+
+    @property
     def parameters(self) -> str:
         """The parameter list as written after ``def name(``; defaults are not known to a code object."""
-        parts = list(self.posonly)
+        spelled = self.spelled
+        parts = [spelled[name] for name in self.posonly]
         if self.posonly:
             parts.append("/")
-        parts += self.args
+        parts += [spelled[name] for name in self.args]
         if self.varargs is not None:
-            parts.append("*" + self.varargs)
+            parts.append("*" + spelled[self.varargs])
         elif self.kwonly:
             parts.append("*")
-        parts += self.kwonly
+        parts += [spelled[name] for name in self.kwonly]
         if self.varkw is not None:
-            parts.append("**" + self.varkw)
+            parts.append("**" + spelled[self.varkw])
         return ", ".join(parts)
 
     @property
     def forwarded(self) -> str:
         """The argument list that passes the parameters on unchanged."""
-        parts = [*self.posonly, *self.args]
+        spelled = self.spelled
+        parts = [spelled[name] for name in (*self.posonly, *self.args)]
         if self.varargs is not None:
-            parts.append("*" + self.varargs)
-        parts += [f"{name}={name}" for name in self.kwonly]
+            parts.append("*" + spelled[self.varargs])
+        parts += [f"{spelled[name]}={spelled[name]}" for name in self.kwonly]
         if self.varkw is not None:
-            parts.append("**" + self.varkw)
+            parts.append("**" + spelled[self.varkw])
         return ", ".join(parts)
 
     @property

@@ -60,22 +60,42 @@ def _parts(const: Any) -> list[Any]:
     return [const]
 
 
+def nested_codes(made: types.CodeType) -> list[types.CodeType]:
+    """The code objects among the constants of ``made``."""
+    return [const for const in made.co_consts if isinstance(const, types.CodeType)]
+
+
 def with_original_codes(made: types.CodeType, candidate: types.CodeType) -> types.CodeType:
     """``candidate`` with the nested code objects that Dynamo uses, in place of their proven recompilations.
 
     torch knows a function by its code object (compiled entries, skip marks, resume functions), and users look for
-    their functions in their own files.
+    their functions in their own files.  A recompilation is proven for an original of its name; where there are several
+    (not all of which ``made`` need use), only one that says the very same is known to be it.
     """
+    originals = nested_codes(made)
+    taken: set[int] = set()
     consts = list(candidate.co_consts)
-    for name in {const.co_name for const in made.co_consts if isinstance(const, types.CodeType)}:
-        originals = [const for const in made.co_consts if isinstance(const, types.CodeType) and const.co_name == name]
-        places = [i for i, const in enumerate(consts) if isinstance(const, types.CodeType) and const.co_name == name]
-        if len(originals) != len(places):
+    for place, const in enumerate(consts):
+        if not isinstance(const, types.CodeType) or any(const is original for original in originals):
             continue
-        for original, place in zip(originals, places):
-            if consts[place].co_freevars == original.co_freevars and consts[place].co_flags == original.co_flags:
-                consts[place] = original
+        named = [original for original in originals if original.co_name == const.co_name]
+        if len(named) > 1:
+            same = _without_place(const)
+            named = [original for original in named if _without_place(original) == same]
+            named.sort(key=lambda original: id(original) in taken)
+        if named and named[0].co_freevars == const.co_freevars and named[0].co_flags == const.co_flags:
+            consts[place] = named[0]
+            taken.add(id(named[0]))
     return candidate.replace(co_consts=tuple(consts))
+
+
+def _without_place(code: types.CodeType) -> types.CodeType:
+    """``code`` as it is wherever it stands: without file, lines and the names of what is around it."""
+    consts = tuple(_without_place(const) if isinstance(const, types.CodeType) else const for const in code.co_consts)
+    changes: dict[str, Any] = {"co_filename": "", "co_firstlineno": 1, "co_linetable": b"", "co_consts": consts}
+    if hasattr(code, "co_qualname"):
+        changes["co_qualname"] = code.co_name
+    return code.replace(**changes)
 
 
 def parameter_count(code: types.CodeType) -> int:

@@ -45,7 +45,11 @@ class Target:
 
     def frame_locals(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The locals of the frame at its first instruction, free variables included.  TypeError as a call raises it."""
-        return {**self.bind(args, kwargs).arguments, **free_variables(self.function)}
+        given = self.bind(args, kwargs).arguments
+        for name in self.code.co_varnames[: self.code.co_argcount]:
+            if name.startswith("."):  # a comprehension's: inspect calls it otherwise
+                given[name] = given.pop(f"implicit{name[1:]}")
+        return {**given, **free_variables(self.function)}
 
 
 def free_variables(function: types.FunctionType) -> dict[str, Any]:

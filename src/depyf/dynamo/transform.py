@@ -70,7 +70,8 @@ class TransformHook:
         if reason or work.found is None:
             return None, reason or "it could not be decompiled"
         path = self._writer.path(transformed_file(work.key, work.function))
-        recompiled = work.found.compile_at(str(path), work.page("").first_line)
+        kept = substitute.nested_codes(work.made)
+        recompiled = work.found.compile_at(str(path), work.page("").first_line, kept)
         candidate = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
         reason = substitute.refuse(code, work.made, candidate) or substitute.refuse_constants(work.made, candidate)
         return (None, reason) if reason else (candidate, "")

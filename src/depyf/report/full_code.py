@@ -307,7 +307,8 @@ def _dispatcher(function: FunctionRecord) -> str:
     lines = wrap(f"def {caller_name(function)}(", parameters, "):")
     free = f" and the free variables {', '.join(code.freevars)}" if code.freevars else ""
     lines.append(f"    # L: the arguments{free}; G: the globals")
-    given = [f"{name!r}: {name}" for name in code.locals]
+    spelled = code.spelled
+    given = [f"{name!r}: {spelled[name]}" for name in code.locals]
     lines += wrap(f"L, G = {frame_name(function)}.enter({{", given, "})", " " * 4)
     for entry in function.entries:
         if not shown(entry):
