@@ -45,7 +45,7 @@ def with_source(record: CodeRecord) -> CodeRecord:
     return replace(record, source=textwrap.dedent("".join(block)).rstrip("\n"))
 
 
-_EXPRESSIONS = {
+_EXPRESSIONS: dict[str, type[ast.expr]] = {
     "<lambda>": ast.Lambda,
     "<listcomp>": ast.ListComp,
     "<setcomp>": ast.SetComp,
