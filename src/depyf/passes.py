@@ -19,6 +19,7 @@ from depyf.errors import BytecodeError, DecompilationError
 from depyf.failures import in_place_of
 from depyf.flow.graph import Graph
 from depyf.flow.program import Program
+from depyf.flow.threaded import unthread
 from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
@@ -90,6 +91,7 @@ def _lower(state: State) -> object:
     state.program = Program(lower(state.unit))
     if state.choices.idioms:
         join_returned(state.program)
+        unthread(state.program)
     if not state.choices.loops:
         state.program.thread()
     return state.program
