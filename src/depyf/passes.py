@@ -47,6 +47,7 @@ from depyf.structure.region_table import Regions
 from depyf.structure.regions import fill_silent, find_regions
 from depyf.structure.separate import separate_handlers
 from depyf.structure.sinking import cheapest, idle
+from depyf.structure.star_exits import leaves_clause
 from depyf.structure.total import Structurer
 from depyf.structure.unprotected_tests import protect_tests
 from depyf.tree.expr import Expr
@@ -177,7 +178,7 @@ def _labels(state: State) -> object:
 
     def price(labelled: list[Stmt]) -> tuple[int, ...]:
         lowering, body = lowered(labelled)
-        return *lowering.cost, idle(body)
+        return leaves_clause(body), *lowering.cost, idle(body)
 
     lowering, state.body = lowered(state.labelled)
     if any(lowering.cost) and state.choices.idioms:

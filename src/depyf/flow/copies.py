@@ -147,7 +147,7 @@ class Copies:
         ):
             return None
         lined = any(program.instrs[i].line is not None for i in node.code)
-        if not lined and program.instrs[node.code[-1]].op != ops.RETURN:
+        if not lined and not unlined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None
         # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
         ends = program.unit.keeps_dead_code and node.id in self.blocks.implicit

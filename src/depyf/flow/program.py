@@ -51,7 +51,7 @@ class Program:
         self.own_returns: set[int] = set()
         """Returns behind a copy of clean-up code: each of them is a statement of its own, whatever its line."""
         self.joined: set[int] = set()
-        """Copies of operands whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
+        """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
         self.columns = Columns(self.unit)
         if not self.unit.branches_backward:
             self._join_backward()

@@ -145,7 +145,10 @@ class _Star:
                 for op, arg in reversed(cleanup):
                     after = program.append(after, op, arg)
                     program.handler[after] = program.handler[self.push]
-                program.next[at] = after
+                for copy, instr in enumerate(program.instrs):  # of one statement; only alike are they one again
+                    same = (instr.op, instr.arg) == (program.instrs[at].op, program.instrs[at].arg)
+                    if same and program.line[copy] == program.line[at] and program.handler[copy] == program.handler[at]:
+                        program.next[copy] = after
                 return
 
     def _match_of(self, at: int) -> int:

@@ -16,6 +16,7 @@ from depyf.lift.conditions import negate
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
 from depyf.structure.exits import NOWHERE, Labels, ends, exit_labels, exits_to, fall_labels, first_line, forget, leaving
 from depyf.structure.flags import with_flag
+from depyf.structure.star_exits import exits_behind, leaves_clause
 from depyf.tree.expr import Const, Marker, Temp
 from depyf.tree.nodes import (
     Block,
@@ -70,10 +71,14 @@ class Lowering:
             raising = Raising(self.nop_lines)
             stmts = raising.run(stmts)
             self.temporaries = raising.temporaries
-        stmts = simplify(stmts, NOWHERE)
-        stmts = loop_heads(stmts)
-        stmts = self.lower(stmts, NOWHERE, NOWHERE, None)
-        return reraises(stmts)
+        lowered = self._lowered(stmts)
+        if leaves_clause(lowered):
+            self.flags = self.once = self.copies = 0
+            lowered = self._lowered(exits_behind(stmts))
+        return reraises(lowered)
+
+    def _lowered(self, stmts: Body) -> Body:
+        return self.lower(loop_heads(simplify(stmts, NOWHERE)), NOWHERE, NOWHERE, None)
 
     def lower(self, stmts: Body, fall: Labels, breaks: Labels, loop: int | None) -> Body:
         """Replace exits; ``fall`` are the labels at the end of ``stmts``, ``breaks`` those right after the loop around."""

@@ -70,7 +70,8 @@ def is_name_cleanup(program: Program, region: Region) -> bool:
     return end != NONE and program.instrs[end].op == ops.RERAISE
 
 
-def strip_name_cleanup(regions: Regions, region: Region) -> None:
+def strip_name_cleanup(regions: Regions, region: Region, withs: list[Region]) -> None:
+    """``withs`` are those in the clause: what they suppress at its end goes on behind a copy of the clean-up, too."""
     program = regions.program
     wanted = _name_cleanup_end(program, region.target)
     assert wanted is not None
@@ -85,7 +86,15 @@ def strip_name_cleanup(regions: Regions, region: Region) -> None:
         if copy is None or copy[0] != wanted[0]:
             return
         edits.append((before, edge, copy[1]))
+    resumed: list[tuple[Region, int]] = []
+    for inner in withs:
+        if not regions.inside(inner.resume, region.index):
+            copy = _name_cleanup_end(program, inner.resume)
+            if copy is not None and copy[0] == wanted[0]:
+                resumed.append((inner, copy[1]))
     for source, old, new in edits:
         redirect(program, source, old, new)
+    for inner, new in resumed:
+        inner.resume = new
     regions.bound_names.add(wanted[0])
     regions.dissolve(region)

@@ -43,9 +43,10 @@ def find_regions(program: Program, *, idioms: bool = True, clauses: bool = True)
     _fill_gaps(regions)
     if clauses:
         strip_withs(regions)
+    withs = withs_inside(regions)
     for region in sorted(regions.table.values(), key=lambda region: region.target):
         if clauses and region.kind == "except" and is_name_cleanup(program, region):
-            strip_name_cleanup(regions, region)
+            strip_name_cleanup(regions, region, withs.get(region.index, []))
     if idioms:
         # a copy is recognised once the copies inside it are gone, wherever the compiler put them
         pending = sorted(regions.table.values(), key=lambda region: -region.target)

@@ -29,6 +29,6 @@ def protect_tests(program: Program) -> None:
         around = handler[copy - 1]
         if around == NONE or program.next[copy - 1] != copy or program.next[copy] != test:
             continue
-        if all(handler[after] == around for after in program.successors(test)):
+        if handler[program.next[test]] == around:  # what it jumps to may lie behind the end of the ``try``
             handler[copy] = handler[test] = around
-            program.joined.add(copy)
+            program.joined.update((copy, test))

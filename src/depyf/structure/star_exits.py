@@ -1,0 +1,98 @@
+"""The clauses of ``except*`` all go on behind the statement: they can say neither ``return`` nor ``break`` nor ``continue``.
+
+Input and output: the labelled dialect.
+
+    Try: A  except* E: B; exit L      ->      Block(M) { Try: A  except* E: B; exit M }  exit L
+"""
+
+from __future__ import annotations
+
+from depyf.tree.expr import Marker
+from depyf.tree.nodes import (
+    Block,
+    Body,
+    Break,
+    ClassDef,
+    Continue,
+    Exit,
+    For,
+    FuncDef,
+    If,
+    Loop,
+    Return,
+    Stmt,
+    Try,
+    While,
+)
+from depyf.tree.rewrite import bodies, map_statements, walk, with_bodies
+
+BEHIND = 1 << 44
+"""The labels behind such statements are numbered from here."""
+
+
+def leaves_clause(body: Body) -> bool:
+    """Whether a clause of ``except*`` in the Python dialect says what it must not."""
+    stars = [stmt for stmt in walk(body) if isinstance(stmt, Try) and stmt.star]
+    return any(_leaves(clause.body, False) for stmt in stars for clause in stmt.handlers)
+
+
+def _leaves(body: Body, loop: bool) -> bool:
+    for stmt in body:
+        if isinstance(stmt, Return) or not loop and isinstance(stmt, (Break, Continue)):
+            return True
+        inside = loop or isinstance(stmt, (For, While))
+        if not isinstance(stmt, (FuncDef, ClassDef)) and any(_leaves(inner, inside) for inner in bodies(stmt)):
+            return True
+    return False
+
+
+def exits_behind(body: Body) -> Body:
+    """``body`` with one exit behind each ``try`` with ``except*`` whose clauses leave for one place."""
+    return _Behind().run(body)
+
+
+class _Behind:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def run(self, body: Body, inside: int | None = None) -> Body:
+        """``inside`` is the label of the block of ours that ``body`` is in."""
+        for i, stmt in enumerate(body):
+            label = _left_for(stmt)
+            if label is None or label == inside:
+                continue
+            behind = BEHIND + self.count
+            self.count += 1
+
+            def moved(inner: Stmt, old: int = label, new: int = behind) -> Stmt:
+                return Exit(new) if isinstance(inner, Exit) and inner.label == old and not inner.written else inner
+
+            # what follows a block that ends in the statement is its ``else``
+            made = Block(behind, self.run(map_statements(body[i:], moved), behind))
+            return (*self._inner(body[:i]), made, Exit(label))
+        return self._inner(body)
+
+    def _inner(self, body: Body) -> Body:
+        return tuple(with_bodies(stmt, lambda inner: self.run(inner)) if bodies(stmt) else stmt for stmt in body)
+
+
+def _left_for(stmt: Stmt) -> int | None:
+    """Where all clauses of a ``try`` with ``except*``, at the end of ``stmt`` or all of it, go on if it is one place."""
+    around: set[int] = set()
+    while isinstance(stmt, Block) and stmt.body:
+        around.add(stmt.label)
+        stmt = stmt.body[-1]
+    found: set[int] = set()
+    for handler in stmt.handlers if isinstance(stmt, Try) else ():
+        tests = handler.body
+        while len(tests) == 1 and isinstance(tests[0], If) and _is_star(tests[0]):
+            inner = tuple(walk(tests[0].body))
+            own = {within.label for within in inner if isinstance(within, (Block, Loop))}
+            found |= {within.label for within in inner if isinstance(within, Exit)} - own
+            tests = tests[0].orelse
+    label = found.pop() if len(found) == 1 else None
+    return None if label is None or label in around else label
+
+
+def _is_star(stmt: If) -> bool:
+    return isinstance(stmt.test, Marker) and stmt.test.kind == "eg_match"
