@@ -174,6 +174,8 @@ class Maker:
 
     def conditional(self, inside: Inside, depth: int) -> str:
         yes, no = self.nonconstant(inside, depth), self.nonconstant(inside, depth)
+        if yes == no:
+            no = f"f({no})"  # the same twice is one return
         return f"{yes} if {self.condition(inside, depth)} else {no}"
 
     def condition(self, inside: Inside, depth: int) -> str:

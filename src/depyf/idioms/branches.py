@@ -77,7 +77,8 @@ class Branches:
             if not isinstance(stmt, Try) or stmt.orelse or stmt.final or stmt.star or not stmt.handlers:
                 continue
             left = stmt.body[-1] if len(stmt.body) > 1 else None
-            if isinstance(left, (Break, Continue)) and (left.line or 0) > last_line(stmt.handlers[-1].body):
+            clause = stmt.handlers[-1]
+            if isinstance(left, (Break, Continue)) and (left.line or 0) > max(last_line(clause.body), clause.line or 0):
                 body[i] = replace(stmt, body=stmt.body[:-1], orelse=(left,))
                 continue
             if i + 1 == len(body) or not all(ends(clause.body) for clause in stmt.handlers):

@@ -17,6 +17,7 @@ from depyf.structure.clauses import except_clauses, loop_heads, reraises
 from depyf.structure.exits import NOWHERE, Labels, ends, exit_labels, exits_to, fall_labels, first_line, forget, leaving
 from depyf.structure.flags import with_flag
 from depyf.structure.star_exits import exits_behind, leaves_clause
+from depyf.structure.written_exits import exits_in_try
 from depyf.tree.expr import Const, Marker, Temp
 from depyf.tree.nodes import (
     Block,
@@ -71,6 +72,7 @@ class Lowering:
             raising = Raising(self.nop_lines)
             stmts = raising.run(stmts)
             self.temporaries = raising.temporaries
+        stmts = exits_in_try(stmts)
         lowered = self._lowered(stmts)
         if leaves_clause(lowered):
             self.flags = self.once = self.copies = 0

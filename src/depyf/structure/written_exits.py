@@ -1,0 +1,51 @@
+"""A ``continue`` that ends the body of a ``try``: the compiler moves its jump out of the protected range.
+
+Input and output: the labelled dialect.  Only the line of the jump tells it from one in the ``else``, or behind.
+
+    Block(L) { Try: A; exit L  except E: B; exit M }  exit N, on a line before E    ->    Try: A; exit N  except E: B; exit M
+"""
+
+from __future__ import annotations
+
+from depyf.structure.exits import first_line
+from depyf.tree.nodes import Block, Body, Exit, Stmt, Try
+from depyf.tree.rewrite import bodies, map_statements, walk, with_bodies
+
+
+def exits_in_try(body: Body) -> Body:
+    """``body`` with such exits in the ``try``."""
+    result: list[Stmt] = []
+    stmts = tuple(with_bodies(stmt, exits_in_try) if bodies(stmt) else stmt for stmt in body)
+    for i, stmt in enumerate(stmts):
+        if isinstance(stmt, Try) and len(stmt.orelse) == 1 and _is_before(stmt.orelse[0], stmt):
+            stmt = Try((*stmt.body, *stmt.orelse), stmt.handlers, (), stmt.final, stmt.star, stmt.line)
+        after = stmts[i + 1] if i + 2 == len(stmts) else None
+        made = _merged(stmt, after) if isinstance(stmt, Block) and isinstance(after, Exit) else None
+        if made is not None:
+            return (*result, *made)
+        result.append(stmt)
+    return tuple(result)
+
+
+def _merged(block: Block, after: Exit) -> Body | None:
+    """The statements of ``block``, whose ``try`` takes ``after`` in, if nothing else goes on there."""
+    tried = block.body[-1] if block.body else None
+    if not isinstance(tried, Try) or tried.orelse or tried.final or not _is_before(after, tried):
+        return None
+    others = (*block.body[:-1], *(stmt for clause in tried.handlers for stmt in clause.body))
+    if any(isinstance(stmt, Exit) and stmt.label == block.label for stmt in walk(others)):
+        return None
+
+    def written(stmt: Stmt) -> Stmt:
+        return after if isinstance(stmt, Exit) and stmt.label == block.label else stmt
+
+    inner = map_statements(tried.body, written)
+    return *block.body[:-1], Try(inner, tried.handlers, (), (), tried.star, tried.line)
+
+
+def _is_before(stmt: Stmt, tried: Try) -> bool:
+    """Whether ``stmt`` is an exit that somebody wrote in front of the handlers of ``tried``."""
+    if not isinstance(stmt, Exit) or not stmt.written or stmt.line is None or not tried.handlers:
+        return False
+    first = tried.handlers[0].line or first_line(tried.handlers[0].body)
+    return first is not None and stmt.line < first
