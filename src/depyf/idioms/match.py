@@ -98,6 +98,8 @@ class Raising:
         head = MatchCase(case.pattern, None, yes)
         if following is not None:
             return _replace_leading(no, replace(following, cases=(head, *following.cases), line=stmt.line))
+        if len(no) == 1 and isinstance(no[0], Exit):
+            head = _guarded_last(head, no[0].label, case.line)
         return self._with_default((head,), Match(subject, (head,), stmt.line), no)
 
     def _with_default(self, cases: tuple[MatchCase, ...], match: Match, rest: Body) -> Body:
@@ -203,6 +205,8 @@ class Raising:
         following = _leading_match(after, found.subject)
         # (what goes on behind the statement, matched or not, is the body ``pass``)
         changed = _never(final, block.label) if following is not None else None
+        if changed is None and final.guard is not None and not _exits(final.body, block.label):
+            changed = final
         if changed is None:
             changed = _guard(final, block.label, None if following is not None else self._lines.get(id(final.pattern)))
         if changed is None:
@@ -379,6 +383,21 @@ def _guard(case: MatchCase, label: int, line: int | None) -> MatchCase | None:
     if _only_exit(test.body, label):
         return MatchCase(case.pattern, negate(test.test), _rewrap(case.body, test.orelse))
     return None
+
+
+def _guarded_last(case: MatchCase, label: int, line: int | None) -> MatchCase:
+    """The last case with its guard: the test that is on its line, and fails to where the pattern does."""
+    inner = case.body
+    while len(inner) == 1 and isinstance(inner[0], Block):
+        inner = inner[0].body
+    test = inner[0] if len(inner) == 1 else None
+    if not isinstance(test, If) or isinstance(test.test, Marker) or line is None or test.line != line:
+        return case
+    if _only_exit(test.orelse, label):
+        return MatchCase(case.pattern, test.test, _rewrap(case.body, test.body))
+    if _only_exit(test.body, label):
+        return MatchCase(case.pattern, negate(test.test), _rewrap(case.body, test.orelse))
+    return case
 
 
 def _only_exit(body: Body, label: int) -> bool:
