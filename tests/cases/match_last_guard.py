@@ -1,4 +1,5 @@
 # versions: 3.11+
+# known ugly: 3.11+ original BRANCH false and recompiled BRANCH false: lifetimes differ
 def g1(a, x, f, g):
     match a:
         case {"k": 1, **b} if a and x:
