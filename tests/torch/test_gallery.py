@@ -272,6 +272,19 @@ def test_modes(tmp_path):
     assert run_script(script.text) == 0
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_views_of_parameters_without_gradients(backend, tmp_path):
+    """Made under no_grad, a view of a parameter says that it requires a gradient; nothing can be differentiated there."""
+
+    def f(x, w):
+        return w.reshape(2, -1), x @ w, w.t()
+
+    with torch.no_grad():
+        (script,) = recorded(tmp_path, f, torch.randn(3, 4), torch.randn(4, 2, requires_grad=True), backward=False, backend=backend)  # fmt: skip
+    assert "grad=True" in script.text and "torch.no_grad()" in script.text
+    assert run_script(script.text) == 0
+
+
 def test_domains(tmp_path):
     def f(x, p, v):
         return (

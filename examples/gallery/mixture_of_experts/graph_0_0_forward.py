@@ -304,8 +304,10 @@ def run(
     arguments = as_arguments(inputs)
     with ambient():
         outputs = flat(graph(*arguments))
-    wanted = [t for t in targets(arguments, outputs) if isinstance(t, torch.Tensor) and t.requires_grad]
     leaves = [value for value in inputs if isinstance(value, torch.Tensor) and value.requires_grad]
+    found = [t for t in targets(arguments, outputs) if isinstance(t, torch.Tensor)]
+    # a view made under no_grad of what requires a gradient says so too, but no gradient goes through it
+    wanted = [t for t in found if t.grad_fn is not None or any(t is leaf for leaf in leaves)]
     cotangents = [cotangent(target, number) for number, target in enumerate(wanted)]
     grads: Any = ()
     if wanted and leaves:
