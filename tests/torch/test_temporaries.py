@@ -105,3 +105,17 @@ def test_keywords_made_before_the_break(more, tmp_path):
     assert torch.equal(found, torch.ones(2))
     texts = transformed_texts(tmp_path)
     assert any("**" in text for text in texts), texts
+
+
+def indexed_by_a_mask(points, scores, mask):
+    torch._dynamo.graph_break()
+    mask = mask & (scores > 0)
+    return points[mask], scores[mask]
+
+
+@pytest.mark.parametrize("dynamic", [True, None])
+def test_outputs_of_a_graph_that_another_one_is_indexed_with(dynamic, tmp_path):
+    with depyf.prepare_debug(tmp_path):
+        compiled = torch.compile(indexed_by_a_mask, backend="eager", dynamic=dynamic)
+        compiled(torch.ones(3, 2), torch.ones(3), torch.ones(3) > 0)
+    assert not any(re.search(r"\bvalue_\d", text) for text in transformed_texts(tmp_path))

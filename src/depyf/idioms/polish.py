@@ -83,9 +83,10 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
     hints = _roles(body, nodes, dict(promises.signatures))
     sources = _sources(body)
     calls = _calls(nodes, {**sources, **hints}, promises)
+    parts = _sources(body, calls)  # of what a call gave
     names: dict[int, str] = {}
     for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
-        base = hints.get(key) or sources.get(key) or calls.get(key) or ""
+        base = hints.get(key) or sources.get(key) or calls.get(key) or parts.get(key, "")
         if not base.isidentifier() or keyword.iskeyword(base) or base.startswith("__") and base not in hints.values():
             continue
         name, number = base, 1
@@ -175,9 +176,9 @@ def _values(body: Body) -> list[tuple[int, Expr]]:
     ]
 
 
-def _sources(body: Body) -> dict[int, str]:
-    """Temporaries called after what they were read from, or what they are for."""
-    found: dict[int, str] = {}
+def _sources(body: Body, known: dict[int, str] | None = None) -> dict[int, str]:
+    """Temporaries called after what they were read from, or what they are for; ``known``: names of other ones."""
+    found = dict(known or {})
     tested = {stmt.test.key for stmt in walk(body) if isinstance(stmt, If) and isinstance(stmt.test, Temp)}
     for stmt in walk(body):
         target = stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
