@@ -73,7 +73,9 @@ def test_pdb_stops_in_dumped_files(backend, tmp_path):
         assert f"> {path}({line})" in out, out[-4000:]
         following = out.split(f"> {path}({line})", 1)[1]
         stepped = re.search(rf"> {re.escape(str(path))}\((\d+)\)", following.split("LOCALS", 1)[1])
-        assert stepped and int(stepped.group(1)) != line, "next goes to another line of the same file"
+        assert stepped, "next stays in the file"
+        # what torch 2.6 makes of a function may be one line, from which next returns
+        assert int(stepped.group(1)) != line or "--Return--" in following
     before_exit, left = out.split("LEFT", 1)
     assert str(dump) in before_exit
     assert "__compiled_fn" not in left, "after debug() nothing is redirected any more"

@@ -71,7 +71,12 @@ def test_arguments_as_a_dict(tmp_path):
     assert any(
         re.search(r'\*\*\{\s*"input_ids": |entries = \{\n +"input_ids": [^*]*\*\*entries\)', text) for text in texts
     )
-    assert any('linear_parameters = self._modules["linear"]._parameters' in text for text in texts)
+    # and the parameters of a module one by one
+    assert any(
+        'linear_parameters = self._modules["linear"]._parameters' in text
+        or 'self._modules["linear"]._parameters["weight"],' in text
+        for text in texts
+    )
     assert any(
         re.search(r'settings = (__import_builtins\.type\(self\)\.__dict__\["config"\]|self\.config)\n', text)
         for text in texts

@@ -30,13 +30,13 @@ def said(**only):
             fn(torch.ones(2))
     return [(str(w.message), w.filename) for w in caught if str(w.message) in ("careful", "slowly")]
 plain = said()
-assert [text for text, _ in plain] == ["careful", "slowly"], plain
+assert {text for text, _ in plain} == {"careful", "slowly"}, plain
 with depyf.prepare_debug(sys.argv[1]):
     dumped = said()
     ignored = said(module="__main__"), said(message="careful")
-assert [text for text, _ in dumped] == ["careful", "slowly"], dumped
+assert len(dumped) <= len(plain) and {text for text, _ in dumped} == {text for text, _ in plain}, (dumped, plain)
 assert all("__transformed_code_" in file and file.startswith(sys.argv[1]) for _, file in dumped), dumped
-assert ignored[0] == [] and [text for text, _ in ignored[1]] == ["slowly"], ignored
+assert ignored[0] == [] and {text for text, _ in ignored[1]} == {"slowly"}, ignored
 """
 
 

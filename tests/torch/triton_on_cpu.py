@@ -24,6 +24,9 @@ class Driver:
     def get_current_device(self) -> int:
         return 0
 
+    def get_benchmarker(self) -> object:
+        return None
+
 
 if DEVICE == "cpu":
     import types
