@@ -1,4 +1,4 @@
-# known: 3.8+ the text reads differently
+# known: 3.8-3.13 the text reads differently
 def iterate(g):
     res = []
     while True:

@@ -18,6 +18,9 @@ from depyf.flow.tails import Tails
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _NO_LINE = 5
 """At most so many instructions without a line are laid out in a row."""
+_LEAVES = frozenset({ops.POP_EXCEPT, ops.POP})
+_BEGINS = frozenset({ops.POP, ops.BRANCH, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
+_DELETES = frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, ops.DELETE_DEREF})
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
 
 
@@ -36,6 +39,7 @@ class Leaders:
     def cut(self) -> None:
         """Fill the blocks' nodes and barriers."""
         self._jumped_to()
+        self._handlers_continue()
         self._dropped_operands()
         self._dropped_results()
         self._returned_constants()
@@ -81,6 +85,20 @@ class Leaders:
         """
         instrs = self.program.instrs
         return jump > 0 and instrs[jump - 1].op == ops.POP and (jump < 2 or instrs[jump - 2].op not in _SWAPS)
+
+    def _handlers_continue(self) -> None:
+        """A ``continue`` at the end of a handler belongs to it, though the jump comes when the handler has been left."""
+        program, containers = self.program, self.containers
+        if not self.blocks.merging:
+            return
+        for i in list(containers.of):
+            after = program.next[i]
+            if program.instrs[i].op not in _LEAVES or after not in containers.of or self.incoming[after] != 1:
+                continue
+            inside = containers.tree[containers.of[i]].kind == "handler"
+            if inside and program.instrs[after].op == ops.JUMP and self._continues(after):
+                containers.of[after] = containers.of[i]
+                self.leaders.discard(after)
 
     def _dropped_operands(self) -> None:
         """A failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it."""
@@ -181,17 +199,37 @@ class Leaders:
     def _continues(self, index: int) -> bool:
         """Whether a jump back is a ``continue``: it has a line of its own, behind that of the code before it.
 
-        ``pass`` would leave the same: columns tell (3.11+).  At the end of a handler the structure decides.
+        ``pass`` would leave the same: columns tell (3.11+).  What leaves a handler before the jump has its line.
         """
         program = self.program
-        line, previous = program.line[index], self._line_before(index)
+        start = self._left_handlers(index)
+        line, previous = program.line[index], self._line_before(start)
         if line is None or previous is None or program.jump[index] > index:
             return False
         if line in self._tested.get(index, ()):
             return False  # the end of the loop has the line of the test that skips to it
         if program.instrs[index - 1].op == ops.POP and program.next[index - 2] != index - 1:
             return False  # drops the operand of a failed chained comparison
-        return previous < line and program.instrs[index - 1].op != ops.POP_EXCEPT and program.word(index) != "pass"
+        if start < index and program.place(index) is None and self._begins_handler(start):
+            return False  # without columns, a handler without a body says ``pass``
+        return previous < line and program.word(index) != "pass"
+
+    def _begins_handler(self, index: int) -> bool:
+        """Whether all that is before is what every handler begins with: the exception is dropped or has got its name."""
+        instrs = self.program.instrs
+        return instrs[index - 1].op == ops.POP and instrs[index - 2].op in _BEGINS
+
+    def _left_handlers(self, index: int) -> int:
+        """Where the code before ``index`` begins that leaves handlers, and deletes what their exceptions are called."""
+        instrs = self.program.instrs
+        while index > 3:
+            if instrs[index - 1].op == ops.POP_EXCEPT:
+                index -= 1
+            elif instrs[index - 1].op in _DELETES and instrs[index - 3].op == ops.LOAD_CONST:
+                index -= 3
+            else:
+                break
+        return index
 
     def _line_before(self, index: int) -> int | None:
         """The line of the code laid out before, past what has none: the end of an inner loop or of a handler."""

@@ -108,6 +108,12 @@ def exit_labels(body: Body) -> set[int]:
     return {stmt.label for stmt in walk(body) if isinstance(stmt, Exit)}
 
 
+def unwritten(body: Body, loop: int | None) -> set[int]:
+    """``exit_labels`` without those to ``loop`` where somebody said ``continue``."""
+    found = (stmt for stmt in walk(body) if isinstance(stmt, Exit))
+    return {stmt.label for stmt in found if not (stmt.written and stmt.label == loop)}
+
+
 def leaving(body: Body) -> set[int]:
     """The labels of the exits that leave ``body``."""
     found: set[int] = set()

@@ -14,7 +14,18 @@ from dataclasses import replace
 from depyf.idioms.match import Raising, has_cases, is_wildcard
 from depyf.lift.conditions import negate
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
-from depyf.structure.exits import NOWHERE, Labels, ends, exit_labels, exits_to, fall_labels, first_line, forget, leaving
+from depyf.structure.exits import (
+    NOWHERE,
+    Labels,
+    ends,
+    exit_labels,
+    exits_to,
+    fall_labels,
+    first_line,
+    forget,
+    leaving,
+    unwritten,
+)
 from depyf.structure.flags import with_flag
 from depyf.structure.star_exits import exits_behind, leaves_clause
 from depyf.structure.written_exits import exits_in_try
@@ -206,7 +217,9 @@ class Lowering:
                 frozenset[int]() if core.star else breaks | {loop}
             )  # nothing can be written that leaves ``except*``
             skips = any(labels_ & (fall - labels - written) for labels_ in caught)
-            if not skips or exit_labels(core.body) & (fall - labels):
+            if not skips and loop is not None and not core.star:
+                skips = loop in fall - labels and any(_comes_round(clause.body, loop) for clause in core.handlers)
+            if not skips or unwritten(core.body, loop) & (fall - labels):
                 return None
             if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
                 return None
@@ -250,6 +263,11 @@ class Lowering:
     def _new_flag(self) -> Temp:
         self.flags += 1
         return Temp(FLAGS + self.flags)
+
+
+def _comes_round(body: Body, loop: int) -> bool:
+    """Whether a handler goes on with the loop at its end, and nobody said ``continue``: what follows is an ``else``."""
+    return len(body) > 1 and loop in unwritten(body, loop)
 
 
 def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
