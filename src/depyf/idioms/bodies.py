@@ -114,8 +114,23 @@ def _arms(stmt: If, branches: Branches, level: int | None) -> If:
 def _assertion(stmt: If, unit: CodeUnit) -> Stmt | None:
     """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction.
 
-    Before there was one, an ``assert`` is a test with its ``raise`` on the same line.
+    Before there was one, an ``assert`` is a test with its ``raise`` on the same line.  One on a later line than the test
+    is in an ``if``: ``if a:`` / ``assert b``, for which ``assert not a or b`` is the same code.
     """
+    test = stmt.test
+    if isinstance(test, BoolOf) and test.op == "and" and _is_later(stmt):
+        inner = _assertion(If(test.values[-1], stmt.body, (), stmt.body[0].line), unit)
+        if inner is not None:
+            first = BoolOf("and", test.values[:-1]) if len(test.values) > 2 else test.values[0]
+            return If(first, (inner,), (), stmt.line)
+    return _assert(stmt, unit)
+
+
+def _is_later(stmt: If) -> bool:
+    return len(stmt.body) == 1 and (stmt.body[0].line or 0) > (stmt.line or 0) > 0
+
+
+def _assert(stmt: If, unit: CodeUnit) -> Stmt | None:
     raised, test = stmt.body, _negated(stmt.test)
     if len(raised) == 1 and isinstance(raised[0], Assert):
         inner = raised[0]

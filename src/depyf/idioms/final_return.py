@@ -10,7 +10,7 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.bytecode.columns import Columns
 from depyf.tree.expr import Const, Expr
-from depyf.tree.nodes import Body, If, Pass, Return, Stmt, Try, With
+from depyf.tree.nodes import Body, If, Match, Pass, Return, Stmt, Try, With
 from depyf.tree.rewrite import map_statements, walk, with_bodies
 
 
@@ -61,6 +61,8 @@ class _End:
         if isinstance(last, If):
             first = self.drop(last.body, behind) or (Pass(last.line),)
             return (*body[:-1], If(last.test, first, self.drop(last.orelse, behind), last.line))
+        if isinstance(last, Match):
+            return (*body[:-1], with_bodies(last, lambda inner: self._drop_inside(inner, behind, case=True)))
         if isinstance(last, (Try, With)):
             final = last.final if isinstance(last, Try) else ()
             lines = [stmt.line for stmt in walk(final) if stmt.line is not None]
@@ -71,19 +73,20 @@ class _End:
             return (*body[:-1], changed)
         return body
 
-    def _drop_inside(self, body: Body, behind: int | None) -> Body:
-        if behind is None and self._says_pass(body):
+    def _drop_inside(self, body: Body, behind: int | None, case: bool = False) -> Body:
+        """``case`` says that it is the body of one: where no column tells, ``return`` is as likely as ``pass`` there."""
+        if behind is None and self._says_pass(body, case):
             return (Pass(body[0].line),)
         if self.optimized and body and isinstance(body[-1], Return) and not _falls_off(body, behind):
             return body
         return self.drop(body, behind) or body
 
-    def _says_pass(self, body: Body) -> bool:
+    def _says_pass(self, body: Body, case: bool) -> bool:
         """Whether the ``return`` that a body consists of reads better as ``pass``."""
         if not self.idioms or len(body) != 1 or not isinstance(body[0], Return) or not _is_none(body[0].value):
             return False
         word = self.columns.word(body[0].line)
-        return word == "pass" or word is None and not self.valued
+        return word == "pass" or word is None and not self.valued and not case
 
 
 def _falls_off(body: Body, behind: int | None) -> bool:
