@@ -24,7 +24,9 @@ def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
     """
     is_class = unit.name != "<module>"
     if CONDITIONAL in unit.cellvars:
-        prepared = not any(isinstance(stmt, AnnAssign) for stmt in walk(_inner(body) if is_class else body))
+        prepared = not _passes_on(unit) and not any(
+            isinstance(stmt, AnnAssign) for stmt in walk(_inner(body) if is_class else body)
+        )
     elif prepared:
         prepared = not any(isinstance(stmt, AnnAssign) for stmt in walk(body))
     nothing = AnnAssign(Name("_", "name"), Const(None), None, simple=False)
@@ -33,6 +35,12 @@ def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
     if prepared or is_class and CLASSDICT in unit.cellvars and not _needs_classdict(unit, body):
         return _first(nothing, body)  # in dead code it would be a conditional one
     return body
+
+
+def _passes_on(unit: CodeUnit) -> bool:
+    """Whether a class in here has conditional annotations: the compiler looks for their cell around it, and makes one."""
+    nested = [const for const in unit.consts if isinstance(const, CodeUnit) and const.name != "__annotate__"]
+    return any(CONDITIONAL in inner.freevars for inner in nested)
 
 
 def _first(stmt: Stmt, body: Body) -> Body:

@@ -79,7 +79,11 @@ class _End:
             return (Pass(body[0].line),)
         if self.optimized and body and isinstance(body[-1], Return) and not _falls_off(body, behind):
             return body
-        return self.drop(body, behind) or body
+        dropped = self.drop(body, behind)
+        line = body[0].line if body else None
+        if not dropped and self.idioms and behind is not None and line is not None and line >= behind:
+            return (Pass(),)  # it has the line of the ``finally`` body, in which nobody said ``return``
+        return dropped or body
 
     def _says_pass(self, body: Body, case: bool) -> bool:
         """Whether the ``return`` that a body consists of reads better as ``pass``."""

@@ -1,0 +1,8 @@
+def returned(k, q, close, E):
+    try:
+        return q(k)
+    except E:
+        pass
+    finally:
+        if k:
+            close(k)
