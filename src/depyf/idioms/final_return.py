@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.bytecode.columns import Columns
+from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Expr
 from depyf.tree.nodes import Body, If, Match, Pass, Return, Stmt, Try, With
 from depyf.tree.rewrite import map_statements, walk, with_bodies
@@ -67,21 +68,26 @@ class _End:
             final = last.final if isinstance(last, Try) else ()
             lines = [stmt.line for stmt in walk(final) if stmt.line is not None]
             behind = min(lines + ([] if behind is None else [behind]), default=None)
-            changed = with_bodies(last, lambda inner: self._drop_inside(inner, behind))
+            alone = isinstance(last, Try) and ends(last.body)
+            changed = with_bodies(last, lambda inner: self._drop_inside(inner, behind, alone=alone))
             if isinstance(changed, Try) and isinstance(last, Try) and self.optimized:
                 changed = replace(changed, final=last.final)  # there it would drop the exception
             return (*body[:-1], changed)
         return body
 
-    def _drop_inside(self, body: Body, behind: int | None, case: bool = False) -> Body:
-        """``case`` says that it is the body of one: where no column tells, ``return`` is as likely as ``pass`` there."""
+    def _drop_inside(self, body: Body, behind: int | None, case: bool = False, alone: bool = False) -> Body:
+        """``case`` says that it is the body of one: where no column tells, ``return`` is as likely as ``pass`` there.
+
+        ``alone``: it may be a handler of a ``try`` whose body leaves.  What else went on behind the ``finally`` would share
+        its end with a handler that says ``pass``; here there is nothing to share it with.
+        """
         if behind is None and self._says_pass(body, case):
             return (Pass(body[0].line),)
         if self.optimized and body and isinstance(body[-1], Return) and not _falls_off(body, behind):
             return body
         dropped = self.drop(body, behind)
         line = body[0].line if body else None
-        if not dropped and self.idioms and behind is not None and line is not None and line >= behind:
+        if not dropped and alone and self.idioms and behind is not None and line is not None and line >= behind:
             return (Pass(),)  # it has the line of the ``finally`` body, in which nobody said ``return``
         return dropped or body
 
