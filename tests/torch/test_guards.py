@@ -115,6 +115,8 @@ def test_expressions(kind, text, expression):
 
 def test_no_comment():
     assert split_comment("L['n'] == '# no'", lambda name: name)[1:] == (None, "")
+    hinted = "L['n'] == 3" + 40 * " " + "(HINT: make it (really) static)"
+    assert split_comment(hinted, lambda name: name) == ("L['n'] == 3", None, "make it (really) static")
     assert split_comment("L['n'] == 'a  # b'  # duck sizing", lambda name: name) == (
         "L['n'] == 'a  # b'",
         None,

@@ -78,7 +78,7 @@ def test_arguments_as_a_dict(tmp_path):
         for text in texts
     )
     assert any(
-        re.search(r'settings = (__import_builtins\.type\(self\)\.__dict__\["config"\]|self\.config)\n', text)
+        re.search(r'(?:settings|config) = (__import_builtins\.type\(self\)\.__dict__\["config"\]|self\.config)\n', text)
         for text in texts
     )
 
