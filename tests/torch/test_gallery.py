@@ -7,6 +7,7 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from dumps import as_in_a_process_of_its_own, fresh_cache, run_python, traces_autocast_calls
@@ -282,6 +283,25 @@ def test_views_of_parameters_without_gradients(backend, tmp_path):
     with torch.no_grad():
         (script,) = recorded(tmp_path, f, torch.randn(3, 4), torch.randn(4, 2, requires_grad=True), backward=False, backend=backend)  # fmt: skip
     assert "grad=True" in script.text and "torch.no_grad()" in script.text
+    assert run_script(script.text) == 0
+
+
+def scaled(x):
+    return x * float(-np.log(x.shape[0] * 2.5))
+
+
+def averaged(x):
+    y = x.numpy()
+    return torch.from_numpy(
+        np.sqrt(np.mean(y)) + y.sum(axis=0) * y.T.reshape(4, 3).astype("float32")[1] + np.add(y, 1)[0][:3]
+    )
+
+
+@pytest.mark.parametrize(("fn", "size"), [(scaled, (3, 4)), (averaged, (4, 3))])
+def test_functions_of_numpy(fn, size, tmp_path):
+    """Dynamo calls its own versions of them, which the script makes again."""
+    (script,) = recorded(tmp_path, fn, torch.ones(*size), backward=False)
+    assert "= torch._dynamo.utils.numpy_" in script.text and "importlib" not in script.text
     assert run_script(script.text) == 0
 
 

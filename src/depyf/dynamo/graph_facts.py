@@ -100,6 +100,8 @@ class GraphFacts:
     modes: dict[str, Any] = field(default_factory=dict)
     """Ambient state while the graph is called: ``grad``, ``inference``, ``autocast``, ``deterministic``."""
     aot: AotFacts | None = None
+    functions: tuple[tuple[str, str], ...] = ()
+    """Names under which the text calls what torch made for it (NumPy's functions on tensors) -> expression that makes it."""
 
 
 def facts_of(stage: str) -> GraphFacts | None:
@@ -135,7 +137,44 @@ def facts_of(stage: str) -> GraphFacts | None:
         symbols=tuple(sorted(symbols.items())),
         modes=_modes(tracing) if stage == "Captured_Graph" else {},
         aot=aot,
+        functions=_functions(module) if stage == "Captured_Graph" else (),
     )
+
+
+_WRAPPERS = {"numpy_to_tensor_wrapper": "f", "numpy_operator_wrapper": "op", "numpy_method_wrapper": "method"}
+"""Classes of ``torch._dynamo.utils`` whose objects Dynamo calls where a program calls NumPy -> where they keep what they wrap."""
+
+
+def _functions(module: Any) -> tuple[tuple[str, str], ...]:
+    """The wrappers that a graph calls, by the names that torch.fx gives them in its text."""
+    found: dict[str, str | None] = {}
+    for graph in [part.graph for part in module.modules() if _is_graph(part)]:
+        if any(_maker(node.target) is not None for node in graph.nodes if node.op == "call_function"):
+            for name, value in graph.python_code("self").globals.items():
+                made = _maker(value)
+                if made is not None:
+                    found[name] = made if found.get(name, made) == made else None  # another one in another graph
+    return tuple(sorted((name, made) for name, made in found.items() if made is not None))
+
+
+def _maker(value: Any) -> str | None:
+    """The expression that makes such a wrapper; None for anything else."""
+    kind = type(value)
+    if (
+        getattr(value, "__name__", "") == "numpy_attr_wrapper"
+        and getattr(value, "__module__", "") == "torch._dynamo.utils"
+    ):
+        return "torch._dynamo.utils.numpy_attr_wrapper"
+    inside = getattr(value, _WRAPPERS.get(kind.__name__, ""), None)
+    if kind.__module__ != "torch._dynamo.utils" or inside is None:
+        return None
+    if isinstance(inside, str):
+        return f"{kind.__module__}.{kind.__name__}({inside!r})"
+    name = str(getattr(inside, "__name__", ""))
+    for home in ("operator", "torch._numpy", str(getattr(inside, "__module__", ""))):
+        if getattr(sys.modules.get(home), name, None) is inside:
+            return f"{kind.__module__}.{kind.__name__}({home}.{name})"
+    return None
 
 
 def _is_graph(value: Any) -> bool:

@@ -200,9 +200,9 @@ _MODULES = ("operator", "_operator", "math", "builtins")
 
 
 def imports_of(graphs: list[GraphClass], functions: dict[str, str]) -> tuple[list[str], list[str]]:
-    """The import lines that the bodies need, and the names that nobody knows.
+    """The import lines that the bodies need, definitions among them, and the names that nobody knows.
 
-    ``functions``: the names under which torch.fx knows the program's own functions -> ``module:qualname``.
+    ``functions``: the names under which torch.fx calls what torch made for the graph -> the expression that makes it.
     """
     lines: dict[str, None] = {}
     unknown: list[str] = []
@@ -211,8 +211,10 @@ def imports_of(graphs: list[GraphClass], functions: dict[str, str]) -> tuple[lis
         if name in _KNOWN:
             lines[_KNOWN[name]] = None
         elif name in functions:
-            home, _, attribute = functions[name].partition(":")
-            lines[f"from {home} import {attribute} as {name}"] = None
+            made = ast.parse(functions[name], mode="eval").body
+            used = [made.func, *made.args] if isinstance(made, ast.Call) else [made]
+            lines |= {f"import {ast.unparse(part.value)}": None for part in used if isinstance(part, ast.Attribute)}
+            lines[f"{name} = {functions[name]}"] = None
         elif module is not None:
             lines[f"from {module} import {name[len(module) + 1 :]} as {name}"] = None
         elif not hasattr(builtins, name):

@@ -215,8 +215,9 @@ def _own_operators(text: str) -> list[str]:
     return sorted(name for name in found if name.partition(".")[0] not in _TORCH_LIBRARIES)
 
 
-def _import_order(line: str) -> tuple[bool, str]:
-    return line.startswith("from "), line
+def _import_order(line: str) -> tuple[bool, bool, str]:
+    """Definitions behind all imports."""
+    return " = " in line, line.startswith("from "), line
 
 
 def _title(graph: CompiledGraph, root: str) -> str:

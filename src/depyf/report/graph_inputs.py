@@ -20,6 +20,8 @@ def inputs_page(facts: GraphFacts) -> str:
     ]
     parts.append(f' "symbols": {json.dumps(dict(facts.symbols))}')
     parts.append(f' "modes": {json.dumps(facts.modes, sort_keys=True)}')
+    if facts.functions:
+        parts.append(f' "functions": {json.dumps(dict(facts.functions))}')
     if facts.aot is not None:
         parts.append(f' "aot": {json.dumps(dataclasses.asdict(facts.aot))}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
