@@ -39,6 +39,7 @@ from depyf.tree.nodes import (
     While,
     With,
 )
+from depyf.tree.rewrite import bodies
 
 _EXACT = (Assign, AugAssign, ExprStmt, Return, Raise, Import, ImportFrom, Assert, Pass, Break, Continue)
 _KEYWORDS: dict[type[Stmt], int] = {If: 3, While: 6, Delete: 4, Match: 6}
@@ -126,8 +127,9 @@ class Indents:
 
     def is_at(self, stmt: Stmt, level: int) -> bool | None:
         """Whether ``stmt`` begins at ``level``, rather than deeper; an ``elif`` counts as deeper."""
-        if isinstance(stmt, Try) and stmt.body:
-            return self.is_at(stmt.body[0], level + STEP)
+        endless = isinstance(stmt, While) and isinstance(stmt.test, Const)  # of ``while True`` nothing is left
+        if (endless or isinstance(stmt, Try)) and (inner := bodies(stmt)[0]):
+            return self.is_at(inner[0], level + STEP)
         column, width = self._column(stmt), self._width(stmt)
         if column is None or width is None:
             return None
