@@ -6,7 +6,7 @@ A copy is recognised by walking it and the handler in lock step; that is evidenc
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.flow.program import END_FINALLY, NONE, Program
 from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect, written_return
 
@@ -53,18 +53,35 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
             continuation[after] = found
     if exits and not any(new != NONE for new in continuation.values()):
         return
+    # what leaves the body at its end is laid out behind it
+    last = max((i for i in regions.members(region.index) if i < region.target), default=NONE)
+    # at the end of the function it is not known who returns
+    goes_on = any(_returned_constant(program, after) == NONE for after in continuation.values() if after != NONE)
     for source, after in exits:
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])
             ret = continuation[after]
             if after != ret and (program.instrs[ret].op == ops.RETURN or written_return(program, ret)):
                 program.own_returns.add(ret)
+            elif after != ret and source < last and goes_on:
+                ret = _returned_constant(program, ret)
+                program.own_returns.update({ret} - {NONE})
     for inner in resumed:
         if continuation[inner.resume] != NONE:
             inner.resume = continuation[inner.resume]
     for end in ends:
         program.replace(end, END_FINALLY)
     region.kind = "finally"
+
+
+def _returned_constant(program: Program, at: int) -> int:
+    """Where a constant is loaded that is returned at once, once the iterators of loops are dropped; -1 if none is."""
+    at = program.follow(at)
+    while program.instrs[at].op == ops.POP and program.next[at] != NONE:
+        at = program.next[at]
+    ret = program.next[at]
+    loads = program.instrs[at].op == ops.LOAD_CONST and ret != NONE and program.instrs[ret].op == ops.RETURN
+    return at if loads and program.unit.flags & CO_OPTIMIZED else NONE
 
 
 def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int], set[int]]:
