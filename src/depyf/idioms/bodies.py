@@ -65,7 +65,8 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
         if isinstance(stmt, Try):
             stmt, end = leaving_finally(stmt, body, i + 1)
         if isinstance(stmt, If):
-            stmt = _arms(stmt, branches, level)
+            at = branches.in_else_of_try(stmt, result, level)
+            stmt = _arms(stmt, branches, at)
         elif bodies(stmt):
             loop = isinstance(stmt, (For, While))
             branches.loops += loop
@@ -85,10 +86,10 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
                 result.append(asserted)
                 after = stmt.orelse
                 if len(after) == 1 and isinstance(after[0], If):
-                    after = branches.flat_if(after[0], level)
+                    after = branches.flat_if(after[0], at)
                 result.extend(after)
             else:
-                result.extend(branches.flat_if(stmt, level))
+                result.extend(branches.flat_if(stmt, at))
             continue
         if isinstance(stmt, Raise):
             result.append(_assertion(If(Const(True), (stmt,), (), stmt.line), unit) or stmt)

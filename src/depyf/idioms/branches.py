@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode.columns import Columns
-from depyf.idioms.indents import Indents
+from depyf.idioms.indents import STEP, Indents
 from depyf.structure.exits import ends
 from depyf.tree.expr import BoolOf
 from depyf.tree.nodes import Body, Break, Continue, If, Pass, Return, Stmt, Try, With
@@ -38,6 +38,15 @@ class Branches:
         if self.indents is None or known is not None:
             return known
         return self.indents.around(stmt)
+
+    def in_else_of_try(self, stmt: If, before: list[Stmt], level: int | None) -> int | None:
+        """The indentation of ``stmt`` in a body at ``level``: deeper in the ``else`` of a ``try`` (see ``with_else``)."""
+        tried = next((other for other in reversed(before) if isinstance(other, Try)), None)
+        if self.indents is None or level is None or tried is None or tried.orelse or tried.final:
+            return level
+        if not self.unit.handlers_last or self.indents.is_at(stmt, level) is not False:
+            return level
+        return level + STEP if self.indents.is_at(stmt, level + STEP) else level
 
     def behind(self, stmt: If, level: int | None) -> int | None:
         """``level`` if what is in the ``else`` of ``stmt`` begins there, too."""
