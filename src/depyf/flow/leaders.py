@@ -12,7 +12,7 @@ from depyf.bytecode import ops
 from depyf.flow.beyond import beyond_loops
 from depyf.flow.blocks import Blocks, Node
 from depyf.flow.copied_tests import Span, test_spans
-from depyf.flow.program import ASYNC_FOR_ITER, NONE
+from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT
 from depyf.flow.tails import Tails
 
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
@@ -40,6 +40,7 @@ class Leaders:
         """Fill the blocks' nodes and barriers."""
         self._jumped_to()
         self._handlers_continue()
+        self._cleanups_continue()
         self._dropped_operands()
         self._dropped_results()
         self._returned_constants()
@@ -99,6 +100,24 @@ class Leaders:
             if inside and program.instrs[after].op == ops.JUMP and self._continues(after):
                 containers.of[after] = containers.of[i]
                 self.leaders.discard(after)
+
+    def _cleanups_continue(self) -> None:
+        """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``."""
+        program, containers = self.program, self.containers
+        if not self.blocks.merging or not program.own_continues:
+            return
+        before = {after: i for i in containers.of for after in program.successors(i) if self.incoming[after] == 1}
+        for jump in sorted(program.own_continues & before.keys()):
+            chain, source = [jump], before[jump]
+            while program.instrs[source].op == WITH_EXIT and source in before:
+                chain.append(source)
+                source = before[source]
+            inner = containers.of[source]
+            if inner == containers.of[jump] or not containers.encloses(containers.of[jump], inner):
+                continue
+            containers.of.update(dict.fromkeys(chain, inner))
+            alone = len(program.successors(source)) == 1
+            self.leaders.difference_update(chain if alone else chain[:-1])
 
     def _dropped_operands(self) -> None:
         """A failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it."""
@@ -202,6 +221,8 @@ class Leaders:
         ``pass`` would leave the same: columns tell (3.11+).  What leaves a handler before the jump has its line.
         """
         program = self.program
+        if index in program.own_continues:
+            return True
         start = self._left_handlers(index)
         line, previous = program.line[index], self._line_before(start)
         if line is None or previous is None or program.jump[index] > index:

@@ -52,6 +52,8 @@ class Program:
         """Returns behind a copy of clean-up code: each of them is a statement of its own, whatever its line."""
         self.joined: set[int] = set()
         """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
+        self.own_continues: set[int] = set()
+        """Jumps back behind a copy of clean-up code where another copy goes on with the loop at the end of the body."""
         self.columns = Columns(self.unit)
         if not self.unit.branches_backward:
             self._join_backward()

@@ -5,10 +5,12 @@ A copy is recognised by walking it and the handler in lock step; that is evidenc
 
 from __future__ import annotations
 
+from collections import Counter
+
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.flow.program import END_FINALLY, NONE, Program
-from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect, written_return
+from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, note_continues, redirect, written_return
 
 _RETURNING = SHUFFLES | {ops.LOAD_CONST, ops.RETURN}
 """What a return consists of, and what it takes off the stack before."""
@@ -57,6 +59,10 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
     last = max((i for i in regions.members(region.index) if i < region.target), default=NONE)
     # at the end of the function it is not known who returns
     goes_on = any(_returned_constant(program, after) == NONE for after in continuation.values() if after != NONE)
+    edges = Counter(after for _, after in exits)
+    note_continues(
+        program, {copy: (continuation[copy], edges[copy]) for copy in edges if continuation[copy] not in (NONE, copy)}
+    )
     for source, after in exits:
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])

@@ -141,6 +141,28 @@ def exits_of(regions: Regions, region: Region) -> list[tuple[int, int]]:
     return found
 
 
+def note_continues(program: Program, exits: dict[int, tuple[int, int]]) -> None:
+    """Of the ways out of one region that all go on with a loop only one is its end; the others say ``continue``.
+
+    ``exits``: for each copy of its clean-up code where control goes on behind it, and how many edges lead to the copy.
+    """
+    counts: dict[tuple[int, int], int] = {}
+    for copy, (after, count) in exits.items():
+        way = program.follow(copy), after  # a jump may lead to the copy
+        counts[way] = counts.get(way, 0) + count
+    ways: dict[int, list[tuple[int, int, int]]] = {}
+    for (copy, after), count in counts.items():
+        head = program.follow(after)
+        if head != NONE and head < copy:
+            ways.setdefault(head, []).append((count, copy, after))
+    for found in ways.values():
+        for _, _, after in sorted(found)[:-1]:
+            if program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
+                program.own_continues.add(after)
+                program.line[after] = None  # it is that of the clean-up
+                program.instrs[after] = program.instrs[after]._replace(line=None)
+
+
 def redirect(program: Program, source: int, old: int, new: int) -> None:
     if program.next[source] == old:
         program.next[source] = new

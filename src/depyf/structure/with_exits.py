@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from depyf.bytecode import ops
 from depyf.flow.program import NONE, WITH_EXIT, Program
-from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, written_return
+from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, note_continues, written_return
 
 _TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})
 
@@ -97,11 +99,17 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
         resume = program.jump[resume] if instr.op == ops.JUMP else program.next[resume]
     region.kind = "with"
     region.resume = resume
-    for exit_at in sorted({after for _, after in exits_of(regions, region)}):
-        _strip_exit_call(regions, region, exit_at, slots, incoming)
+    edges = Counter(after for _, after in exits_of(regions, region))
+    exits: dict[int, tuple[int, int]] = {}
+    for exit_at in sorted(edges):
+        after = _strip_exit_call(regions, region, exit_at, slots, incoming)
+        if after != NONE:
+            exits[exit_at] = after, edges[exit_at]
+    note_continues(program, exits)
 
 
-def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int, incoming: _Incoming) -> None:
+def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int, incoming: _Incoming) -> int:
+    """Where control goes on behind the call, -1 if there is none."""
     program = regions.program
     start = program.follow(position)
     dropped: list[int] = []
@@ -115,12 +123,12 @@ def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int
         if nones == 3:
             break
     if nones != 3 or position == NONE or program.instrs[position].op != ops.CALL:
-        return
+        return NONE
     position = program.follow(program.next[position])
     while position != NONE and program.instrs[position].op in (ops.GET_AWAITABLE, ops.DELEGATE):
         position = program.follow(program.next[position])
     if position == NONE or program.instrs[position].op != ops.POP:
-        return
+        return NONE
     program.replace(start, WITH_EXIT, slots)
     program.next[start] = program.next[position]
     incoming.add(start, program.next[start])
@@ -130,6 +138,7 @@ def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int
         for inside in dropped:  # what the body left on the stack is dropped before the manager is left
             program.handler[inside] = region.index
         regions.forget_chains()
+    return program.next[start]
 
 
 def _is_none(instr: ops.Instr, before: int) -> bool:
