@@ -150,13 +150,14 @@ def note_continues(program: Program, exits: dict[int, tuple[int, int]]) -> None:
     for copy, (after, count) in exits.items():
         way = program.follow(copy), after  # a jump may lead to the copy
         counts[way] = counts.get(way, 0) + count
-    ways: dict[int, list[tuple[int, int, int]]] = {}
+    cold = min((handler.target for handler in program.handlers), default=0) if program.unit.handlers_last else NONE
+    ways: dict[int, list[tuple[int, bool, int, int]]] = {}
     for (copy, after), count in counts.items():
         head = program.follow(after)
         if head != NONE and head < copy:
-            ways.setdefault(head, []).append((count, copy, after))
+            ways.setdefault(head, []).append((count, copy < cold, copy, after))
     for found in ways.values():
-        for _, _, after in sorted(found)[:-1]:
+        for *_, after in sorted(found)[:-1]:
             if program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
                 program.own_continues.add(after)
                 program.line[after] = None  # it is that of the clean-up
