@@ -22,10 +22,12 @@ def skip_empty(blocks: dict[int, Lifted], containers: Containers, entry: int) ->
     for block in blocks.values():
         block.succs = [_final(blocks, containers, block.container, after) for after in block.succs]
     entries = containers.handler_entries
+    around = {one.region: one.parent for one in containers.tree if one.kind == "try"}
     for region, target in entries.items():
         record = containers.regions.table[region]
         if record.kind == "with" and target in blocks:
-            entries[region] = record.resume = _final(blocks, containers, blocks[target].container, target)
+            source = around.get(region, blocks[target].container)
+            entries[region] = record.resume = _final(blocks, containers, source, target)
     reachable: set[int] = set()
     work = [entry, *(target for target in entries.values() if target in blocks)]
     while work:
