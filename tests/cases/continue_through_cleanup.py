@@ -114,3 +114,15 @@ def more_4(y, p):
                 continue
             k()
         t()
+
+
+def loop_is_try(y, p, q):
+    while True:
+        try:
+            if p:
+                b()
+                continue
+            a()
+            d()
+        finally:
+            c()

@@ -115,6 +115,8 @@ class Leaders:
             inner = containers.of[source]
             if inner == containers.of[jump] or not containers.encloses(containers.of[jump], inner):
                 continue
+            if containers.encloses(inner, containers.of[program.jump[jump]]):
+                continue  # the loop begins with the ``try``: from inside, it would be a loop in it
             containers.of.update(dict.fromkeys(chain, inner))
             alone = len(program.successors(source)) == 1
             self.leaders.difference_update(chain if alone else chain[:-1])
