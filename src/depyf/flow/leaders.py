@@ -92,22 +92,29 @@ class Leaders:
         program, containers = self.program, self.containers
         if not self.blocks.merging:
             return
+        entered = set(self.blocks.roots())
         for i in list(containers.of):
             after = program.next[i]
             if program.instrs[i].op not in _LEAVES or after not in containers.of or self.incoming[after] != 1:
                 continue
-            inside = containers.tree[containers.of[i]].kind == "handler"
+            inside = containers.tree[containers.of[i]].kind == "handler" and after not in entered
             if inside and program.instrs[after].op == ops.JUMP and self._continues(after):
                 containers.of[after] = containers.of[i]
                 self.leaders.discard(after)
 
     def _cleanups_continue(self) -> None:
-        """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``."""
+        """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``.
+
+        Where other code goes there as well, it is not known to be one.
+        """
         program, containers = self.program, self.containers
         if not self.blocks.merging or not program.own_continues:
             return
         before = {after: i for i in containers.of for after in program.successors(i) if self.incoming[after] == 1}
-        for jump in sorted(program.own_continues & before.keys()):
+        around = {one.region: one.parent for one in containers.tree if one.kind == "try"}
+        entered = {at: around.get(region, NONE) for region, at in containers.handler_entries.items()}
+        wanted, program.own_continues = program.own_continues, set()
+        for jump in sorted(wanted & before.keys()):
             chain, source = [jump], before[jump]
             while program.instrs[source].op == WITH_EXIT and source in before:
                 chain.append(source)
@@ -115,11 +122,14 @@ class Leaders:
             inner = containers.of[source]
             if inner == containers.of[jump] or not containers.encloses(containers.of[jump], inner):
                 continue
+            if any(entered.get(at, inner) != inner for at in chain):
+                continue  # what the manager of a ``with`` elsewhere suppressed goes on there as well
+            program.own_continues.add(jump)
             if containers.encloses(inner, containers.of[program.jump[jump]]):
                 continue  # the loop begins with the ``try``: from inside, it would be a loop in it
             containers.of.update(dict.fromkeys(chain, inner))
             alone = len(program.successors(source)) == 1
-            self.leaders.difference_update(chain if alone else chain[:-1])
+            self.leaders.difference_update(set(chain if alone else chain[:-1]) - entered.keys())
 
     def _dropped_operands(self) -> None:
         """A failed chained comparison drops its operand before it goes where the other tests go, or to a copy of it."""

@@ -5,8 +5,6 @@ A copy is recognised by walking it and the handler in lock step; that is evidenc
 
 from __future__ import annotations
 
-from collections import Counter
-
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.flow.program import END_FINALLY, NONE, Program
@@ -59,10 +57,8 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
     last = max((i for i in regions.members(region.index) if i < region.target), default=NONE)
     # at the end of the function it is not known who returns
     goes_on = any(_returned_constant(program, after) == NONE for after in continuation.values() if after != NONE)
-    edges = Counter(after for _, after in exits)
-    note_continues(
-        program, {copy: (continuation[copy], edges[copy]) for copy in edges if continuation[copy] not in (NONE, copy)}
-    )
+    left = {after: continuation[after] for _, after in exits}
+    note_continues(program, {copy: after for copy, after in left.items() if after not in (NONE, copy)})
     for source, after in exits:
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])

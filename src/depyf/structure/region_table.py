@@ -141,23 +141,20 @@ def exits_of(regions: Regions, region: Region) -> list[tuple[int, int]]:
     return found
 
 
-def note_continues(program: Program, exits: dict[int, tuple[int, int]]) -> None:
+def note_continues(program: Program, exits: dict[int, int]) -> None:
     """Of the ways out of one region that all go on with a loop only one is its end; the others say ``continue``.
 
-    ``exits``: for each copy of its clean-up code where control goes on behind it, and how many edges lead to the copy.
+    ``exits``: for each copy of its clean-up code where control goes on behind it.  That of the end is laid out last, but
+    for handlers that stand behind all other code.
     """
-    counts: dict[tuple[int, int], int] = {}
-    for copy, (after, count) in exits.items():
-        way = program.follow(copy), after  # a jump may lead to the copy
-        counts[way] = counts.get(way, 0) + count
     cold = min((handler.target for handler in program.handlers), default=0) if program.unit.handlers_last else NONE
-    ways: dict[int, list[tuple[int, bool, int, int]]] = {}
-    for (copy, after), count in counts.items():
-        head = program.follow(after)
+    ways: dict[int, set[tuple[bool, int, int]]] = {}
+    for start, after in exits.items():
+        copy, head = program.follow(start), program.follow(after)  # a jump may lead to the copy
         if head != NONE and head < copy:
-            ways.setdefault(head, []).append((count, copy < cold, copy, after))
+            ways.setdefault(head, set()).add((copy < cold, copy, after))
     for found in ways.values():
-        for *_, after in sorted(found)[:-1]:
+        for _, _, after in sorted(found)[:-1]:
             if program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
                 program.own_continues.add(after)
                 program.line[after] = None  # it is that of the clean-up

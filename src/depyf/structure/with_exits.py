@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from depyf.bytecode import ops
 from depyf.flow.program import NONE, WITH_EXIT, Program
 from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, note_continues, written_return
@@ -99,13 +97,11 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
         resume = program.jump[resume] if instr.op == ops.JUMP else program.next[resume]
     region.kind = "with"
     region.resume = resume
-    edges = Counter(after for _, after in exits_of(regions, region))
-    exits: dict[int, tuple[int, int]] = {}
-    for exit_at in sorted(edges):
-        after = _strip_exit_call(regions, region, exit_at, slots, incoming)
-        if after != NONE:
-            exits[exit_at] = after, edges[exit_at]
-    note_continues(program, exits)
+    exits = {
+        exit_at: _strip_exit_call(regions, region, exit_at, slots, incoming)
+        for exit_at in sorted({after for _, after in exits_of(regions, region)})
+    }
+    note_continues(program, {copy: after for copy, after in exits.items() if after != NONE})
 
 
 def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int, incoming: _Incoming) -> int:
