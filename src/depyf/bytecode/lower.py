@@ -26,8 +26,8 @@ from depyf.errors import BytecodeError
 class Lowered(NamedTuple):
     """``instrs[i].target`` and ``handlers[k].target`` index into ``instrs``; ``instrs[i].handler`` into ``handlers``.
 
-    ``depths[i]`` is how many values are on the stack before ``instrs[i]``.  ``leaks`` says that a generator of 3.12 or later lacks its wrapper somewhere: ``StopIteration`` leaves it as it is,
-    which no source can do.
+    ``depths[i]`` is how many values are on the stack before ``instrs[i]``.  ``leaks`` says that a generator of 3.12 or
+    later lacks its wrapper somewhere: ``StopIteration`` leaves it as it is, which no source can do.
     """
 
     unit: CodeUnit

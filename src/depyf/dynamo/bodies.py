@@ -2,8 +2,9 @@
 
 The graphs inside a captured graph (forward and backward of an ``autograd.Function``, what ``checkpoint`` wraps) are called
 by the operator they belong to, and some operators use ``torch.fx.Interpreter`` for that, as the backend ``aot_eager`` of
-torch 2.6 does for its graphs: no line of the graph's code runs, and no breakpoint in it is hit.  While ``CalledBodies`` is on, such a graph is called instead, which runs the same operations
-in the same order.  A graph that torch is tracing is interpreted as ever.
+torch 2.6 does for its graphs: no line of the graph's code runs, and no breakpoint in it is hit.  While ``CalledBodies`` is
+on, such a graph is called instead, which runs the same operations in the same order.  A graph that torch is tracing is
+interpreted as ever.
 """
 
 from __future__ import annotations
