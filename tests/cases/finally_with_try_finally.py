@@ -1,4 +1,3 @@
-# known ugly: 3.8-3.10 lifetimes differ: the original still holds an object that the recompiled code has released
 def g(loop):
     try:
         run(loop)

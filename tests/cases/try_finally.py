@@ -53,3 +53,31 @@ def nested(a):
             one()
     finally:
         two()
+
+
+def suppressing(x):
+    try:
+        log()
+    finally:
+        with x:
+            raise ValueError
+
+
+def endless_suppressing(x):
+    try:
+        return log()
+    finally:
+        with x:
+            while True:
+                x.step()
+
+
+def caught_in_with(x):
+    try:
+        log()
+    finally:
+        with x:
+            try:
+                raise KeyError
+            except KeyError:
+                pass

@@ -20,6 +20,7 @@ from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
 from depyf.bytecode.versions import spec_for
 from depyf.bytecode.versions.spec import PSEUDO, Context, Out, VersionSpec
+from depyf.bytecode.versions.truth import IDLE
 from depyf.errors import BytecodeError
 
 
@@ -108,7 +109,10 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int], spec: V
         if spec.tests_apart:
             for k, (op, i) in enumerate(zip(draft.ops, draft.source, strict=True)):
                 if op == ops.BRANCH and i and draft.ops[k - 1] not in ops.TERMINATORS:
-                    draft.handler[k] = of[i - 1]
+                    before = i - 1
+                    while before and raw.names[before] in IDLE:
+                        before -= 1
+                    draft.handler[k] = of[before]
     else:
         draft.handler = [-1] * last
     return draft

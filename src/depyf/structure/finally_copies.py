@@ -48,6 +48,9 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
     for after in [after for _, after in exits] + [inner.resume for inner in resumed]:
         if after not in continuation:
             found = after if start in ends else _match_copy(regions, region, start, after, ends, settled)
+            if found == NONE and ends:  # only where an exception is caught inside does the body come to its end
+                caught = _match_copy(regions, region, start, after, ends, settled, through_handlers=True)
+                found = NONE if caught is None else caught
             if found is None:
                 return
             continuation[after] = found
@@ -118,27 +121,39 @@ def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int
     return seen, ends
 
 
-def _match_copy(regions: Regions, region: Region, body: int, copy: int, ends: set[int], settled: bool) -> int | None:
-    """Walk a ``finally`` handler and its presumed copy in lock step.
+def _match_copy(
+    regions: Regions,
+    region: Region,
+    body: int,
+    copy: int,
+    ends: set[int],
+    settled: bool,
+    *,
+    through_handlers: bool = False,
+) -> int | None:
+    """Walk a ``finally`` handler and its presumed copy in lock step; ``through_handlers``, also what handles exceptions in them.
 
     Returns where the copy continues, -1 if it never does (the body returns or raises), None if it is no copy.  Only
     evidence: a wrong answer is caught by the verifier, so stack shuffles may differ.
     """
     program, outer = regions.program, {NONE, region.index, *regions.chain(region.parent)}
 
+    def around(position: int) -> list[Region]:
+        inner = program.handler[position]
+        chain = regions.chain(inner) if inner in regions.table else ()
+        return [regions.table[index] for index in chain if index not in outer]
+
     def kinds(position: int) -> list[str]:
-        around = program.handler[position]
-        chain = regions.chain(around) if around in regions.table else ()
-        return [regions.table[index].kind for index in chain if index not in outer]
+        return [inner.kind for inner in around(position)]
 
     continuation = NONE
     seen: set[tuple[int, int]] = set()
-    work = [(body, copy, False)]
+    work = [(body, copy)]
     matched = 0
     while work:
-        left, right, nested = work.pop()
+        left, right = work.pop()
         left = program.follow(left)
-        if left in ends and not nested:
+        if left in ends:
             target = right
             while program.instrs[target].op == ops.JUMP and kinds(target) and program.jump[target] != target:
                 target = program.jump[target]  # the jump is still in what the copy protects, the place is not
@@ -158,10 +173,10 @@ def _match_copy(regions: Regions, region: Region, body: int, copy: int, ends: se
         a, b = program.instrs[left], program.instrs[right]
         if not _same(a, b) and not _both_mark(program, left, right):
             if a.op in SHUFFLES:
-                work.append((program.next[left], right, nested))
+                work.append((program.next[left], right))
                 continue
             if b.op in SHUFFLES:
-                work.append((left, program.next[right], nested))
+                work.append((left, program.next[right]))
                 continue
             return None
         if settled and kinds(left) != kinds(right):
@@ -170,8 +185,16 @@ def _match_copy(regions: Regions, region: Region, body: int, copy: int, ends: se
         first, second = program.successors(left), program.successors(right)
         if len(first) != len(second):
             return None
-        work.extend((x, y, nested) for x, y in zip(first, second, strict=True))
+        work.extend(zip(first, second, strict=True))
+        if through_handlers:
+            pairs = zip(around(left), around(right), strict=False)
+            work.extend((_caught_at(x), _caught_at(y)) for x, y in pairs)
     return continuation if matched else None
+
+
+def _caught_at(inner: Region) -> int:
+    """Where control goes on once an exception was caught."""
+    return inner.resume if inner.kind == "with" else inner.target
 
 
 def _both_mark(program: Program, left: int, right: int) -> bool:

@@ -13,7 +13,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
 from depyf.verify import kinds
-from depyf.verify.unwinding import dropped_records
+from depyf.verify.unwinding import SAVED, dropped_records
 from depyf.verify.values import Values
 
 NO_RAISE = ops.SILENT
@@ -74,6 +74,8 @@ class Program:
         self._bound: list[int] | None = None
         self._bit: dict[str, int] = {}
         self.records = dropped_records(lowered)
+        self.block_stack = any(SAVED in handler.pushes for handler in self.handlers)
+        """Whether unwinding puts such records back by itself (until 3.10)."""
         self.asking = {
             handler.target
             for handler in self.handlers
@@ -171,7 +173,7 @@ class Program:
         at = self.records.get(pc, -1)
         if at < 0 or stack[at] == cur:
             return cur
-        self.restores = True
+        self.restores = self.restores or not self.block_stack
         return stack[at]
 
     def surely_bound(self, pc: int, name: str) -> bool:

@@ -21,6 +21,7 @@ from depyf.verify.known import (
 from depyf.verify.lifetimes import still_held
 from depyf.verify.program import ORIGINAL
 from depyf.verify.state import Pair, Side, resolve
+from depyf.verify.unwinding import SAVED
 from depyf.verify.values import Values
 
 
@@ -139,11 +140,11 @@ def enter_handler(stack: list[int], side: Side, values: Values, pushes: tuple[st
             stack.append(exc)
         elif slot == "lasti":
             stack.append(values.lasti)
-        elif slot == "old_value":
+        elif slot == SAVED:
             stack.append(old)
         else:
             stack.append(values.op("type of" if slot.endswith("type") else "tb of", (old if "old" in slot else exc,)))
-    if "old_value" in pushes:
+    if SAVED in pushes:
         side.cur = exc
 
 

@@ -1,5 +1,6 @@
-"""Where an exception takes away the record of what was handled before, without putting it back (3.11+).
+"""Where an exception takes away the record of what was handled before.
 
+Until 3.10 the interpreter itself saves the handled exception at a handler's entry, and unwinding puts it back.  Since 3.11
 ``PUSH_EXC_INFO`` saves the handled exception in a stack slot and ``POP_EXCEPT`` puts it back; unwinding the stack only
 drops the slot.  Compilers give every handler a clean-up that puts it back before the exception goes on.  Code that
 lacks one goes on with an exception handled that nothing will ever end: ``sys.exc_info()`` shows it, even to callers, and
@@ -14,11 +15,15 @@ from depyf.bytecode.lower import Lowered
 
 UNWIND_NOTE = "where a handler raises, its exception counts as handled no longer, although the bytecode never says so"
 
+SAVED = "old_value"
+"""What the entry of a handler pushes where the interpreter keeps the records (until 3.10)."""
+
 
 def dropped_records(lowered: Lowered) -> dict[int, int]:
     """For each instruction whose exception drops such slots: the position of the lowest of them."""
     instrs, handlers = lowered.instrs, lowered.handlers
-    if not any(instr.op == ops.PUSH_EXC_INFO for instr in instrs):
+    by_interpreter = any(SAVED in handler.pushes for handler in handlers)
+    if not by_interpreter and not any(instr.op == ops.PUSH_EXC_INFO for instr in instrs):
         return {}
     found: dict[int, int] = {}
     seen: dict[int, tuple[int, ...]] = {}
@@ -40,6 +45,8 @@ def dropped_records(lowered: Lowered) -> dict[int, int]:
             if handler >= 0 and raises:
                 entry = handlers[handler]
                 below = tuple(at for at in saved if at < entry.depth)
+                if SAVED in entry.pushes:
+                    below = (*below, entry.depth + entry.pushes.index(SAVED))
                 work.append((entry.target, entry.depth + len(entry.pushes), below))
             depth, saved = _after(op, arg, depth, saved)
             if target >= 0 and op != ops.JUMP:

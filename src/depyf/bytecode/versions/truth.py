@@ -20,7 +20,8 @@ _MAKERS = frozenset(
 """What leaves a bool on the stack, whatever its operands are."""
 _AS_BOOL = 16
 """The bit of COMPARE_OP that says that the result is made a bool."""
-_IDLE = frozenset({"NOP", "NOT_TAKEN"})
+IDLE = frozenset({"NOP", "NOT_TAKEN"})
+"""What does nothing, whatever runs before and behind it."""
 
 
 def to_bool(cx: Context, i: int, _: int) -> None:
@@ -82,7 +83,7 @@ def _is_bool(cx: Context, i: int) -> bool:
             return bool(raw.args[i] & _AS_BOOL) or _compares_numbers(raw.names, i)
         if name in ("LOAD_CONST", "LOAD_COMMON_CONSTANT"):
             return bool(cx.out) and cx.out[-1][0] == ops.LOAD_CONST and type(cx.out[-1][1]) is bool
-        if name not in _IDLE:
+        if name not in IDLE:
             break
     return False
 
@@ -92,7 +93,7 @@ def _compares_numbers(names: list[str], i: int) -> bool:
     that an annotation is asked for (text for either compiles to the same instructions)."""
     if names[i - 2] == "GET_LEN":
         return True
-    raises = [name for name in names[i + 2 : i + 5] if name not in _IDLE]
+    raises = [name for name in names[i + 2 : i + 5] if name not in IDLE]
     return i < _FIRST and raises[:2] == ["LOAD_COMMON_CONSTANT", "RAISE_VARARGS"]
 
 
