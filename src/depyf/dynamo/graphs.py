@@ -20,7 +20,7 @@ from typing import Any
 
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
 _ANNOTATION = re.compile(r'(?P<start>^|;  )(?P<name>\w+): "[^"]*"(?= = )')
-_PARAMETER = re.compile(r'(?P<name>\w+): "(?P<type>[^"]*)"')
+_PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"')
 _PLAIN_PARAMETER = re.compile(r"(?P<name>\w+) : torch\.[\w.]+(?=[,)])")
 """A parameter of a live graph function, with the class of its value."""
 _BARE_PARAMETER = re.compile(r"(?<=[(\s])(?P<name>\w+)(?=[,)])")
@@ -65,12 +65,12 @@ def _legal(name: str) -> str:
     return "GraphModule" if safe in ("", "lambda") else safe
 
 
-def parses(text: str) -> bool:
+def parsed(text: str) -> ast.Module | None:
+    """The tree of ``text``; None where that is no Python."""
     try:
-        ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +101,12 @@ def read_printed(text: str) -> Printed:
             fresh = False
             continue
         fresh = True
-        for match in _PARAMETER.finditer(line):
+        for match in _PARAMETER.finditer(line) if ': "' in line else ():
             kinds.setdefault(match["name"], match["type"])
         key = statement_key(stripped)
         if " = " in key:
             statements.append(key)
-            annotated.setdefault(key, _DELETIONS.sub("", stripped))
+            annotated.setdefault(key, _without_deletions(stripped))
             comments.setdefault(key, tuple(current))
     return Printed(kinds, comments, tuple(statements), annotated)
 
@@ -129,8 +129,12 @@ def _outer_body(text: str) -> list[str]:
 
 def statement_key(line: str) -> str:
     """``x: "f32[2]" = a + b;  a = b = None`` -> ``x = a + b``: the same in both printings of one graph."""
-    line = _DELETIONS.sub("", line.strip())
-    return _ANNOTATION.sub(lambda match: match["start"] + match["name"], line)
+    line = _without_deletions(line.strip())
+    return _ANNOTATION.sub(lambda match: match["start"] + match["name"], line) if '" = ' in line else line
+
+
+def _without_deletions(line: str) -> str:
+    return _DELETIONS.sub("", line) if line.endswith(" = None") else line
 
 
 def annotate(live_source: str, printed: Printed) -> list[str]:
@@ -212,11 +216,12 @@ def live_module_text(
     return lines
 
 
+_INNER_CLASS = re.compile(r"^[ \t]+class ", re.M)
+
+
 def nested_texts(text: str) -> dict[str, str]:
     """The classes directly inside the class of a printed graph, by name, each without its indentation."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    if _INNER_CLASS.search(text) is None or (tree := parsed(text)) is None:
         return {}
     lines = text.splitlines()
     outer = next((node for node in tree.body if isinstance(node, ast.ClassDef)), None)
@@ -238,15 +243,16 @@ def graph_children(module: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def sample_run(class_name: str, text: str) -> str:
-    """A ``__main__`` block that runs the graph on made-up inputs of the recorded shapes; "" where that cannot work."""
-    tree = ast.parse(text)
+def sample_run(class_name: str, text: str, tree: ast.Module) -> str:
+    """A ``__main__`` block that runs the graph of the page ``text``, parsed as ``tree``, on made-up inputs of the recorded
+    shapes; "" where that cannot work."""
     cls = next((node for node in tree.body if isinstance(node, ast.ClassDef)), None)
     forward = next((node for node in cls.body if isinstance(node, ast.FunctionDef)), None) if cls else None
     if cls is None or forward is None:
         return ""
     nested = {node.name for node in cls.body if isinstance(node, ast.ClassDef)}
-    for node in ast.walk(forward):
+    reads_self = any("self." in line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    for node in ast.walk(forward) if reads_self else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             if node.attr not in nested:
                 return ""  # the graph reads a constant of the live module

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
+import re
 
 from depyf.dynamo import guard_checks
 
@@ -38,6 +40,8 @@ _UNBOUND = ("set.__contains__", "frozenset.__contains__", "dict.__contains__")
 def in_python(text: str, any_names: bool = False) -> str | None:
     """``text`` in names that a page has; None where it is no expression or there is no such name (``any_names``: where
     the name is one of torch's own)."""
+    if _EASY.fullmatch(text):
+        return text
     tree = _parsed(text)
     if tree is None:
         return None
@@ -69,6 +73,16 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 _KNOWN = {"L", "G", "torch", *vars(builtins), *(name for name in vars(guard_checks) if not name.startswith("_"))}
+
+
+_VALUE = rf"[LG](?:\.(?!(?:{'|'.join(keyword.kwlist)})\b)[A-Za-z_]\w*|\['[^'\\\n]*'\]|\[\d+\])*"
+_EASY = re.compile(
+    rf"(?:type_is|same_object|unchanged)\({_VALUE}(?:, '[^'\\\n]*')?\)"
+    rf"|hasattr\({_VALUE}, '[^'\\\n]*'\)(?: == (?:True|False))?"
+    rf"|{_VALUE} is (?:None|True|False)|(?:{_VALUE}|len\({_VALUE}\)) == (?:0|[1-9]\d*)|(?:not )?{_VALUE}",
+    re.A,
+)
+"""Most guards, told by their text: they stand for themselves, and parsing them takes most of the time of a page."""
 
 
 def _bound(tree: ast.AST) -> set[str]:

@@ -39,10 +39,12 @@ _RELATIONAL = ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING")
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
 _JOINED = re.compile(r"^.*:\d+ in [\w<>.]+\)?(?: \(.*\))? and (?=\S)", re.S)
 """What stands before the last origin of a guard that torch has made of several (a range, from both of its ends)."""
+_REMARK = re.compile(r"\s+# ")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
 _IN_NAME = re.compile(r"_\d{12,}(?=_c\d)|(?<=\w)_\d{12,}\b")
 _VERSION = re.compile(r"(?<=\) == )\d+$")
 """The version of a dictionary, a counter of the process: ``___dict_version(...) == 1078199``."""
+_LONG_NUMBER = re.compile(r"\d{9}")
 _IDENTITY = re.compile(r"(?<![\w.])\d{9,}(?![\w.])")
 
 
@@ -105,12 +107,15 @@ def _record(kind: str, text: str, source: str, resolve: Callable[[str], str]) ->
     return GuardRecord(kind, without_addresses(guard), expression, without_addresses(source), place, why)
 
 
+_TYPE_ID_ALONE = re.compile(r"^___check_type_id\(.*, (\d+)\)$")
+
+
 def with_class(guard: str) -> str:
     """The guard with the class it wants, which torch before 2.9 gives by its id alone.
 
     It passes for objects of the class that has this id now, whichever it was when torch compiled.
     """
-    match = re.match(r"^___check_type_id\(.*, (\d+)\)$", guard)
+    match = _TYPE_ID_ALONE.match(guard)
     found = _class_at(int(match[1])) if match else None
     return f"{guard}, type={type.__repr__(found)}" if found is not None else guard
 
@@ -131,7 +136,7 @@ def _class_at(address: int) -> type | None:
 
 def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:
     """``guard  # code  # file:line in function (why)`` taken apart."""
-    parts = re.split(r"\s+# ", text)
+    parts = _REMARK.split(text) if "# " in text else [text]
     for position in range(len(parts) - 1, 0, -1):
         match = _PLACE.match(parts[position].strip())
         if match is None:
@@ -151,10 +156,13 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
     return text.strip(), None, ""
 
 
+@functools.lru_cache(maxsize=4096)
 def without_addresses(text: str) -> str:
     """``text`` with object addresses and ids replaced: they differ in every run."""
     if text.startswith("___dict_version("):
         text = _VERSION.sub("ID", text)
+    if "0x" not in text and _LONG_NUMBER.search(text) is None:  # nearly always, and three times as fast to know
+        return text
     return _IDENTITY.sub("ID", _IN_NAME.sub("", _ADDRESS.sub("0xADDR", text)))
 
 
@@ -162,9 +170,9 @@ def without_addresses(text: str) -> str:
 def readable(kind: str, text: str, source: str = "", any_names: bool = False) -> str:
     """The guard as a Python expression; ``torch_checks('...')`` where depyf knows no better.  ``source``: the value it
     looks at, which some guards do not name; ``any_names``: only to be read, a variable may stand for itself."""
-    check = next((check for start, check in _CHECKERS.items() if re.match(rf"{start}\d+", text)), None)
-    if check is not None and source:
-        text = f"{check}({source})"
+    made = _CHECKER.match(text) if source else None
+    if made is not None:
+        text = f"{_CHECKERS[made[1]]}({source})"
     for rule in _RULES:
         expression = rule(kind, text)
         shown = in_python(expression, any_names) if expression is not None else None
@@ -179,6 +187,7 @@ _CHECKERS = {
     "__dtensor_spec_": "same_dtensor_spec",
 }
 """A function that torch makes for one guard, printed by its name alone -> what it asks."""
+_CHECKER = re.compile(rf"({'|'.join(_CHECKERS)})\d+")
 
 
 _TENSOR = re.compile(
@@ -188,7 +197,7 @@ _TENSOR = re.compile(
 
 
 def _tensor(kind: str, text: str) -> str | None:
-    match = _TENSOR.match(text)
+    match = _TENSOR.match(text) if text.startswith("check_tensor(") else None
     if match is None:
         return None
     return (
@@ -198,11 +207,13 @@ def _tensor(kind: str, text: str) -> str | None:
     )
 
 
+_TYPE_ID = re.compile(
+    r"^___check_(?:type_id|fake_script_type)\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$"
+)
+
+
 def _type_match(kind: str, text: str) -> str | None:
-    match = re.match(
-        r"^___check_(?:type_id|fake_script_type)\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$",
-        text,
-    )
+    match = _TYPE_ID.match(text)
     if match is None or match["name"] is None:
         return None
     return f"type_is({match['source']}, {match['name']!r})"

@@ -73,7 +73,7 @@ class LevelFiles:
                 return
         record = self._new_record(stage, text, compile_id)
         path = self._session.writer.path(graph_file(record))
-        page = graph_page(record, step_text(GraphMatch(record, module, True)))
+        page = graph_page(record, step_text(GraphMatch(record, module, True, read_printed(importable(record.text)))))
         if not self._session.writer.write(path.name, page) or not self._exchange(path, page, module):
             self.note(f"{stage} of {compile_id}: what runs cannot be written as a file to step through")
             return

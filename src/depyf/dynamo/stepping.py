@@ -17,7 +17,15 @@ from typing import Any
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.dynamo.bodies import CalledBodies
-from depyf.dynamo.graphs import graph_children, importable, live_module_text, nested_texts, read_printed, similarity
+from depyf.dynamo.graphs import (
+    Printed,
+    graph_children,
+    importable,
+    live_module_text,
+    nested_texts,
+    read_printed,
+    similarity,
+)
 from depyf.dynamo.live_graphs import LiveCode, source_of
 from depyf.dynamo.records import GraphRecord
 from depyf.errors import DepyfError
@@ -32,6 +40,8 @@ class GraphMatch:
     module: Any
     exact: bool
     """False: torch changed the graph after printing it."""
+    printed: Printed
+    """What torch printed of it, taken apart."""
 
 
 _RUNNABLE = ("Captured_Graph", "Forward_graph", "Backward_graph", "Compiled_Autograd_Graph")
@@ -59,7 +69,7 @@ def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMat
             continue
         rows.add(row)
         columns.add(column)
-        found.append(GraphMatch(records[row], live.modules[column], score == 1.0))
+        found.append(GraphMatch(records[row], live.modules[column], score == 1.0, printed[row]))
     if any(match.record.stage in _OF_AOT for match in found):  # made from the captured graph, which does not run then
         found = [match for match in found if match.record.stage != "Captured_Graph"]
     return found
@@ -67,9 +77,8 @@ def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMat
 
 def step_text(match: GraphMatch) -> str:
     """The class text of the live module, with the shapes and comments of the captured graph."""
-    text = importable(match.record.text)
-    printed, nested = read_printed(text), nested_texts(text)
-    return "\n".join(live_module_text("GraphModule", match.module, printed, source_of, (), nested)) + "\n"
+    nested = nested_texts(importable(match.record.text))
+    return "\n".join(live_module_text("GraphModule", match.module, match.printed, source_of, (), nested)) + "\n"
 
 
 @dataclass

@@ -7,7 +7,7 @@ The proof (``verify.promised``) knows the same rules; what is graded too low her
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from depyf.promises import Promises
 from depyf.tree.expr import (
@@ -51,12 +51,18 @@ def conditional(node: Expr) -> bool:
     return isinstance(node, _CONDITIONAL)
 
 
-def in_order(node: Expr) -> Iterator[Expr]:
+def in_order(node: Expr) -> list[Expr]:
     """The nodes of an expression in the order in which they are evaluated; what may not be evaluated is not entered."""
-    if not conditional(node):
+    found: list[Expr] = []
+    _visit(node, found)
+    return found
+
+
+def _visit(node: Expr, found: list[Expr]) -> None:
+    if not isinstance(node, _CONDITIONAL):
         for child in children(node):
-            yield from in_order(child)
-    yield node
+            _visit(child, found)
+    found.append(node)
 
 
 class Effects:

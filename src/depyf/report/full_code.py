@@ -19,7 +19,7 @@ from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.names import file_safe, transformed_name
 from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.report.layout import transformed_file
-from depyf.report.wrap import WIDTH, wrap
+from depyf.report.wrap import WIDTH, split_call, wrap
 
 _CHECKS = sorted(
     name for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType) and name[0] != "_"
@@ -55,14 +55,15 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
 
 
 def _imports(functions: Iterable[FunctionRecord]) -> str:
-    called = {name for f in functions for e in f.entries for g in e.guards for name in _CALLED.findall(g.expression)}
+    text = "\n".join(g.expression for f in functions for e in f.entries for g in e.guards)
+    called = set(_CALLED.findall(text))
     used = [name for name in _CHECKS if name in called]
     live = "live_frame, live_guard" if any(shown(e) for f in functions for e in f.entries) else "live_frame"
     lines = [f"from depyf.dynamo.live import {live}"]
     if used:
         names = "".join(f"    {name},\n" for name in used)
         lines.insert(0, f"from depyf.dynamo.guard_checks import (\n{names})")
-    if any("torch." in g.expression for f in functions for e in f.entries for g in e.guards):
+    if "torch." in text:
         lines.insert(0, "import torch\n")
     return "\n".join(lines)
 
@@ -262,11 +263,19 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
 
 def _operand(guard: GuardRecord, handle: str) -> str:
     """The expression, in parentheses where ``and`` would take it apart; with ``handle`` where it has to ask torch."""
-    body = ast.parse(guard.expression.strip(), mode="eval").body
-    if isinstance(body, ast.Call) and isinstance(body.func, ast.Name) and body.func.id in ASKING:
-        return _asking(body.func.id, guard.expression.strip(), handle)
+    expression = guard.expression.strip()
+    check = expression.partition("(")[0]
+    if not _MAY_BE_LOOSE.search(expression) and check not in ASKING:
+        return expression
+    one_call = expression.endswith(")") and expression.count("(") == 1
+    if check in ASKING and (one_call or split_call(expression) is not None):
+        return _asking(check, expression, handle)
+    body = ast.parse(expression, mode="eval").body
     loose = isinstance(body, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr))
-    return f"({guard.expression.strip()})" if loose else guard.expression.strip()
+    return f"({expression})" if loose else expression
+
+
+_MAY_BE_LOOSE = re.compile(r"\b(?:and|or|if|lambda)\b|:=")
 
 
 def _asking(check: str, expression: str, handle: str) -> str:
@@ -292,12 +301,10 @@ def _wrapped(expression: str) -> list[str]:
     prefix = "and " if expression.startswith("and ") else ""
     if len(expression) + 8 <= WIDTH:
         return [f"        {expression}"]
-    tree = ast.parse(expression[len(prefix) :].strip(), mode="eval").body
-    if not isinstance(tree, ast.Call):
+    parts = split_call(expression[len(prefix) :].strip())
+    if parts is None:
         return [f"        {expression}"]
-    arguments = [ast.unparse(argument) for argument in tree.args]
-    arguments += [f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in tree.keywords]
-    return wrap(f"{prefix}{ast.unparse(tree.func)}(", arguments, ")", " " * 8)
+    return wrap(f"{prefix}{parts[0]}(", parts[1], ")", " " * 8)
 
 
 def _dispatcher(function: FunctionRecord) -> str:

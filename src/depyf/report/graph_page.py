@@ -6,7 +6,7 @@ invariant: valid Python; a generated wrapper has the code and the lines that tor
 
 from __future__ import annotations
 
-from depyf.dynamo.graphs import importable, imports_for, parses, sample_run
+from depyf.dynamo.graphs import importable, imports_for, parsed, sample_run
 from depyf.dynamo.records import GraphRecord
 from depyf.report.layout import WRAPPER_STAGE
 
@@ -28,15 +28,16 @@ _TITLES = {
 def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) -> str:
     """The whole file; ``exact`` is False where torch changed the graph after printing it."""
     if record.stage == WRAPPER_STAGE:
-        return record.text if parses(record.text) else _as_comments(record)
+        return record.text if parsed(record.text) is not None else _as_comments(record)
     body = (step_text or importable(record.text)).rstrip("\n")
     head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
     if not exact:
         head += "\n# This is the graph that runs; torch rewrote it after it reported this stage."
     page = f"{head}\n\n{imports_for(body)}\n\n{body}\n"
-    if not parses(page):
+    tree = parsed(page)
+    if tree is None:
         return _as_comments(record)
-    runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body)
+    runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body, tree)
     return f"{page}\n\n{runnable}" if runnable else page
 
 

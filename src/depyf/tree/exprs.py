@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from depyf.tree.expr import Expr, Func, Name
+from depyf.tree.expr import Const, Expr, Func, Name
 from depyf.tree.grown import Grown
 from depyf.tree.nodes import Body, ExceptClause, MatchCase, Pattern, Stmt
 
@@ -17,10 +17,19 @@ _kinds: dict[type, int] = {}
 """Whether the values of a type are nodes, hold some, or neither."""
 
 
+_NO_NODES = frozenset({
+    "CodeUnit", "str", "int", "bool", "str | None", "int | None", "bool | None", "tuple[str, ...]",
+    "tuple[tuple[str, str | None], ...]",
+})  # fmt: skip
+"""Annotations of fields that hold no node."""
+
+
 def _names(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of nodes that may hold nodes; a constant holds what the program wrote, never one."""
     found = _fields.get(kind)
     if found is None:
-        found = _fields[kind] = tuple(f.name for f in dataclasses.fields(kind) if f.name not in ("unit", "line"))
+        fields = () if kind is Const else dataclasses.fields(kind)
+        found = _fields[kind] = tuple(f.name for f in fields if f.type not in _NO_NODES)
     return found
 
 
@@ -34,8 +43,16 @@ def _kind(kind: type) -> int:
 def children(node: Any) -> list[Any]:
     """Nodes directly inside a statement or expression, tuples flattened, in evaluation order of the fields."""
     found: list[Any] = []
-    kind = type(node)
-    _collect([getattr(node, name) for name in _fields.get(kind) or _names(kind)], found)
+    names = _fields.get(type(node))
+    for name in _names(type(node)) if names is None else names:
+        value = getattr(node, name)
+        kind = _kinds.get(type(value))
+        if kind is None:
+            kind = _kind(type(value))
+        if kind == _NODE:
+            found.append(value)
+        elif kind == _MANY:
+            _collect(value, found)
     return found
 
 
@@ -67,9 +84,11 @@ def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
     if not isinstance(node, _NODES):
         return node
     updates: dict[str, Any] = {}
-    for name in _names(type(node)):
+    names = _fields.get(type(node))
+    for name in _names(type(node)) if names is None else names:
         value = getattr(node, name)
-        if isinstance(value, (*_NODES, tuple, Grown)):
+        kind = _kinds.get(type(value))
+        if (_kind(type(value)) if kind is None else kind) != _LEAF:
             new = map_expressions(value, change)
             if new is not value:
                 updates[name] = new
