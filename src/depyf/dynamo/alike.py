@@ -4,9 +4,10 @@ Input: code objects that Dynamo made, with their decompilations.  Output: the de
 earlier one only in the names of the graphs and resume functions it calls, in its own name and in where it stands.
 
 Why that is sound: the decompiler and the proof compare these globals by name only and take each as one opaque object
-(``Promises.stable``), so a text and its proof stay valid under a one-to-one renaming.  Everything else that the
-instructions of the two say (operands by value and type, lines relative to the first) is compared byte by byte, as ``marshal``
-writes it; code with constants that it cannot write, and code with code in it, is never taken for another.
+(``Promises.stable``), so a text and its proof stay valid under a one-to-one renaming.  All else is compared byte by byte, as
+``marshal`` writes it: the instructions, the constants that they name (by value and type), the tables of lines (relative to
+the first) and of handlers, the other names; code whose constants it cannot write, and code with code in it, is never taken
+for another.
 """
 
 from __future__ import annotations
@@ -16,11 +17,8 @@ import types
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.lower import lower
-from depyf.bytecode.ops import LOAD_GLOBAL
+from depyf.bytecode.constants_apart import constants_apart
 from depyf.dynamo.names import rename
-from depyf.errors import BytecodeError
 from depyf.options import Options
 
 if TYPE_CHECKING:
@@ -55,11 +53,6 @@ def _asked(options: Options, number: dict[str, tuple[str, int]]) -> tuple[Any, .
     return repr(common), variables, [(number.get(name, name), names) for name, names in promises.signatures]
 
 
-def _plain(arg: Any) -> Any:
-    """An operand as ``marshal`` can write it; a named tuple as what it holds."""
-    return tuple(arg) if isinstance(arg, tuple) and hasattr(arg, "_fields") else arg
-
-
 class AlikeCodes:
     """The decompilations of one recording, by what their code objects share."""
 
@@ -70,31 +63,16 @@ class AlikeCodes:
         """What two code objects have in common that differ in nothing that matters; None where it cannot be said."""
         if made.co_name in made.co_names or any(isinstance(const, types.CodeType) for const in made.co_consts):
             return None
-        unit = CodeUnit.from_code(made)
-        try:
-            lowered = lower(unit)
-        except BytecodeError:
-            return None
         number = {name: (name.rpartition("_at_")[0] or _GRAPH, at) for at, name in enumerate(_globals(made))}
-        first = unit.firstlineno
-        instrs = [
-            (
-                i.op,
-                number[i.arg] if i.op == LOAD_GLOBAL and i.arg in number else _plain(i.arg),
-                i.target,
-                None if i.line is None else i.line - first,
-                i.offset,
-                i.handler,
-            )
-            for i in lowered.instrs
-        ]
         doc = made.co_consts[0] if made.co_consts and isinstance(made.co_consts[0], str) else None
+        tables = made.co_linetable, getattr(made, "co_exceptiontable", b"")
+        counts = made.co_argcount, made.co_posonlyargcount, made.co_kwonlyargcount, made.co_nlocals, made.co_flags
+        variables = made.co_varnames, made.co_cellvars, made.co_freevars
         try:  # version 2: without references, which depend on more than the value
             return marshal.dumps(
                 (
-                    instrs, [tuple(handler) for handler in lowered.handlers], lowered.leaks, doc, unit.argcount,
-                    unit.posonlyargcount, unit.kwonlyargcount, unit.nlocals, unit.flags, unit.varnames, unit.cellvars,
-                    unit.freevars, unit.linetable, _asked(options, number),
+                    *constants_apart(made), [number.get(name, name) for name in made.co_names], doc, tables, counts,
+                    variables, _asked(options, number),
                 ),
                 2,
             )  # fmt: skip

@@ -30,12 +30,13 @@ _TENSOR_TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[[^\
 _SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
 
 _IMPORTS = (
-    ("from math import inf, nan", r"\b(?:inf|nan)\b"),
-    ("import torch", ""),
-    ("from torch import device", r"(?<![\w.])device\("),
-    ("from torch.fx import _pytree as fx_pytree", r"\bfx_pytree\b"),
-    ("from torch.utils import _pytree as pytree", r"(?<!fx_)\bpytree\b"),
+    ("from math import inf, nan", ("inf", "nan"), r"\b(?:inf|nan)\b"),
+    ("import torch", ("",), ""),
+    ("from torch import device", ("device(",), r"(?<![\w.])device\("),
+    ("from torch.fx import _pytree as fx_pytree", ("fx_pytree",), r"\bfx_pytree\b"),
+    ("from torch.utils import _pytree as pytree", ("pytree",), r"(?<!fx_)\bpytree\b"),
 )
+"""An import, what a text that needs it has somewhere (told at once), and what tells for certain."""
 
 
 _MODULES = {"_operator": _operator, "math": math}
@@ -45,8 +46,10 @@ _MODULE_FUNCTION = re.compile(rf"(?<![\w.])({'|'.join(_MODULES)})_(\w+)(?=\()")
 
 def imports_for(text: str) -> str:
     """The import lines that a graph's text needs."""
-    lines = [line for line, needed_by in _IMPORTS if re.search(needed_by, text)]
-    named = sorted(set(_MODULE_FUNCTION.findall(text)))
+    lines = [
+        line for line, parts, needed_by in _IMPORTS if any(p in text for p in parts) and re.search(needed_by, text)
+    ]
+    named = sorted(set(_MODULE_FUNCTION.findall(text))) if any(f"{module}_" in text for module in _MODULES) else []
     lines += [
         f"from {module} import {name} as {module}_{name}" for module, name in named if hasattr(_MODULES[module], name)
     ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from depyf.dynamo.events import READ
+from depyf.dynamo.events import OTHERS, READ, STAGES, cache_of
 
 TRACE_LOGGER = "torch.__trace"
 _ASKS = "trace_structured"
@@ -34,8 +34,22 @@ class _Handlers(list[logging.Handler]):
         asking = sys._getframe(1)
         if asking.f_code.co_name != _ASKS:
             return True
-        name = asking.f_locals.get("name")
+        known = asking.f_locals
+        name = known.get("name")
+        if name == "artifact":
+            return _reads_artifact(known.get("metadata_fn"))
         return not isinstance(name, str) or name in READ
+
+
+def _reads_artifact(metadata: object) -> bool:
+    """Whether the artifact that ``metadata()`` describes may be one that is read; torch asks it for its name again."""
+    if not callable(metadata):
+        return True
+    try:
+        name = metadata()["name"]
+    except Exception:  # torch is about to meet it itself
+        return True
+    return not isinstance(name, str) or name in STAGES or name in OTHERS or cache_of(name) is not None
 
 
 def listen(handler: logging.Handler) -> None:

@@ -6,6 +6,7 @@ seconds by phase (another in every run, so kept out of the records), and a ``Cac
 
 from __future__ import annotations
 
+import functools
 import json
 import linecache
 import re
@@ -23,14 +24,20 @@ def phases(event: str, data: dict[str, Any]) -> dict[str, float]:
     prefix = "backward." if event.startswith("bwd_") else ""
     found: dict[str, float] = {}
     for name, value in data.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or any(part in name for part in _NO_PHASE):
+        if type(value) not in (int, float) or (named := _phase(name)) is None:
             continue
-        unit = next(((suffix, scale) for suffix, scale in _UNITS if name.endswith(suffix)), None)
-        if unit is not None:
-            phase = name.removesuffix(unit[0])
-            seconds = round(value * unit[1], 6)
-            found[prefix + phase] = max(seconds, found.get(prefix + phase, 0.0))
+        phase, scale = named
+        seconds = round(value * scale, 6)
+        found[prefix + phase] = max(seconds, found.get(prefix + phase, 0.0))
     return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _phase(name: str) -> tuple[str, float] | None:
+    """The phase that the metric ``name`` measures, and its unit in seconds; None for what is no phase."""
+    if any(part in name for part in _NO_PHASE):
+        return None
+    return next(((name.removesuffix(suffix), scale) for suffix, scale in _UNITS if name.endswith(suffix)), None)
 
 
 def cache_record(cache: str, status: str, payload: str) -> CacheRecord:

@@ -55,6 +55,8 @@ def without_changing_parts(name: str) -> str:
 
 def rename(text: str, renamed: dict[str, str]) -> str:
     """Replace whole identifiers; line structure is unchanged."""
-    if not any(name in text for name in renamed):
+    found = [name for name in renamed if name in text]
+    if not found:
         return text
-    return _WORD.sub(lambda match: renamed.get(match.group(), match.group()), text)
+    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, found))})\b") if len(found) == 1 else _WORD
+    return words.sub(lambda match: renamed.get(match.group(), match.group()), text)

@@ -8,6 +8,7 @@ The proof (``verify.promised``) knows the same rules; what is graded too low her
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from depyf.promises import Promises
 from depyf.tree.expr import (
@@ -39,10 +40,12 @@ _PLAIN_KEYS = (str, int, bool, bytes)
 
 
 def variable(node: object) -> Variable | None:
-    if isinstance(node, Temp):
-        return ("temp", node.key)
-    if isinstance(node, Name) and node.scope == "fast":
-        return ("name", node.id)
+    kind = type(node)  # no class of nodes has another one below it
+    if kind is Temp:
+        return ("temp", cast(Temp, node).key)
+    if kind is Name:
+        name = cast(Name, node)
+        return ("name", name.id) if name.scope == "fast" else None
     return None
 
 
@@ -59,7 +62,7 @@ def in_order(node: Expr) -> list[Expr]:
 
 
 def _visit(node: Expr, found: list[Expr]) -> None:
-    if not isinstance(node, _CONDITIONAL):
+    if type(node) not in _CONDITIONAL:
         for child in children(node):
             _visit(child, found)
     found.append(node)

@@ -81,7 +81,8 @@ class _Round:
             elif self._lasts(name, stmt.value):
                 values[name] = stmt.value
         for name in list(values):
-            if variable(values[name]) in values.keys() | self.gone:
+            source = variable(values[name])
+            if source is not None and (source in values or source in self.gone):
                 del values[name]  # in the next round
 
         def change(node: Expr) -> Expr:

@@ -17,10 +17,11 @@ def bodies(stmt: Stmt) -> tuple[Body, ...]:
         return node.body, node.orelse
     if kind is Block or kind is Loop or kind is With:
         return (cast("Block | Loop | With", stmt).body,)
-    if isinstance(stmt, Try):
-        return (stmt.body, *(clause.body for clause in stmt.handlers), stmt.orelse, stmt.final)
-    if isinstance(stmt, Match):
-        return tuple(case.body for case in stmt.cases)
+    if kind is Try:
+        tried = cast("Try", stmt)
+        return (tried.body, *(clause.body for clause in tried.handlers), tried.orelse, tried.final)
+    if kind is Match:
+        return tuple(case.body for case in cast("Match", stmt).cases)
     return ()
 
 
