@@ -55,7 +55,7 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
     dicts: dict[int, tuple[int, str]] = {}
     related: set[str] = set()
     for depth, rest in _logical_lines(text):
-        manager = _MANAGER.match(rest)
+        manager = _MANAGER.match(rest) if ": source=" in rest else None
         if manager:
             sources[depth] = manager["source"]
             if manager["manager"] in _DICTS:
@@ -63,7 +63,7 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
                 dicts[depth] = (len(records), found["type"] if found else "")
                 records.append(dict_record(manager["source"], dicts[depth][1], 0))
             continue
-        pair = _PAIR.match(rest)
+        pair = _PAIR.match(rest) if rest.startswith("KeyValueManager") else None
         if pair and depth - 1 in dicts and depth - 1 in sources:
             position, kind = dicts[depth - 1]
             records[position] = dict_record(sources[depth - 1], kind, int(pair["index"]) + 1)
@@ -76,8 +76,8 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
         related.add(leaf["text"])
         source = next((sources[level] for level in range(depth - 1, -1, -1) if level in sources), "")
         records.append(_record(leaf["kind"], leaf["text"], source if depth > 1 else "", resolve))
-        for level in [level for level in sources if level >= depth]:
-            del sources[level]
+        if any(level >= depth for level in sources):
+            sources = {level: known for level, known in sources.items() if level < depth}
     return tuple(_merge_markings(records))
 
 

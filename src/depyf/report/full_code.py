@@ -129,7 +129,8 @@ def _original(function: FunctionRecord) -> str:
     )
     try:
         tree = ast.parse(renamed)
-        compile(tree, "<original>", "exec", dont_inherit=True)  # `nonlocal` is only refused here
+        if "nonlocal" in renamed:  # the parser lets it pass without a function around
+            compile(tree, "<original>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         tree = None
     defined = (
@@ -191,6 +192,8 @@ def _unwrapped(source: str) -> str:
 def _standing_alone(source: str) -> str:
     """``source`` without the ``nonlocal`` statements of nested functions for variables that only the cut away outer
     function has: what runs under this name is not this text, and legal Python it must be."""
+    if "nonlocal" not in source:
+        return source
     try:
         compile(source, "<shown>", "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -209,6 +212,8 @@ def _decorated(source: str, decorator: str) -> str:
 
 def _as_def(source: str) -> str:
     """``name = lambda x: x + 1  # comment``, where ``source`` is that, as a ``def``, which takes a decorator."""
+    if "lambda" not in source:
+        return source
     tree = ast.parse(source)
     last = tree.body[-1] if tree.body else None
     if (
