@@ -235,23 +235,31 @@ class _Attempts:
 
     def _bump_around(self, qualname: str, reason: str) -> bool:
         """As ``_bump``; where no choice is left for the code itself, what is around it is given up."""
-        while not self._bump(qualname, reason):
+        while not self._bump(qualname, reason, undecided=False):
             if qualname in ("", self.unit.qualname):
                 return False
             qualname = qualname.rpartition(".")[0].removesuffix(".<locals>") or self.unit.qualname
         return True
 
-    def _bump(self, qualname: str, reason: str) -> bool:
-        """Send the code objects of that name to their next choice; false if there is none left."""
+    def _bump(self, qualname: str, reason: str, *, undecided: bool = True) -> bool:
+        """Send the code objects of that name to their next choice; false if there is none left.
+
+        ``undecided`` says whether a text without a proof, in which no difference was found, may stand in the end.
+        """
         self.reasons.setdefault(qualname, reason)
         moved = False
         for key in self.keys.get(qualname, [key_of(self.unit)]):
             if key in self.settled:
+                if not undecided:
+                    self.settled.remove(key)
+                    del self.undecided[key]
+                    self.rungs[key] = len(self.ladder)
+                    moved = True
                 continue
             if self.rungs.get(key, 0) < len(self.ladder):
                 self.rungs[key] = len(self.ladder) if self.giving_up else self.rungs.get(key, 0) + 1
                 moved = True
-            if self.rungs[key] == len(self.ladder) and key in self.undecided:
+            if undecided and self.rungs[key] == len(self.ladder) and key in self.undecided:
                 # nothing is proven, but here no difference was found either
                 self.rungs[key] = self.undecided[key]
                 self.settled.add(key)

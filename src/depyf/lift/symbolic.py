@@ -87,6 +87,8 @@ class Symbolic:
         self.stmts: list[Stmt] = []
         self.open: dict[int, Shared] = {}
         self.origins: dict[int, int] = {}
+        self.early: dict[int, Name] = {}
+        """Reads of locals that a walrus above them on the stack binds anew, by identity."""
         self.unpack: Unpack | None = None
         self.skip: set[int] = set()
         self.before_loop = True
@@ -134,6 +136,7 @@ class Symbolic:
         """Everything is lifted from the start."""
         self.spills = SPILL_BASE
         self.origins.clear()
+        self.early.clear()
         self.known_forced = frozenset(self.forced)
 
     def force(self, origin: int) -> None:
@@ -188,7 +191,9 @@ class Symbolic:
     def atomic(self, value: Expr) -> bool:
         """Whether a value may stay on the stack while statements run: evaluating it later makes no difference."""
         if isinstance(value, Name):
-            return value.scope == "fast" or (value.scope == "global" and value.id.startswith(self.stable or "\0"))
+            if value.scope == "fast":
+                return id(value) not in self.early
+            return value.scope == "global" and value.id.startswith(self.stable or "\0")
         if isinstance(value, SliceOf):
             return all(part is None or isinstance(part, Const) for part in (value.lower, value.upper, value.step))
         return isinstance(value, _ATOMIC)
@@ -292,7 +297,7 @@ class Symbolic:
             if stack and stack[-1] is value:
                 if isinstance(target, Name) and not isinstance(value.expr, (Chain, Marker)):
                     stack[-1] = Walrus(target, value.expr)
-                    self.protect_name(target)
+                    self._read_before(target)
                 else:
                     stack[-1] = Chain((target,), value.expr, value.origin)
                 return
@@ -301,8 +306,11 @@ class Symbolic:
         if is_slot(value):
             self.block.used = True
         if stack and stack[-1] is value and isinstance(value, (Const, Name, Temp)):
-            self.protect_name(target, value)
-            stack[-1] = Walrus(target, value) if isinstance(target, Name) else Chain((target,), value, self.at)
+            if isinstance(target, Name):
+                self._read_before(target)
+                stack[-1] = Walrus(target, value)
+            else:
+                stack[-1] = Chain((target,), value, self.at)
             return
         if isinstance(value, Bin) and value.op[-1] == "=" and self._augmented(target, value):
             return
@@ -340,6 +348,18 @@ class Symbolic:
                 self.spill(i)
                 self.stmts.append(Assign((temp,), pending, self.instr.line))
                 self.stack[i] = temp
+
+    def _read_before(self, target: Name) -> None:
+        """A walrus binds ``target`` on top of the stack: what was read of it further down stays in front of it.
+
+        Both may end up in one expression, ``f(a, (a := b))``; where a statement comes between, the read is no longer atomic.
+        """
+        if target.scope != "fast" or self.spill_all or self.generated:
+            self.protect_name(target, self.stack[-1])
+            return
+        for i, pending in enumerate(self.stack[:-1]):
+            if isinstance(pending, Name) and pending.id == target.id and pending.scope == "fast":
+                self.early[id(pending)] = pending
 
     def _augmented(self, target: Expr, value: Bin) -> bool:
         if not same_target(target, value.left):

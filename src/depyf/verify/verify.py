@@ -213,7 +213,11 @@ def _nested_units(unit: CodeUnit) -> list[CodeUnit]:
 
 
 def _namesake(unit: CodeUnit, original: CodeUnit, recompiled: CodeUnit) -> CodeUnit | None:
-    """The nested code of the same name and rank, to report on what a failed walk did not reach."""
+    """The nested code of the same name and rank, to report on what a failed walk did not reach.
+
+    One with other parameters is something else: text that has no translation keeps a lambda for its variables' scopes.
+    """
     rank = [item for item in _nested_units(original) if item.name == unit.name].index(unit)
     others = [item for item in _nested_units(recompiled) if item.name == unit.name]
-    return others[rank] if rank < len(others) else None
+    found = others[rank] if rank < len(others) else None
+    return None if found is None or signature_difference(unit, found) else found
