@@ -17,6 +17,7 @@ from depyf.choices import LADDER, Choices
 from depyf.deep import deep_recursion
 from depyf.errors import BytecodeError, DecompilationError
 from depyf.failures import in_place_of
+from depyf.flow.class_ends import drop_class_ends
 from depyf.flow.graph import Graph
 from depyf.flow.program import Program
 from depyf.flow.threaded import unthread
@@ -90,6 +91,7 @@ class Pass:
 
 def _lower(state: State) -> object:
     state.program = Program(lower(state.unit))
+    drop_class_ends(state.program)
     if state.choices.idioms:
         join_returned(state.program)
         unthread(state.program)

@@ -13,8 +13,6 @@ from depyf.flow.dominance import reverse_postorder
 from depyf.flow.program import NONE, Program
 from depyf.structure.containers import Containers
 
-_CLASS_END = frozenset({"__static_attributes__", "__classdictcell__", "__classcell__"})
-
 
 @dataclass(slots=True)
 class Node:
@@ -101,10 +99,3 @@ class Blocks:
         """Whether a block is (the end of) the implicit return of a module or class body."""
         instrs = self.program.instrs
         return [instrs[i].op for i in node.code] == [ops.LOAD_CONST, ops.RETURN] and instrs[node.code[0]].arg is None
-
-    def is_class_end(self, index: int) -> bool:
-        """Whether the instruction at ``index`` begins what the compiler itself stores at the end of a class body."""
-        instr = self.program.instrs[index]
-        if instr.op == ops.COPY:
-            instr = self.program.instrs[self.program.next[index]]
-        return instr.op == ops.STORE_NAME and instr.arg in _CLASS_END

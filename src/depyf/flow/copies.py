@@ -129,9 +129,7 @@ class Copies:
             if self.blocks.returns_none(node):
                 return "return", node.container
             # nobody writes the end of a class body: each copy has the line of what is before it
-            unlined = program.instrs[node.code[0]].op == ops.RETURN or self.blocks.is_class_end(
-                program.next[node.code[0]]
-            )
+            unlined = program.instrs[node.code[0]].op == ops.RETURN
         if (
             not node.code
             or not unlined

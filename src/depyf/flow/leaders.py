@@ -41,7 +41,6 @@ class Leaders:
         self._returned_constants()
         if self.blocks.merging:
             self._copies()
-        self.leaders.update(self._class_ends())
         for leader in self.leaders:
             if leader in self.containers.of:
                 self._fill(leader, continues)
@@ -151,17 +150,6 @@ class Leaders:
             if self.blocks.optimised:  # the ends of a class body are alike whatever their lines
                 ends = [*whole, *(end for _, end in carried)]
                 leaders.difference_update(ret for ret in ends if self.incoming[ret] == 1)
-
-    def _class_ends(self) -> list[int]:
-        """Where a class body is done and the compiler's own stores begin; it may copy them behind every branch."""
-        program = self.program
-        if self.blocks.optimised or program.unit.name == "<module>":
-            return []
-        return [
-            i
-            for i in self.containers.of
-            if program.instrs[i].op in (ops.LOAD_CONST, ops.LOAD_CLOSURE) and self.blocks.is_class_end(program.next[i])
-        ]
 
     def _fill(self, leader: int, continues: Continues) -> None:
         program, instrs = self.program, self.program.instrs

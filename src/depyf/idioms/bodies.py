@@ -43,11 +43,11 @@ def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
     prepared = False
     if not unit.flags & CO_OPTIMIZED:
         if is_class:
-            body = ends_outside(unit, body, annotate_function)
+            body = ends_outside(body, annotate_function)
         prepared = any(is_mark(stmt) for stmt in body)
         body = eager_annotations(unit, place_annotations(body, is_class))
     if is_class:
-        body = class_body(unit, body)
+        body = class_body(body)
     body = _statements(body, Branches(columns, indents=idioms))
     body = final_return(columns, body, idioms=idioms)
     return body if unit.flags & CO_OPTIMIZED else restore_traces(unit, body, prepared)

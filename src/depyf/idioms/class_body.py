@@ -1,10 +1,12 @@
-"""What the compiler puts at the start and at the end of every class body, taken away.
+"""What the compiler puts at the start of every class body, and the return at its end, taken away.
 
 Input and output: the Python dialect.  What the user assigns to the same names further inside stays:
 
-    __module__ = __name__; __qualname__ = "C"; __firstlineno__ = 1     # in front
+    __module__ = __name__; __qualname__ = "C"; __firstlineno__ = 1
     ...
-    __static_attributes__ = ("x",); __classcell__ = <cell>; return <cell>     # at the end
+    return
+
+Its stores at the end are gone already (``flow/class_ends.py``).
 """
 
 from __future__ import annotations
@@ -12,32 +14,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.tree.expr import CellOf, Const, Expr, Marker, Name, Walrus
+from depyf.tree.expr import CellOf, Const, Marker, Name, Walrus
 from depyf.tree.nodes import Assign, Body, For, If, Match, Return, Stmt, Try, While
 
 
-def class_body(unit: CodeUnit, body: Body) -> Body:
+def class_body(body: Body) -> Body:
     """``body`` without the compiler's own statements."""
     stmts = [stmt for stmt in body if not _is_end(stmt)]
     seen: set[str] = set()
     while stmts and (name := _in_front(stmts[0])) and name not in seen:
         seen.add(name)
         del stmts[0]
-    seen.clear()
-    while stmts and (name := _at_end(unit, stmts[-1])) and name not in seen:
-        seen.add(name)
-        del stmts[-1]
     return tuple(stmts)
 
 
-def ends_outside(unit: CodeUnit, body: Body, annotates: Callable[[Stmt], object]) -> Body:
+def ends_outside(body: Body, annotates: Callable[[Stmt], object]) -> Body:
     """The compiler's own statements at the end behind the statement in whose last arm they are.
 
     Where the other arms leave, only one goes on to the end of the class: ``if a: raise b`` / ``else: c`` and the end.
     ``annotates`` tells the function of the annotations, which is one of these statements.
     """
-    kept, tail = _without_end(body, lambda stmt: bool(_is_end(stmt) or _at_end(unit, stmt) or annotates(stmt)))
+    kept, tail = _without_end(body, lambda stmt: bool(_is_end(stmt) or annotates(stmt)))
     return (*kept, *tail)
 
 
@@ -84,20 +81,3 @@ def _in_front(stmt: Stmt) -> str:
         "__classdict__": isinstance(value, Marker) and value.kind == "locals",
     }
     return name if ours.get(name) else ""
-
-
-def _at_end(unit: CodeUnit, stmt: Stmt) -> str:
-    """As ``_in_front`` for the end of the class body."""
-    if not isinstance(stmt, Assign):
-        return ""
-    value: Expr = stmt.value
-    while isinstance(value, Walrus):
-        value = value.value
-    for target in stmt.targets:
-        if isinstance(target, Name):
-            if target.id in ("__classcell__", "__classdictcell__") and isinstance(value, CellOf):
-                return target.id
-            listed = unit.lists_static_attributes and isinstance(value, Const) and isinstance(value.value, tuple)
-            if target.id == "__static_attributes__" and listed:
-                return target.id
-    return ""

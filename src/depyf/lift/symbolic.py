@@ -357,7 +357,7 @@ class Symbolic:
         if target.scope != "fast" or self.spill_all or self.generated:
             self.protect_name(target, self.stack[-1])
             return
-        for i, pending in enumerate(self.stack[:-1]):
+        for pending in self.stack[:-1]:
             if isinstance(pending, Name) and pending.id == target.id and pending.scope == "fast":
                 self.early[id(pending)] = pending
 
