@@ -8,7 +8,7 @@ import sys
 import pexpect
 import pytest
 from dumps import check_dump, run_python
-from terminal import bare_environment
+from terminal import Terminal, bare_environment
 
 pytestmark = pytest.mark.torch
 
@@ -109,6 +109,80 @@ def test_pdb_in_a_terminal(tmp_path):
     finally:
         child.close(force=True)
     assert child.exitstatus == 0
+
+
+TYPED = """
+import sys
+import torch
+import depyf
+backend, dump, level = sys.argv[1:]
+def f(x, w):
+    return (torch.tanh(x @ w) * w.sum()).sum()
+fn = torch.compile(f, backend=backend)
+gn = torch.compile(lambda x: torch.sin(x) + 1, backend=backend, fullgraph=True)
+w = torch.eye(3, requires_grad=True)
+def main():
+    out = fn(torch.ones(2, 3), w)
+    out.backward()
+    return out.item(), w.grad.sum().item()
+with depyf.prepare_debug(dump):
+    first = main()
+w.grad = None
+compiled = []
+torch._dynamo.convert_frame.register_bytecode_hook(lambda code, made: compiled.append(code.co_name))
+with depyf.debug(level=level):
+    second = main()
+print("SAME", torch.allclose(torch.tensor(first), torch.tensor(second)))
+"""
+
+
+@pytest.mark.parametrize(
+    "backend, level, file, text",
+    [
+        ("eager", "graph", "__compiled_fn_0_0.Captured_Graph.0.py", "torch.tanh("),
+        ("inductor", "aot", "__compiled_fn_0_0.Backward_graph.0.py", "aten.mm.default("),
+        ("inductor", "wrapper", "__compiled_fn_0_0.kernel_0.py", "extern_kernels.mm("),
+    ],
+)
+def test_what_is_typed_at_a_stop_is_not_compiled(backend, level, file, text, tmp_path):
+    """Calls of compiled functions, with sizes that nothing fits, and with those of the entry that is running."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(TYPED)
+    terminal = Terminal([str(script), backend, str(dump), level])
+    terminal.command(f"tbreak {dump / file}:{terminal.line(file, text, dump)}", "Breakpoint 1")
+    terminal.command("c", f"{file}(")  # what the program compiled is what runs: the dump's own file
+    terminal.command("import __main__; before = list(__main__.compiled)", "")
+    terminal.command("p __main__.gn(torch.zeros(2))", "tensor([1., 1.])")
+    terminal.command("p __main__.gn(torch.zeros(3))", "tensor([1., 1., 1.])")
+    terminal.command("p __main__.fn(torch.zeros(5, 3), __main__.w)", "tensor(0.")
+    terminal.command("!held = __main__.fn(torch.zeros(2, 3), __main__.w)", "")
+    terminal.command("p held", "tensor(0.")
+    terminal.prompt = "((Pdb)) "
+    terminal.command("debug __main__.gn(torch.zeros(4))", "RECURSIVE")
+    terminal.prompt = "(Pdb) "
+    terminal.command("c", "LEAVING")
+    terminal.command("p before, __main__.compiled == before", "(['f'], True)")
+    terminal.command("import depyf; depyf.where()", file)
+    terminal.child.sendline("c")
+    assert "SAME True" in terminal.end()
+
+
+def test_pause_for_a_file_that_is_new(tmp_path):
+    """It is no part of the compilation: tensors have values at the prompt, and a step leads into the file."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(TYPED)
+    terminal = Terminal([str(script), "eager", str(dump), "aot"])
+    for stage, caller in (
+        ("Forward_graph", "-> return __compiled_fn_0_0(x, w)[0]"),
+        ("Backward_graph", "-> out.backward()"),
+    ):
+        assert caller in terminal.command("c", f"what is about to run is in {dump / f'__compiled_fn_0_1.{stage}.0.py'}")
+        terminal.command("p __import__('torch').ones(2) + 1", "tensor([2., 2.])")
+        terminal.command("n", "--Return--")
+        terminal.command("n", f"{stage}.0.py(7)forward()")
+        terminal.command("n", f"{stage}.0.py(8)forward()")
+    terminal.child.sendline("c")
+    assert "SAME True" in terminal.end()
 
 
 def test_bad_arguments(tmp_path):

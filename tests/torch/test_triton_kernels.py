@@ -107,8 +107,7 @@ def test_pdb_steps_through_a_kernel(tmp_path):
     script.write_text(PROGRAM)
     terminal = Terminal([str(script)], env=ENVIRONMENT)
     directory = Path(re.search(r"runs is in (\S+)", terminal.first)[1])
-    terminal.command("c", "what is about to run is in")  # the wrapper
-    answer = terminal.command("c", "what is about to run is in")  # its kernels
+    answer = terminal.command("c", "what is about to run is in")  # the wrapper and its kernels
     kernels = [Path(name) for name in re.findall(r"\S+triton_\w+\.py", answer)]
     kernel = next(path for path in kernels if "erf" in path.name)
     assert kernel.parent == directory

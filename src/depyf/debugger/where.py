@@ -203,6 +203,9 @@ def assigned_name(lines: list[str], line: int) -> str:
         return ""
     for statement in statements[:1]:
         target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+        value = getattr(statement, "value", None)
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "iter":
+            return ""  # how the arguments of a boxed graph are taken out of their list: no node
         if isinstance(target, ast.Name):
             return target.id
     return ""

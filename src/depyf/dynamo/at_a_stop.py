@@ -8,16 +8,12 @@ compiled, this time; what was compiled before runs as ever, and nothing is remem
 from __future__ import annotations
 
 import sys
+import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any
 
-_DEBUGGERS = ("pydevd", "_pydevd", "_pydev_", "debugpy")
-_RUNNERS = frozenset(
-    # the functions of debuggers beneath which the program itself runs
-    "run runeval runctx runcall main execfile run_file run_module run_code _exec _run _runscript _runmodule __call__ "
-    "_run_module_as_main new_func run_script cli".split()
-)
+_STDLIB = sysconfig.get_paths()["stdlib"]
 
 
 class AtAStop:
@@ -33,9 +29,10 @@ class AtAStop:
         compile_frame: Callable[..., Any] = CatchErrorsWrapper.__call__
 
         def call(wrapper: Any, frame: Any, *rest: Any, **named: Any) -> Any:
-            if beneath_a_debugger(frame.f_code, frame.f_globals, sys._getframe(1)):
+            if beneath_a_stop(frame.f_code, frame.f_globals, sys._getframe(1)):
                 answer = not_this_time(frame.f_code)
                 if answer is not _COMPILE:
+                    _nothing_to_count()
                     return answer
             return compile_frame(wrapper, frame, *rest, **named)
 
@@ -65,22 +62,59 @@ def not_this_time(code: types.CodeType) -> Any:
         return None if code.co_filename.startswith("<") or _belongs_to_debugger(code.co_filename) else _COMPILE
 
 
+def _nothing_to_count() -> None:
+    """With ``fullgraph=True`` torch counts the frames that a call compiled, and raises for none (2.12 and later)."""
+    try:
+        from torch._C._dynamo.eval_frame import set_fullgraph_compiled_frame_count
+    except ImportError:
+        return
+    set_fullgraph_compiled_frame_count(-1)  # the end of the call sets it, too
+
+
 def _belongs_to_debugger(filename: str) -> bool:
     return any(part in filename for part in ("/pydevd", "/_pydev", "/debugpy/", "/bdb.py", "/pdb.py", "/pprint.py"))
 
 
-def beneath_a_debugger(code: types.CodeType, scope: dict[str, Any], caller: types.FrameType | None) -> bool:
-    """Does a frame of ``code``, called by ``caller``, belong to a debugger that has stopped the program?"""
-    if _debugger(scope):
-        return code.co_name not in _RUNNERS
+def beneath_a_stop(code: types.CodeType, scope: dict[str, Any], caller: types.FrameType | None) -> bool:
+    """Does a frame of ``code``, called by ``caller``, belong to a debugger that has stopped the program?
+
+    A debugger's functions are in the stack for two reasons: it runs the program, or the program stopped and called it.
+    pdb runs programs in functions of well-known names.  What runs the program in pydevd has no line of a program around
+    it, for it is the program's beginning, or that of a thread.
+    """
+    if _is_pdb(scope) and not _runs(code):
+        return True
+    inside_pydevd = _is_pydevd(code, scope)
     frame = caller
     while frame is not None:
-        if _debugger(frame.f_globals):
-            return frame.f_code.co_name not in _RUNNERS
+        if _is_pdb(frame.f_globals):
+            if not _runs(frame.f_code):
+                return True
+        elif _is_pydevd(frame.f_code, frame.f_globals):
+            inside_pydevd = True
+        elif inside_pydevd and not _begins(frame.f_code):
+            return True
         frame = frame.f_back
     return False
 
 
-def _debugger(scope: dict[str, Any]) -> bool:
+def _is_pdb(scope: dict[str, Any]) -> bool:
+    return scope.get("__name__") in ("bdb", "pdb")
+
+
+def _runs(code: types.CodeType) -> bool:
+    """Is it one of the functions in which ``bdb`` and ``pdb`` run a program?"""
+    return code.co_name.startswith(("run", "_run")) or code.co_name in ("main", "<module>")
+
+
+def _is_pydevd(code: types.CodeType, scope: dict[str, Any]) -> bool:
     name = scope.get("__name__")
-    return isinstance(name, str) and (name in ("bdb", "pdb") or name.startswith(_DEBUGGERS))
+    if name == "__main__":  # the debugger is the script that Python was started with
+        return any(part in code.co_filename for part in ("/pydevd", "/_pydev", "/debugpy/"))
+    return isinstance(name, str) and name.startswith(("pydevd", "_pydevd", "_pydev_", "debugpy"))
+
+
+def _begins(code: types.CodeType) -> bool:
+    """Is it Python's own code, as what a program or a thread begins in?"""
+    file = code.co_filename
+    return file.startswith("<frozen ") or (file.startswith(_STDLIB) and "site-packages" not in file)

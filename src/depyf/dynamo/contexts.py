@@ -176,9 +176,8 @@ class Debug:
             )
         self._stepping = stepping = Stepping() if self._level else redirect(session)
         try:
-            if self._level is None:  # at a level debugpy would pass over the graphs
-                self._at_a_stop = AtAStop()
-                self._at_a_stop.start()
+            self._at_a_stop = AtAStop()
+            self._at_a_stop.start()
             if self._level is not None:
                 instrument = self._watch.instrument if self._watch is not None else None
                 self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))

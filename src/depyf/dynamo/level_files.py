@@ -45,6 +45,22 @@ class LevelFiles:
         self._used: set[str] = set()
         self._found: dict[str, str] = {}
         """What is compiled now -> the compilation of the dump whose graph it is."""
+        self._new: list[str] = []
+        """The files that the user has not been told of."""
+
+    def pause(self) -> None:
+        """Let the user set breakpoints in the files that are new.
+
+        Not where torch compiles: with its modes on, what is typed at the prompt gives tensors without values, and
+        stepping leads through the compiler.
+        """
+        new, self._new = self._new, []
+        if new:
+            pause_for_new_file(", ".join(new))
+
+    def pauses(self) -> bool:
+        """Is there something to tell before what was compiled runs?"""
+        return bool(self._new)
 
     def note(self, text: str) -> None:
         """Tell the user what could not be done; the program goes on."""
@@ -79,7 +95,7 @@ class LevelFiles:
             return
         self._remember(record)
         if self._instrument is None:  # who waits for a NaN wants no other stop
-            pause_for_new_file(str(path))
+            self._new.append(str(path))
 
     def _exchange(self, path: Path, text: str, module: Any) -> bool:
         codes = graph_codes(path, text, module)
@@ -124,7 +140,7 @@ class LevelFiles:
         try:
             text = read(path)
             wrappers = [record for record in self._all() if record.stage == WRAPPER_STAGE]
-            record = next((record for record in wrappers if record.text == text), None)
+            record = next((record for record in wrappers if same_wrapper(record.text, text)), None)
             new = record is None
             if record is None:
                 record = self._new_record(WRAPPER_STAGE, text, compile_id, path)
@@ -135,13 +151,14 @@ class LevelFiles:
             target = self._session.writer.path(graph_file(record))
             self._stepping.wrapper(target, path, text)
             if new:
-                pause_for_new_file(str(target))
+                self._new.append(str(target))
         except Exception as error:
             self.note(f"the wrapper of {compile_id} cannot be stepped through: {type(error).__name__}: {error}")
 
     def kernels(self, path: str, compile_id: str, interpreting: Interpreting) -> None:
         """The Triton kernels of the wrapper ``path``, which ``wrapper`` has seen: make them run as lines of files."""
-        record = next((r for r in self._all() if r.stage == WRAPPER_STAGE and path and r.text == read(path)), None)
+        wrappers = [record for record in self._all() if record.stage == WRAPPER_STAGE and path]
+        record = next((record for record in wrappers if same_wrapper(record.text, read(path))), None)
         found = [k for k in kernels_in(record.text, graph_file(record)) if k.suffix == "py"] if record else []
         if record is None or not found:
             self.note(f"the code generated for {compile_id} calls no Triton kernel: level='wrapper' shows all there is")
@@ -155,8 +172,7 @@ class LevelFiles:
                 fresh.append(target)
             for module in loaded_modules(path):
                 interpreting.put(module, kernel.name, target)
-        if fresh:
-            pause_for_new_file(", ".join(map(str, fresh)))
+        self._new += map(str, fresh)
 
     def transformed(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         """The proven code to run for ``made``, as lines of the dumped file that says the same; None without one."""
@@ -192,6 +208,14 @@ _COUNTER = re.compile(r"(?<=_)\d+\b")
 def same_lines(one: str, other: str) -> bool:
     """Whether two texts say the same line by line, the counters apart in the names that Dynamo makes for globals."""
     return _COUNTER.sub("N", one).splitlines() == _COUNTER.sub("N", other).splitlines()
+
+
+_AOT_ID = re.compile(r"^# AOT ID: .*$", re.MULTILINE)
+
+
+def same_wrapper(one: str, other: str) -> bool:
+    """Whether two generated modules are the same, the comment apart that counts the compilations of the process."""
+    return _AOT_ID.sub("#", one) == _AOT_ID.sub("#", other)
 
 
 def read(path: str) -> str:

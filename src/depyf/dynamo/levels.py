@@ -98,7 +98,7 @@ class LevelRun:
 
     def _graph(self, gm: Any, example_inputs: Any) -> Any:
         self.files.graph("Captured_Graph", gm, current_compile_id())
-        return gm.forward
+        return self._pausing(gm.forward)
 
     def _plain_aot(self, gm: Any, example_inputs: Any) -> Any:
         """What the backend ``aot_eager`` does, with our forward and backward."""
@@ -129,7 +129,7 @@ class LevelRun:
                 text = printed(graph)
                 made = runnable(graph, inputs)  # may rewrite the graph's calling convention
                 self.files.graph(stage, graph, compile_id, text)
-                return made
+                return self._pausing(made)
 
             return compile_graph
 
@@ -147,10 +147,37 @@ class LevelRun:
                 self.files.wrapper(path, compile_id)
             if self._interpreting is not None:
                 self.files.kernels(path, compile_id, self._interpreting)
+            self._pause_in(compiled)
             return compiled
 
         with no_caches(), self._settings():
             return compile_fx(gm, example_inputs, inner_compile=inner)
+
+    def _pausing(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """``call``, with the pause for what is new before its first call."""
+        if not self.files.pauses():
+            return call
+
+        def paused(*args: Any) -> Any:
+            self.files.pause()
+            return call(*args)
+
+        paused.__dict__.update(vars(call) if isinstance(call, types.FunctionType) else {})  # torch's calling convention
+        return paused
+
+    def _pause_in(self, compiled: Any) -> None:
+        """The same for what inductor compiled."""
+        call = getattr(compiled, "current_callable", None)
+        if call is None or not self.files.pauses():
+            self.files.pause()
+            return
+
+        def paused(*args: Any) -> Any:
+            compiled.current_callable = call
+            self.files.pause()
+            return call(*args)
+
+        compiled.current_callable = paused
 
     def _settings(self) -> contextlib.AbstractContextManager[Any]:
         """A kernel that is interpreted cannot be part of a CUDA graph."""
