@@ -221,7 +221,7 @@ def test_what_is_typed_at_a_stop_is_not_compiled(tmp_path):
     terminal.command(f"tbreak {code}:{terminal.line(code.name, '__compiled_fn_0_0(', dump)}", "Breakpoint 1")
     terminal.command("c", f"{code.name}(")
     terminal.command("import torch._dynamo.convert_frame as convert; compiled = []", "")
-    terminal.command("!hook = convert.register_bytecode_hook(lambda code, made, names=compiled: names.append(code.co_name))", "")
+    terminal.command("!hook = convert.register_bytecode_hook(lambda code, made, c=compiled: c.append(code))", "")
     terminal.command("(lambda t: t.sin().sum() > 2)(x)", "tensor(True)")
     terminal.command("pp {'x': x}", "'x': tensor([1., 1., 1.])")
     terminal.command("[item + 1 for item in x]", "tensor(2.)")
