@@ -67,3 +67,26 @@ def test_other_sizes_are_another_file(tmp_path, monkeypatch):
     assert '"f32[4, 3][3, 1]cpu"' in forward.read_text().partition("def forward(")[2].partition("):")[0]
     backward = tmp_path / "d" / "__compiled_fn_0_1.Backward_graph.0.py"
     assert 'tangents_1: "f32[4, 3]' in backward.read_text()
+
+
+def test_inference_of_inductor_at_level_aot_runs_what_aotautograd_made(tmp_path, monkeypatch):
+    """Inductor's joint passes would drop the multiplication by one and the cast: the dumped graph has them, and it runs."""
+    monkeypatch.setenv("DEPYF_NO_PAUSE", "1")
+
+    def layer(x, w):
+        return torch.sin(x @ w).to(torch.float32) * torch.ones(3) + torch.zeros(3)
+
+    fn = torch.compile(layer, backend="inductor")
+    x, w = torch.ones(2, 3), torch.eye(3)
+    with depyf.prepare_debug(tmp_path / "d"):
+        first = fn(x, w)
+    before = sorted(path.name for path in (tmp_path / "d").iterdir())
+    passed = (tmp_path / "d" / "__compiled_fn_0_0.AFTER_JOINT_GRAPH.0.py").read_text()
+    dumped = (tmp_path / "d" / "__compiled_fn_0_0.Forward_graph.0.py").read_text()
+    assert "aten.mul.Tensor(" in dumped and "aten.mul.Tensor(" not in passed
+    passes = torch._inductor.compile_fx._recursive_joint_graph_passes
+    with depyf.debug(level="aot"):
+        files = lines_run(tmp_path / "d", lambda: torch.testing.assert_close(fn(x, w), first))
+    assert files == ["__transformed_code_0_0_for_layer.py", "__compiled_fn_0_0.Forward_graph.0.py"]
+    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == before
+    assert torch._inductor.compile_fx._recursive_joint_graph_passes is passes

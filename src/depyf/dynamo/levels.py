@@ -117,7 +117,7 @@ class LevelRun:
         def inner(graph: Any, inputs: Any, *args: Any, is_backward: bool = False, **kwargs: Any) -> Any:
             return (backward if is_backward else forward)(graph, inputs)
 
-        with no_caches():
+        with no_caches(), _inference_graphs_as_they_are():
             return compile_fx(gm, example_inputs, inner_compile=inner)
 
     def _aot_compilers(self, runnable: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -206,6 +206,28 @@ def boxed(function: Callable[..., Any]) -> Callable[..., Any]:
 
     call._boxed_call = True  # type: ignore[attr-defined]
     return call
+
+
+@contextlib.contextmanager
+def _inference_graphs_as_they_are() -> Iterator[None]:
+    """Inductor's joint passes run where they belong to the partitioner; in inference they would rewrite the graph that
+    AOTAutograd made, which is the one in the dump."""
+    import torch._inductor.compile_fx as inductor
+
+    passes = getattr(inductor, "_recursive_joint_graph_passes", None)
+    if passes is None:
+        yield
+        return
+
+    def only_before_partitioning(gm: Any, *args: Any, **kwargs: Any) -> Any:
+        partitioning = sys._getframe(1).f_code.co_name == "partition_fn"
+        return passes(gm, *args, **kwargs) if partitioning else gm
+
+    inductor._recursive_joint_graph_passes = only_before_partitioning
+    try:
+        yield
+    finally:
+        inductor._recursive_joint_graph_passes = passes
 
 
 @contextlib.contextmanager
