@@ -344,6 +344,6 @@ def test_pdb_steps_from_the_call_into_the_graph(tmp_path):
     line = terminal.line("full_code_for_toy_0.py", "L, G = frame_2.enter({", directory=tmp_path / "dump")
     terminal.command(f"tbreak {tmp_path / 'dump' / 'full_code_for_toy_0.py'}:{line}", "Breakpoint")
     terminal.command("c", f"full_code_for_toy_0.py({line})__resume_at")
-    terminal.command("up 5", "__transformed_code_0_0_for_toy.py")
+    terminal.command("up", "__transformed_code_0_0_for_toy.py")
     terminal.command("q", "")
     assert "LEFT" not in terminal.end() and "BdbQuit" in terminal.text

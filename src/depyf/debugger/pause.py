@@ -7,14 +7,15 @@ either, or with ``DEPYF_NO_PAUSE`` set, the run goes on: a batch job must not wa
 from __future__ import annotations
 
 import ast
-import atexit
 import os
-import pdb
+import re
 import sys
 import sysconfig
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from depyf.debugger.program_pdb import hooked, pdb_in_caller
 
 
 def should_pause() -> bool:
@@ -24,7 +25,7 @@ def should_pause() -> bool:
         return False
     if sys.gettrace() is not None or os.environ.get("PYTHONBREAKPOINT") or _under_bdb():
         return True
-    if sys.breakpointhook is not sys.__breakpointhook__:  # an IDE has put its own debugger there
+    if hooked():
         return True
     return sys.stdin is not None and sys.stdin.isatty()
 
@@ -59,13 +60,18 @@ def pause(directory: str, steppable: Sequence[str], level: str | None) -> None:
             "depyf: read full_code_for_*.py first: breakpoints in it stop whenever torch looks for compiled code, those in "
             "__transformed_code_*.py when that code runs"
             + (f", and so do those in {len(steppable)} __compiled_fn_* file(s):" if steppable else "."),
-            *(f"depyf:   {name}" for name in steppable),
+            *(f"depyf:   {name}" for name in sorted(steppable, key=_by_number)),
         ]
     if not should_pause():
         print("\n".join(lines))
         return
     print("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]))
     stop()
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """Numbers in a name count as numbers."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def pause_for_new_file(path: str) -> None:
@@ -76,14 +82,6 @@ def pause_for_new_file(path: str) -> None:
         stop()
 
 
-MACHINERY = (
-    "contextlib", "functools", "importlib.*", "re", "re.*", "depyf.*", "torch._dynamo.*", "torch._functorch.*",
-    "torch._compile", "torch._guards", "torch._inductor.compile_fx", "torch._inductor.output_code", "torch._inductor.utils",
-    "torch.autograd.*", "torch.compiler", "torch.fx.*", "torch.nn.modules.module", "torch.overrides", "torch.utils._*",
-)  # fmt: skip
-"""The modules between a line of the program, a dispatcher, a transformed function and a graph."""
-
-
 def stop() -> None:
     """``breakpoint()``; where that means pdb, a pdb whose ``step`` passes over the machinery of torch and depyf."""
     _in_program(sys._getframe())(stopper())
@@ -91,21 +89,9 @@ def stop() -> None:
 
 def stopper() -> Callable[[], None]:
     """What stops in its caller: the debugger of an IDE or of ``PYTHONBREAKPOINT``, or our pdb."""
-    if sys.breakpointhook is not sys.__breakpointhook__ or os.environ.get("PYTHONBREAKPOINT"):
+    if hooked() or os.environ.get("PYTHONBREAKPOINT"):
         return breakpoint
-    return _pdb_in_caller
-
-
-def _pdb_in_caller() -> None:
-    debugger = pdb.Pdb(skip=MACHINERY)
-    # at the end of the process modules are taken apart, the one too by which ``skip`` is looked up
-    atexit.register(_end_tracing, debugger)
-    debugger.set_trace(sys._getframe(1))
-
-
-def _end_tracing(debugger: pdb.Pdb) -> None:
-    if getattr(sys.gettrace(), "__self__", None) is debugger:
-        sys.settrace(None)
+    return pdb_in_caller
 
 
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))

@@ -14,6 +14,7 @@ import weakref
 from typing import ClassVar, Literal
 
 from depyf.debugger.pause import pause
+from depyf.debugger.program_pdb import Breakpoints
 from depyf.dynamo.at_a_stop import AtAStop
 from depyf.dynamo.compiled_inside import CompiledInside
 from depyf.dynamo.dispatch import Dispatching
@@ -161,6 +162,8 @@ class Debug:
         self._dispatching: Dispatching | None = None
         self._inside: CompiledInside | None = None
         self._at_a_stop: AtAStop | None = None
+        self._breakpoints = Breakpoints()
+        self._directory = ""
 
     def __enter__(self) -> None:
         if _Current.active is not None:
@@ -178,6 +181,8 @@ class Debug:
         try:
             self._at_a_stop = AtAStop()
             self._at_a_stop.start()
+            self._breakpoints.start()
+            self._directory = str(session.writer.directory)
             if self._level is not None:
                 instrument = self._watch.instrument if self._watch is not None else None
                 self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
@@ -210,6 +215,7 @@ class Debug:
         at_a_stop, self._at_a_stop = self._at_a_stop, None
         if at_a_stop is not None:
             at_a_stop.stop()
+        self._breakpoints.stop(self._directory)
         if self._stepping is not None:
             self._stepping.restore()
             self._stepping = None

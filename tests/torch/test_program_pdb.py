@@ -1,0 +1,151 @@
+"""The pdb that ``depyf.debug()`` starts, in a pseudo-terminal: what it shows of the stack, and ``breakpoint()`` in the program."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from dumps import followed
+from terminal import Terminal
+
+import depyf
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = """
+import sys
+import torch
+import depyf
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        h = self.lin(x)
+        if h.shape[0] > 1:
+            breakpoint()
+        return torch.relu(h).sum()
+fn = torch.compile(Net(), backend=sys.argv[1])
+def main(n):
+    return fn(torch.ones(n, 4))
+with depyf.prepare_debug(sys.argv[2]):
+    main(1)
+hook = sys.breakpointhook
+with depyf.debug():
+    main(1)
+    main(2)
+assert sys.breakpointhook is hook
+print("LEFT")
+"""
+
+
+def test_the_stack_is_that_of_the_program(tmp_path):
+    """From a graph of AOTAutograd, which torch calls through a dozen functions of its own, ``up`` leads to what called it."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(PROGRAM)
+    terminal = Terminal([str(script), "aot_eager", str(dump)])
+    graph, code = "__compiled_fn_0_0.Forward_graph.0.py", "__transformed_code_0_0_for_forward.py"
+    terminal.command(f"tbreak {dump / graph}:{terminal.line(graph, 'aten.relu.default(', dump)}", "Breakpoint 1")
+    shown = terminal.command("c", graph) + terminal.command("w", graph)
+    assert "torch/" not in shown and shown.count("program.py(") == 2, shown
+    for place in (f"{code}(", "program.py(16)main()", "program.py(21)<module>()"):
+        terminal.command("up", place)
+    terminal.command("p hook", "built-in")
+    for place in ("program.py(16)main()", f"{code}(", f"{graph}("):
+        terminal.command("down", place)
+    terminal.command("r", "--Return--")
+    terminal.command("n", f"{code}(")  # no function of torch in between
+    terminal.command("q", "")
+
+
+def test_breakpoint_in_the_programs_own_forward(tmp_path):
+    """Behind it stands the compiler, for there the graph ends: the stop is in what is left of the function."""
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    terminal = Terminal([str(script), "eager", str(tmp_path / "dump")])
+    answer = terminal.command("c", "--Call--")
+    assert "program.py(12)torch_dynamo_resume_in_forward_at_12()" in answer, answer
+    terminal.command("p tuple(h.shape)", "(2, 4)")
+    terminal.command("up", "program.py(12)forward()")
+    terminal.child.sendline("c")
+    assert "LEFT" in terminal.end()
+
+
+def test_breakpoints_of_others_are_left_alone(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setenv("DEPYF_NO_PAUSE", "1")
+    fn = torch.compile(lambda x: x + 1, backend="eager")
+    with depyf.prepare_debug(tmp_path / "d"):
+        fn(torch.ones(2))
+    calls = []
+
+    def ours(*args, **kwargs):
+        calls.append((args, kwargs))
+
+    monkeypatch.setattr(sys, "breakpointhook", ours)
+    with depyf.debug():
+        breakpoint()
+    assert sys.breakpointhook is ours and calls == [((), {})]
+    monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)
+    monkeypatch.setenv("PYTHONBREAKPOINT", "0")
+    with depyf.debug():
+        assert sys.breakpointhook is not sys.__breakpointhook__
+        breakpoint()
+    assert sys.breakpointhook is sys.__breakpointhook__
+
+
+THREADS = """
+import sys
+import threading
+import torch
+import depyf
+def f(x):
+    return (torch.sin(x) * 2).sum()
+fn = torch.compile(f, backend="eager", dynamic=False)
+def main():
+    results = []
+    def work(n):
+        results.append(fn(torch.ones(n)).item())
+    for n in (2, 3):
+        thread = threading.Thread(target=work, args=(n,))
+        thread.start()
+        thread.join()
+    return results
+with depyf.prepare_debug(sys.argv[1]):
+    first = main()
+with depyf.debug():
+    second = main()
+print("LEFT", first == second, sys.gettrace(), threading.gettrace())
+"""
+
+
+def test_breakpoints_in_threads(tmp_path):
+    """They stop, the page and the graph are stepped there; with breakpoints in the dump only, nothing is traced afterwards."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(THREADS)
+    terminal = Terminal([str(script), str(dump)])
+    graph, page = "__compiled_fn_0_1.Captured_Graph.0.py", "full_code_for_f_0.py"
+    line = terminal.line(graph, "= torch.sin(", dump)
+    terminal.command(f"b {dump / graph}:{line}", "Breakpoint 1")
+    if followed():
+        terminal.command(f"tbreak {dump / page}:{terminal.line(page, 'if guards_0_1(', dump)}", "Breakpoint 2")
+        terminal.command("c", f"{page}(")
+        terminal.command("p L['x'].dim()", "1")
+    terminal.command("c", f"{graph}({line})")
+    terminal.command("n", f"{graph}({line + 1})")
+    terminal.command("w", "program.py(12)work()")
+    terminal.command("up", "__transformed_code_0_1_for_f.py(")
+    terminal.child.sendline("c")
+    assert "LEFT True None None" in terminal.end()
+
+
+def test_breakpoints_behind_the_block_are_kept(tmp_path):
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(THREADS)
+    terminal = Terminal([str(script), str(dump)])
+    last = len(THREADS.splitlines())
+    terminal.command(f"b {script}:{last}", "Breakpoint 1")
+    terminal.command("c", f"program.py({last})<module>()")
+    terminal.child.sendline("c")
+    assert "LEFT True" in terminal.end()
