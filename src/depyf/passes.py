@@ -24,6 +24,7 @@ from depyf.flow.threaded import unthread
 from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
+from depyf.idioms.handed_over import hand_over
 from depyf.idioms.one_line import join_lines
 from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
@@ -206,7 +207,7 @@ def _bodies(state: State) -> object:
         if state.choices.generated:
             state.body = store_at_once(state.body)
         if state.choices.tidy:
-            state.body = tidy(share_tails(state.body), state.choices.promises)
+            state.body = hand_over(tidy(share_tails(state.body), state.choices.promises), state.choices.promises)
         # plain lifting has put the deletions where the original drops its values
         released = state.body
         if state.choices.idioms:
