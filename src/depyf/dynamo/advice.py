@@ -109,6 +109,8 @@ def for_value(source: str, expected: str, of_module: bool = False, inner: bool =
     name = named(source)
     if name.startswith("len("):
         return f"keep {name} the same between calls; what grows with the calls is better kept outside of the compiled function"
+    if "dict.keys(" in source:
+        return "pass a dictionary with the same keys, in the same order, in every call"
     if re.fullmatch(rf"{_SOURCE.pattern}\.size\(\)\[\d+\]", source):
         return for_small_size() if expected in (">= 2", "> 1", "!= 0", "!= 1") else for_condition()
     if not _SOURCE.fullmatch(source):
@@ -116,7 +118,9 @@ def for_value(source: str, expected: str, of_module: bool = False, inner: bool =
     if name.endswith(".training") and expected in ("True", "False"):
         return "one entry for train() and one for eval() is needed"
     if _INT.fullmatch(expected):
-        if of_module or source.startswith("L['self']"):
+        if source.startswith("G["):  # dynamic=True makes no symbols of globals, nor of what is behind them
+            return f"{name} is a constant of the compiled code: pass it as an argument, or make it a tensor"
+        if of_module:
             return (
                 f"{name} is a constant of the compiled code: torch._dynamo.config.allow_unspec_int_on_nn_module = True"
             )

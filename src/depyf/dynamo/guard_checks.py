@@ -116,9 +116,16 @@ def marks_on(value: Any) -> list[str]:
     return [mark for mark in marks if hasattr(value, f"_dynamo_{mark}_indices")]
 
 
-def no_dynamic_marks(value: Any) -> bool:
-    """Nobody called ``torch._dynamo.mark_dynamic``, ``mark_static`` or the like on this tensor."""
-    return not marks_on(value)
+def no_dynamic_marks(value: Any, but: str = "") -> bool:
+    """Nobody called ``torch._dynamo.mark_dynamic``, ``mark_static`` or the like on this tensor; ``but``: the marks that it
+    had when it was compiled (``marks_within`` looks at them)."""
+    return not set(marks_on(value)) - set(but.split(", "))
+
+
+def marks_within(value: Any, mark: str, dimensions: set[int]) -> bool:
+    """``torch._dynamo.mark_dynamic`` (or the ``mark`` like it) was called for no other dimensions of this tensor."""
+    found: set[int] = getattr(value, f"_dynamo_{mark}_indices", set())
+    return found <= dimensions
 
 
 def check_no_aliasing(*tensors: Any) -> bool:

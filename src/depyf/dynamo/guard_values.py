@@ -50,7 +50,14 @@ def plain(expression: str) -> str:
 
 
 def describe(value: Any) -> str:
-    """``value`` in a few words that are the same in every run."""
+    """``value`` in a few words that are the same in every run, whatever its own methods do."""
+    try:
+        return _described(value)
+    except Exception:
+        return f"a {type(value).__qualname__}"
+
+
+def _described(value: Any) -> str:
     if _is_tensor(value):
         where = "" if value.device.type == "cpu" else f" on {value.device.type}"
         return f"{type(value).__name__} {str(value.dtype).rpartition('.')[2]}{list(value.shape)}{where}"
@@ -63,9 +70,13 @@ def describe(value: Any) -> str:
     if isinstance(value, (tuple, list, set, frozenset, dict)) and len(value) <= 8:
         return _container(value)
     if isinstance(value, (tuple, list, set, frozenset, dict)):
-        return f"{type(value).__name__} with {len(value)} items"
+        return f"{type(value).__name__} with {_count(value)}"
     shown = str(value) if type(value).__module__ == "torch" else f"a {type(value).__qualname__}"
     return _short(without_addresses(shown))
+
+
+def _count(value: Any) -> str:
+    return "1 item" if len(value) == 1 else f"{len(value)} items"
 
 
 def _container(value: Any) -> str:
@@ -78,7 +89,9 @@ def _container(value: Any) -> str:
 
 
 def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "device")
+    return (
+        not isinstance(value, type) and hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "device")
+    )
 
 
 def _short(text: str) -> str:
@@ -108,10 +121,12 @@ def values_of(expression: str, names: dict[str, Any], holds: bool) -> tuple[str,
             return _CHECK_VALUES[tree.func.id](tree, find, holds)
         if isinstance(tree, ast.Compare):
             return _comparison(tree, find)
+        if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not) and _is_source(tree.operand):
+            return "no items", describe(find(tree.operand))  # torch's guard on an empty container
+        parts = {ast.unparse(node): node for node in ast.walk(tree) if _is_source(node)}
+        return ast.unparse(tree), "; ".join(f"{text} is {describe(find(node))}" for text, node in parts.items())
     except _NotThereError as missing:
         return ast.unparse(tree), str(missing)
-    parts = {ast.unparse(node): node for node in ast.walk(tree) if _is_source(node)}
-    return ast.unparse(tree), "; ".join(f"{text} is {describe(find(node))}" for text, node in parts.items())
 
 
 class _NotThereError(Exception):
@@ -141,7 +156,7 @@ def _is_source(node: ast.AST) -> bool:
 def _comparison(tree: ast.Compare, find: Callable[[ast.AST], Any]) -> tuple[str, str]:
     sides = [tree.left, *tree.comparators]
     varying = [node for node in sides if any(isinstance(n, ast.Name) for n in ast.walk(node))]
-    if len(sides) == 2 and len(varying) == 1 and varying[0] is tree.left and isinstance(tree.ops[0], ast.Eq):
+    if len(sides) == 2 and len(varying) == 1 and varying[0] is tree.left and isinstance(tree.ops[0], (ast.Eq, ast.Is)):
         return describe(find(tree.comparators[0])), describe(find(tree.left))
     found = [f"{ast.unparse(node)} is {describe(find(node))}" for node in varying]
     return ast.unparse(tree), "; ".join(found)
@@ -191,13 +206,23 @@ def _object(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tupl
 
 def _items(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
     value = find(tree.args[0])
-    count = f" with {len(value)} items" if hasattr(value, "__len__") else ""
-    return f"a {find(tree.args[1])} with as many items as when it was compiled", f"{type(value).__name__}{count}"
+    count = f" with {_count(value)}" if hasattr(value, "__len__") else ""
+    least = find(tree.args[2])
+    known = f" ({least} or more)" if least else ""
+    wanted = f"a {find(tree.args[1])} with as many items as when it was compiled{known}"
+    return wanted, f"{type(value).__name__}{count}"
 
 
 def _marks(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
     marks = guard_checks.marks_on(find(tree.args[0]))
-    return "no mark_dynamic or mark_static", ", ".join(f"marked {mark}" for mark in marks) or "no marks"
+    but = "".join(f", but {find(keyword.value)}" for keyword in tree.keywords)
+    return f"no mark_dynamic or mark_static{but}", ", ".join(f"marked {mark}" for mark in marks) or "no marks"
+
+
+def _marked(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    value, mark, wanted = (find(node) for node in tree.args)
+    found = getattr(value, f"_dynamo_{mark}_indices", None)
+    return f"marked {mark} in no other dimensions than {wanted}", f"marked in {found}" if found else "no such mark"
 
 
 def _aliasing(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
@@ -254,6 +279,7 @@ _CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tu
     "check_tensor": _tensor,
     "check_torch_function_mode_stack": _ambient,
     "default_device_is": _default_device,
+    "marks_within": _marked,
     "no_dynamic_marks": _marks,
     "same_items": _items,
     "same_object": _object,

@@ -26,6 +26,10 @@ _MISMATCH = re.compile(
 _KEYS = re.compile(r"\b\w+\b")
 
 
+_LENGTH = re.compile(r"^(len\(.*\)) != (\d+)$")
+"""How torch reports the number of items of a dictionary: what it found wrong, not what it wanted."""
+
+
 def parse_recompile(
     payload: str, call: CallValues | None = None, resolve: Callable[[str], str] = lambda name: name
 ) -> tuple[RecompileRecord, ...]:
@@ -54,6 +58,7 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]
     guard, place, _ = split_comment(rest, resolve)
+    guard = _LENGTH.sub(r"\1 == \2", guard.strip())
     shown = readable("", with_class(guard.strip()), any_names=True)
     guard = without_addresses(guard.strip()) if shown.startswith("torch_checks(") else shown
     mismatch = _MISMATCH.match(guard)

@@ -38,6 +38,21 @@ class Replay:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the compiled function returns for these arguments, dispatched by the page."""
+        module = self._target.module
+        if module is None or not _has_hooks(module):
+            return self._dispatch(*args, **kwargs)
+        state = vars(module)  # as torch has it: the hooks run as Python, around the forward that is dispatched
+        before = state.get("forward", self)
+        state["forward"] = self._dispatch
+        try:
+            return module._call_impl(*args, **kwargs)
+        finally:
+            if before is self:
+                del state["forward"]
+            else:
+                state["forward"] = before
+
+    def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._target.bind(args, kwargs)
         return self._dispatcher(*bound.args, **bound.kwargs)
 
@@ -56,13 +71,27 @@ class Replay:
         return f"<depyf.replay of {self._target.function.__qualname__}, {self.path}>"
 
 
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def _has_hooks(module: Any) -> bool:
+    """Whether a call of ``module`` is more than a call of its ``forward``."""
+    from torch.nn.modules.module import _has_any_global_hook
+
+    return any(getattr(module, name, None) for name in _HOOKS) or bool(_has_any_global_hook())
+
+
 def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Replay:
     """See ``depyf.replay``."""
     if isinstance(target, (str, os.PathLike)):
         return _load(Path(target).absolute(), None)
     found = find_target(target)
     if not cache_entries(found.code):
-        raise DepyfError(f"{found.function.__qualname__} has no compiled code: call the compiled function first")
+        name = found.function.__qualname__
+        raise DepyfError(
+            f"{name} has no compiled code: it was not called yet, or torch runs it as ordinary Python "
+            "(depyf.explain says why)"
+        )
     folder = Path(tempfile.mkdtemp(prefix="depyf-replay-") if directory is None else directory)
     folder.mkdir(parents=True, exist_ok=True)
     from depyf.explain.cached import cached_page

@@ -31,6 +31,8 @@ class Target:
     keywords: tuple[tuple[str, Any], ...] = ()
     backend: Any = None
     """The compiler behind the wrapper; None where ``compiled_fn`` is not a compiled callable."""
+    module: Any = None
+    """The module whose call reaches the function, its ``forward``: hooks run around that, as Python."""
 
     @property
     def code(self) -> types.CodeType:
@@ -64,13 +66,15 @@ def find_target(fn: Any) -> Target:
     leading: tuple[Any, ...] = ()
     keywords: dict[str, Any] = {}
     backend: Any = None
+    module: Any = None
     for _ in range(64):  # wrappers around wrappers; a cycle must not hang
         if isinstance(fn, functools.partial):
             leading, keywords = (*leading, *fn.args), {**fn.keywords, **keywords}
             fn = fn.func
         elif isinstance(fn, types.MethodType):  # before the next: a method shows the attributes of its function
             if _is_module(fn.__self__) and fn.__func__.__name__ in _MODULE_CALLS:
-                fn = _forward(fn.__self__)
+                module = fn.__self__
+                fn = _forward(module)
             else:
                 leading = (fn.__self__, *leading)
                 fn = fn.__func__
@@ -78,7 +82,7 @@ def find_target(fn: Any) -> Target:
             backend = _backend(fn) if backend is None else backend
             fn = _own(fn, ORIGINAL)
         elif isinstance(fn, types.FunctionType):
-            return Target(fn, leading, tuple(keywords.items()), backend)
+            return Target(fn, leading, tuple(keywords.items()), backend, module)
         elif _is_module(fn):
             fn = _module_entry(fn)
         elif _call(fn) is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from depyf.dynamo.advice import for_kind, for_small_size, for_tensor, for_value, kind_of_keys, named
 from depyf.dynamo.ask import EntryAnswer, ask_entry
+from depyf.dynamo.call_values import CallValues
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries
 from depyf.dynamo.guard_values import GuardStep, plain
@@ -30,11 +31,13 @@ class Refusal:
     guard: GuardStep | None
     because: str = ""
     """Where it is not a guard that stands in the way."""
+    of_module: bool = False
+    """The guard is about an attribute of an ``nn.Module``."""
 
     @property
     def advice(self) -> str:
         """How the recompilation could be avoided, where a rule is known; else ""."""
-        return "" if self.guard is None else advice(self.guard)
+        return "" if self.guard is None else advice(self.guard, self.of_module)
 
     def lines(self) -> list[str]:
         if self.guard is None:
@@ -135,15 +138,17 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
             runs = answer.compile_id
             later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
             break
-        refusals.append(_refused(answer))
+        refusals.append(_refused(answer, L))
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = getattr(code, "co_qualname", code.co_name)
     return Why(name, place, runs, tuple(refusals), _otherwise(target, entries), later)
 
 
-def _refused(answer: EntryAnswer) -> Refusal:
+def _refused(answer: EntryAnswer, L: dict[str, Any]) -> Refusal:
+    source = _SOURCE.search(answer.failing.expression) if answer.failing is not None else None
+    of_module = source is not None and CallValues(L).of_module(source.group())
     because = "" if answer.failing is not None else "its guards were dropped (what it was compiled for is gone)"
-    return Refusal(answer.compile_id, answer.failing, because)
+    return Refusal(answer.compile_id, answer.failing, because, of_module)
 
 
 def other_backend(entry: LiveEntry, target: Target) -> bool:
@@ -187,11 +192,14 @@ def subject(expression: str) -> str:
     found = _SOURCE.search(expression)
     if found is None:
         return "a guard fails"
+    if expression.startswith(("len(", "same_items(")):
+        return f"len({named(found.group())}) differs"
     return f"{named(found.group())} differs" if check != "check_no_aliasing" else "two arguments are one tensor"
 
 
-def advice(guard: GuardStep) -> str:
-    """What would make one compilation serve both values; "" where depyf knows no rule."""
+def advice(guard: GuardStep, of_module: bool = False) -> str:
+    """What would make one compilation serve both values; "" where depyf knows no rule.  ``of_module``: they are those of an
+    attribute of an ``nn.Module``."""
     expression = plain(guard.expression)
     found = _SOURCE.search(expression)
     source = found.group() if found else ""
@@ -207,5 +215,6 @@ def advice(guard: GuardStep) -> str:
     if expression.startswith("check_global_state("):
         return for_kind(guard.expected) or for_kind(expression)
     if re.search(r" == | is (None|True|False)$", expression) and source:
-        return for_value(source, guard.expected)
+        whole = expression.rpartition(" == ")[0]
+        return for_value(whole if whole.startswith(("len(", "list(dict.keys(")) else source, guard.expected, of_module)
     return for_kind(expression)

@@ -19,6 +19,7 @@ from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.names import file_safe, transformed_name
 from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.report.layout import transformed_file
+from depyf.report.standing import without_defaults
 from depyf.report.wrap import WIDTH, split_call, wrap
 
 _CHECKS = sorted(
@@ -30,7 +31,7 @@ _CALLED = re.compile(r"\b(\w+)\(")
 def full_code_page(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
     """The whole file for ``root`` and the resume functions that continue it."""
     functions = (root, *resumes)
-    parts = [_head(root, resumes), _imports(functions)]
+    parts = [_head(root, resumes), "from __future__ import annotations\n\n" + _imports(functions)]
     for function in functions:
         parts += _function(function)
     return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
@@ -137,9 +138,7 @@ def _original(function: FunctionRecord) -> str:
         tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], (ast.FunctionDef, ast.AsyncFunctionDef))
     )
     if defined and name in renamed:
-        start = tree.body[0].lineno - 1 if tree is not None else 0  # after the decorators: they would compile again
-        body = "\n".join(renamed.splitlines()[start:])
-        return f"@{frame_name(function)}.original\n{body}"
+        return without_defaults(renamed, f"@{frame_name(function)}.original")
     text = "\n".join("# " + line for line in source.splitlines()) or "# (its source cannot be read)"
     stub = f"def {name}({code.parameters}):\n    raise NotImplementedError({f'see {code.filename}:{code.line}'!r})"
     return f"# The original:\n{text}\n@{frame_name(function)}.original\n{stub}"

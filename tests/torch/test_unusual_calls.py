@@ -1,0 +1,169 @@
+"""Asking about calls that are not a plain function of tensors: hooks, marks, callable objects, defaults, globals."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+import depyf
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+LIMIT = [7]
+COUNT = 3
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+
+
+class Hooked(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(4, 4)
+        self.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+        self.register_forward_hook(lambda module, args, out: out * 3)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+class Scaled:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, x):
+        return x * self.scale
+
+
+def agrees(compiled, replay, *args, **kwargs):
+    found, wanted = replay(*args, **kwargs), compiled(*args, **kwargs)
+    return torch.equal(found, wanted) and not replay.disagreements
+
+
+def test_hooks_run_around_the_dispatched_forward():
+    module = Hooked()
+    compiled = torch.compile(module, backend="eager")
+    x = torch.ones(2, 4)
+    compiled(x)
+    assert agrees(compiled, depyf.replay(compiled), x)
+    assert "forward" not in vars(module)
+
+
+def test_names_in_annotations_and_default_values(tmp_path):
+    def inner(x: Scaled, y=LIMIT, *, z: Scaled = Scaled(2.0)):  # noqa: B008
+        return x + y[0] * z.scale
+
+    compiled = torch.compile(inner, backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        compiled(torch.ones(3))
+    assert agrees(compiled, depyf.replay(compiled), torch.ones(3))
+    (page,) = tmp_path.glob("full_code_for_*.py")
+    assert "# Default values: y=LIMIT, z=Scaled(2.0)" in page.read_text()
+
+
+def test_a_callable_object():
+    compiled = torch.compile(Scaled(2.0), backend="eager")
+    compiled(torch.ones(3))
+    assert agrees(compiled, depyf.replay(compiled), torch.ones(3))
+    assert depyf.why(compiled, torch.ones(3)).runs is not None
+
+
+def test_a_partial():
+    def scaled(x, by, flag=None):
+        return x * by if flag is None else x
+
+    compiled = torch.compile(functools.partial(scaled, by=2), backend="eager")
+    compiled(torch.ones(3))
+    assert agrees(compiled, depyf.replay(compiled), torch.ones(3))
+    assert depyf.why(compiled, torch.ones(3), flag=5).runs is None
+
+
+def test_a_flag():
+    def scaled(x, flag=None):
+        return x * 2 if flag is None else x
+
+    compiled = torch.compile(scaled, backend="eager")
+    compiled(torch.ones(3))
+    (refusal,) = depyf.why(compiled, torch.ones(3), flag=5).refusals
+    assert (refusal.guard.expected, refusal.guard.actual) == ("None", "5")
+    assert refusal.advice.startswith("one entry per value of flag")
+
+
+def test_marked_tensors():
+    compiled = torch.compile(lambda x: x + x.shape[0], backend="eager")
+    x = torch.ones(5, 2)
+    torch._dynamo.mark_dynamic(x, 0)
+    compiled(x)
+    replay = depyf.replay(compiled)
+    assert agrees(compiled, replay, x) and agrees(compiled, replay, torch.ones(9, 2))
+    both = torch.ones(5, 2)
+    torch._dynamo.mark_dynamic(both, [0, 1])
+    why = depyf.why(compiled, both)
+    if why.runs is None:  # not asked of such a tensor by every torch
+        assert why.refusals[0].guard.expected == "marked dynamic in no other dimensions than {0}"
+        assert why.refusals[0].guard.actual == "marked in {0, 1}"
+
+
+def test_lengths_and_keys():
+    def total(x, items, named):
+        for item in items:
+            x = x + item
+        for name in named:
+            x = x * named[name]
+        return x
+
+    compiled = torch.compile(total, backend="eager")
+    compiled(torch.ones(2), [1, 2], {"a": 1})
+    (refusal,) = depyf.why(compiled, torch.ones(2), [1, 2, 3], {"a": 1}).refusals
+    assert refusal.lines()[0].endswith("len(items) differs") and "keep len(items) the same" in refusal.advice
+    (refusal,) = depyf.why(compiled, torch.ones(2), [1, 2], {"b": 1}).refusals
+    assert "the same keys" in refusal.advice
+
+
+def test_what_helps_against_a_changing_global(tmp_path):
+    def scaled(x, values):
+        for name in values:
+            x = x + values[name]
+        return x * COUNT
+
+    def again(count, values):
+        global COUNT
+        COUNT = count
+        compiled(torch.ones(2), values)
+
+    compiled = torch.compile(scaled, backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        again(3, {"a": 1})
+        again(4, {"a": 1})
+        again(3, {"a": 1, "b": 2})
+    text = (tmp_path / "index.md").read_text()
+    assert "the global COUNT is a constant of the compiled code: pass it as an argument" in text
+    assert "`len(values) == 1`; expected 1, got 2" in text and "expected !=" not in text
+
+
+def test_an_attribute_of_a_plain_object():
+    class Steps:
+        def __init__(self):
+            self.count = 3
+
+        def run(self, x):
+            return x * self.count
+
+    steps = Steps()
+    compiled = torch.compile(steps.run, backend="eager")
+    compiled(torch.ones(2))
+    steps.count = 4
+    (refusal,) = depyf.why(compiled, torch.ones(2)).refusals
+    assert "torch.compile(dynamic=True)" in refusal.advice and "nn_module" not in refusal.advice
+    counter = torch._dynamo.utils.counters["stats"]
+    torch._dynamo.reset()
+    compiled = torch.compile(steps.run, backend="eager", dynamic=True)
+    compiled(torch.ones(2))
+    before = counter["unique_graphs"]
+    steps.count = 5
+    compiled(torch.ones(2))
+    assert counter["unique_graphs"] == before  # the advice is right
