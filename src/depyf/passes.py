@@ -18,6 +18,7 @@ from depyf.deep import deep_recursion
 from depyf.errors import BytecodeError, DecompilationError
 from depyf.failures import in_place_of
 from depyf.flow.class_ends import drop_class_ends
+from depyf.flow.failed_chains import join_failed_chains
 from depyf.flow.graph import Graph
 from depyf.flow.program import Program
 from depyf.flow.threaded import unthread
@@ -95,6 +96,7 @@ def _lower(state: State) -> object:
     drop_class_ends(state.program)
     if state.choices.idioms:
         join_returned(state.program)
+        join_failed_chains(state.program)
         unthread(state.program)
     if not state.choices.loops:
         state.program.thread()

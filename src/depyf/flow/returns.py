@@ -48,8 +48,13 @@ def merge_implicit_returns(blocks: Blocks) -> None:
 
 def _appended(blocks: Blocks, node: Node, line: int) -> bool:
     """Whether a return is the one that the compiler puts behind everything; it has the line of what it follows."""
-    start = node.code[0]
-    return start > 0 and node.code[-1] == len(blocks.program.instrs) - 1 and blocks.program.line[start - 1] == line
+    start, instrs = node.code[0], blocks.program.instrs
+    if start == 0 or node.code[-1] != len(instrs) - 1 or blocks.program.line[start - 1] != line:
+        return False
+    if blocks.program.unit.keeps_dead_code:
+        return True
+    copied = start > 1 and instrs[start - 1].op == ops.RETURN and instrs[start - 2].op == ops.LOAD_CONST
+    return not copied or instrs[start - 2].arg is not None  # it follows a copy of itself
 
 
 def _ends_on(

@@ -119,7 +119,7 @@ class Symbolic:
                 block.last = index
                 continue
             if instr.line is not None:
-                if block.line is None:
+                if block.line is None and not self._drops_marker():
                     block.line = instr.line
                 block.lines.append(instr.line)
             handler = handlers.get(instr.op)
@@ -128,6 +128,10 @@ class Symbolic:
             handler(self, instr.arg)
             block.last = index
         self.flush_unpack()
+
+    def _drops_marker(self) -> bool:
+        """Whether what is executed only cleans up: it has the line of what came before, a ``case`` for example."""
+        return self.instr.op == ops.POP and bool(self.stack) and isinstance(self.stack[-1], Marker)
 
     def push(self, value: Expr) -> None:
         self.stack.append(value)
