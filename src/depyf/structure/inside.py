@@ -57,6 +57,7 @@ class Inside:
                     continue
                 if (
                     self._in_match(key, loop.header, preds[key])
+                    or self._in_for(key, loop.header)
                     or self._belongs(items[key], follow, follow_line, high, last)
                     or follow == NONE
                     and self._directly_under(items[key], [items[p] for p in preds[key] if p in items])
@@ -104,6 +105,14 @@ class Inside:
         if any(isinstance(t.cond, Marker) and t.cond.kind == "case" and t.succs[0] == key for t in tests):
             return True
         return any(isinstance(v, Marker) and v.kind == "subject" and v not in head.entry for v in block.entry)
+
+    def _in_for(self, key: int, header: int) -> bool:
+        """Whether a block belongs to a ``for`` inside the loop whose body always leaves: its iterator is on the stack."""
+        block, head = self.blocks.get(key), self.blocks.get(header)
+        if block is None or head is None:
+            return False
+        held = [v for v in block.entry if isinstance(v, Marker) and v.kind == "iter" and v not in head.entry]
+        return bool(held) and not any(value in block.iterators for value in held)
 
     def _directly_under(self, item: Item, tests: list[Item]) -> bool:
         """Whether code begins on the line of the test that leads to it, or the next: there is no room for ``break``."""
