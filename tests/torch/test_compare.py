@@ -204,3 +204,69 @@ def test_with_explicit_tolerances_nothing_is_put_down_to_rounding():
     torch.manual_seed(0)
     x, w, bias = torch.randn(5, 16), torch.randn(16, 16, requires_grad=True), torch.randn(16, requires_grad=True)
     assert not depyf.compare(attention, x, w, bias, rtol=1e-9, atol=0.0)
+
+
+def aot_backend(edit):
+    """AOTAutograd, whose forward graph ``edit`` changes."""
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+
+    def changed(gm, inputs):
+        edit(gm)
+        gm.recompile()
+        return make_boxed_func(gm.forward)
+
+    def wrong_pass(gm, inputs):
+        return aot_autograd(fw_compiler=changed, bw_compiler=lambda g, i: make_boxed_func(g.forward))(gm, inputs)
+
+    return wrong_pass
+
+
+def test_a_value_that_is_wrong_in_gradients_only():
+    """Rounded to bfloat16 in between, it hides in the sums of the results; the gradients tell, and it is the node to name."""
+
+    def rounded(gm):
+        aten = torch.ops.aten
+        for node in [node for node in gm.graph.nodes if node.target is aten.tanh.default]:
+            with gm.graph.inserting_after(node):
+                low = gm.graph.call_function(aten._to_copy.default, (node,), {"dtype": torch.bfloat16})
+            with gm.graph.inserting_after(low):
+                back = gm.graph.call_function(aten._to_copy.default, (low,), {"dtype": torch.float32})
+            node.replace_all_uses_with(back, delete_user_cb=lambda user, low=low: user is not low)
+
+    def layer(x, w):
+        return torch.tanh(x @ w).sum() + 1e5
+
+    x, w = torch.randn(4, 8), torch.randn(8, 8, requires_grad=True)
+    found = depyf.compare(layer, x, w, backends=("eager", aot_backend(rounded)))
+    assert not found and found.first.node.name.startswith("tanh") and not found.first.gradient, found
+
+
+def test_a_wrong_boolean_is_named():
+    def turned(gm):
+        for node in gm.graph.nodes:
+            if node.target is torch.ops.aten.gt.Scalar:
+                node.target = torch.ops.aten.lt.Scalar
+
+    def masks(x):
+        return x.topk(2), x > 0, torch.sin(x)
+
+    found = depyf.compare(masks, torch.randn(4, 5), backends=("eager", aot_backend(turned)))
+    assert not found and found.first.node.operation == "call_function gt" and found.first.difference.wrong == 20, found
+    assert depyf.compare(masks, torch.randn(4, 5))
+
+
+def test_results_of_another_kind_or_number():
+    def none_for_the_last(gm, inputs):
+        return lambda *args: (*gm(*args)[:-1], None)
+
+    def one_less(gm, inputs):
+        return lambda *args: gm(*args)[:-1]
+
+    def two(x):
+        return torch.sin(x), torch.cos(x)
+
+    found = depyf.compare(two, torch.ones(2), backends=("eager", none_for_the_last))
+    assert not found and "one of them is no tensor" in str(found) and "None" in str(found)
+    found = depyf.compare(two, torch.ones(2), backends=("eager", one_less))
+    assert not found and "not as many results" in str(found) and "1 results" in str(found)

@@ -139,3 +139,20 @@ def test_breakpoint_in_the_dispatcher_and_stop_at_the_nan(backend, tmp_path):
     terminal.child.sendline("c")
     terminal.child.expect_exact("LEFT")
     terminal.child.close(force=True)
+
+
+@pytest.mark.parametrize("level", ["aot", "graph"])
+def test_infinities_that_are_meant(level):
+    """A mask says infinity; the overflow behind it is what to stop at."""
+
+    def attention(x):
+        mask = torch.full((3, 3), float("-inf")).triu(1)
+        weights = torch.softmax((x @ x.T).masked_fill(mask != 0, -torch.inf) + mask, -1)
+        return (weights.half() * 60000) * 2
+
+    fn = torch.compile(attention, backend="inductor")
+    with pytest.raises(depyf.NonFiniteError) as caught, depyf.debug(stop_on="inf", level=level):
+        fn(torch.ones(3, 3))
+    assert "(weights.half() * 60000) * 2" in str(caught.value) and "mul" in caught.value.where.node
+    with depyf.debug(stop_on="nan", level=level):
+        fn(torch.ones(3, 3))

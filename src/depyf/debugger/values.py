@@ -33,8 +33,9 @@ class Statistics:
 class Difference:
     """Where two values differ most, and both values' statistics."""
 
-    expected: Statistics
-    got: Statistics
+    expected: Statistics | str
+    got: Statistics | str
+    """A text stands for what is no tensor."""
     wrong: int
     """How many elements are beyond tolerance; 0 where shapes or kinds differ."""
     index: tuple[int, ...]
@@ -74,7 +75,7 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
     import torch
 
     if not isinstance(expected, torch.Tensor) or not isinstance(got, torch.Tensor):
-        return None
+        return _difference_of_kind(expected, got)
     if expected.shape != got.shape or expected.dtype != got.dtype:
         return Difference(statistics(expected), statistics(got), 0, (), (0.0, 0.0), "shape or dtype differs")
     if expected.numel() == 0:
@@ -96,6 +97,22 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
     count = int(bad.sum())
     reason = f"{count} of {expected.numel()} elements differ beyond tolerance"
     return Difference(statistics(expected), statistics(got), count, index, worst, reason)
+
+
+def _difference_of_kind(expected: Any, got: Any) -> Difference | None:
+    """For two values that are not both tensors; a gradient that is None is one of zeros."""
+    import torch
+
+    kinds = [isinstance(value, torch.Tensor) for value in (expected, got)]
+    if any(kinds):
+        tensor, other = (expected, got) if kinds[0] else (got, expected)
+        same = other is None and not bool(tensor.detach().ne(0).any())
+    else:
+        same = expected is got or type(expected) is not type(got) or bool(expected == got)
+    if same:
+        return None
+    said = [statistics(value) if kind else f"{value!r}" for value, kind in zip((expected, got), kinds)]
+    return Difference(said[0], said[1], 0, (), (0.0, 0.0), "one of them is no tensor" if any(kinds) else "not the same")
 
 
 def _wide(value: Any) -> Any:

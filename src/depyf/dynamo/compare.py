@@ -125,6 +125,10 @@ class _Run:
     def _compare(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
         first, second = (Compiled(backend, clean_copy(gm)) for backend in self.backends)
         expected, got = first.outputs(inputs), second.outputs(inputs)
+        if len(expected) != len(got):
+            counts = [len(values) - len(inputs) for values in (expected, got)]
+            whole = Difference(f"{counts[0]} results", f"{counts[1]} results", 0, (), (0.0, 0.0), "not as many results")
+            return Finding(None, False, whole)
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).outputs(doubled(inputs)))
         if apart is not None:
             return self._locate(gm, inputs, apart[1], gradient=False)
@@ -151,11 +155,16 @@ class _Run:
         return None
 
     def _locate(self, gm: Any, inputs: tuple[Any, ...], whole: Difference, *, gradient: bool) -> Finding:
-        nodes = floating_nodes(gm, inputs)
-        if gradient:
-            nodes = nodes[::-1]  # the order in which gradients are computed
+        values = node_values(gm, inputs)
+        nodes = [node for node in operations(gm) if is_tensor(values.get(node.name))]
         try:
-            found = self._probe(gm, inputs, nodes, gradient) or self._bisect(gm, inputs, nodes, gradient)
+            found = self._probe(gm, inputs, nodes, False)  # a value may be wrong that shows in gradients only
+            if found is not None:
+                gradient = False
+            elif gradient:  # in the order in which they are computed
+                nodes = [node for node in nodes if values[node.name].is_floating_point()][::-1]
+                found = self._probe(gm, inputs, nodes, True)
+            found = found or self._bisect(gm, inputs, nodes, gradient)
         except Exception as error:
             return Finding(None, gradient, whole, f"its nodes could not be compared: {type(error).__name__}: {error}")
         if found is None:
@@ -299,16 +308,10 @@ def node_values(gm: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:
     return values
 
 
-def floating_nodes(gm: Any, inputs: tuple[Any, ...]) -> list[Any]:
-    """The operations whose value is one tensor of floating point numbers, in the order they run."""
+def is_tensor(value: Any) -> bool:
     import torch
 
-    values = node_values(gm, inputs)
-    return [
-        node
-        for node in operations(gm)
-        if isinstance(values.get(node.name), torch.Tensor) and values[node.name].is_floating_point()
-    ]
+    return isinstance(value, torch.Tensor)
 
 
 def compare(

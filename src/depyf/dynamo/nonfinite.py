@@ -37,11 +37,14 @@ class Watch:
         forward = _function_at(tree, code.co_firstlineno)
         if forward is None:
             return code
-        forward.body = [part for statement in forward.body for part in _watched(statement, forward.lineno)]
+        forward.body = [part for statement in forward.body for part in self._watched(statement, forward.lineno)]
         with compiler_warnings_ignored():  # "str object is not callable": the consts are replaced
             module = compile(ast.fix_missing_locations(tree), code.co_filename, "exec", dont_inherit=True)
         made = _code_at(module, code.co_name, code.co_firstlineno)
         return code if made is None else _with_consts(made, {_CHECK: self._check, _STOP: stopper()})
+
+    def _watched(self, statement: ast.stmt, other_line: int) -> list[ast.stmt]:
+        return [statement] if self.kind == "inf" and _meant(statement) else _watched(statement, other_line)
 
     def _check(self, name: str, value: Any, operands: tuple[str, ...]) -> bool:
         """Is this where to stop?  Called by the graph behind ``name = ...``."""
@@ -74,6 +77,14 @@ class Watch:
 
 def _function_at(tree: ast.Module, line: int) -> ast.FunctionDef | None:
     return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.lineno == line), None)
+
+
+def _meant(statement: ast.stmt) -> bool:
+    """Does it say infinity, or fetch a constant?  An attention mask does, and no computation went wrong there."""
+    value = getattr(statement, "value", None)
+    return isinstance(value, ast.Attribute) or any(
+        isinstance(node, ast.Name) and node.id == "inf" for node in ast.walk(value or ast.Pass())
+    )
 
 
 def _watched(statement: ast.stmt, other_line: int) -> list[ast.stmt]:
