@@ -167,3 +167,35 @@ def test_an_attribute_of_a_plain_object():
     steps.count = 5
     compiled(torch.ones(2))
     assert counter["unique_graphs"] == before  # the advice is right
+
+
+def test_texts_of_recompilations(tmp_path):
+    compiled = torch.compile(lambda x: x * 2, backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        with torch.inference_mode():
+            made = torch.ones(2)
+        with torch.no_grad():
+            compiled(made)
+            compiled(torch.ones(2))
+        torch.compile(Scaled(2), backend="eager")(torch.ones(2))
+    text = (tmp_path / "index.md").read_text()
+    if "dispatch key set" in text:  # not told by every torch
+        assert "DispatchKeySet" not in text and ", actual with " in text
+    if "wrap_inline" in text:
+        assert "torch's wrapper around a callable object" in text
+
+
+def test_guards_that_torch_writes_in_other_ways():
+    from depyf.dynamo.guards import parse_guards
+
+    tree = """
+TREE_GUARD_MANAGER:
++- RootGuardManager
+| +- GuardManager: source=L['c'], accessed_by=FrameLocalsGuardAccessor(key='c', framelocals_idx=1)
+| | +- TYPE_MATCH: ___check_type_id(L['c'], 94123456789012), type=<class 'mod.C'> (HINT: type C)
+| | +- LAMBDA_GUARD: not math.isnan(L['c'].scale)
+"""
+    assert [guard.expression for guard in parse_guards(tree)] == [
+        "type_is(L['c'], 'mod.C')",
+        "not is_nan(L['c'].scale)",
+    ]

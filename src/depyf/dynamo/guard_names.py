@@ -28,6 +28,7 @@ _RENAMED = {
     "___from_numpy": "from_numpy",
     "___as_tensor": "as_tensor",
     "__math_isnan": "is_nan",
+    "math.isnan": "is_nan",
     "__numpy_isnan": "is_nan",
     "__load_module": "__import__",
 }

@@ -150,8 +150,8 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
         guard = "  # ".join(parts[:position]).rstrip()
         if is_expression(guard):
             return guard, None, without_addresses("  # ".join(parts[position:]).strip())
-    guard, hint, advice = text.strip().partition(" (HINT: ")  # torch 2.8, for a guard without a line
-    if hint and is_expression(guard.strip()):
+    guard, hint, advice = text.strip().partition(" (HINT: ")  # for a guard without a line
+    if hint and (is_expression(guard.strip()) or _TYPE_ID.match(guard.strip())):
         return guard.strip(), None, without_addresses(advice.removesuffix(")"))
     return text.strip(), None, ""
 

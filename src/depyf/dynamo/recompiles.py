@@ -90,12 +90,21 @@ def _tensor_differs(entry: str, guard: str, mismatch: re.Match[str], call: CallV
     if what == "requires_grad":
         expected, actual = ("False", "True") if expected == "0" else ("True", "False")
     if what == "dispatch key set":
-        what = advice.kind_of_keys(set(_KEYS.findall(expected)) ^ set(_KEYS.findall(actual)))
+        wanted, found = set(_KEYS.findall(expected)), set(_KEYS.findall(actual))
+        what = advice.kind_of_keys(wanted ^ found)
+        expected, actual = _apart(wanted, found), _apart(found, wanted)
+        guard = f"tensor '{mismatch['name']}' dispatch key set mismatch. expected {expected}, actual {actual}"
     inner = advice.root(mismatch["name"]) in call.inner
     remedy = advice.for_tensor(
         mismatch["name"], what, mismatch["index"] or "", inner, bool({expected, actual} & {"0", "1"})
     )
     return RecompileRecord(entry, guard, None, expected, actual, remedy)
+
+
+def _apart(these: set[str], those: set[str]) -> str:
+    """What ``these`` keys have and lack against ``those``; a tensor has half a dozen, of which one differs."""
+    more, less = ", ".join(sorted(these - those)), ", ".join(sorted(those - these))
+    return " ".join(part for part in (f"with {more}" if more else "", f"without {less}" if less else "") if part)
 
 
 def _kind(literal: str) -> str:

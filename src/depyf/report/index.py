@@ -91,12 +91,19 @@ def _functions(pages: Pages) -> list[str]:
     lines = []
     for name, functions in pages.items():
         root = functions[0]
-        lines.append(f"- `{root.code.qualname}` ({root.code.filename}:{root.code.line}): [{name}]({name})")
+        inlined = ", torch's wrapper around a callable object" if _is_wrapper(root) else ""
+        lines.append(f"- `{root.code.qualname}` ({root.code.filename}:{root.code.line}){inlined}: [{name}]({name})")
         for function in functions:
             what = f"after the break at line {function.code.line}: " if function.resume_of is not None else ""
             for entry in function.entries:
                 lines.append(f"  - {what}{entry.key.label}: {_outcome(entry)}")
     return lines
+
+
+def _is_wrapper(function: FunctionRecord) -> bool:
+    """What stands in Dynamo's place for ``__call__`` of an object, or for a partial, which it compiles as part of it."""
+    code = function.code
+    return code.qualname == "wrap_inline.<locals>.inner" and code.filename.endswith("external_utils.py")
 
 
 def _outcome(entry: EntryRecord) -> str:
@@ -151,8 +158,9 @@ def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
     ran = " (not compiled again: it ran as ordinary Python)" if entry.failed else ""
     lines = [f"- `{function.code.qualname}`, {entry.key.label}{ran}:"]
     for record in entry.recompiles:
-        values = f"; expected {record.expected}" if record.expected else ""
-        values += f", got {record.actual}" if record.actual else ""
+        told = record.guard.startswith("tensor '") and ". expected " in record.guard  # in torch's own words
+        values = f"; expected {record.expected}" if record.expected and not told else ""
+        values += f", got {record.actual}" if record.actual and (not told or ", actual " not in record.guard) else ""
         place = f" ({_at(record.place)})" if record.place else ""
         lines.append(f"  - {record.entry or 'an earlier entry'} did not fit: `{record.guard}`{place}{values}")
         if record.advice and record is entry.recompiles[0]:
