@@ -199,3 +199,37 @@ TREE_GUARD_MANAGER:
         "type_is(L['c'], 'mod.C')",
         "not is_nan(L['c'].scale)",
     ]
+
+
+def test_errors_are_no_ordinary_python(tmp_path):
+    def whole(x):
+        return x + 1 if x.sum() > 0 else x
+
+    def broken(gm, inputs):
+        raise ValueError("no such device")
+
+    def scaled(x):
+        return x * 2
+
+    program = tmp_path / "program.py"  # here pytest would write more into the assertion, which Dynamo compiled then
+    program.write_text("def checked(x):\n    y = x * 2\n    assert x.dim() == 1\n    return y\n")
+    names = {}
+    exec(compile(program.read_text(), str(program), "exec"), names)
+    again = torch.compile(scaled, backend="eager")
+    with depyf.prepare_debug(tmp_path / "dump"):
+        with pytest.raises(Exception, match=r"(?i)data-dependent|dynamic control flow"):
+            torch.compile(whole, backend="eager", fullgraph=True)(torch.ones(2))
+        with pytest.raises(Exception, match="no such device"):
+            torch.compile(lambda x: x + 3, backend=broken)(torch.ones(2))
+        again(torch.ones(2))
+        with torch._dynamo.config.patch(error_on_recompile=True), pytest.raises(Exception, match="Recompiling"):
+            again(torch.ones(2).double())
+        with pytest.raises(AssertionError):
+            torch.compile(names["checked"], backend="eager")(torch.ones(2, 2))
+    text = (tmp_path / "dump" / "index.md").read_text()
+    raised = text.partition("## Errors that torch raised\n")[2].partition("\n## ")[0]
+    assert "3 errors that torch raised instead of compiling" in text and "0 times a function ran" in text
+    assert "with `fullgraph=True` that is an error" in raised
+    assert "backend='broken' raised: ValueError: no such device" in raised
+    assert "Recompiling function scaled" in raised and "dtype mismatch. expected Float, actual Double" in text
+    assert "asserted here is false while compiling" in text

@@ -21,11 +21,11 @@ from depyf.dynamo.call_values import call_values
 from depyf.dynamo.code_record import code_record
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.events import STAGES, Event, cache_of, read_event
-from depyf.dynamo.graph_breaks import must_not_break
+from depyf.dynamo.graph_breaks import raises
 from depyf.dynamo.graph_facts import GraphFacts, facts_of
 from depyf.dynamo.listening import ignore, listen
 from depyf.dynamo.metrics import cache_record, failure, first_line, last_line, phases
-from depyf.dynamo.recompiles import parse_recompile, specialised
+from depyf.dynamo.recompiles import parse_recompile, refused_recompile, specialised
 from depyf.dynamo.records import (
     CacheRecord,
     CodeRecord,
@@ -185,10 +185,12 @@ class Capture:
         reason = event.data.get("fail_reason")
         if reason:
             entry.failed = failure(event.data)
+            entry.raised = raises(str(event.data.get("fail_type")))
+            if not entry.recompiles:
+                entry.recompiles = tuple(map(self._explained, refused_recompile(str(reason))))
             if event.data.get("fail_type") == "Unsupported" and not entry.breaks:  # fullgraph=True: nobody reports it
                 place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
                 entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")
-                entry.raised = must_not_break()
         restarts = event.data.get("restart_reasons")
         entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
         self._on_closed(entry.key)

@@ -7,6 +7,7 @@ and the whole text is kept.
 
 from __future__ import annotations
 
+import linecache
 import re
 import sys
 
@@ -47,6 +48,21 @@ _PLAIN = (
 _DEPTH = 60
 
 
+_GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
+"""torch's errors after which the frame runs as ordinary Python, unless the compilation is one with ``fullgraph=True``."""
+
+
+def raises(error: str) -> bool:
+    """Whether torch raises its ``error`` (the name of the class) into the program, asked while it reports that."""
+    from torch._dynamo import config, exc
+
+    found = getattr(exc, error, None)
+    names = [cls.__name__ for cls in found.__mro__] if isinstance(found, type) else [error]
+    if any(name in _GIVES_UP for name in names):
+        return "SkipFrame" not in names and must_not_break()
+    return not config.suppress_errors
+
+
 def must_not_break() -> bool:
     """Whether the compilation that torch reports on at this moment is one with ``fullgraph=True``, where a graph break is
     an error of the user's to see; True where that cannot be known."""
@@ -81,7 +97,7 @@ def parse_break(text: str) -> BreakRecord:
         text=text,
         place=place,
         reason=reason,
-        cause=_plain_words(reason, explanation),
+        cause=_plain_words(reason, explanation, place),
         explanation=explanation,
         hints=tuple(fields.get("Hint", ())),
         code=_code(text),
@@ -124,9 +140,15 @@ def _fields(text: str) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
 
 
-def _plain_words(reason: str, explanation: str) -> str:
+_BRANCH = "which way this branch goes depends on the values in a tensor, and those are not known while compiling"
+_ASSERTED = "what is asserted here is false while compiling, or depends on the values in a tensor"
+"""torch speaks of a branch in both cases."""
+
+
+def _plain_words(reason: str, explanation: str, place: Place | None) -> str:
     low = f"{reason} {explanation}".lower()
     for part, plain in _PLAIN:
         if part in low:
-            return plain
+            line = linecache.getline(place.filename, place.line) if place is not None and plain == _BRANCH else ""
+            return _ASSERTED if line.lstrip().startswith("assert ") else plain
     return explanation or reason

@@ -61,6 +61,8 @@ def failure(data: dict[str, Any]) -> str:
     if not reason:
         return ""
     text = first_line(f"{data.get('fail_type') or ''}: {reason}")
+    if text.endswith("raised:"):  # backend='mine' raised:\nValueError: ...
+        text += " " + first_line(reason.partition("\n")[2])
     explained = re.search(r"^ *Explanation: (?P<text>.+)$", reason, re.M)
     if explained:
         text = f"{text}: {first_line(explained['text'])}"

@@ -42,6 +42,15 @@ def parse_recompile(
     return tuple(_record(reason, call or CallValues(), resolve) for reason in reasons if reason.strip())
 
 
+def refused_recompile(message: str) -> tuple[RecompileRecord, ...]:
+    """The same from the error that ``torch._dynamo.config.error_on_recompile`` makes of a recompilation; () for another
+    error."""
+    if not message.startswith("Recompiling function "):
+        return ()
+    reasons = [line.strip().removeprefix("- ") for line in message.splitlines() if line.strip().startswith("- ")]
+    return parse_recompile(json.dumps(reasons))
+
+
 def specialised(record: RecompileRecord, symbols: Iterable[SymbolRecord]) -> RecompileRecord:
     """The record with better advice where the earlier entry, whose ``symbols`` these are, had begun with a symbol for
     what now differs: a line of the program made it a constant."""

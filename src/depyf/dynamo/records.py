@@ -265,6 +265,8 @@ class EntryRecord:
     """The earlier entries that did not fit, the newest first."""
     failed: str = ""
     """Why there is no compiled code, in one line; "" where there is."""
+    raised: bool = False
+    """Why there is none was an error that torch raised into the program: the frame did not run as ordinary Python."""
     restarts: tuple[str, ...] = ()
     """Why Dynamo began its analysis again."""
     symbols: tuple[SymbolRecord, ...] = ()

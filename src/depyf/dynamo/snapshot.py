@@ -149,6 +149,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         breaks=_breaks(entry, live),
         recompiles=tuple(resolved(record, resolve) for record in entry.recompiles),
         failed=_failure(entry, live),
+        raised=entry.raised and entry.transformed is None and live is None,
         restarts=entry.restarts,
         symbols=entry.symbols.records(),
         caches=tuple(entry.caches),
@@ -169,7 +170,7 @@ def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
     """Why nothing was compiled under this id; "" where something was."""
     if entry.transformed is not None or live is not None:
         return ""
-    if entry.recompiles and not entry.started:
+    if entry.recompiles and not entry.started and not entry.raised:
         return "the function has as many entries as torch._dynamo.config.recompile_limit allows"
     if entry.failed:
         return without_addresses(entry.failed)

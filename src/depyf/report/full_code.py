@@ -231,8 +231,9 @@ def _as_def(source: str) -> str:
 
 
 def _without_code(entry: EntryRecord) -> str:
-    """A compilation that ended without compiled code: the frame runs as Python."""
-    lines = [f"# Compile id {entry.key.text}: nothing was compiled, the function ran as ordinary Python."]
+    """A compilation that ended without compiled code: the frame runs as Python, unless torch raised an error."""
+    end = "torch raised an error" if entry.raised else "the function ran as ordinary Python"
+    lines = [f"# Compile id {entry.key.text}: nothing was compiled, {end}."]
     lines += [f"# Because: {_broken(record)}" for record in entry.breaks]
     if entry.failed and not entry.breaks:
         lines.append(f"# Because: {one_line(entry.failed)}")

@@ -95,8 +95,11 @@ def _breaks(function: Function) -> dict[str, str]:
 
 
 def _given_up(function: Function) -> dict[str, str]:
-    failed = [str(e["failed"]) for e in function.get("entries", ()) if e.get("failed") and not e.get("compiled")]
-    return {"failed": f"ran it as ordinary Python: {failed[0]}"} if failed else {}
+    failed = [e for e in function.get("entries", ()) if e.get("failed") and not e.get("compiled")]
+    if not failed:
+        return {}
+    what = "raised an error" if failed[0].get("raised") else "ran it as ordinary Python"
+    return {"failed": f"{what}: {failed[0]['failed']}"}
 
 
 def _recompiled(function: Function) -> dict[str, str]:

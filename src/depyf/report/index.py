@@ -30,7 +30,8 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
     """The whole page; ``kernels`` counts the kernel files of each compile id."""
     entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
     compiled = [(f, e) for f, e in entries if not e.failed]
-    eager = [(f, e) for f, e in entries if e.failed]
+    eager = [(f, e) for f, e in entries if e.failed and not e.raised]
+    errors = [(f, e) for f, e in entries if e.failed and e.raised]
     breaks = distinct_breaks(run)
     again = [(f, e) for f, e in entries if e.recompiles]
     graphs = len({graph.key for graph in run.graphs if graph.stage in ("Captured_Graph", "Forward_graph", "kernel")})
@@ -41,11 +42,13 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         f"- {_count(len(compiled), 'compilation')}, {_count(graphs, 'graph')}\n"
         f"- {_count(len(breaks), 'distinct graph break')}\n"
         f"- {_count(sum(not e.failed for _, e in again), 'recompilation')}\n"
-        f"- {_count(len(eager), 'time')} a function ran as ordinary Python",
+        f"- {_count(len(eager), 'time')} a function ran as ordinary Python"
+        + (f"\n- {_count(len(errors), 'error')} that torch raised instead of compiling" if errors else ""),
     ]
     sections = (
         ("Functions", _functions(pages)),
         ("Ran as ordinary Python", [_eager(f, e) for f, e in eager]),
+        ("Errors that torch raised", [_eager(f, e) for f, e in errors]),
         ("Never compiled", [f"- `{c.qualname}` ({c.filename}:{c.line}): {why}" for c, why in run.never_compiled]),
         ("Graph breaks", [_break(n, *found) for n, found in enumerate(breaks, 1)]),
         ("Recompilations", [_recompile(f, e) for f, e in again]),
@@ -108,7 +111,7 @@ def _is_wrapper(function: FunctionRecord) -> bool:
 
 def _outcome(entry: EntryRecord) -> str:
     if entry.failed:
-        return "ran as ordinary Python"
+        return "torch raised an error" if entry.raised else "ran as ordinary Python"
     parts = [f"{_count(len(entry.guards), 'guard')}"] if entry.guards else []
     transformed = entry.transformed
     if entry.before:
@@ -129,7 +132,8 @@ def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
         return f"- {where}: {entry.failed}"
     if broken.limit:
         return f"- {where}: {broken.cause}; why the entries did not fit stands under *Recompilations*"
-    return f"- {where}: {broken.cause}, {_at(broken.place)}; Dynamo cannot go on after a graph break there"
+    end = "with `fullgraph=True` that is an error" if entry.raised else "Dynamo cannot go on after a graph break there"
+    return f"- {where}: {broken.cause}, {_at(broken.place)}; {end}"
 
 
 def _at(place: Place | None) -> str:
@@ -155,7 +159,8 @@ def _break(number: int, record: BreakRecord, ids: list[str], ends: list[str]) ->
 
 
 def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
-    ran = " (not compiled again: it ran as ordinary Python)" if entry.failed else ""
+    end = "torch raised an error" if entry.raised else "it ran as ordinary Python"
+    ran = f" (not compiled again: {end})" if entry.failed else ""
     lines = [f"- `{function.code.qualname}`, {entry.key.label}{ran}:"]
     for record in entry.recompiles:
         told = record.guard.startswith("tensor '") and ". expected " in record.guard  # in torch's own words

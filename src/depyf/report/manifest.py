@@ -203,6 +203,7 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                     for r in entry.recompiles
                 ],
                 "failed": one_line(entry.failed),
+                "raised": entry.raised,
                 "restarts": list(entry.restarts),
                 "symbols": [
                     {
