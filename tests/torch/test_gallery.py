@@ -183,6 +183,17 @@ def random_numbers(x):
     return torch.nn.functional.dropout(x, 0.5) + torch.rand_like(x) + torch.randn(x.shape[0])
 
 
+def random_distributions(x):
+    y = torch.empty_like(x).uniform_(-0.7, 0.7) + torch.empty(16).normal_(2.0, 0.5) + torch.empty(16).exponential_(3.0)
+    y = y + torch.randint(2, 9, (16,)) + torch.randint_like(x, 5) + torch.rand(16, 1) + torch.empty(16).log_normal_()
+    return x * y + torch.bernoulli(torch.full((16,), 0.3)) + torch.normal(x.detach(), 1.0)
+
+
+def random_choices(x):
+    order = torch.randperm(16)
+    return x[order] + torch.multinomial(torch.softmax(x.detach(), -1), 3).sum() + torch.poisson(torch.full((16,), 2.5))
+
+
 def metadata_written(x):
     x.t_()
     return x + 1
@@ -196,7 +207,7 @@ def masks(x):
 @pytest.mark.parametrize(
     ("fn", "backward"),
     [(operator_loop, False), (operator_scan, False), (operator_map, True), (operator_flex, False), (own_backward, True),
-     (modes_inside, True), (random_numbers, True), (metadata_written, False), (masks, True)],
+     (modes_inside, True), (random_numbers, True), (random_distributions, True), (random_choices, True), (metadata_written, False), (masks, True)],
 )  # fmt: skip
 def test_situations(fn, backward, tmp_path):
     if fn is modes_inside and not traces_autocast_calls():
@@ -258,6 +269,20 @@ def test_operators_of_the_program(tmp_path, capsys):
         done = run_python(str(path), *options, env={"PYTHONPATH": str(tmp_path)})
         assert done.returncode == status, done.stdout + done.stderr
     assert "torch.ops.depyf_gallery_test.twice" in script.text
+
+
+def test_gradients_arrive_as_the_backward_graph_wants_them(tmp_path):
+    """With dynamic sizes that is contiguous, whatever the output is; the backward graph takes views of it."""
+
+    def layer(x, w, scale):
+        lying = x.transpose(1, 2)
+        z = lying + torch.nn.functional.linear(lying, w) * scale
+        return z.transpose(1, 2), z
+
+    sizes = ((2, 16, 8), (16, 16), (16,))
+    inputs = [torch.randn(size, requires_grad=True) for size in sizes]
+    (script,) = recorded(tmp_path, layer, *inputs, dynamic=True)
+    assert run_script(script.text) == 0
 
 
 def test_modes(tmp_path):

@@ -232,7 +232,7 @@ def main(argv=None):
     outputs, arguments = eager["outputs"], eager["inputs afterwards"]
     saved = ("primals_3", "primals_7", "primals_9", "primals_11", "addmm", "getitem_1", "getitem_2", "getitem_3", "getitem_4", "getitem_5", "getitem_6", "_log_softmax", "getitem_8", "eq", "detach_3")
     wanted = ("primals_3", "primals_7", "primals_9", "primals_11", "addmm", "getitem_1", "getitem_2", "getitem_3", "getitem_4", "getitem_5", "getitem_6", "_log_softmax", "getitem_8", "eq", "detach_3", "tangents_1")
-    cotangents = eager["cotangents"]
+    cotangents = [c.contiguous() for c in eager["cotangents"]]
     with drawing(fixed=True):
         got = run_aot(Forward(), inputs(), front=1, backward=Backward(), saved=saved, wanted=wanted, cotangents=cotangents)
     labels = ("output 0",)
@@ -468,19 +468,54 @@ class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: 
             p = args[1] if len(args) > 1 else kwargs.get("p", args[0] if name == "bernoulli" else 0.5)
             drawn = (self.pattern(args[0]) > 1 - p).to(args[0].dtype)
             return args[0].copy_(drawn) if name == "bernoulli_" else drawn
+        if name == "multinomial":
+            return self.chosen(*args)
         made = func(*args, **kwargs)
-        if name in ("rand", "rand_like") or name == "inductor_random" and args[2] == "rand":
-            made.copy_(self.pattern(made))
-        elif name in ("randn", "randn_like", "normal_", "inductor_random"):
-            mean, std = (args[1:3] + (0.0, 1.0)[len(args[1:3]) :]) if name == "normal_" else (0.0, 1.0)
-            made.copy_(torch.erfinv(2 * self.pattern(made) - 1) * math.sqrt(2) * std + mean)
-        elif name == "uniform_":
-            low, high = args[1:3] + (0.0, 1.0)[len(args[1:3]) :]
-            made.copy_(self.pattern(made) * (high - low) + low)
-        elif name in ("randint", "randint_like", "inductor_randint"):
-            *low, high = [a for a in args if isinstance(a, int)][:2]
-            made.copy_((self.pattern(made) * (high - sum(low)) + sum(low)).floor())
-        return made
+        values = self.drawn(name, args, made)
+        return made if values is None else made.copy_(values)
+
+    def drawn(self, name: str, args: tuple[Any, ...], made: Any) -> torch.Tensor | None:
+        """What an operator that made ``made`` would have drawn; None where it draws nothing."""
+        base = name.removesuffix("_").removesuffix("_functional").removesuffix("_like").removeprefix("inductor_")
+        if base == "random" and name.startswith("inductor"):
+            base = args[2]  # rand or randn
+        if base == "normal" and name == "normal":  # of tensors
+            mean, std = (*args[:2], 1.0)[:2]
+            return self.normal(made) * std + mean
+        numbers = [arg for arg in args if isinstance(arg, (int, float))]
+        if base in ("randint", "random"):
+            low, high = [*([0] if len(numbers) < 2 else []), *(numbers or [1 << 16])][:2]
+            return (self.pattern(made) * (high - low) + low).floor()
+        if base == "randperm":
+            return self.pattern(made).argsort()
+        if base == "poisson":
+            return (args[0] + self.pattern(made)).floor()
+        known: dict[str, tuple[tuple[float, ...], Callable[..., torch.Tensor]]] = {
+            "rand": ((), lambda: self.pattern(made)),
+            "randn": ((), lambda: self.normal(made)),
+            "uniform": ((0.0, 1.0), lambda low, high: self.pattern(made) * (high - low) + low),
+            "normal": ((0.0, 1.0), lambda mean, std: self.normal(made) * std + mean),
+            "log_normal": ((1.0, 2.0), lambda mean, std: (self.normal(made) * std + mean).exp()),
+            "exponential": ((1.0,), lambda rate: -torch.log(1 - self.pattern(made)) / rate),
+            "cauchy": ((0.0, 1.0), lambda at, width: torch.tan((self.pattern(made) - 0.5) * math.pi) * width + at),
+            "geometric": ((0.5,), lambda p: (torch.log(1 - self.pattern(made)) / math.log1p(-p)).ceil()),
+        }
+        if base not in known:
+            return None
+        defaults, draw = known[base]
+        return draw(*(*numbers, *defaults[len(numbers) :])[: len(defaults)])
+
+    def normal(self, like: torch.Tensor) -> torch.Tensor:
+        return torch.erfinv(2 * self.pattern(like) - 1) * math.sqrt(2)
+
+    def chosen(self, weights: torch.Tensor, count: int, again: bool = False) -> torch.Tensor:
+        """As ``torch.multinomial``."""
+        if not again:
+            noise = -torch.log(-torch.log(self.pattern(weights)))
+            return (weights.float().log() + noise).topk(count, -1).indices
+        totals = weights.float().cumsum(-1)
+        at = self.pattern(weights.new_empty(*weights.shape[:-1], count, dtype=torch.float32)) * totals[..., -1:]
+        return torch.searchsorted(totals, at, right=True).clamp(max=weights.shape[-1] - 1)
 
     def pattern(self, like: torch.Tensor) -> torch.Tensor:
         """Evenly spread over (0, 1): the fractions of multiples of the golden ratio."""

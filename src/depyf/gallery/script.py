@@ -20,7 +20,9 @@ from depyf.gallery.inputs import CannotRender, input_lines, readable_source, sam
 from depyf.gallery.parts import harness_text
 from depyf.gallery.types import Number, tensor_type
 
-_RANDOM = re.compile(r"dropout|bernoulli|\brand|\.rand|normal_|uniform_|inductor_random|multinomial|exponential_")
+_RANDOM = re.compile(
+    r"dropout|bernoulli|\brand|\.rand|normal|uniform|inductor_rand|multinomial|exponential|cauchy|geometric|poisson"
+)
 _ONE_WAY = re.compile(r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply)\(")
 """Operators that Dynamo writes into a graph and cannot read back."""
 _OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
@@ -397,7 +399,7 @@ def _aot_lines(aot: _Aot, random: bool, inputs: list[str]) -> list[str]:
             lines.append(f"    strides = {aot.strides!r}")
             lines.append('    cotangents = [laid_out(c, s) for c, s in zip(eager["cotangents"], strides)]')
         else:
-            lines.append('    cotangents = eager["cotangents"]')
+            lines.append('    cotangents = [c.contiguous() for c in eager["cotangents"]]')
         call += ["backward=Backward()", "saved=saved", "wanted=wanted", "cotangents=cotangents"]
     expected = [f"arguments[{i}]" for i in aot.facts["mutated"]]
     everything = f"[*outputs{''.join(', ' + b for b in _bases(aot))}]" if aot.facts["bases"] else "outputs"
