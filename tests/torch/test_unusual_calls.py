@@ -233,3 +233,20 @@ def test_errors_are_no_ordinary_python(tmp_path):
     assert "backend='broken' raised: ValueError: no such device" in raised
     assert "Recompiling function scaled" in raised and "dtype mismatch. expected Float, actual Double" in text
     assert "asserted here is false while compiling" in text
+
+
+def test_a_module_of_torch_that_is_compiled_in_place(tmp_path):
+    module = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    module.compile(backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        module(torch.ones(1, 2))
+    text = (tmp_path / "index.md").read_text()
+    if "0 compilations" in text:  # as Dynamo has it
+        assert "## Nothing was compiled" in text and "`torch.compile(module)` compiles it" in text
+        assert "torch.compile(module) compiles it" in str(depyf.explain(module))
+    torch._dynamo.reset()
+    whole = torch.compile(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()), backend="eager")
+    with depyf.prepare_debug(tmp_path / "whole"):
+        whole(torch.ones(1, 2))
+    text = (tmp_path / "whole" / "index.md").read_text()
+    assert "1 compilation, 1 graph" in text and "Nothing was compiled" not in text

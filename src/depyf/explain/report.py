@@ -143,6 +143,11 @@ class Report:
             lines[0] += f": {self._headline()}"
         if not self.entries and not self.skipped:
             lines.append("  nothing is compiled for it (it was never called, or torch has dropped it)")
+            if "/torch/nn/modules/" in self.filename:
+                lines.append(
+                    "  a module of torch's own is passed over where no function of yours calls it and it was compiled in "
+                    "place (module.compile()): torch.compile(module) compiles it"
+                )
         for item in self.skipped:
             lines += _break_lines("not compiled, runs as ordinary Python", item)
         for entry in self.entries:

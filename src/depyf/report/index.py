@@ -46,6 +46,7 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         + (f"\n- {_count(len(errors), 'error')} that torch raised instead of compiling" if errors else ""),
     ]
     sections = (
+        ("Nothing was compiled", [] if run.functions or run.never_compiled else [_NOTHING]),
         ("Functions", _functions(pages)),
         ("Ran as ordinary Python", [_eager(f, e) for f, e in eager]),
         ("Errors that torch raised", [_eager(f, e) for f, e in errors]),
@@ -61,6 +62,15 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         if lines:
             parts.append(f"## {title}\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
+
+
+_NOTHING = """\
+No function came to Dynamo while this was recorded. That is so where
+
+- no compiled function was called, or all that they call for was compiled before and is gone from torch's caches;
+- compiling is switched off (`TORCH_COMPILE_DISABLE=1`, `torch.compiler.set_stance("force_eager")`);
+- what was called is torch's own code, which Dynamo passes over where no function of yours calls it: a
+  `torch.nn.Sequential` compiled in place (`module.compile()`) runs as ordinary Python, `torch.compile(module)` compiles it."""
 
 
 def provisional_page() -> str:
