@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import pytest
@@ -250,3 +251,25 @@ def test_a_module_of_torch_that_is_compiled_in_place(tmp_path):
         whole(torch.ones(1, 2))
     text = (tmp_path / "whole" / "index.md").read_text()
     assert "1 compilation, 1 graph" in text and "Nothing was compiled" not in text
+
+
+@dataclasses.dataclass
+class Pair:
+    first: torch.Tensor
+    second: int = 0
+
+
+def test_fields_of_a_dataclass():
+    def replaced(x):
+        return dataclasses.replace(Pair(x + 1, 2), second=3).first
+
+    compiled = torch.compile(replaced, backend="eager")
+    compiled(torch.ones(3))
+    assert agrees(compiled, depyf.replay(compiled), torch.ones(3))
+
+
+def test_a_guard_that_can_only_be_asked_of_its_type():
+    compiled = torch.compile(lambda x, items: x + 1 if items else x - 1, backend="eager")
+    compiled(torch.ones(3), [])
+    (refusal,) = depyf.why(compiled, torch.ones(3), True).refusals
+    assert (refusal.guard.expected, refusal.guard.actual) == ("type list", "type bool")

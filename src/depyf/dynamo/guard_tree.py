@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dynamo.entries import LiveEntry, guard_text
-from depyf.dynamo.guards import DICT_ITEMS, dict_record, parse_guards, split_comment, without_addresses
+from depyf.dynamo.guards import DICT_ITEMS, dict_record, own_source, parse_guards, split_comment, without_addresses
 from depyf.dynamo.records import GuardRecord
 
 _NOT_ALONE = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD", DICT_ITEMS)
@@ -33,7 +33,12 @@ class Leaf:
         """torch's own answer for ``value``; None where this guard cannot be asked alone."""
         if any(self.kind.startswith(kind) for kind in _NOT_ALONE):
             return None
-        return bool(self.guard(value)) if callable(self.guard) else None
+        if not callable(self.guard):
+            return None
+        try:
+            return bool(self.guard(value))
+        except Exception:  # torch asks for a length only once the type fits; alone, the guard fails on any other
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +134,12 @@ def _leaves(manager: Any) -> Iterator[Leaf]:
         yield Leaf(type(guard).__name__, _texts(guard), "", guard)
 
 
-def _walk(manager: Any, seen: list[Any], is_root: bool = False) -> Iterator[Leaf]:
+def _walk(
+    manager: Any, seen: list[Any], is_root: bool = False, parent: str = "", accessor: Any = None
+) -> Iterator[Leaf]:
     source = "" if is_root else str(manager.get_source())
+    if accessor is not None:
+        source = own_source(source, parent, str(accessor.repr()))
     if hasattr(manager, "get_key_value_managers") and not is_root:
         record = dict_record(source, _type_name(manager), _count(manager))
         yield Leaf(DICT_ITEMS, (record.text,), source, manager)
@@ -145,5 +154,7 @@ def _walk(manager: Any, seen: list[Any], is_root: bool = False) -> Iterator[Leaf
             for child in (key, value):
                 if child is not None:
                     yield from _walk(child, seen)
-    for child in manager.get_child_managers():
-        yield from _walk(child, seen)
+    children = manager.get_child_managers()
+    accessors: list[Any] = getattr(manager, "get_accessors", list)()
+    for child, reached in zip(children, accessors if len(accessors) == len(children) else [None] * len(children)):
+        yield from _walk(child, seen, parent=source, accessor=reached)

@@ -200,7 +200,14 @@ def _value(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple
 
 
 def _object(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
-    value = describe(find(tree.args[0]))
+    source = tree.args[0]
+    if isinstance(source, ast.Attribute) and source.attr == "__code__":  # a function, whichever object it is
+        called = describe(find(source.value))
+        return (
+            "the function of when it was compiled, or one of the same code",
+            called if holds else f"another, {called}",
+        )
+    value = describe(find(source))
     return f"the {find(tree.args[1])} of when it was compiled", value if holds else f"another object, {value}"
 
 

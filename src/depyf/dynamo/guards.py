@@ -57,11 +57,12 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
     for depth, rest in _logical_lines(text):
         manager = _MANAGER.match(rest) if ": source=" in rest else None
         if manager:
-            sources[depth] = manager["source"]
+            above = next((sources[level] for level in range(depth - 1, -1, -1) if level in sources), "")
+            sources[depth] = own_source(manager["source"], above, rest.partition(", accessed_by=")[2])
             if manager["manager"] in _DICTS:
                 found = _TYPE.search(rest)  # torch before 2.8 does not print it
                 dicts[depth] = (len(records), found["type"] if found else "")
-                records.append(dict_record(manager["source"], dicts[depth][1], 0))
+                records.append(dict_record(sources[depth], dicts[depth][1], 0))
             continue
         pair = _PAIR.match(rest) if rest.startswith("KeyValueManager") else None
         if pair and depth - 1 in dicts and depth - 1 in sources:
@@ -79,6 +80,16 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
         if any(level >= depth for level in sources):
             sources = {level: known for level, known in sources.items() if level < depth}
     return tuple(_merge_markings(records))
+
+
+_ATTRIBUTE = re.compile(r"GetAttrGuardAccessor\((\w+)\)")
+
+
+def own_source(source: str, parent: str, accessor: str) -> str:
+    """The value that a manager looks at: torch prints one that is reached by an attribute (a class's
+    ``__dataclass_fields__``) as if it were the object itself."""
+    found = _ATTRIBUTE.match(accessor) if source == parent else None
+    return f"{source}.{found[1]}" if found else source
 
 
 def dict_record(source: str, kind: str, items: int) -> GuardRecord:
