@@ -273,3 +273,44 @@ def test_a_guard_that_can_only_be_asked_of_its_type():
     compiled(torch.ones(3), [])
     (refusal,) = depyf.why(compiled, torch.ones(3), True).refusals
     assert (refusal.guard.expected, refusal.guard.actual) == ("type list", "type bool")
+
+
+def test_one_object_or_two():
+    compiled = torch.compile(lambda x, y: x + y, backend="eager")
+    x = torch.ones(3)
+    compiled(x, x)
+    (refusal,) = depyf.why(compiled, x, torch.ones(3)).refusals
+    assert refusal.lines()[0].endswith("x and y are not one object")
+    assert refusal.guard.actual == "two objects, Tensor float32[3] and Tensor float32[3]"
+    assert "pass distinct tensors" in refusal.advice
+    (refusal,) = depyf.why(compiled, x, 2).refusals
+    assert refusal.guard.actual == "two objects, Tensor float32[3] and 2"
+
+
+def test_a_number_whose_value_is_needed():
+    def unrolled(x, n):
+        while n > 0:
+            x, n = x + n, n - 1
+        return x
+
+    compiled = torch.compile(unrolled, backend="eager")
+    compiled(torch.ones(2), 2)
+    assert "torch.compile(dynamic=True)" in depyf.why(compiled, torch.ones(2), 5).refusals[0].advice
+    compiled(torch.ones(2), 3)
+    assert all("one entry per value" in r.advice for r in depyf.why(compiled, torch.ones(2), 5).refusals)
+    (refusal, *_) = depyf.why(compiled, torch.ones(2, dtype=torch.float64), 3).refusals
+    assert "one dtype" in refusal.advice
+
+
+def test_another_type_and_another_function():
+    compiled = torch.compile(lambda x, y: x * y, backend="eager")
+    compiled(torch.ones(2), 2)
+    compiled(torch.ones(2), 3)
+    refusal = depyf.why(compiled, torch.ones(2), 2.5).refusals[0]
+    assert refusal.advice == "let y be an int in every call, or a float in every call"
+    called = torch.compile(lambda x, fn: fn(x), backend="eager")
+    called(torch.ones(2), lambda x: x + 1)
+    (refusal,) = depyf.why(called, torch.ones(2), torch.sin).refusals
+    assert refusal.guard.actual.startswith("another, builtin_function_or_method") and refusal.guard.actual.endswith(
+        "sin"
+    )

@@ -100,6 +100,14 @@ def for_specialised(name: str, where: Place) -> str:
     return f"{name} cannot stay dynamic, because its value is needed while compiling: one entry per value, as long as {line} is compiled"
 
 
+def for_unrolled(source: str) -> str:
+    """Several entries want one value each of the number ``source``."""
+    return (
+        f"{named(source)} did not become dynamic when it changed: its value is needed while compiling (to unroll a loop, for "
+        "a shape), or dynamic=False was asked for; one entry per value"
+    )
+
+
 def for_condition() -> str:
     return "what the program asks about this value became a condition of the compiled code: one entry for calls that meet it, one for others"
 

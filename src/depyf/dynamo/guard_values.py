@@ -158,6 +158,10 @@ def _comparison(tree: ast.Compare, find: Callable[[ast.AST], Any]) -> tuple[str,
     varying = [node for node in sides if any(isinstance(n, ast.Name) for n in ast.walk(node))]
     if len(sides) == 2 and len(varying) == 1 and varying[0] is tree.left and isinstance(tree.ops[0], (ast.Eq, ast.Is)):
         return describe(find(tree.comparators[0])), describe(find(tree.left))
+    if len(sides) == 2 and len(varying) == 2 and isinstance(tree.ops[0], ast.Is):
+        first, second = map(find, sides)
+        shown = describe(first) if first is second else f"{describe(first)} and {describe(second)}"
+        return "one and the same object", f"one object, {shown}" if first is second else f"two objects, {shown}"
     found = [f"{ast.unparse(node)} is {describe(find(node))}" for node in varying]
     return ast.unparse(tree), "; ".join(found)
 

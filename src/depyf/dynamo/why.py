@@ -9,10 +9,19 @@ from __future__ import annotations
 import html
 import linecache
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from depyf.dynamo.advice import for_kind, for_small_size, for_tensor, for_value, kind_of_keys, named
+from depyf.dynamo.advice import (
+    for_kind,
+    for_small_size,
+    for_tensor,
+    for_type,
+    for_unrolled,
+    for_value,
+    kind_of_keys,
+    named,
+)
 from depyf.dynamo.ask import EntryAnswer, ask_entry
 from depyf.dynamo.call_values import CallValues
 from depyf.dynamo.contexts import require_torch
@@ -33,11 +42,13 @@ class Refusal:
     """Where it is not a guard that stands in the way."""
     of_module: bool = False
     """The guard is about an attribute of an ``nn.Module``."""
+    instead: str = ""
+    """Advice that takes the other entries into account."""
 
     @property
     def advice(self) -> str:
         """How the recompilation could be avoided, where a rule is known; else ""."""
-        return "" if self.guard is None else advice(self.guard, self.of_module)
+        return self.instead or ("" if self.guard is None else advice(self.guard, self.of_module))
 
     def lines(self) -> list[str]:
         if self.guard is None:
@@ -139,9 +150,25 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
             later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
             break
         refusals.append(_refused(answer, L))
+    refusals = _unrolled(refusals)
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = getattr(code, "co_qualname", code.co_name)
     return Why(name, place, runs, tuple(refusals), _otherwise(target, entries), later)
+
+
+_NUMBER = re.compile(r"(?P<source>L\[.*\]) == -?\d+")
+
+
+def _unrolled(refusals: list[Refusal]) -> list[Refusal]:
+    """With the advice for numbers that torch did not make dynamic when they changed: their values are needed."""
+    wanted = [_NUMBER.fullmatch(plain(r.guard.expression)) if r.guard is not None else None for r in refusals]
+    sources = [match["source"] for match in wanted if match is not None]
+    return [
+        replace(refusal, instead=for_unrolled(match["source"]))
+        if match is not None and sources.count(match["source"]) > 1 and not refusal.of_module
+        else refusal
+        for refusal, match in zip(refusals, wanted)
+    ]
 
 
 def _refused(answer: EntryAnswer, L: dict[str, Any]) -> Refusal:
@@ -178,6 +205,7 @@ def recompile_limit() -> int | None:
     return limit if isinstance(limit, int) else None
 
 
+_ONE_OBJECT = re.compile(r"([LG]\[.+) is ([LG]\[.+)")
 _SOURCE = re.compile(r"[LG]\['\w+'\](?:\.\w+|\[[^\[\]]+\])*")
 
 
@@ -192,6 +220,9 @@ def subject(expression: str) -> str:
     found = _SOURCE.search(expression)
     if found is None:
         return "a guard fails"
+    both = _ONE_OBJECT.fullmatch(expression)
+    if both is not None:
+        return f"{named(both[1])} and {named(both[2])} are not one object"
     if expression.startswith(("len(", "same_items(")):
         return f"len({named(found.group())}) differs"
     return f"{named(found.group())} differs" if check != "check_no_aliasing" else "two arguments are one tensor"
@@ -212,6 +243,10 @@ def advice(guard: GuardStep, of_module: bool = False) -> str:
         return for_tensor(source, wrong["what"], wrong["index"] or "", small=small) if wrong else ""
     if re.search(r"\.size\(\)\[\d+\]", expression) and guard.why.startswith("user code shown is first use"):
         return for_small_size()
+    if _ONE_OBJECT.fullmatch(expression):
+        return for_kind("check_no_aliasing")
+    if expression.startswith("type_is(") and guard.expected.startswith("type ") and guard.actual.startswith("type "):
+        return for_type(source, guard.expected.removeprefix("type "), guard.actual.removeprefix("type "))
     if expression.startswith("check_global_state("):
         return for_kind(guard.expected) or for_kind(expression)
     if re.search(r" == | is (None|True|False)$", expression) and source:

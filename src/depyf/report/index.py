@@ -104,8 +104,9 @@ def _functions(pages: Pages) -> list[str]:
     lines = []
     for name, functions in pages.items():
         root = functions[0]
-        inlined = ", torch's wrapper around a callable object" if _is_wrapper(root) else ""
-        lines.append(f"- `{root.code.qualname}` ({root.code.filename}:{root.code.line}){inlined}: [{name}]({name})")
+        lines.append(
+            f"- `{root.code.qualname}` ({root.code.filename}:{root.code.line}){_remark(root)}: [{name}]({name})"
+        )
         for function in functions:
             what = f"after the break at line {function.code.line}: " if function.resume_of is not None else ""
             for entry in function.entries:
@@ -113,10 +114,13 @@ def _functions(pages: Pages) -> list[str]:
     return lines
 
 
-def _is_wrapper(function: FunctionRecord) -> bool:
-    """What stands in Dynamo's place for ``__call__`` of an object, or for a partial, which it compiles as part of it."""
+def _remark(function: FunctionRecord) -> str:
+    """What a function is that is none of the user's: torch's stand-in for ``__call__`` of an object, or for a partial, which
+    is compiled as part of it; the graph that compiled autograd has captured and compiles."""
     code = function.code
-    return code.qualname == "wrap_inline.<locals>.inner" and code.filename.endswith("external_utils.py")
+    if code.qualname == "wrap_inline.<locals>.inner" and code.filename.endswith("external_utils.py"):
+        return ", torch's wrapper around a callable object"
+    return ", a backward that compiled autograd captured" if function.function[1].startswith("!") else ""
 
 
 def _outcome(entry: EntryRecord) -> str:
