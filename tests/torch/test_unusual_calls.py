@@ -314,3 +314,17 @@ def test_another_type_and_another_function():
     assert refusal.guard.actual.startswith("another, builtin_function_or_method") and refusal.guard.actual.endswith(
         "sin"
     )
+
+
+def test_recompiled_for_another_class_or_object(tmp_path):
+    compiled = torch.compile(lambda x, y=None: x + 1 if y is None else x + y, backend="eager")
+    x = torch.ones(3)
+    with depyf.prepare_debug(tmp_path):
+        compiled(x, x)
+        compiled(x, torch.ones(3))
+        compiled(torch.nn.Parameter(x), torch.ones(3))
+    text = (tmp_path / "index.md").read_text()
+    assert ("`x is y`" in text or "`y is x`" in text) and "got two objects" in text and "pass distinct tensors" in text
+    if "tensor type" in text or "the class of the tensor" in text:  # in other words before torch 2.7
+        assert "`the class of the tensor x`, got torch.nn.parameter.Parameter" in text
+        assert "a Parameter and a Tensor are compiled apart" in text

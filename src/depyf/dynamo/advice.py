@@ -100,6 +100,11 @@ def for_specialised(name: str, where: Place) -> str:
     return f"{name} cannot stay dynamic, because its value is needed while compiling: one entry per value, as long as {line} is compiled"
 
 
+def for_class_of_tensor(source: str) -> str:
+    """A tensor came as an object of another class than it was compiled for, or something else in its place."""
+    return f"give {named(source)} the same class in every call (a Parameter and a Tensor are compiled apart)"
+
+
 def for_unrolled(source: str) -> str:
     """Several entries want one value each of the number ``source``."""
     return (

@@ -24,6 +24,10 @@ _MISMATCH = re.compile(
     r"expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*))?$"
 )
 _KEYS = re.compile(r"\b\w+\b")
+_OTHER_CLASS = re.compile(
+    r"expected type of '(?P<name>.*?)' to be a tensor type, '? ?but found <class '(?P<found>[^']*)'>"
+)
+_ONE_OBJECT = re.compile(r"([\w.'\"\[\]]+) is ([\w.'\"\[\]]+)")
 
 
 _LENGTH = re.compile(r"^(len\(.*\)) != (\d+)$")
@@ -73,6 +77,13 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
     mismatch = _MISMATCH.match(guard)
     if mismatch:
         return _tensor_differs(entry, guard, mismatch, call)
+    other = _OTHER_CLASS.match(guard)
+    if other:
+        shown, found = f"the class of the tensor {other['name']}", other["found"]
+        return RecompileRecord(entry, shown, place, "", found, advice.for_class_of_tensor(other["name"]))
+    both = _ONE_OBJECT.fullmatch(guard)
+    if both and not {both[1], both[2]} & {"None", "True", "False", "Ellipsis"}:
+        return RecompileRecord(entry, guard, place, "", "two objects", advice.for_kind("check_no_aliasing"))
     wanted = _type_wanted(guard)
     if wanted is not None:
         source, expected = wanted
