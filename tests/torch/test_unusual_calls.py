@@ -328,3 +328,13 @@ def test_recompiled_for_another_class_or_object(tmp_path):
     if "tensor type" in text or "the class of the tensor" in text:  # in other words before torch 2.7
         assert "`the class of the tensor x`, got torch.nn.parameter.Parameter" in text
         assert "a Parameter and a Tensor are compiled apart" in text
+
+
+def test_a_number_that_torch_could_not_make_dynamic(tmp_path):
+    compiled = torch.compile(lambda x, dim: x.softmax(dim), backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        compiled(torch.ones(2, 3), 1)
+        compiled(torch.ones(2, 3), 0)
+    text = (tmp_path / "index.md").read_text()
+    if "became the constant" in text:  # not told by every torch
+        assert "to avoid it: dim cannot stay dynamic, because its value is needed while compiling" in text

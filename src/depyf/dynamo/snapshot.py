@@ -21,7 +21,7 @@ from depyf.dynamo.gaps import gaps
 from depyf.dynamo.graph_breaks import parse_break
 from depyf.dynamo.guards import file_resolver, parse_guards, without_addresses
 from depyf.dynamo.names import file_safe
-from depyf.dynamo.recompiles import resolved
+from depyf.dynamo.recompiles import resolved, specialised
 from depyf.dynamo.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
 from depyf.errors import DepyfError
@@ -140,6 +140,7 @@ def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecor
 
 def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> EntryRecord:
     text = entry.guard_text or (guard_text(live) if live is not None else "")
+    symbols = entry.symbols.records()
     state = "live" if live is not None else "event" if text else "none"
     return EntryRecord(
         key=entry.key,
@@ -147,11 +148,12 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         guards=parse_guards(text, resolve),
         guard_state=state,
         breaks=_breaks(entry, live),
-        recompiles=tuple(resolved(record, resolve) for record in entry.recompiles),
+        # a number that changed began as a symbol in this entry: what became of it here is known now
+        recompiles=tuple(specialised(resolved(record, resolve), symbols) for record in entry.recompiles),
         failed=_failure(entry, live),
         raised=entry.raised and entry.transformed is None and live is None,
         restarts=entry.restarts,
-        symbols=entry.symbols.records(),
+        symbols=symbols,
         caches=tuple(entry.caches),
         before=entry.before,
     )
