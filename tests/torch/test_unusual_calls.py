@@ -338,3 +338,32 @@ def test_a_number_that_torch_could_not_make_dynamic(tmp_path):
     text = (tmp_path / "index.md").read_text()
     if "became the constant" in text:  # not told by every torch
         assert "to avoid it: dim cannot stay dynamic, because its value is needed while compiling" in text
+
+
+@pytest.mark.parametrize(
+    ("reason", "explanation", "cause"),
+    [
+        ("Failed to trace builtin operator",
+         "Dynamo does not know how to trace builtin operator `open` with argument types ['str'] (has_kwargs False)",
+         "Dynamo does not know the builtin `open` for these arguments"),
+        ("Unsupported context manager", "Dynamo does not know how to enter a `lock` context manager.",
+         "Dynamo does not know the context manager `lock`"),
+        ("Attempted to call function marked as skipped",
+         "Dynamo does not know how to trace the builtin `_thread.allocate_lock.` This function is either a Python builtin",
+         "Dynamo does not look into `_thread.allocate_lock` (a builtin, C or library function)"),
+        ("Skip inlining `torch.compiler.disable()`d function",
+         "Skip inlining function <function remote at 0xADDR> since it was wrapped with `torch.compiler.disable` (reason: slow)",
+         "this function was excluded from compilation (slow)"),
+        ("Skip calling `torch.compiler.disable()`d function",
+         "Skip calling function `<function f at 0xADDR>` since it was wrapped with `torch.compiler.disable` (reason: None)",
+         "this function was excluded from compilation by torch.compiler.disable"),
+        ("logging.Logger method not supported for non-export cases",
+         "logging.Logger methods are not supported for non-export cases.",
+         "logging writes while the program runs; a compiled graph cannot"),
+    ],
+)  # fmt: skip
+def test_causes_have_names(reason, explanation, cause):
+    from depyf.dynamo.graph_breaks import parse_break
+
+    text = f"Graph break in user code at a.py:3\nGraph Break Reason: {reason}\n  Explanation: {explanation}\n"
+    assert parse_break(text).cause == cause

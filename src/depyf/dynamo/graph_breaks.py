@@ -32,6 +32,7 @@ _PLAIN = (
     ("skip inlining", "this function was excluded from compilation"),
     ("attempted to call function marked as skipped", "Dynamo does not look into this function (a builtin, C or library function)"),
     ("unsupported context manager", "Dynamo does not know this context manager"),
+    ("logging.logger method", "logging writes while the program runs; a compiled graph cannot"),
     ("logger not supported", "logging writes while the program runs; a compiled graph cannot"),
     ("observed exception", "an exception was raised here while compiling"),
     ("generic_jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
@@ -140,6 +141,23 @@ def _fields(text: str) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
 
 
+_NAMES = (
+    ("this builtin", re.compile(r"builtin operator `(?P<name>[^`]+)`"), "the builtin `{}`"),
+    ("this context manager", re.compile(r"enter a `(?P<name>[^`]+)` context manager"), "the context manager `{}`"),
+    ("this function (a builtin", re.compile(r"(?:builtin|function) `(?P<name>[\w.]+?)\.?`"), "`{}` (a builtin"),
+    ("excluded from compilation", re.compile(r"\(reason: (?P<name>(?!None\)).+)\)"), "excluded from compilation ({})"),
+)
+"""What the cause says in general, where torch's explanation has a name for it, and how it is said then."""
+
+
+def _by_name(cause: str, explanation: str) -> str:
+    for general, name, shown in _NAMES:
+        found = name.search(explanation) if general in cause else None
+        if found is not None:
+            return cause.replace(general, shown.format(found["name"]))
+    return cause
+
+
 _BRANCH = "which way this branch goes depends on the values in a tensor, and those are not known while compiling"
 _ASSERTED = "what is asserted here is false while compiling, or depends on the values in a tensor"
 """torch speaks of a branch in both cases."""
@@ -150,5 +168,5 @@ def _plain_words(reason: str, explanation: str, place: Place | None) -> str:
     for part, plain in _PLAIN:
         if part in low:
             line = linecache.getline(place.filename, place.line) if place is not None and plain == _BRANCH else ""
-            return _ASSERTED if line.lstrip().startswith("assert ") else plain
+            return _ASSERTED if line.lstrip().startswith("assert ") else _by_name(plain, explanation)
     return explanation or reason
