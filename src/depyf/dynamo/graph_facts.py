@@ -52,6 +52,7 @@ class InputFacts:
     tensor: TensorFacts | None = None
     symbol: str = ""
     value: int | float | bool | None = None
+    """Of a number, also of one that torch passes as a tensor."""
     storage: tuple[int, int] | None = None
     """Inputs with the same number are views of one storage; its length in bytes."""
 
@@ -214,7 +215,8 @@ def _input(node: Any, symbols: dict[str, int | float]) -> InputFacts:
         role = (
             "parameter" if isinstance(value, torch.nn.Parameter) else "buffer" if _is_buffer(source, name) else "input"
         )
-        return InputFacts(name, "tensor", source, role, _as_given(tensor_facts(value, symbols), node))
+        facts = _as_given(tensor_facts(value, symbols), node)
+        return InputFacts(name, "tensor", source, role, facts, value=_number_in(node))
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         kind = {torch.SymInt: "int", torch.SymFloat: "float", torch.SymBool: "bool"}[type(value)]
         return InputFacts(name, kind, source, symbol=str(value), value=_hint(value, symbols))
@@ -239,6 +241,14 @@ def _as_given(facts: TensorFacts, node: Any) -> TensorFacts:
         return facts
     numbers = tuple(map(str, shape)), tuple(map(str, strides))
     return replace(facts, size=numbers[0], stride=numbers[1], shape=shape, strides=strides)
+
+
+def _number_in(node: Any) -> Any:
+    """The number of the program that torch passes as a tensor, on which later stages may have specialised; else None."""
+    if not getattr(node.meta.get("grapharg"), "pass_arg_as_tensor", False):
+        return None
+    found = _hint(getattr(node.meta.get("example_value"), "item_memo", None), {})
+    return found if isinstance(found, (bool, int, float)) else None
 
 
 def _source(node: Any) -> str:

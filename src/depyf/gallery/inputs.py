@@ -101,10 +101,17 @@ def _value(
     dtype = str(tensor["dtype"]).removeprefix("torch.")
     if dtype.startswith(("q", "bits")):
         raise CannotRender(f"its input {parameter.name} is quantised ({dtype})")
+    if item.get("value") is not None:
+        return f"torch.tensor({_literal(item['value'])}, dtype=torch.{dtype})", "a number of the program"
     choice = choices.get(parameter.name, Choice(None))
     number = int((item.get("storage") or (-1,))[0])
     shared = (number, storages[number]) if number in storages else None
     return _tensor(tensor, dtype, str(item.get("role", "input")), choice, symbols, shared), choice.why
+
+
+def _literal(value: Any) -> str:
+    """``nan`` and infinities, which JSON keeps, are no names of Python."""
+    return repr(value) if not isinstance(value, float) or math.isfinite(value) else f'float("{value}")'
 
 
 def _storages(inputs: list[Mapping[str, Any]]) -> dict[int, int]:
