@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import types
@@ -339,6 +340,14 @@ def test_functions_of_numpy(fn, size, tmp_path):
     (script,) = recorded(tmp_path, fn, torch.ones(*size), backward=False)
     assert "= torch._dynamo.utils.numpy_" in script.text and "importlib" not in script.text
     assert run_script(script.text) == 0
+    page = tmp_path / "dump" / "__compiled_fn_0_0.Captured_Graph.0.py"
+    done = run_python(page.read_text())
+    assert done.returncode == 0 and "tensor(" in done.stdout, done.stderr
+    manifest = json.loads((tmp_path / "dump" / "manifest.json").read_text())
+    (steps,) = [
+        item["steppable"] for item in manifest["files"] if item["file"] == "__compiled_fn_0_0.Forward_graph.0.py"
+    ]
+    assert steps
 
 
 def test_domains(tmp_path):

@@ -6,6 +6,9 @@ invariant: valid Python; a generated wrapper has the code and the lines that tor
 
 from __future__ import annotations
 
+import ast
+import re
+
 from depyf.dynamo.graphs import importable, imports_for, parsed, sample_run
 from depyf.dynamo.records import GraphRecord
 from depyf.report.layout import WRAPPER_STAGE
@@ -33,12 +36,24 @@ def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) 
     head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
     if not exact:
         head += "\n# This is the graph that runs; torch rewrote it after it reported this stage."
-    page = f"{head}\n\n{imports_for(body)}\n\n{body}\n"
+    made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
+    page = f"{head}\n\n{imports_for(body)}{made}\n\n{body}\n"
     tree = parsed(page)
     if tree is None:
         return _as_comments(record)
     runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body, tree)
     return f"{page}\n\n{runnable}" if runnable else page
+
+
+def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:
+    """What makes the functions that torch puts in the place of NumPy's, for those that ``body`` calls."""
+    called = [(name, made) for name, made in functions if re.search(rf"(?<![\w.]){name}\(", body)]
+    imports: dict[str, None] = {}
+    for _, made in called:
+        attributes = [node for node in ast.walk(ast.parse(made)) if isinstance(node, ast.Attribute)]
+        inner = {id(node.value) for node in attributes}
+        imports |= {f"import {ast.unparse(node.value)}\n": None for node in attributes if id(node) not in inner}
+    return "".join([*sorted(imports), *(f"\n{name} = {made}" for name, made in called), "\n" if called else ""])
 
 
 def quick_page(record: GraphRecord) -> str:
