@@ -18,9 +18,10 @@ from depyf.deep import deep_recursion
 from depyf.errors import BytecodeError, DecompilationError
 from depyf.failures import in_place_of
 from depyf.flow.class_ends import drop_class_ends
-from depyf.flow.failed_chains import join_failed_chains
 from depyf.flow.graph import Graph
+from depyf.flow.handler_ends import join_handler_ends
 from depyf.flow.program import Program
+from depyf.flow.short_ways import join_short_ways
 from depyf.flow.threaded import unthread
 from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
@@ -96,7 +97,8 @@ def _lower(state: State) -> object:
     drop_class_ends(state.program)
     if state.choices.idioms:
         join_returned(state.program)
-        join_failed_chains(state.program)
+        join_short_ways(state.program)
+        join_handler_ends(state.program)
         unthread(state.program)
     if not state.choices.loops:
         state.program.thread()

@@ -63,6 +63,10 @@ def _start(program: Program, of: Container[int], end: int, entered: dict[int, li
         before = at - 1
         if before < 0:
             return None
+        over = _jump_over(program, of, at)
+        if over is not None:
+            at = over
+            continue
         op, target = instrs[before].op, program.jump[before]
         if op == ops.JUMP and 0 <= target < before and (instrs[target].op, program.jump[target]) == (ops.FOR_ITER, at):
             need, at = need + 1, target  # a comprehension; its iterator is gone where the loop ends
@@ -80,6 +84,15 @@ def _start(program: Program, of: Container[int], end: int, entered: dict[int, li
         pops, pushes = ops.stack_effect(op, instrs[at].arg)
         need = max(need - pushes, 0) + pops
     return at
+
+
+def _jump_over(program: Program, of: Container[int], at: int) -> int | None:
+    """The jump to ``at`` over code that is not looked at: what cleans up behind a comprehension inside a handler."""
+    before = at - 1
+    while before >= 0 and before not in of:
+        before -= 1
+    jumps = before < at - 1 and before >= 0 and program.instrs[before].op == ops.JUMP
+    return before if jumps and program.jump[before] == at else None
 
 
 def _fails(program: Program, branch: int) -> bool:

@@ -68,23 +68,27 @@ class Copies:
     def _copied_spans(self) -> dict[int, int]:
         """As ``_copied_blocks`` for all blocks of a test at once, which compute values for each other."""
         ids = sorted(self.blocks.nodes)
-        seen: dict[Any, list[int]] = {}
-        renamed: dict[int, int] = {}
+        found: dict[Any, list[list[int]]] = {}
         for start, end in self.spans:
             inside = ids[bisect_left(ids, start) : bisect_right(ids, end)]
             if len(inside) < 2 or inside[0] != start:
                 continue
-            places = {node: -1 - at for at, node in enumerate(inside)}
-            keys = []
-            for node in (self.blocks.nodes[name] for name in inside):
-                content, succs = self._normal(node)
-                keys.append((node.container, content, tuple(places.get(after, after) for after in succs)))
+            key = tuple((node.container, self._normal(node)[0]) for node in map(self.blocks.nodes.__getitem__, inside))
             try:
-                first = seen.setdefault(tuple(keys), inside)
+                found.setdefault(key, []).append(inside)
             except TypeError:
                 continue
-            if renamed.keys().isdisjoint((*inside, *first)):
-                renamed.update((name, other) for name, other in zip(inside, first, strict=True) if name != other)
+        renamed: dict[int, int] = {}
+        for alike in found.values():
+            own = {inside[0]: -1 for inside in alike}  # a loop without a body goes on with its own test
+            seen: dict[Any, list[int]] = {}
+            for inside in alike:
+                places = {node: -1 - at for at, node in enumerate(inside)} | own
+                succs = [self._normal(self.blocks.nodes[name])[1] for name in inside]
+                targets = tuple(tuple(places.get(after, after) for after in ways) for ways in succs)
+                first = seen.setdefault(targets, inside)
+                if renamed.keys().isdisjoint((*inside, *first)):
+                    renamed.update((name, other) for name, other in zip(inside, first, strict=True) if name != other)
         return renamed
 
     def _own_line(self, node: Node, preds: dict[int, list[int]]) -> bool:
