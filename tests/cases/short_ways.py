@@ -129,12 +129,14 @@ def ab_stmt_exc_e_1():
         except OSError:
             a and b
 
+
 def aobc_stmt_exca_e_1():
     for j in o:
         try:
             items()
         except OSError as e:
             (a or b) and c
+
 
 def lc_while_exc_m_0():
     try:
@@ -144,6 +146,7 @@ def lc_while_exc_m_0():
             k()
     m()
 
+
 def lc_while_exca_e_1():
     for j in o:
         try:
@@ -152,6 +155,7 @@ def lc_while_exca_e_1():
             while [q for q in a]:
                 k()
 
+
 def cond_while_exc_m_0():
     try:
         items()
@@ -159,6 +163,7 @@ def cond_while_exc_m_0():
         while b if a else c:
             k()
     m()
+
 
 def cond_while_excf_e_1():
     for j in o:
@@ -170,6 +175,7 @@ def cond_while_excf_e_1():
         finally:
             r()
 
+
 def lcif_while_fin_m_0():
     try:
         items()
@@ -177,6 +183,7 @@ def lcif_while_fin_m_0():
         while [q for q in a if q] or b:
             k()
     m()
+
 
 def lcif_stmt_exc_e_1():
     for j in o:
@@ -189,24 +196,9 @@ def lcif_stmt_exc_e_1():
 def empty_comprehension(c):
     while [1 for i in c]:
         pass
+
+
 def comprehension(c):
     while [g(i) for i in c]:
         w()
     z()
-def f3():
-def empty_comprehension0():
-    try:
-        return x
-    finally:
-        del x.m
-        return
-def empty_comprehension1(h):
-    for x in h:
-        if a:
-            k()
-        return b
-    return c
-def empty_comprehension2(h):
-    for x in h:
-        if a < b < c:
-            k()

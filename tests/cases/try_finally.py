@@ -81,3 +81,18 @@ def caught_in_with(x):
                 raise KeyError
             except KeyError:
                 pass
+
+
+def returns_in_finally(items, a, b):
+    try:
+        items()
+    finally:
+        b()
+        return a
+
+
+def returns_choice_in_finally(items, a, b):
+    try:
+        items()
+    finally:
+        return a and b

@@ -33,7 +33,7 @@ from depyf.lift.values import EXC, HANDLER_SLOTS, Chain, IterOf, LinkedLeft, Sha
 from depyf.tree.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name, Temp
 from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
-_RETURNING = frozenset({ops.RETURN, ops.SWAP, ops.ROT, WITH_EXIT})
+_RETURNING = frozenset({ops.RETURN, ops.POP, ops.SWAP, ops.ROT, WITH_EXIT})
 OUTSIDE = -1
 """Predecessor that stands for an exception edge."""
 
@@ -222,8 +222,9 @@ class Lifter:
         if not chain:
             return False
         before = [self.blocks.get(p) for p in self.preds[node.id]]
+        anywhere = all(self.graph.program.instrs[i].op != WITH_EXIT for part in chain for i in part.code)
         for block in before:
-            if block is None or block.cond is not None or block.container != node.container:
+            if block is None or block.cond is not None or block.container != node.container and not anywhere:
                 return False
         for block in before:
             assert block is not None
