@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from depyf.emit.contexts import bare, is_none, iterable
 from depyf.emit.layout import (
     BREAK,
@@ -110,6 +112,7 @@ def compare(p: Printer, node: Cmp, level: int) -> str:
 @prints(BoolOf)
 def boolean(p: Printer, node: BoolOf, level: int) -> str:
     own = OR if node.op == "or" else AND
+    node = _flat(node)
     deciding, p.deciding = p.deciding, False
     if p.unit.joins_tests_on_a_line and not deciding:
         text = _in_line(p, node)
@@ -129,6 +132,7 @@ def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
     The last operand need not, unless the value of ``node`` is ``tested``.
     """
     own = OR if node.op == "or" else AND
+    node = _flat(node)
     checked = node.values if tested else node.values[:-1]
     last = max((i for i, value in enumerate(checked) if i and _joined(value)), default=0)
     text = ""
@@ -144,6 +148,17 @@ def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
         p.wide, p.operator = wide, operator
         text += f"{' ' if i <= last else operator}{node.op} {item}" if i else item
     return text
+
+
+def _flat(node: BoolOf) -> BoolOf:
+    """``node`` with the operands of those that only stand below."""
+    if not any(isinstance(value, BoolOf) and value.below and value.op == node.op for value in node.values):
+        return node
+    values: list[Expr] = []
+    for value in node.values:
+        below = isinstance(value, BoolOf) and value.below and value.op == node.op
+        values.extend(_flat(value).values if below and isinstance(value, BoolOf) else (value,))
+    return replace(node, values=tuple(values))
 
 
 def _joined(value: Expr) -> bool:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from depyf.bytecode import ops
+from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
 from depyf.lift.values import TESTED_NONE, Shared
 from depyf.tree.expr import BoolOf, Cmp, Cond, Expr, Marker, Un
@@ -26,7 +28,8 @@ def negate(test: Expr) -> Expr:
     if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
         return Cmp(test.left, (_OPPOSITE[test.ops[0]],), test.rights)
     if isinstance(test, BoolOf) and not test.apart and (sum(map(_nots, test.values)) <= 1 or _two_plain(test)):
-        return BoolOf("or" if test.op == "and" else "and", tuple([negate(value) for value in test.values]))
+        values = tuple([negate(value) for value in test.values])
+        return BoolOf("or" if test.op == "and" else "and", values, below=test.below)
     return Un("not", test)
 
 
@@ -100,11 +103,15 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         return _fold_conditional_test(lifter, parent, child)
     one_line = parent.tested_at == child.line
     may_be_while = not one_line and not parent.stmts and lifter.is_loop_head(parent.id)
-    if may_be_while and _breaks(lifter, parent, child):
+    if not one_line and _goes_on(lifter, child, parent.succs):
+        return False
+    if may_be_while and (_breaks(lifter, parent, child) or _jumps_apart(lifter, child)):
         return False
     if not lifter.wide_folds and parent.line is not None and child.line is not None and not one_line:
         return False
     left, right = parent.cond, child.cond
+    if not one_line and isinstance(right, BoolOf) and not right.apart:
+        right = BoolOf(right.op, right.values, below=True)
     yes, no = parent.succs
     child_yes, child_no = child.succs
     if yes == no or child_yes == child_no and child_yes not in (yes, no):
@@ -145,6 +152,28 @@ def _breaks(lifter: Lifter, head: Lifted, child: Lifted) -> bool:
     shared = head.succs[1 - head.falls]
     leaving = child.succs.index(shared) if shared in child.succs else 0
     return child.falls == (1 - leaving if _comes_round(lifter, shared, head.id) else leaving)
+
+
+def _goes_on(lifter: Lifter, child: Lifted, shared: list[int]) -> bool:
+    """Whether the test of ``child`` has another operand on its line: that one is taken first."""
+    program, line = lifter.graph.program, child.tested_at
+    for after in child.succs:
+        node = lifter.graph.nodes[after]
+        if after in shared or after in lifter.blocks or len(node.succs) != 2 or node.container != child.container:
+            continue
+        if line is not None and lifter.preds[after] == [child.id]:
+            last = program.instrs[node.code[-1]]
+            if last.op == ops.BRANCH and last.line == line and program.line[node.code[0]] == line:
+                return True
+    return False
+
+
+def _jumps_apart(lifter: Lifter, child: Lifted) -> bool:
+    """Whether the branch of ``child`` goes to a jump on a line of its own: ``break`` below ``if a or b:`` (3.11+)."""
+    program = lifter.graph.program
+    test = next((i for i in reversed(child.code) if program.instrs[i].op == ops.BRANCH), NONE)
+    jump = program.instrs[program.jump[test]] if test != NONE else None
+    return jump is not None and jump.op == ops.JUMP and jump.line not in (None, program.instrs[test].line)
 
 
 def _comes_round(lifter: Lifter, start: int, head: int) -> bool:

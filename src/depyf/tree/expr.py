@@ -93,12 +93,14 @@ class Cmp(Expr):
 class BoolOf(Expr):
     """``op`` is "and" or "or"; at least two values, none of them a BoolOf of the same op in last place.
 
-    ``apart`` marks an operand of another one whose value is tested once more: it has parentheses of its own.
+    ``apart`` marks an operand of another one whose value is tested once more: it has parentheses of its own.  ``below``
+    marks one of the same operator that stands on a later line: it may be the test of an ``if`` inside the ``if``.
     """
 
     op: str
     values: tuple[Expr, ...]
     apart: bool = False
+    below: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
