@@ -44,7 +44,7 @@ def while_over_lines():
 
 
 def mixed_over_lines():
-    if n or (a and b) or (c and d):
+    if n or a and b or c and d:
         k()
     m()
 
@@ -58,4 +58,4 @@ def or_continues():
 
 
 def returned_over_lines():
-    return n and a and b or (c and d)
+    return n and a and b or c and d
