@@ -388,3 +388,34 @@ def test_aot_compile(tmp_path):
         assert torch.allclose(compiled(torch.ones(3)), torch.ones(3).sin() + 1)
     assert (tmp_path / "manifest.json").exists()
     assert torch.allclose(compiled(torch.ones(3)), torch.ones(3).sin() + 1)
+
+
+def test_graphs_that_the_backend_formats(tmp_path):
+    """``depyf will hook lazy_format_graph_code``, vLLM's and SGLang's backends say, and call it for nothing else."""
+    from torch.fx.passes.split_module import split_module
+
+    def split_at_sine(graph: torch.fx.GraphModule, examples: list[Any]) -> Any:
+        from torch._dynamo.utils import lazy_format_graph_code
+
+        part = {node: int("sin" in str(node.target)) for node in graph.graph.nodes}
+        parts = split_module(graph, None, lambda node: part[node])
+        lazy_format_graph_code("before split", graph)
+        text = str(lazy_format_graph_code("after split", parts))
+        assert "===== after split =====" in text
+        return parts.forward
+
+    import torch._dynamo.utils as utils
+
+    before = utils.lazy_format_graph_code
+    with depyf.prepare_debug(tmp_path), torch.no_grad():
+        out = torch.compile(lambda x: (x * 2).sin(), backend=split_at_sine)(torch.ones(3))
+    assert utils.lazy_format_graph_code is before
+    assert torch.allclose(out, torch.full((3,), 2.0).sin())
+    whole = (tmp_path / "__compiled_fn_0_0.before_split.0.py").read_text()
+    parts = (tmp_path / "__compiled_fn_0_0.after_split.0.py").read_text()
+    assert "self.submod_" in parts and "self.submod_" not in whole and ".sin()" in whole
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert {"before_split", "after_split"} <= {item.get("stage") for item in manifest["files"]}
+    assert manifest["notes"] == []
+    index = (tmp_path / "index.md").read_text()
+    assert "before split" in index and "after split" in index

@@ -17,6 +17,7 @@ from typing import Any
 from depyf.dynamo import live
 from depyf.dynamo.capture import Capture, FunctionBuilder
 from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.formatted import Formatted
 from depyf.dynamo.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.records import CompileKey, FunctionRecord, GraphRecord, RunRecord
 from depyf.dynamo.seen import codes_seen, entries_alive, why_never_compiled
@@ -61,6 +62,7 @@ class Session:
         """What ``debug(level=...)`` added to the dump."""
         self.log_bytecode = log_bytecode
         self._handle: Any = None
+        self._formatted = Formatted(self._add_formatted, self.capture.note)
         self._before: set[tuple[int, str]] = set()
         """Code object and compile id of what was compiled when recording began."""
         self._seen_before: set[int] = set()
@@ -72,6 +74,7 @@ class Session:
         self._seen_before = {id(code) for code in codes_seen()}
         self.writer.write(INDEX, provisional_page())
         self.capture.start()
+        self._formatted.start()
         self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode))
 
     def finish(self) -> None:
@@ -79,6 +82,7 @@ class Session:
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
+        self._formatted.stop()
         self.capture.stop()
         if not self.capture.here:  # a forked child left the block: the dump is its parent's
             return
@@ -219,6 +223,11 @@ class Session:
             code = live_code_of(self.capture.functions[record.function])
             if code is not None:
                 live.remember(str(self.writer.directory), function_id(record.function), code, record)
+
+    def _add_formatted(self, compile_id: str, stage: str, text: str) -> None:
+        if self.capture.here:
+            key = self.capture.key(compile_id)
+            self.capture.add_graph(key, stage, text, attempt=self.capture.entry(key).attempt)
 
     def _write_graph(self, record: GraphRecord) -> None:
         """As torch reported it: this is the path of the compilation, and the page is finished on exit."""

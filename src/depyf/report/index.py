@@ -10,6 +10,7 @@ import linecache
 from collections.abc import Iterable
 
 from depyf.dynamo.advice import named
+from depyf.dynamo.events import STAGES
 from depyf.dynamo.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
 from depyf.report.layout import TIMINGS
 
@@ -210,7 +211,9 @@ def _stages(run: RunRecord, kernels: dict[str, int]) -> list[str]:
         graphs.setdefault(graph.key.slug, []).append(graph)
     if not graphs:
         return []
-    used = [(stage, name) for stage, name in _STAGES if any(graph.stage == stage for graph in run.graphs)]
+    own = sorted({graph.stage for graph in run.graphs} - set(STAGES.values()))  # the program's backend gave the name
+    stages = (*_STAGES, *((stage, stage.replace("_", " ")) for stage in own))
+    used = [(stage, name) for stage, name in stages if any(graph.stage == stage for graph in run.graphs)]
     caches = {e.key.slug: e.caches for f in run.functions for e in f.entries}
     head = ["compile id", *(name for _, name in used), "kernels", "caches"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
