@@ -5,8 +5,8 @@ Inductor keeps that map in memory (``PyCodeCache.linemaps``, filled on warm cach
 
 from __future__ import annotations
 
-import ast
 import sys
+import types
 from itertools import pairwise
 
 from depyf.dynamo.probes import FRAME, outside_torch
@@ -28,6 +28,8 @@ def user_lines(path: str) -> dict[int, str]:
 
 def with_user_lines(text: str, places: dict[int, str]) -> str:
     """``text`` with ``# File: ...`` behind the first statement of each mapped stretch; same lines, same code."""
+    if not places:
+        return text
     lines = text.split("\n")
     ends = [*sorted(places), len(lines) + 1]
     for start, end in pairwise(ends):
@@ -37,8 +39,13 @@ def with_user_lines(text: str, places: dict[int, str]) -> str:
                 lines[number - 1] += f"  # File: {places[start]}"
                 break
     result = "\n".join(lines)
-    try:
-        same = ast.dump(ast.parse(result)) == ast.dump(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
+    try:  # code is compared with its constants and lines, and much faster than trees are
+        same = _compiled(result) == _compiled(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         same = False
     return result if same else text  # a line inside a string is no place for a comment
+
+
+def _compiled(text: str) -> types.CodeType:
+    code: types.CodeType = compile(text, "<wrapper>", "exec", dont_inherit=True)
+    return code
