@@ -61,7 +61,10 @@ def test_stages(tmp_path):
     assert len(files_of(manifest, stage="AFTER_POST_GRAD", compile_id="0/0")) == 2
     came_from = {item["file"]: item["from"] for item in manifest["files"]}
     assert came_from["__compiled_fn_0_0.kernel_1.py"] == ["__compiled_fn_0_0.AFTER_POST_GRAD.1.py"]
-    assert came_from["__compiled_fn_0_0.AFTER_POST_GRAD.1.py"] == ["__compiled_fn_0_0.Backward_graph.0.py"]
+    (before,) = came_from["__compiled_fn_0_0.AFTER_POST_GRAD.1.py"]
+    if before == "__compiled_fn_0_0.BEFORE_POST_GRAD.1.py":  # torch 2.8 reports that of a backward, too
+        (before,) = came_from[before]
+    assert before == "__compiled_fn_0_0.Backward_graph.0.py"
     assert came_from["__compiled_fn_0_0.Backward_graph.0.py"] == ["__compiled_fn_0_0.Joint_graph.0.py"]
     assert came_from["__compiled_fn_0_0.Captured_Graph.0.py"][0].endswith("torch_programs.py:26")
     assert files_of(manifest, stage="kernel", compile_id="0/0") == [

@@ -8,23 +8,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import types
 
 _FIRST = (
     ((2, 8), "the graphs before and after the pre-grad and joint passes, and before the post-grad passes"),
     ((2, 8), "the post-grad graphs of a cache hit"),
 )
 """The torch that reports it first, and what it is."""
-
-
-def _interprets() -> bool:
-    """Whether backend aot_eager goes through a graph node by node instead of calling its code."""
-    try:
-        from torch._dynamo.backends.debugging import boxed_nop
-    except ImportError:
-        return False
-    inner = [const for const in boxed_nop.__code__.co_consts if isinstance(const, types.CodeType)]
-    return any("Interpreter" in code.co_names for code in inner)
 
 
 def gaps() -> tuple[str, ...]:
@@ -46,9 +35,5 @@ def gaps() -> tuple[str, ...]:
         found.append("the class of a guarded dict, and torch's global state when it compiled: only whether they hold")
     if "recompile_reason" not in getattr(CompilationMetrics, "__dataclass_fields__", {}):
         found.append("why depyf.explain's entries were compiled again: only a dump says it")
-    if _interprets():
-        found.append(
-            "aot_eager's graphs as code: an interpreter of torch runs them, and they cannot be stepped through"
-        )
     version = tuple(int(part) for part in re.findall(r"\d+", str(torch.__version__))[:2])
     return (*found, *(what for first, what in _FIRST if version < first))

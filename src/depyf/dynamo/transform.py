@@ -103,7 +103,7 @@ class DecompiledCode:
             reason=self.stable(reason),
             verdicts=tuple(VerdictRecord(v.qualname, v.status.value, self.stable(v.reason)) for v in found),
             graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
-            resumes=resume_globals(self.made.co_names),
+            resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
         )
 
     def stable(self, text: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from depyf.dynamo import guard_checks
 from depyf.dynamo.guard_checks import ASKING
-from depyf.dynamo.names import file_safe, transformed_name
+from depyf.dynamo.names import file_safe, transformed_name, without_changing_parts
 from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.report.layout import transformed_file
 from depyf.report.standing import without_defaults
@@ -71,7 +71,7 @@ def _imports(functions: Iterable[FunctionRecord]) -> str:
 
 def caller_name(function: FunctionRecord) -> str:
     """The name under which the page defines what a call does."""
-    name = function.resume_names[0] if function.resume_names else function.code.name
+    name = without_changing_parts(function.resume_names[0]) if function.resume_names else function.code.name
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
     safe = file_safe(name)
@@ -89,8 +89,8 @@ def _function(function: FunctionRecord) -> list[str]:
     ]
     parts += [
         f"{name} = {caller_name(function)}  # another name for the same resume function"
-        for name in function.resume_names[1:]
-        if name.isidentifier()
+        for name in dict.fromkeys(map(without_changing_parts, function.resume_names[1:]))
+        if name.isidentifier() and name != caller_name(function)
     ]
     parts.append(_original(function))
     for entry in function.entries:
