@@ -419,3 +419,44 @@ def test_graphs_that_the_backend_formats(tmp_path):
     assert manifest["notes"] == []
     index = (tmp_path / "index.md").read_text()
     assert "before split" in index and "after split" in index
+
+
+@contextlib.contextmanager
+def without_global_guards():
+    """As engines compile: the guard manager's methods for global state do nothing meanwhile."""
+    manager = torch._C._dynamo.guards.GuardManager
+    names = ("add_global_state_guard", "add_torch_function_mode_stack_guard")
+    before = {name: getattr(manager, name) for name in names}
+    try:
+        for name in names:
+            setattr(manager, name, lambda self, *args, **kwargs: None)
+        yield
+    finally:
+        for name, method in before.items():
+            setattr(manager, name, method)
+
+
+@pytest.mark.parametrize("kept", ["", "SHAPE_ENV"])
+def test_guards_of_shapes_or_none(kept, tmp_path, monkeypatch):
+    """The compiled function forwards its arguments; the engine empties Dynamo's cache by hand afterwards."""
+    monkeypatch.setenv("DEPYF_NO_PAUSE", "1")
+
+    def check_and_forward(scale: float, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return (args[0] * scale).relu() * args[0].shape[0]
+
+    options = {"guard_filter_fn": lambda x: [entry.guard_type == kept for entry in x]}
+    fn = torch.compile(check_and_forward, fullgraph=True, dynamic=False, backend=keep, options=options)
+    x = torch.randn(5, 3)
+    torch._dynamo.mark_dynamic(x, 0)
+    with torch.no_grad():
+        with monitored(tmp_path), without_global_guards():
+            assert torch.equal(fn(2.0, x), (x * 2).relu() * 5)
+        with torch.compiler.set_stance("fail_on_recompile"):
+            assert fn(2.0, torch.ones(9, 3)).sum() == 9 * 3 * 2 * 9
+        torch._dynamo.eval_frame.remove_from_cache(check_and_forward.__code__)
+        with depyf.debug():
+            assert fn(2.0, torch.ones(2, 3)).sum() == 24
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["notes"] == []
+    (transformed,) = [item for item in manifest["files"] if item["kind"] == "transformed_code"]
+    assert transformed["substituted"], transformed["reason"]
