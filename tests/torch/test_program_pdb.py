@@ -149,3 +149,40 @@ def test_breakpoints_behind_the_block_are_kept(tmp_path):
     terminal.command("c", f"program.py({last})<module>()")
     terminal.child.sendline("c")
     assert "LEFT True" in terminal.end()
+
+
+POST_MORTEM = """
+import pdb
+import sys
+import torch
+import depyf
+table = torch.arange(12.0).view(4, 3)
+def f(i, x):
+    row = torch.nn.functional.embedding(i, table) * 2
+    return (torch.relu(x) @ row.T).sum()
+fn = torch.compile(f, backend="aot_eager")
+def main(number):
+    fn(torch.tensor([number]), torch.ones(2, 3))
+with depyf.prepare_debug(sys.argv[1]):
+    main(1)
+with depyf.debug():
+    try:
+        main(9)
+    except IndexError:
+        pdb.post_mortem()
+"""
+
+
+def test_post_mortem(tmp_path):
+    """After an exception in compiled code, pdb shows the lines of the dump, and ``where`` says whose they are."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(POST_MORTEM)
+    terminal = Terminal([str(script), str(dump)])
+    terminal.command("c", "_ops.py(")
+    graph = "__compiled_fn_0_0.Forward_graph.0.py"
+    terminal.command("w", f"{graph}({terminal.line(graph, 'aten.embedding.default(', dump)})forward()")
+    place = terminal.command("import depyf; depyf.where()", "forward graph of AOTAutograd, node embedding")
+    assert "program.py:8 in f: row = torch.nn.functional.embedding(i, table) * 2" in place
+    terminal.command("u", graph)
+    terminal.command("!import depyf; print(depyf.where().node)", "embedding")
+    terminal.command("q", "")

@@ -85,8 +85,9 @@ class Where:
 def where(frame: types.FrameType | None = None) -> Where:
     """Where the innermost frame that runs a dumped file stands; call it at a debugger's prompt.
 
-    ``frame``: look from this frame outwards instead of from the caller's.  DepyfError where no frame of the stack runs
-    a dumped file.
+    ``frame``: look from this frame outwards instead of from the caller's.  Where nothing of the stack runs a dumped file, the
+    exception that is being handled tells, or the last one that nobody did: this is what a debugger shows after the fact.
+    DepyfError where none of these does.
     """
     here = frame if frame is not None else sys._getframe(1)
     outer: types.FrameType | None = here
@@ -94,10 +95,35 @@ def where(frame: types.FrameType | None = None) -> Where:
         if manifest_entry(outer.f_code.co_filename) is not None:
             return where_is(outer.f_code.co_filename, outer.f_lineno)
         outer = outer.f_back
+    failed = _failed_at() if frame is None else None
+    if failed is not None:
+        return where_is(*failed)
     raise DepyfError(
         "depyf.where(): no frame here runs a file of a dump; stop at a breakpoint in one (inside `with depyf.debug():`), "
         "or pass the frame"
     )
+
+
+def _failed_at() -> tuple[str, int] | None:
+    """The innermost line of a dumped file that the exception at hand came through."""
+    error = sys.exc_info()[1]
+    seen: list[BaseException] = []
+    while error is not None and all(error is not other for other in seen):
+        found = _innermost(error.__traceback__)
+        if found is not None:
+            return found
+        seen.append(error)
+        error = error.__context__  # pdb comes to most of what is typed by way of an exception of its own
+    return _innermost(getattr(sys, "last_traceback", None))
+
+
+def _innermost(traceback: types.TracebackType | None) -> tuple[str, int] | None:
+    found = None
+    while traceback is not None:
+        if manifest_entry(traceback.tb_frame.f_code.co_filename) is not None:
+            found = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+        traceback = traceback.tb_next
+    return found
 
 
 def where_is(file: str, line: int) -> Where:
