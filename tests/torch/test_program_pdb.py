@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 import pytest
 from dumps import followed
@@ -186,3 +187,36 @@ def test_post_mortem(tmp_path):
     terminal.command("u", graph)
     terminal.command("!import depyf; print(depyf.where().node)", "embedding")
     terminal.command("q", "")
+
+
+def in_module(name, function, file="debugger.py"):
+    """A function ``function`` of a module ``name`` that calls its argument."""
+    scope = {"__name__": name}
+    exec(compile(f"def {function}(inside):\n    return inside()\n", file, "exec"), scope)
+    return scope[function]
+
+
+def test_what_runs_the_program_is_no_stop():
+    """pydevd and pdb are in the stack of every line of a program that they run, and of what they evaluate at a stop."""
+    from depyf.dynamo.at_a_stop import beneath_a_stop
+
+    def asked():
+        frame = sys._getframe()
+        return beneath_a_stop(frame.f_code, frame.f_globals, frame.f_back)
+
+    def in_a_thread(function):
+        answers = []
+        started = threading.Thread(target=function, args=(lambda: answers.append(asked()),))
+        started.start()
+        started.join()
+        return answers[-1]
+
+    assert not asked()
+    assert not in_module("bdb", "runcall")(asked)
+    assert in_module("pdb", "default")(asked)
+    assert in_module("bdb", "run")(lambda: in_module("pdb", "_getval")(asked))
+    assert in_module("pdb", "do_debug")(lambda: in_module("bdb", "run")(asked)), "the debugger's own recursion"
+    assert in_module("_pydevd_bundle.pydevd_vars", "evaluate_expression")(asked)
+    assert not in_a_thread(in_module("pydevd", "_exec"))
+    assert not in_a_thread(in_module("__main__", "run_file", "/there/debugpy/__main__.py"))
+    assert in_a_thread(lambda inside: in_module("pydevd", "do_wait_suspend")(inside))
