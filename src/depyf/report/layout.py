@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 from depyf.dynamo.names import file_safe, graph_name, transformed_name
 from depyf.dynamo.records import CodeRecord, CompileKey, FunctionRecord, GraphRecord
 
@@ -38,9 +40,17 @@ def original_file(function: FunctionRecord) -> str:
     return f"__original_code_{slug}_for_{file_safe(function.code.name)}.txt"
 
 
+_LONGEST = 250
+"""Bytes in a file name: Linux and macOS take 255, and inductor names a kernel after all that it fuses."""
+
+
 def kernel_file(wrapper: GraphRecord, name: str, suffix: str) -> str:
-    """``__compiled_fn_0_0.kernel_0.cpp_fused_add_0.cpp``"""
-    return f"{graph_name(wrapper.key)}.{WRAPPER_STAGE}_{wrapper.index}.{file_safe(name)}.{suffix}"
+    """``__compiled_fn_0_0.kernel_0.cpp_fused_add_0.cpp``; a name that no file system takes ends in a checksum of it."""
+    start = f"{graph_name(wrapper.key)}.{WRAPPER_STAGE}_{wrapper.index}."
+    safe, most = file_safe(name), _LONGEST - len(start) - len(suffix) - 1
+    if len(safe) > most:
+        safe = f"{safe[: most - 9]}_{zlib.crc32(name.encode()):08x}"
+    return f"{start}{safe}.{suffix}"
 
 
 def full_code_files(roots: tuple[CodeRecord, ...]) -> tuple[str, ...]:
