@@ -121,7 +121,7 @@ class Leaders:
         values: dict[tuple[int, int] | None, set[object]] = {}
         for i in of if self.blocks.merging else ():
             ret = program.next[i]
-            if ret != NONE and instrs[ret].op == ops.RETURN:
+            if ret != NONE and instrs[ret].op == ops.RETURN and ret not in program.after_finally:
                 value = instrs[i].op == ops.LOAD_CONST and id(instrs[i].arg)
                 values.setdefault(program.end(ret), set()).add(value)
         values.pop(None, None)

@@ -50,6 +50,8 @@ class Program:
         self.line: list[int | None] = [instr.line for instr in self.instrs]
         self.own_returns: set[int] = set()
         """Returns behind a copy of clean-up code: each of them is a statement of its own, whatever its line."""
+        self.after_finally: set[int] = set()
+        """Returns of constants behind a copy of a ``finally`` body, whose place they have: that tells nothing about them."""
         self.joined: set[int] = set()
         """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
         self.own_continues: set[int] = set()

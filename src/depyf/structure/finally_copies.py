@@ -5,8 +5,11 @@ A copy is recognised by walking it and the handler in lock step; that is evidenc
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.nops import lines_in_front
 from depyf.flow.program import END_FINALLY, NONE, Program
 from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, note_continues, redirect, written_return
 
@@ -71,12 +74,55 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
             elif after != ret and source < last and goes_on:
                 ret = _returned_constant(program, ret)
                 program.own_returns.update({ret} - {NONE})
+    _note_returns(program, regions.members(region.index), start, exits, continuation)
     for inner in resumed:
         if continuation[inner.resume] != NONE:
             inner.resume = continuation[inner.resume]
     for end in ends:
         program.replace(end, END_FINALLY)
     region.kind = "finally"
+
+
+def _note_returns(
+    program: Program, inside: Collection[int], start: int, exits: list[tuple[int, int]], continuation: dict[int, int]
+) -> None:
+    """Note the returns of constants behind copies of the body at ``start``, to which ``exits`` lead from ``inside`` the region.
+
+    ``return`` leaves a ``NOP`` on its line in front of the copy, if nothing else has that line; falling off the end does not.
+    """
+    written: dict[int, int] | None = None
+    lines: set[int | None] = set()
+    for source, copy in exits:
+        after = continuation[copy]
+        at = _returned_constant(program, after) if after not in (NONE, copy) else NONE
+        if at == NONE or program.instrs[at].line != program.instrs[at - 1].line:
+            continue
+        ret = program.next[at]
+        program.after_finally.add(ret)
+        if program.unit.keeps_dead_code:
+            continue
+        if written is None:
+            written = lines_in_front(program.unit)
+            # a ``try`` that the body begins with leaves a ``NOP``, too
+            lines = {program.line[i] for i in inside} | {written.get(program.instrs[start].offset)}
+        line = written.get(program.instrs[copy].offset)
+        if line is None or line in lines:
+            line = program.line[source] if _on_own_line(program, source) else None
+        if program.instrs[at].arg is None and line is None:
+            if at not in program.own_returns:
+                program.line[at] = program.line[ret] = None
+            continue
+        program.own_returns.add(at)
+        for i in (at, ret) if line is not None else ():
+            program.instrs[i], program.line[i] = program.instrs[i]._replace(line=line), line
+
+
+def _on_own_line(program: Program, source: int) -> bool:
+    """Whether a loop or a handler is left on the line of a statement of its own; the end of a handler has no line."""
+    line, drops = program.line[source], (ops.POP, ops.POP_EXCEPT)
+    if program.instrs[source].op not in drops or line is None or line == program.line[source - 1]:
+        return False
+    return program.word(source) != "pass"
 
 
 def _returned_constant(program: Program, at: int) -> int:

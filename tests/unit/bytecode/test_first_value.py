@@ -31,4 +31,4 @@ def test_coroutine_without_pop() -> None:
     function.__code__ = made
     assert asyncio.run(function(1)) == 2
     found = depyf.decompile(made)
-    assert found == "async def add(x):\n    return x + 1\n"
+    assert found.endswith("async def add(x):\n    return x + 1\n")
