@@ -1,4 +1,3 @@
-# known: 3.10 a return in a with and the end of the with are copies of one another
 def g(c,a):
     with c:
         if a:

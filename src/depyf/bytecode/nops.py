@@ -8,10 +8,18 @@ from depyf.bytecode.versions import spec_for
 
 
 def lines_in_front(unit: CodeUnit) -> dict[int, int]:
-    """The line of each ``NOP``, and of what ends a block before 3.11, by the offset of the instruction behind it."""
+    """The line of the ``NOP`` in front of an instruction, or of what ends a block there before 3.11, by its offset."""
     raw = decode(unit, spec_for(unit.version))
-    found = zip(raw.names, raw.lines, raw.offsets[1:])
-    return {after: line for name, line, after in found if name in ("NOP", "POP_BLOCK") and line is not None}
+    found: dict[int, int] = {}
+    nop: int | None = None
+    for name, line, after in zip(raw.names, raw.lines, raw.offsets[1:]):
+        if name not in ("NOP", "POP_BLOCK"):
+            nop = None
+            continue
+        nop = line if name == "NOP" else nop
+        if nop is not None or line is not None:
+            found[after] = nop or line or 0
+    return found
 
 
 def nop_lines(unit: CodeUnit) -> frozenset[int]:

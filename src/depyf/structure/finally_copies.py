@@ -9,9 +9,17 @@ from collections.abc import Collection
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
-from depyf.bytecode.nops import lines_in_front
 from depyf.flow.program import END_FINALLY, NONE, Program
-from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, note_continues, redirect, written_return
+from depyf.structure.region_table import (
+    SHUFFLES,
+    Region,
+    Regions,
+    exits_of,
+    note_continues,
+    on_own_line,
+    redirect,
+    written_return,
+)
 
 _RETURNING = SHUFFLES | {ops.LOAD_CONST, ops.RETURN}
 """What a return consists of, and what it takes off the stack before."""
@@ -90,7 +98,6 @@ def _note_returns(
 
     ``return`` leaves a ``NOP`` on its line in front of the copy, if nothing else has that line; falling off the end does not.
     """
-    written: dict[int, int] | None = None
     lines: set[int | None] = set()
     for source, copy in exits:
         after = continuation[copy]
@@ -101,13 +108,11 @@ def _note_returns(
         program.after_finally.add(ret)
         if program.unit.keeps_dead_code:
             continue
-        if written is None:
-            written = lines_in_front(program.unit)
-            # a ``try`` that the body begins with leaves a ``NOP``, too
-            lines = {program.line[i] for i in inside} | {written.get(program.instrs[start].offset)}
-        line = written.get(program.instrs[copy].offset)
+        if not lines:  # a ``try`` that the body begins with leaves a ``NOP``, too
+            lines = {program.line[i] for i in inside} | {program.line_in_front(start)}
+        line = program.line_in_front(copy)
         if line is None or line in lines:
-            line = program.line[source] if _on_own_line(program, source) else None
+            line = program.line[source] if on_own_line(program, source) else None
         if program.instrs[at].arg is None and line is None:
             if at not in program.own_returns:
                 program.line[at] = program.line[ret] = None
@@ -115,14 +120,6 @@ def _note_returns(
         program.own_returns.add(at)
         for i in (at, ret) if line is not None else ():
             program.instrs[i], program.line[i] = program.instrs[i]._replace(line=line), line
-
-
-def _on_own_line(program: Program, source: int) -> bool:
-    """Whether a loop or a handler is left on the line of a statement of its own; the end of a handler has no line."""
-    line, drops = program.line[source], (ops.POP, ops.POP_EXCEPT)
-    if program.instrs[source].op not in drops or line is None or line == program.line[source - 1]:
-        return False
-    return program.word(source) != "pass"
 
 
 def _returned_constant(program: Program, at: int) -> int:

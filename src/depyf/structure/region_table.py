@@ -168,6 +168,14 @@ def redirect(program: Program, source: int, old: int, new: int) -> None:
         program.jump[source] = new
 
 
+def on_own_line(program: Program, source: int) -> bool:
+    """Whether a loop or a handler is left on the line of a statement of its own; the end of a handler has no line."""
+    line, drops = program.line[source], (ops.POP, ops.POP_EXCEPT)
+    if program.instrs[source].op not in drops or line is None or line == program.line[source - 1]:
+        return False
+    return program.word(source) != "pass"
+
+
 def written_return(program: Program, at: int) -> bool:
     """Whether ``at`` returns None out of the middle of a ``with`` or ``try``: what leaves it at its end is before its handler."""
     instr, ret = program.instrs[at], program.next[at]

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.flow.program import NONE, WITH_EXIT, Program
-from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, note_continues, written_return
+from depyf.structure.region_table import (
+    SHUFFLES,
+    Region,
+    Regions,
+    exits_of,
+    note_continues,
+    on_own_line,
+    written_return,
+)
 
 _TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})
 
@@ -97,11 +106,29 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
         resume = program.jump[resume] if instr.op == ops.JUMP else program.next[resume]
     region.kind = "with"
     region.resume = resume
+    left = exits_of(regions, region)
     exits = {
         exit_at: _strip_exit_call(regions, region, exit_at, slots, incoming)
-        for exit_at in sorted({after for _, after in exits_of(regions, region)})
+        for exit_at in sorted({after for _, after in left})
     }
     note_continues(program, {copy: after for copy, after in exits.items() if after != NONE})
+    if program.unit.copies_with_exits and program.unit.flags & CO_OPTIMIZED:
+        _note_returns(regions, region, left, exits)
+
+
+def _note_returns(regions: Regions, region: Region, left: list[tuple[int, int]], exits: dict[int, int]) -> None:
+    """Note which returns behind copies of the exit were written (3.10): a ``NOP`` or what it drops has their line."""
+    program = regions.program
+    lines = {program.line[i] for i in regions.members(region.index)}
+    last = max((line for line in lines if line is not None), default=0)
+    for source, copy in left:
+        ret = exits[copy]
+        if ret == NONE or program.instrs[ret].op != ops.LOAD_CONST:
+            continue
+        line = program.line_in_front(copy)
+        own = line is not None and line not in lines
+        if own or on_own_line(program, source) and (program.line[source] or 0) < last:
+            program.own_returns.add(ret)
 
 
 def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int, incoming: _Incoming) -> int:
@@ -128,8 +155,9 @@ def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int
     program.replace(start, WITH_EXIT, slots)
     program.next[start] = program.next[position]
     incoming.add(start, program.next[start])
-    if program.instrs[program.next[start]].op == ops.RETURN or written_return(program, program.next[start]):
-        program.own_returns.add(program.next[start])
+    ret = program.next[start]
+    if program.instrs[ret].op == ops.RETURN or written_return(program, ret):
+        program.own_returns.add(ret)
     if dropped and not incoming.from_elsewhere(regions.members(region.index), dropped):
         for inside in dropped:  # what the body left on the stack is dropped before the manager is left
             program.handler[inside] = region.index
