@@ -63,9 +63,19 @@ class Continues:
             if program.instrs[i].op not in _LEAVES or after not in containers.of or self.incoming[after] != 1:
                 continue
             inside = containers.tree[containers.of[i]].kind == "handler" and after not in entered
-            if inside and program.instrs[after].op == ops.JUMP and self.is_one(after):
+            if inside and program.instrs[after].op == ops.JUMP and self.is_one(after) and not self._stays(i, after):
                 containers.of[after] = containers.of[i]
                 self.leaders.discard(after)
+
+    def _stays(self, source: int, jump: int) -> bool:
+        """Whether a jump would not leave the ``try`` around ``source``, moved there: the loop begins with that ``try``."""
+        containers = self.containers
+        around = containers.of[source]
+        while not containers.encloses(around, containers.of[jump]):
+            if containers.encloses(around, containers.of[self.program.jump[jump]]):
+                return True
+            around = containers.tree[around].parent
+        return False
 
     def _behind_cleanups(self) -> None:
         """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``.
@@ -90,7 +100,7 @@ class Continues:
             if any(entered.get(at, inner) != inner for at in chain):
                 continue  # what the manager of a ``with`` elsewhere suppressed goes on there as well
             program.own_continues.add(jump)
-            if containers.encloses(inner, containers.of[program.jump[jump]]):
+            if self._stays(source, jump):
                 continue  # the loop begins with the ``try``: from inside, it would be a loop in it
             containers.of.update(dict.fromkeys(chain, inner))
             alone = len(program.successors(source)) == 1

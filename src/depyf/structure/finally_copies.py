@@ -113,7 +113,10 @@ def _note_returns(
         line = program.line_in_front(copy)
         if line is None or line in lines:
             line = program.line[source] if on_own_line(program, source) else None
-        if program.instrs[at].arg is None and line is None:
+        breaks = line is not None and program.columns.word(line) == "break"
+        if program.instrs[at].arg is None and (line is None or breaks):
+            if breaks:
+                program.own_returns.discard(at)
             if at not in program.own_returns:
                 program.line[at] = program.line[ret] = None
             continue
