@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CodeUnit
 from depyf.flow.program import END_FINALLY, NONE, Program
 from depyf.structure.region_table import (
     SHUFFLES,
@@ -18,6 +18,7 @@ from depyf.structure.region_table import (
     note_continues,
     on_own_line,
     redirect,
+    returned_constant,
     written_return,
 )
 
@@ -70,7 +71,7 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
     # what leaves the body at its end is laid out behind it
     last = max((i for i in regions.members(region.index) if i < region.target), default=NONE)
     # at the end of the function it is not known who returns
-    goes_on = any(_returned_constant(program, after) == NONE for after in continuation.values() if after != NONE)
+    goes_on = any(returned_constant(program, after) == NONE for after in continuation.values() if after != NONE)
     left = {after: continuation[after] for _, after in exits}
     note_continues(program, {copy: after for copy, after in left.items() if after not in (NONE, copy)})
     for source, after in exits:
@@ -80,7 +81,7 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
             if after != ret and (program.instrs[ret].op == ops.RETURN or written_return(program, ret)):
                 program.own_returns.add(ret)
             elif after != ret and source < last and goes_on:
-                ret = _returned_constant(program, ret)
+                ret = returned_constant(program, ret)
                 program.own_returns.update({ret} - {NONE})
     _note_returns(program, regions.members(region.index), start, exits, continuation)
     for inner in resumed:
@@ -101,7 +102,7 @@ def _note_returns(
     lines: set[int | None] = set()
     for source, copy in exits:
         after = continuation[copy]
-        at = _returned_constant(program, after) if after not in (NONE, copy) else NONE
+        at = returned_constant(program, after) if after not in (NONE, copy) else NONE
         if at == NONE or program.instrs[at].line != program.instrs[at - 1].line:
             continue
         ret = program.next[at]
@@ -123,16 +124,6 @@ def _note_returns(
         program.own_returns.add(at)
         for i in (at, ret) if line is not None else ():
             program.instrs[i], program.line[i] = program.instrs[i]._replace(line=line), line
-
-
-def _returned_constant(program: Program, at: int) -> int:
-    """Where a constant is loaded that is returned at once, once the iterators of loops are dropped; -1 if none is."""
-    at = program.follow(at)
-    while program.instrs[at].op == ops.POP and program.next[at] != NONE:
-        at = program.next[at]
-    ret = program.next[at]
-    loads = program.instrs[at].op == ops.LOAD_CONST and ret != NONE and program.instrs[ret].op == ops.RETURN
-    return at if loads and program.unit.flags & CO_OPTIMIZED else NONE
 
 
 def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int], set[int]]:

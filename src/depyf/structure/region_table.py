@@ -176,6 +176,16 @@ def on_own_line(program: Program, source: int) -> bool:
     return program.word(source) != "pass"
 
 
+def returned_constant(program: Program, at: int) -> int:
+    """Where a constant is loaded that is returned at once, once the iterators of loops are dropped; -1 if none is."""
+    at = program.follow(at)
+    while program.instrs[at].op == ops.POP and program.next[at] != NONE:
+        at = program.next[at]
+    ret = program.next[at]
+    loads = program.instrs[at].op == ops.LOAD_CONST and ret != NONE and program.instrs[ret].op == ops.RETURN
+    return at if loads and program.unit.flags & CO_OPTIMIZED else NONE
+
+
 def written_return(program: Program, at: int) -> bool:
     """Whether ``at`` returns None out of the middle of a ``with`` or ``try``: what leaves it at its end is before its handler."""
     instr, ret = program.instrs[at], program.next[at]

@@ -12,6 +12,7 @@ from depyf.structure.region_table import (
     exits_of,
     note_continues,
     on_own_line,
+    returned_constant,
     written_return,
 )
 
@@ -112,23 +113,28 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
         for exit_at in sorted({after for _, after in left})
     }
     note_continues(program, {copy: after for copy, after in exits.items() if after != NONE})
-    if program.unit.copies_with_exits and program.unit.flags & CO_OPTIMIZED:
+    if program.unit.flags & CO_OPTIMIZED and not program.unit.keeps_dead_code:
         _note_returns(regions, region, left, exits)
 
 
 def _note_returns(regions: Regions, region: Region, left: list[tuple[int, int]], exits: dict[int, int]) -> None:
-    """Note which returns behind copies of the exit were written (3.10): a ``NOP`` or what it drops has their line."""
+    """Note which returns of None behind copies of the exit were written: a ``NOP`` or what they drop has their line."""
     program = regions.program
     lines = {program.line[i] for i in regions.members(region.index)}
     last = max((line for line in lines if line is not None), default=0)
     for source, copy in left:
-        ret = exits[copy]
-        if ret == NONE or program.instrs[ret].op != ops.LOAD_CONST:
-            continue
+        after = exits[copy]
+        at = returned_constant(program, after) if after != NONE else NONE
         line = program.line_in_front(copy)
         own = line is not None and line not in lines
-        if own or on_own_line(program, source) and (program.line[source] or 0) < last:
-            program.own_returns.add(ret)
+        if program.unit.copies_with_exits:  # behind it may be the exit of the ``with`` around
+            left_inside = on_own_line(program, source) and (program.line[source] or 0) < last
+            if after != NONE and program.instrs[after].op == ops.LOAD_CONST and (own or left_inside):
+                program.own_returns.add(after)
+        elif at not in (NONE, after) and program.instrs[at].arg is None and own:
+            # where no iterator is dropped, ``written_return`` knows
+            if program.columns.word(line) in ("return", "return None"):
+                program.own_returns.add(at)
 
 
 def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int, incoming: _Incoming) -> int:
