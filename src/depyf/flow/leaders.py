@@ -13,6 +13,7 @@ from depyf.flow.beyond import beyond_loops
 from depyf.flow.blocks import Blocks, Node
 from depyf.flow.continues import Continues
 from depyf.flow.copied_tests import Span, test_spans
+from depyf.flow.iterators import iterator_drops
 from depyf.flow.program import ASYNC_FOR_ITER, NONE
 from depyf.flow.tails import Tails
 
@@ -67,9 +68,22 @@ class Leaders:
                 if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
                     leaders.add(j)
         leaders.update(i for i, count in incoming.items() if count != 1)
-        beyond = beyond_loops(program, of)
+        beyond = [*beyond_loops(program, of), *self._behind_async_loops()]
         barriers.update(beyond)
         leaders.update(beyond)
+
+    def _behind_async_loops(self) -> list[int]:
+        """Where ``break`` in an asynchronous loop leads: no jump is needed, since the end of that loop is laid out last (3.12+)."""
+        program, of = self.program, self.containers.of
+        if not any(program.instrs[i].op == ASYNC_FOR_ITER for i in of):
+            return []
+        found = []
+        for drop, one in iterator_drops(program, self.containers).items():
+            after = program.next[drop]
+            if after in of and program.instrs[one.loop].op == ASYNC_FOR_ITER and program.leaving_word(drop) == "break":
+                if program.instrs[after].op not in (ops.JUMP, ops.LOAD_CONST):
+                    found.append(after)
+        return found
 
     def _drops_iterator(self, jump: int) -> bool:
         """Whether a jump is a ``break`` that drops the iterator: what follows is not in the loop.
