@@ -61,6 +61,8 @@ def _get_aiter(s: Symbolic, _: Any) -> None:
 
 def _for_iter(s: Symbolic, slots: Any) -> None:
     """The loop test; the item is pushed on the way into the body only (the caller drops the iterator on the other)."""
+    if len(s.stack) < (slots or 1):  # what folding made of a program's own loops
+        raise DecompilationError("a loop without its iterator", s.program.unit.qualname, s.instr.offset)
     s.block.cond = Marker("for", s.stack[-(slots or 1)])
 
 
