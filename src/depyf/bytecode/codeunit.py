@@ -100,6 +100,11 @@ class CodeUnit:
         return self.version < (3, 9)
 
     @property
+    def unbinds_handled(self) -> bool:
+        """Whether the name of ``except E as e`` is unbound at its end while the exception is still handled (before 3.9)."""
+        return self.version < (3, 9)
+
+    @property
     def copies_with_exits(self) -> bool:
         """Whether all code from the end of a ``with`` to that of the function is copied to where jumps to it are (3.10)."""
         return self.version == (3, 10)

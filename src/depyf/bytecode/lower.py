@@ -54,7 +54,7 @@ def lower(unit: CodeUnit) -> Lowered:
         _leave_to_wrapper(draft)
     depths = assign_handlers(draft) if spec.block_stack else check_depths(draft)
     if ops.LOAD_FAST_CLEAR in draft.ops:
-        mark_restores(draft)
+        mark_restores(draft, depths)
     return _finish(draft, depths)
 
 

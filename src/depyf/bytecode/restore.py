@@ -31,12 +31,18 @@ Stack = tuple["Saved | None", ...]
 Plain = frozenset[str]  # the variables whose slot holds a value here although it holds a cell elsewhere
 
 
-def mark_restores(draft: Draft) -> None:
-    """Rewrite ``draft.ops``; needs consistent stack depths."""
+def mark_restores(draft: Draft, depths: list[int]) -> None:
+    """Rewrite ``draft.ops``; ``depths`` is how much is on the stack before each instruction, -1 where none is reached."""
     names, args, targets = draft.ops, draft.args, draft.targets
     seen = [False] * len(names)
     entered = [False] * len(draft.handlers)
     work: list[tuple[int, Stack, Plain]] = [(0, (), frozenset())]
+    raised_to = {
+        h for h, op, depth in zip(draft.handler, names, depths, strict=True) if depth >= 0 and op not in ops.SILENT
+    }
+    for h, handler in enumerate(draft.handlers):
+        if h not in raised_to and depths[handler.target] >= 0:  # what nothing raises to has code, too
+            work.insert(0, (handler.target, (None,) * depths[handler.target], frozenset()))
     while work:
         i, entry, plain = work.pop()
         stack = list(entry)

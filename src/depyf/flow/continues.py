@@ -31,8 +31,8 @@ class Continues:
 
     def settle(self) -> None:
         """Move each ``continue`` to where it is written."""
-        self._in_handlers()
-        self._behind_cleanups()
+        moved = self._in_handlers()
+        self._behind_cleanups(moved)
 
     def is_one(self, index: int) -> bool:
         """Whether a jump back is a ``continue``: it has a line of its own, behind that of the code before it.
@@ -54,8 +54,12 @@ class Continues:
             return False  # without columns, a handler without a body says ``pass``
         return previous < line and program.word(index) != "pass"
 
-    def _in_handlers(self) -> None:
-        """A ``continue`` at the end of a handler belongs to it, though the jump comes when the handler has been left."""
+    def _in_handlers(self) -> set[int]:
+        """A ``continue`` at the end of a handler belongs to it, though the jump comes when the handler has been left.
+
+        Returns the jumps.
+        """
+        moved = set()
         program, containers = self.program, self.containers
         entered = set(self.blocks.roots())
         for i in list(containers.of):
@@ -66,6 +70,8 @@ class Continues:
             if inside and program.instrs[after].op == ops.JUMP and self.is_one(after) and not self._stays(i, after):
                 containers.of[after] = containers.of[i]
                 self.leaders.discard(after)
+                moved.add(after)
+        return moved
 
     def _stays(self, source: int, jump: int) -> bool:
         """Whether a jump would not leave the ``try`` around ``source``, moved there: the loop begins with that ``try``."""
@@ -77,8 +83,8 @@ class Continues:
             around = containers.tree[around].parent
         return False
 
-    def _behind_cleanups(self) -> None:
-        """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``.
+    def _behind_cleanups(self, moved: set[int]) -> None:
+        """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``; ``moved`` are there already.
 
         Where other code goes there as well, it is not known to be one.
         """
@@ -88,7 +94,8 @@ class Continues:
         before = {after: i for i in containers.of for after in program.successors(i) if self.incoming[after] == 1}
         around = {one.region: one.parent for one in containers.tree if one.kind == "try"}
         entered = {at: around.get(region, NONE) for region, at in containers.handler_entries.items()}
-        wanted, program.own_continues = program.own_continues, set()
+        wanted = program.own_continues - moved
+        program.own_continues &= moved
         for jump in sorted(wanted & before.keys()):
             chain, source = [jump], before[jump]
             while program.instrs[source].op == WITH_EXIT and source in before:

@@ -16,7 +16,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.tree.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
 from depyf.tree.exprs import names_of_block
-from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If, Raise, Return, Stmt, While
+from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If, Raise, Return, Stmt, Try, While
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 REACHED = "__conditional_annotations__"
@@ -43,7 +43,7 @@ def place_annotations(body: Body, in_class: bool) -> Body:
                 marked = _marked(rest, {note.mark: note for note in notes if note.mark is not None})
                 return _place(_conditional(marked, notes) if in_class else marked, notes)
     # under ``from __future__ import annotations`` the set is made but not used
-    return tuple(stmt for stmt in body if not _is_reset(stmt))
+    return _lost(tuple(stmt for stmt in body if not _is_reset(stmt))) if any(map(_is_reset, body)) else body
 
 
 def annotate_function(stmt: Stmt) -> Func | None:
@@ -161,6 +161,38 @@ def _marked(body: Body, notes: dict[int | None, _Note]) -> Body:
     return tuple(result)
 
 
+def _lost(body: Body) -> Body:
+    """Marks where no function computes annotations: a class makes it at its end, which one that never ends does not reach.
+
+    Nothing tells what the annotations were; they are numbered as they stand in the text, those in dead code too.
+    """
+    marks = sorted({mark for stmt in walk(body) if (mark := _reached(stmt)) is not None})
+    return _unknown(body, set(range(marks[-1])).difference(marks)) if marks else body
+
+
+def _unknown(body: Body, unseen: set[int]) -> Body:
+    result: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner: _unknown(inner, unseen))
+        mark = _reached(stmt)
+        if mark is None:
+            result.append(stmt)
+            continue
+        before = result[-1] if result else None
+        target = before.targets[0] if isinstance(before, Assign) and len(before.targets) == 1 else None
+        if isinstance(before, Assign) and isinstance(target, Name):
+            result[-1] = AnnAssign(target, Const(None), before.value, before.line)
+        else:
+            result.append(AnnAssign(Name("_", "name"), Const(None), None, stmt.line))
+        for number in sorted(unseen):
+            if number < mark:
+                unseen.discard(number)
+                dead = AnnAssign(Name("_", "name"), Const(None), None, stmt.line)
+                result.insert(-1, If(Const(False), (dead,), (), stmt.line))
+    return tuple(result)
+
+
 def _conditional(body: Body, notes: list[_Note]) -> Body:
     """In a class only what stands inside of a compound statement has a mark: the ``else`` of a loop has ended there."""
     marked = {id(note.value) for note in notes if note.mark is not None}
@@ -202,7 +234,10 @@ def _place(body: Body, notes: list[_Note]) -> Body:
     while at < len(stmts) and _is_prologue(stmts[at]):
         at += 1
     placed = {id(value) for stmt in stmts for value in _annotations(stmt)}
-    found_at = {(note.name, note.line) for note in notes if id(note.value) in placed}
+    copied = {
+        id(value) for stmt in walk(body) if isinstance(stmt, Try) for s in stmt.final for value in _annotations(s)
+    }
+    found_at = {(note.name, note.line) for note in notes if id(note.value) in placed and id(note.value) in copied}
     for note in notes:
         if note.mark is not None:
             where = next((i for i, stmt in enumerate(stmts) if any(s is note.value for s in _annotations(stmt))), -1)

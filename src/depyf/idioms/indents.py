@@ -18,6 +18,7 @@ from types import NoneType
 from depyf.bytecode.columns import Columns
 from depyf.tree.expr import BoolOf, Cmp, Const, Display, Expr, Name, Un, Walrus
 from depyf.tree.nodes import (
+    AnnAssign,
     Assert,
     Assign,
     AugAssign,
@@ -41,7 +42,7 @@ from depyf.tree.nodes import (
 )
 from depyf.tree.rewrite import bodies
 
-_EXACT = (Assign, AugAssign, ExprStmt, Return, Raise, Import, ImportFrom, Assert, Pass, Break, Continue)
+_EXACT = (Assign, AnnAssign, AugAssign, ExprStmt, Return, Raise, Import, ImportFrom, Assert, Pass, Break, Continue)
 _KEYWORDS: dict[type[Stmt], int] = {If: 3, While: 6, Delete: 4, Match: 6}
 """How far behind its start the column of a statement is, at least."""
 _NOT = 4

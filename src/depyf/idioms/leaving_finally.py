@@ -4,6 +4,7 @@
     except: F                   is         finally: F
     F
 
+Where a ``return`` in A tells, ``structure/finally_copies.py`` has found the ``finally``, and copies are left behind.
 The handler and the copy behind the ``try`` came from the same source lines; an ``except`` would have lines of its own.
 Input and output: the Python dialect.
 """
@@ -24,6 +25,13 @@ _LONGEST = 40
 def leaving_finally(stmt: Try, body: Body, after: int) -> tuple[Try, int]:
     """``stmt`` without copies of its ``finally``; ``body[after:]`` follows it, up to the index in the result it is kept."""
     end = len(body)
+    if stmt.final:
+        if not ends(stmt.final):
+            return stmt, end
+        count = len(stmt.final)
+        if len(stmt.body) > count and _shape(stmt.body[-count:]) == _shape(stmt.final) != []:
+            stmt = replace(stmt, body=stmt.body[:-count])
+        return stmt, after
     if len(stmt.handlers) != 1 or stmt.final or stmt.star or stmt.handlers[0].type is not None:
         return stmt, end
     handler = stmt.handlers[0].body

@@ -67,6 +67,8 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
                 return
             continuation[after] = found
     if exits and not any(new != NONE for new in continuation.values()):
+        if not ends and (program.instrs[start].op != ops.POP or program.line[start] is not None):
+            _leave(regions, region, exits)
         return
     # what leaves the body at its end is laid out behind it
     last = max((i for i in regions.members(region.index) if i < region.target), default=NONE)
@@ -89,6 +91,26 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
             inner.resume = continuation[inner.resume]
     for end in ends:
         program.replace(end, END_FINALLY)
+    region.kind = "finally"
+
+
+def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]]) -> None:
+    """A body that always leaves has been copied to each of ``exits``: what a ``return`` before it gives is dropped in its copy.
+
+    Return it instead.  What follows the copy at the end of the region is dead then (``idioms/bodies.py``).
+    """
+    program = regions.program
+    valued = {copy for _, copy in exits if program.depths[copy] == region.depth + 1}
+    plain = {copy for _, copy in exits if program.depths[copy] == region.depth}
+    if not valued or len(valued) + len(plain) < len({copy for _, copy in exits}):
+        return
+    for copy in valued:
+        ret = program.append(copy, ops.RETURN)
+        program.next[ret] = NONE
+        program.own_returns.add(ret)
+        for source, after in exits:
+            if after == copy:
+                redirect(program, source, after, ret)
     region.kind = "finally"
 
 

@@ -59,6 +59,10 @@ def strip_unused_names(program: Program) -> set[str]:
         if ops.POP_EXCEPT in ends:  # behind the clean-up in 3.8
             program.next[last] = found[1]
             found_names.add(name)
+            jump = found[1]
+            if program.unit.unbinds_handled and ends[0] == ops.POP_EXCEPT and program.jump[jump] <= jump:
+                if program.instrs[jump].op == ops.JUMP:  # the end of the clause is still in it
+                    program.own_continues.add(jump)
     return found_names
 
 

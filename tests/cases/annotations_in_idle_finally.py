@@ -1,0 +1,9 @@
+# versions: 3.14+
+try:
+    pass
+finally:
+    a: int = b
+# output
+a: int = b
+if False:
+    a: int

@@ -1,0 +1,44 @@
+# known ugly: 3.8 original STORE_NAME g and recompiled STORE_NAME g: they handle different exceptions at that point
+def in_for():
+    for a in b:
+        try:
+            c
+        except d as e:
+            continue
+
+
+def falls():
+    for a in b:
+        try:
+            c
+        except d as e:
+            f()
+
+
+while True:
+    try:
+        g
+    except h as g:
+        continue
+# output: 3.9-3.10
+def in_for():
+    for a in b:
+        try:
+            c
+        except d as e:
+            pass
+
+
+def falls():
+    for a in b:
+        try:
+            c
+        except d as e:
+            f()
+
+
+while True:
+    try:
+        g
+    except h as g:
+        pass
