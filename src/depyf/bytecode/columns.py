@@ -5,12 +5,14 @@ A damaged table ends early: columns are never worth failing for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
 from functools import cached_property
 
 from depyf.bytecode.codeunit import CodeUnit
 
 Place = tuple[int, int]
+_Entry = tuple[int, int | None, Place]
+"""First line, column or None, last line and column behind it."""
 
 
 class Columns:
@@ -38,14 +40,17 @@ class Columns:
 
     def place(self, at: int) -> tuple[Place, Place] | None:
         """Line and column where the source of code unit ``at`` begins and ends, None where that is not known."""
-        return self._places[at] if 0 <= at < len(self._places) else None
+        starts, entries = self._table
+        index = bisect_right(starts, at) - 1
+        if index < 0 or at >= starts[-1]:
+            return None
+        line, column, end = entries[index]
+        return None if column is None else ((line, column), end)
 
     @cached_property
-    def _places(self) -> tuple[tuple[Place, Place] | None, ...]:
-        found: list[tuple[Place, Place] | None] = []
-        for length, line, column, end in _entries(self.unit):
-            found += [None if column is None else ((line, column), end)] * length
-        return tuple(found)
+    def _table(self) -> tuple[list[int], list[_Entry]]:
+        """The first code unit of each entry, and where the last one ends; the entries."""
+        return _entries(self.unit) if self.unit.version >= (3, 11) else ([0], [])
 
     def word(self, line: int | None) -> str | None:
         """The one word, or ``return None``, that is all there is on a line, None where that is not known.
@@ -68,13 +73,18 @@ class Columns:
         first: dict[int, int] = {}
         least: dict[int, int] = {}
         spans: dict[int, Place | None] = {}
-        for _, line, column, (end_line, end) in _entries(self.unit):
-            if column is not None:
-                span = (column, end) if line == end_line else None
-                if spans.setdefault(line, span) != span:
-                    spans[line] = None
-                first.setdefault(line, column)
-                least[line] = min(column, least.get(line, column))
+        for line, column, (end_line, end) in self._table[1]:
+            if column is None:
+                continue
+            span = (column, end) if line == end_line else None
+            if line not in first:
+                first[line] = least[line] = column
+                spans[line] = span
+                continue
+            if column < least[line]:
+                least[line] = column
+            if spans[line] != span:
+                spans[line] = None
         return first, least, spans
 
 
@@ -85,36 +95,40 @@ _ONE_LINE, _NO_COLUMNS, _LONG = 10, 13, 14
 """Kinds of entries: from the first on the line advances by 0 to 2; kind 15 has no location at all."""
 
 
-def _entries(unit: CodeUnit) -> Iterator[tuple[int, int, int | None, Place]]:
-    """Number of code units, first line, column or None, last line and column of each entry of the location table.
+def _entries(unit: CodeUnit) -> tuple[list[int], list[_Entry]]:
+    """First code unit of each entry of the location table, and where the last one ends; the entries.
 
     Source of the format: ``Objects/locations.md`` of CPython.
     """
-    if unit.version < (3, 11):
-        return
     table = unit.linetable
     size, index, line = len(table), 0, unit.firstlineno
+    start, starts = 0, [0]
+    entries: list[_Entry] = []
     while index < size:
-        kind, length = table[index] >> 3 & 15, (table[index] & 7) + 1
+        first = table[index]
+        kind = first >> 3 & 15
+        start += (first & 7) + 1
         index += 1
         column: int | None = None
         lines = end = 0
-        if kind in (_LONG, _NO_COLUMNS):
-            delta, index = _varint(table, index)
-            line += -(delta >> 1) if delta & 1 else delta >> 1
-        if kind == _LONG:
-            lines, index = _varint(table, index)
-            shifted, index = _varint(table, index)
-            shifted_end, index = _varint(table, index)
-            column, end = shifted - 1 if shifted else None, shifted_end - 1
-        elif kind < _NO_COLUMNS:
+        if kind < _NO_COLUMNS:
             wide = kind >= _ONE_LINE
             line += kind - _ONE_LINE if wide else 0
             if index + wide < size:
                 column = table[index] if wide else kind << 3 | table[index] >> 4 & 7
                 end = table[index + 1] if wide else column + (table[index] & 15)
             index += 1 + wide
-        yield length, line, column, (line + lines, end)
+        elif kind <= _LONG:
+            delta, index = _varint(table, index)
+            line += -(delta >> 1) if delta & 1 else delta >> 1
+            if kind == _LONG:
+                lines, index = _varint(table, index)
+                shifted, index = _varint(table, index)
+                shifted_end, index = _varint(table, index)
+                column, end = shifted - 1 if shifted else None, shifted_end - 1
+        starts.append(start)
+        entries.append((line, column, (line + lines, end)))
+    return starts, entries
 
 
 def _varint(table: bytes, index: int) -> tuple[int, int]:

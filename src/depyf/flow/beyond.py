@@ -17,6 +17,8 @@ def beyond_loops(program: Program, of: Collection[int]) -> list[int]:
     instrs = program.instrs
     backward = [(i, program.jump[i]) for i in of if 0 <= program.jump[i] <= i]
     backward += [(program.jump[i] - 1, i) for i in of if instrs[i].op == ops.FOR_ITER]
+    if not backward:
+        return []
     backward.sort()
     found = []
     for i in of:

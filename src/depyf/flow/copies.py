@@ -37,10 +37,9 @@ class Copies:
         """Make one node of those that are alike; ``only_constants``: only returns of constants."""
         changed = True
         while changed:
-            preds = self.blocks.predecessors()
             renamed = {} if only_constants else self._copied_spans()
             if not renamed:
-                found = self._copied_blocks(only_constants, preds)
+                found = self._copied_blocks(only_constants)
                 # what a test goes to is one block before its parts are, or half of it would be merged
                 renamed = {name: first for name, first in found.items() if not self._in_span(name)} or found
             self.blocks.rename(renamed)
@@ -50,12 +49,30 @@ class Copies:
         at = bisect_right(self._starts, name) - 1
         return at >= 0 and name <= self._ends[at]
 
-    def _copied_blocks(self, only_constants: bool, preds: dict[int, list[int]]) -> dict[int, int]:
+    def _candidates(self, only_constants: bool) -> list[Node]:
+        """Blocks that are like another at first sight: as long, in the same container, with the same first line and operations."""
+        instrs = self.program.instrs
+        alike: dict[tuple[object, ...], list[Node]] = {}
+        for node in self.blocks.nodes.values():
+            code = node.code
+            if code and (not only_constants or self.blocks.returns_constant(node)):
+                first, last = instrs[code[0]], instrs[code[-1]].op
+                # the end of a class body is one place, whatever its lines
+                line = first.line if self.blocks.optimised or last != ops.RETURN else None
+                alike.setdefault((node.container, len(code), first.op, last, line), []).append(node)
+        found = [node for nodes in alike.values() if len(nodes) > 1 for node in nodes]
+        return sorted(found, key=lambda node: node.id)
+
+    def _copied_blocks(self, only_constants: bool) -> dict[int, int]:
         """Blocks that are copies of another, with what they are copies of."""
+        candidates = self._candidates(only_constants)
+        if not candidates:
+            return {}
+        preds = self.blocks.predecessors()
         seen: Alike[int] = Alike()
         renamed: dict[int, int] = {}
-        for node in sorted(self.blocks.nodes.values(), key=lambda node: node.id):
-            if only_constants and not (self.blocks.returns_constant(node) and self._own_line(node, preds)):
+        for node in candidates:
+            if only_constants and not self._own_line(node, preds):
                 continue
             key = self._key(node, preds)
             if key is not None:

@@ -29,12 +29,15 @@ class Drop(NamedTuple):
     inner: bool
 
 
+_LOOPS = frozenset({ops.FOR_ITER, ASYNC_FOR_ITER})
 _CLEANUP = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH_EXIT})
 
 
 def iterator_drops(program: Program, containers: Containers) -> dict[int, Drop]:
     """The ``POP`` instructions that drop an iterator inside its loop."""
     drops: dict[int, Drop] = {}
+    if not any(instr.op in _LOOPS for instr in program.instrs):
+        return drops
     seen: set[int] = set()
     work: list[tuple[int, _Held | None, int]] = [(0, None, NONE)]
     while work:
@@ -49,7 +52,7 @@ def iterator_drops(program: Program, containers: Containers) -> dict[int, Drop]:
         after = held
         instr = program.instrs[i]
         depth = program.depths[i] if i < len(program.depths) else 0
-        if instr.op in (ops.FOR_ITER, ASYNC_FOR_ITER):
+        if instr.op in _LOOPS:
             outside = _below(held, depth - instr.arg)
             inside = _Held(i, depth - instr.arg, depth - 1, outside)
             work += [(program.jump[i], outside, NONE), (program.next[i], inside, NONE)]

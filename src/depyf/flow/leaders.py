@@ -49,24 +49,26 @@ class Leaders:
     def _jumped_to(self) -> None:
         program, of, leaders, incoming = self.program, self.containers.of, self.leaders, self.incoming
         barriers = self.blocks.barriers
-        instrs = program.instrs
+        instrs, falls, jumps = program.instrs, program.next, program.jump
         handlers = sorted(region.target for region in self.containers.regions.table.values())
-        for i in of:
-            after = program.successors(i)
-            if (
-                handlers
-                and instrs[i].op == ops.JUMP
-                and bisect_left(handlers, i) < bisect_left(handlers, program.jump[i])
-            ):
-                barriers.add(program.jump[i])
-                leaders.add(program.jump[i])
-            if instrs[i].op == ops.JUMP and program.jump[i] > i and self._drops_iterator(i):
-                barriers.add(program.jump[i])
-                leaders.add(program.jump[i])
-            for j in after:
-                incoming[j] += 1
-                if len(after) > 1 or of[j] != of[i] or instrs[j].op in _ALONE:
-                    leaders.add(j)
+        for i, container in of.items():
+            after, taken = falls[i], jumps[i]
+            if taken != NONE:
+                if instrs[i].op == ops.JUMP and (
+                    handlers
+                    and bisect_left(handlers, i) < bisect_left(handlers, taken)
+                    or taken > i
+                    and self._drops_iterator(i)
+                ):
+                    barriers.add(taken)
+                    leaders.add(taken)
+                incoming[taken] += 1
+                if after != NONE or of[taken] != container or instrs[taken].op in _ALONE:
+                    leaders.add(taken)
+            if after != NONE:
+                incoming[after] += 1
+                if taken != NONE or of[after] != container or instrs[after].op in _ALONE:
+                    leaders.add(after)
         leaders.update(i for i, count in incoming.items() if count != 1)
         beyond = [*beyond_loops(program, of), *self._behind_async_loops()]
         barriers.update(beyond)
@@ -132,16 +134,15 @@ class Leaders:
             for i in of
             if instrs[i].op == ops.RETURN and self.blocks.merging and incoming[i] != 1 and instrs[i].line is not None
         }
+        returned = [(i, ret) for i in of if (ret := program.next[i]) != NONE and instrs[ret].op == ops.RETURN]
         values: dict[tuple[int, int] | None, set[object]] = {}
-        for i in of if self.blocks.merging else ():
-            ret = program.next[i]
-            if ret != NONE and instrs[ret].op == ops.RETURN and ret not in program.after_finally:
+        for i, ret in returned if self.blocks.merging and len(returned) > 1 else ():
+            if ret not in program.after_finally:
                 value = instrs[i].op == ops.LOAD_CONST and id(instrs[i].arg)
                 values.setdefault(program.end(ret), set()).add(value)
         values.pop(None, None)
-        for i in of:
-            ret = program.next[i]
-            if instrs[i].op == ops.LOAD_CONST and ret in leaders and instrs[ret].op == ops.RETURN:
+        for i, ret in returned:
+            if instrs[i].op == ops.LOAD_CONST and ret in leaders:
                 chosen = (instrs[ret].line, of[ret]) in valued or len(values.get(program.end(ret), ())) > 1
                 if chosen and incoming[ret] == 1:
                     continue
@@ -166,14 +167,16 @@ class Leaders:
                 leaders.difference_update(ret for ret in ends if self.incoming[ret] == 1)
 
     def _fill(self, leader: int, continues: Continues) -> None:
-        program, instrs = self.program, self.program.instrs
+        program, instrs, leaders = self.program, self.program.instrs, self.leaders
+        falls, jumps = program.next, program.jump
         code = [leader]
         last = leader
         while True:
-            after = program.successors(last)
-            if len(after) != 1 or after[0] in self.leaders:
+            after, taken = falls[last], jumps[last]
+            following = taken if after == NONE else after if taken == NONE else NONE
+            if following == NONE or following in leaders:
                 break
-            last = after[0]
+            last = following
             code.append(last)
         code = [i for i in code if instrs[i].op != ops.JUMP or self.blocks.merging and continues.is_one(i)]
-        self.blocks.nodes[leader] = Node(leader, code, self.containers.of[leader], list(after), last)
+        self.blocks.nodes[leader] = Node(leader, code, self.containers.of[leader], list(program.successors(last)), last)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from depyf.bytecode import ops
 from depyf.flow.blocks import Blocks, Node
 from depyf.flow.iterators import Drop, iterator_drops
@@ -20,11 +23,14 @@ def merge_implicit_returns(blocks: Blocks) -> None:
     leads there, too, and so does ``break`` in a loop that ends the function.
     """
     program = blocks.program
+    candidates = [node for node in blocks.nodes.values() if blocks.returns_none(node)]
+    if not candidates:
+        return
     preds = blocks.predecessors()
-    drops = iterator_drops(program, blocks.containers)
+    drops = cache(lambda: iterator_drops(program, blocks.containers))
     found: dict[int, list[int]] = {}
-    for node in sorted(blocks.nodes.values(), key=lambda node: node.id):
-        if not blocks.returns_none(node) or node.code[0] in program.own_returns:
+    for node in sorted(candidates, key=lambda node: node.id):
+        if node.code[0] in program.own_returns:
             continue
         line = program.line[node.code[0]]
         if line is not None and blocks.optimised and not _appended(blocks, node, line):
@@ -58,7 +64,7 @@ def _appended(blocks: Blocks, node: Node, line: int) -> bool:
 
 
 def _ends_on(
-    blocks: Blocks, before: Node, node: Node, line: int, preds: dict[int, list[int]], drops: dict[int, Drop]
+    blocks: Blocks, before: Node, node: Node, line: int, preds: dict[int, list[int]], drops: Callable[[], dict[int, Drop]]
 ) -> bool:
     code = before.code
     instrs = blocks.program.instrs
@@ -67,8 +73,8 @@ def _ends_on(
         return all(_ends_on(blocks, blocks.nodes[p], before, line, preds, drops) for p in preds[before.id])
     if last is None or blocks.program.line[last] != line:
         return False
-    if last in drops and blocks.program.next[last] == node.code[0]:
-        return _breaks(blocks, last, drops)
+    if instrs[last].op == ops.POP and blocks.program.next[last] == node.code[0] and last in drops():
+        return _breaks(blocks, last, drops())
     if len(before.succs) == 1 or blocks.program.next[code[-1]] != node.id:
         return True
     return 0 <= blocks.program.jump[code[-1]] <= code[-1]
@@ -93,6 +99,8 @@ def _breaks(blocks: Blocks, drop: int, drops: dict[int, Drop]) -> bool:
 
 def absorb_returns(blocks: Blocks) -> None:
     """A value is on the stack and nothing can raise any more: returning belongs where the value was computed."""
+    if len(blocks.containers.tree) == 1:
+        return
     preds = blocks.predecessors()
     instrs = blocks.program.instrs
     roots = set(blocks.roots())
