@@ -167,7 +167,7 @@ def _structure(state: State) -> object:
     structurer.resets, structurer.plain = state.resets, not state.choices.idioms
     structurer.copies_tails = structurer.plain and bool(state.unit.flags & CO_OPTIMIZED)
     state.labelled = structurer.run()
-    if state.choices.idioms:
+    if state.choices.idioms and structurer.loops and structurer.edges.tries:
         state.labelled = list(move_tails(settle_loops(tuple(state.labelled))))
     if not state.unit.flags & CO_OPTIMIZED:
         state.labelled = fall_off(state.labelled)

@@ -7,6 +7,7 @@ again; the same goes for the test of an inverted ``while`` loop.
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cache
 
 from depyf.bytecode import ops
 from depyf.flow.beyond import beyond_loops
@@ -135,20 +136,29 @@ class Leaders:
             if instrs[i].op == ops.RETURN and self.blocks.merging and incoming[i] != 1 and instrs[i].line is not None
         }
         returned = [(i, ret) for i in of if (ret := program.next[i]) != NONE and instrs[ret].op == ops.RETURN]
-        values: dict[tuple[int, int] | None, set[object]] = {}
-        for i, ret in returned if self.blocks.merging and len(returned) > 1 else ():
-            if ret not in program.after_finally:
-                value = instrs[i].op == ops.LOAD_CONST and id(instrs[i].arg)
-                values.setdefault(program.end(ret), set()).add(value)
-        values.pop(None, None)
+        chosen = cache(lambda: self._ends_of_chosen(returned) if self.blocks.merging else frozenset())
         for i, ret in returned:
             if instrs[i].op == ops.LOAD_CONST and ret in leaders:
-                chosen = (instrs[ret].line, of[ret]) in valued or len(values.get(program.end(ret), ())) > 1
-                if chosen and incoming[ret] == 1:
+                if incoming[ret] == 1 and (
+                    (instrs[ret].line, of[ret]) in valued or chosen() and program.end(ret) in chosen()
+                ):
                     continue
                 leaders.add(i)
                 if incoming[ret] == 1 and of[ret] == of[i]:
                     leaders.discard(ret)
+
+    def _ends_of_chosen(self, returned: list[tuple[int, int]]) -> frozenset[tuple[int, int] | None]:
+        """The places of the source where returns end of which one returns another value than the others."""
+        instrs, after_finally = self.program.instrs, self.program.after_finally
+        found = [
+            (instrs[i].op == ops.LOAD_CONST and id(instrs[i].arg), ret) for i, ret in returned if ret not in after_finally
+        ]
+        if len({value for value, _ in found}) < 2:
+            return frozenset()
+        values: dict[tuple[int, int] | None, set[object]] = {}
+        for value, ret in found:
+            values.setdefault(self.program.end(ret), set()).add(value)
+        return frozenset(end for end, several in values.items() if end is not None and len(several) > 1)
 
     def _copies(self) -> None:
         """Where what the optimiser copied begins."""

@@ -47,7 +47,7 @@ from depyf.tree.nodes import (
     Try,
     While,
 )
-from depyf.tree.rewrite import bodies, with_bodies
+from depyf.tree.rewrite import bodies, walk, with_bodies
 
 FLAGS = 2_000_000
 
@@ -83,6 +83,9 @@ class Lowering:
             raising = Raising(self.nop_lines)
             stmts = raising.run(stmts)
             self.temporaries = raising.temporaries
+        kinds = {type(stmt) for stmt in walk(stmts)}
+        if Try not in kinds:
+            return reraises(self._lowered(stmts, loops=Loop in kinds))
         stmts = exits_in_try(stmts)
         lowered = self._lowered(stmts)
         if leaves_clause(lowered):
@@ -90,8 +93,10 @@ class Lowering:
             lowered = self._lowered(exits_behind(stmts))
         return reraises(lowered)
 
-    def _lowered(self, stmts: Body) -> Body:
-        return self.lower(loop_heads(simplify(stmts, NOWHERE)), NOWHERE, NOWHERE, None)
+    def _lowered(self, stmts: Body, *, loops: bool = True) -> Body:
+        """``loops`` says whether there may be a ``for``, a ``while`` or a ``with``."""
+        simple = simplify(stmts, NOWHERE)
+        return self.lower(loop_heads(simple) if loops else simple, NOWHERE, NOWHERE, None)
 
     def lower(self, stmts: Body, fall: Labels, breaks: Labels, loop: int | None) -> Body:
         """Replace exits; ``fall`` are the labels at the end of ``stmts``, ``breaks`` those right after the loop around."""

@@ -9,6 +9,10 @@ from typing import cast
 from depyf.tree.nodes import Block, Body, ExceptClause, For, If, Loop, Match, MatchCase, Stmt, Try, While, With
 
 
+COMPOUND = frozenset({If, While, For, Block, Loop, With, Try, Match})
+"""The statements that have others inside."""
+
+
 def bodies(stmt: Stmt) -> tuple[Body, ...]:
     """The statement lists directly inside a statement."""
     kind = type(stmt)
@@ -26,16 +30,29 @@ def bodies(stmt: Stmt) -> tuple[Body, ...]:
 
 
 def with_bodies(stmt: Stmt, change: Callable[[Body], Body]) -> Stmt:
-    """``stmt`` with ``change`` applied to each statement list directly inside it."""
-    if isinstance(stmt, (If, While, For)):
-        return replace(stmt, body=change(stmt.body), orelse=change(stmt.orelse))
+    """``stmt`` with ``change`` applied to each statement list directly inside it; itself if that changes nothing.
+
+    Statements are equal only to themselves: comparing lists of them compares identities.
+    """
+    if isinstance(stmt, If):
+        body, orelse = change(stmt.body), change(stmt.orelse)
+        same = body == stmt.body and orelse == stmt.orelse
+        return stmt if same else If(stmt.test, body, orelse, stmt.line)
+    if isinstance(stmt, (While, For)):
+        body, orelse = change(stmt.body), change(stmt.orelse)
+        return stmt if body == stmt.body and orelse == stmt.orelse else replace(stmt, body=body, orelse=orelse)
     if isinstance(stmt, (Block, Loop, With)):
-        return replace(stmt, body=change(stmt.body))
+        body = change(stmt.body)
+        return stmt if body == stmt.body else replace(stmt, body=body)
     if isinstance(stmt, Try):
-        handlers = tuple(ExceptClause(c.type, c.name, change(c.body), c.line) for c in stmt.handlers)
-        return replace(
-            stmt, body=change(stmt.body), handlers=handlers, orelse=change(stmt.orelse), final=change(stmt.final)
-        )
+        inside = [change(clause.body) for clause in stmt.handlers]
+        body, orelse, final = change(stmt.body), change(stmt.orelse), change(stmt.final)
+        handlers = stmt.handlers
+        if any(new != clause.body for new, clause in zip(inside, handlers, strict=True)):
+            handlers = tuple(ExceptClause(c.type, c.name, new, c.line) for new, c in zip(inside, handlers, strict=True))
+        elif body == stmt.body and orelse == stmt.orelse and final == stmt.final:
+            return stmt
+        return Try(body, handlers, orelse, final, stmt.star, stmt.line)
     if isinstance(stmt, Match):
         return replace(stmt, cases=tuple(MatchCase(c.pattern, c.guard, change(c.body)) for c in stmt.cases))
     return stmt
@@ -56,5 +73,6 @@ def walk(body: Body) -> Iterator[Stmt]:
     while stack:
         stmt = stack.pop()
         yield stmt
-        for inner in reversed(bodies(stmt)):
-            stack.extend(reversed(inner))
+        if type(stmt) in COMPOUND:
+            for inner in reversed(bodies(stmt)):
+                stack.extend(reversed(inner))
