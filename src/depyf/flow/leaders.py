@@ -151,7 +151,9 @@ class Leaders:
         """The places of the source where returns end of which one returns another value than the others."""
         instrs, after_finally = self.program.instrs, self.program.after_finally
         found = [
-            (instrs[i].op == ops.LOAD_CONST and id(instrs[i].arg), ret) for i, ret in returned if ret not in after_finally
+            (instrs[i].op == ops.LOAD_CONST and id(instrs[i].arg), ret)
+            for i, ret in returned
+            if ret not in after_finally
         ]
         if len({value for value, _ in found}) < 2:
             return frozenset()

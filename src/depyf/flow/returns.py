@@ -64,7 +64,12 @@ def _appended(blocks: Blocks, node: Node, line: int) -> bool:
 
 
 def _ends_on(
-    blocks: Blocks, before: Node, node: Node, line: int, preds: dict[int, list[int]], drops: Callable[[], dict[int, Drop]]
+    blocks: Blocks,
+    before: Node,
+    node: Node,
+    line: int,
+    preds: dict[int, list[int]],
+    drops: Callable[[], dict[int, Drop]],
 ) -> bool:
     code = before.code
     instrs = blocks.program.instrs

@@ -8,7 +8,6 @@ from typing import cast
 
 from depyf.tree.nodes import Block, Body, ExceptClause, For, If, Loop, Match, MatchCase, Stmt, Try, While, With
 
-
 COMPOUND = frozenset({If, While, For, Block, Loop, With, Try, Match})
 """The statements that have others inside."""
 
