@@ -39,6 +39,7 @@ from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
 from depyf.structure.bare import drop_idle, handle_bare, trim_idle
+from depyf.structure.break_lines import note_break_lines
 from depyf.structure.containers import Containers
 from depyf.structure.empty import skip_empty
 from depyf.structure.entered import enter_by_raising
@@ -149,6 +150,8 @@ def _lift(state: State) -> object:
     state.blocks = lifter.run()
     state.resets = lifter.plain.resets() if lifter.plain else {}
     state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
+    if state.choices.idioms and state.program is not None:
+        note_break_lines(state.program, state.blocks)
     skip_empty(state.blocks, state.graph.containers, state.entry)
     state.temporaries = lifter.symbolic.spills > SPILL_BASE or lifter.named_slots
     return state.blocks

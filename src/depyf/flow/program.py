@@ -28,7 +28,7 @@ ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
 _KEEPS_VALUE = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH_EXIT})
 """What may lie between the value of a ``return`` and the return, once the copies of ``finally`` bodies are taken out."""
 _CLEANUP = 200
-_LEAVING = {len(word): word for word in ("break", "return", "return None")}
+_LEAVING = {4: "return None", 5: "break", 6: "return", 11: "return None"}
 _OPPOSITE = {"true": "false", "false": "true", "none": "not none", "not none": "none"}
 NONE = -1
 

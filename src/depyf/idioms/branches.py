@@ -83,7 +83,11 @@ class Branches:
             return body
         for i in reversed(range(len(body))):
             stmt = body[i]
-            if not isinstance(stmt, Try) or stmt.orelse or stmt.final or stmt.star or not stmt.handlers:
+            if not isinstance(stmt, Try) or stmt.final or stmt.star or not stmt.handlers:
+                continue
+            if stmt.orelse:
+                if self._is_flat(stmt):
+                    body[i : i + 1] = [replace(stmt, orelse=()), *stmt.orelse]
                 continue
             left = stmt.body[-1] if len(stmt.body) > 1 else None
             clause = stmt.handlers[-1]
@@ -97,6 +101,13 @@ class Branches:
                 continue
             body[i : i + 1 + count] = [replace(stmt, orelse=tuple(body[i + 1 : i + 1 + count]))]
         return body
+
+    def _is_flat(self, stmt: Try) -> bool:
+        """Whether what is in the ``else`` of a ``try`` is indented like the ``try``."""
+        level = self.indents.first(stmt.body) if self.indents else None
+        if self.indents is None or level is None or not all(ends(clause.body) for clause in stmt.handlers):
+            return False
+        return self.indents.is_at(stmt.orelse[0], level - STEP) is True
 
     def loop_body(self, body: Body) -> Body:
         """The body of a loop; the handlers of a ``try`` at its end without the ``continue`` that nobody wrote."""

@@ -45,6 +45,8 @@ class Lifted:
     spills: int = 0
     cond_temps: frozenset[int] = frozenset()
     drops: list[tuple[Temp, ...]] = field(default_factory=list)
+    breaks_at: dict[int, int] = field(default_factory=dict)
+    """The line of the ``break`` by which control leaves it to a successor, where it left one."""
 
     @property
     def tested_at(self) -> int | None:

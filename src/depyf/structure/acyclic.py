@@ -96,9 +96,13 @@ class Acyclic:
 
     def _follow(self, block: Lifted, side: int) -> list[Stmt]:
         after = block.succs[side]
-        return self.structurer.select(block.container, after) + self.goto(
+        follows = self.structurer.select(block.container, after) + self.goto(
             self.structurer.edges.label(block.container, after), block.id
         )
+        line = block.breaks_at.get(side)
+        if line is not None and len(follows) == 1 and isinstance(follows[0], Exit):
+            follows[0] = replace(follows[0], line=line)
+        return follows
 
     def _emit(self, key: int) -> list[Stmt]:
         if self.items[key].loop or TRY <= key < DISPATCH:

@@ -3,11 +3,12 @@
 Input and output: the labelled dialect.  Only the line of the jump tells it from one in the ``else``, or behind.
 
     Block(L) { Try: A; exit L  except E: B; exit M }  exit N, on a line before E    ->    Try: A; exit N  except E: B; exit M
+    Try: A; exit N, on a line behind B  except E: B                                 ->    Try: A  except E: B  else: exit N
 """
 
 from __future__ import annotations
 
-from depyf.structure.exits import first_line
+from depyf.structure.exits import exit_labels, first_line
 from depyf.tree.nodes import Block, Body, Exit, Stmt, Try
 from depyf.tree.rewrite import bodies, map_statements, walk, with_bodies
 
@@ -19,6 +20,8 @@ def exits_in_try(body: Body) -> Body:
     for i, stmt in enumerate(stmts):
         if isinstance(stmt, Try) and len(stmt.orelse) == 1 and _is_before(stmt.orelse[0], stmt):
             stmt = Try((*stmt.body, *stmt.orelse), stmt.handlers, (), stmt.final, stmt.star, stmt.line)
+        elif isinstance(stmt, Try) and not stmt.orelse and _is_behind(stmt):
+            stmt = Try(stmt.body[:-1], stmt.handlers, stmt.body[-1:], stmt.final, stmt.star, stmt.line)
         after = stmts[i + 1] if i + 2 == len(stmts) else None
         made = _merged(stmt, after) if isinstance(stmt, Block) and isinstance(after, Exit) else None
         if made is not None:
@@ -49,3 +52,13 @@ def _is_before(stmt: Stmt, tried: Try) -> bool:
         return False
     first = tried.handlers[0].line or first_line(tried.handlers[0].body)
     return first is not None and stmt.line < first
+
+
+def _is_behind(tried: Try) -> bool:
+    """Whether the body ends with an exit that somebody wrote behind the handlers, and none of them ends there."""
+    last = tried.body[-1] if len(tried.body) > 1 else None
+    if not isinstance(last, Exit) or last.written or last.line is None or not tried.handlers:
+        return False
+    caught = tuple(stmt for clause in tried.handlers for stmt in clause.body)
+    behind = max((stmt.line or 0 for stmt in walk(caught)), default=0)
+    return last.line > max(behind, tried.handlers[-1].line or 0) and last.label not in exit_labels(caught)
