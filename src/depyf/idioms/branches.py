@@ -78,16 +78,16 @@ class Branches:
         return With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
 
     def with_else(self, body: list[Stmt]) -> list[Stmt]:
-        """``body`` with what stood in the ``else`` of a ``try`` there: where all its handlers leave, the rest is the same."""
-        if self.indents is None or not self.unit.handlers_last:
+        """``body`` with what stood in the ``else`` of a ``try`` there, nothing else: where all its handlers leave, both are the same."""
+        if self.indents is None:
             return body
         for i in reversed(range(len(body))):
             stmt = body[i]
             if not isinstance(stmt, Try) or stmt.final or stmt.star or not stmt.handlers:
                 continue
-            if stmt.orelse:
-                if self._is_flat(stmt):
-                    body[i : i + 1] = [replace(stmt, orelse=()), *stmt.orelse]
+            if stmt.orelse and self._is_flat(stmt):
+                body[i : i + 1] = [replace(stmt, orelse=()), *stmt.orelse]
+            if stmt.orelse or not self.unit.handlers_last:
                 continue
             left = stmt.body[-1] if len(stmt.body) > 1 else None
             clause = stmt.handlers[-1]
