@@ -1,4 +1,3 @@
-# known: 3.8 the text reads differently
 def break_through(items):
     for item in items:
         try:

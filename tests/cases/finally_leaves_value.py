@@ -1,4 +1,4 @@
-# known ugly: 3.9+ dict updated on the stack
+# known ugly: 3.8+ dict updated on the stack
 def raises():
     try:
         return a
@@ -54,3 +54,40 @@ def from_loop():
         d()
     finally:
         return 4
+
+
+def nothing_returned():
+    try:
+        if a:
+            return
+        b()
+    finally:
+        c(d if e else f, *g)
+        raise h
+
+
+def loop_and_clause():
+    try:
+        for a in b:
+            if a:
+                return
+            if c:
+                break
+        d()
+    except ValueError as e:
+        f()
+    finally:
+        g()
+        raise h
+
+
+def returns_nothing_in_loop():
+    while a:
+        try:
+            b()
+            if c:
+                return
+            d()
+        finally:
+            e()
+            continue

@@ -40,7 +40,10 @@ def expand(raw: Raw, spec: VersionSpec) -> Raw:
 
 
 class _Expansion:
-    """The copies made so far (``place``), and those that jumps still wait for (``pending``, lowest first)."""
+    """The copies made so far (``place``), and those that jumps still wait for (``pending``).
+
+    A copy of a ``finally`` body is finished before anything else, as later compilers lay it out; then the lowest comes first.
+    """
 
     def __init__(self, raw: Raw, spec: VersionSpec) -> None:
         self.raw = raw
@@ -48,12 +51,13 @@ class _Expansion:
         self.new = Raw(raw.unit)
         self.place: dict[Node, int] = {}
         self.waiting: list[tuple[int, Node]] = []
-        self.pending: list[Node] = [(0, (), False)]
+        self.pending: list[tuple[int, Node]] = [(0, (0, (), False))]
+        self.lowest: list[Node] = []
         self.limit = 10 * len(raw.names) + 100_000
 
     def run(self) -> Raw:
         while self.pending:
-            node = heappop(self.pending)
+            node = heappop(self.pending)[1]
             if node not in self.place:
                 self.chain(node)
         new = self.new
@@ -71,7 +75,9 @@ class _Expansion:
         new = self.new
         if target is not None:
             self.waiting.append((len(new.names), target))
-            heappush(self.pending, target)
+            copied = sum(marker != _EXC for marker in target[1])
+            heappush(self.pending, (-copied, target))
+            heappush(self.lowest, target)
         new.opcodes.append(self.opcodes[name])
         new.names.append(name)
         new.args.append(arg)
@@ -157,7 +163,9 @@ class _Expansion:
     def behind_handlers(self, i: int, outer: Markers) -> Node | None:
         """What follows a whole ``finally`` statement goes behind its handler, where later compilers put it."""
         node = (i + 1, outer, False)
-        if not self.pending or self.pending[0][0] > i:
+        while self.lowest and self.lowest[0] in self.place:
+            heappop(self.lowest)
+        if not self.lowest or self.lowest[0][0] > i:
             return node
         self.emit(i, "JUMP_FORWARD", 0, node)
         return None

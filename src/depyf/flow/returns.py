@@ -55,7 +55,7 @@ def merge_implicit_returns(blocks: Blocks) -> None:
 def _appended(blocks: Blocks, node: Node, line: int) -> bool:
     """Whether a return is the one that the compiler puts behind everything; it has the line of what it follows."""
     start, instrs = node.code[0], blocks.program.instrs
-    if start == 0 or node.code[-1] != len(instrs) - 1 or blocks.program.line[start - 1] != line:
+    if start == 0 or node.code[-1] != len(blocks.program.depths) - 1 or blocks.program.line[start - 1] != line:
         return False
     if blocks.program.unit.keeps_dead_code:
         return True

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const
-from depyf.tree.nodes import Body, Return, Try
-from depyf.tree.rewrite import walk
+from depyf.tree.nodes import Body, For, If, Pass, Return, Try, While, With
+from depyf.tree.rewrite import walk, with_bodies
 
 _Shape = list[tuple[type, int, bool]]
 _LONGEST = 40
@@ -28,10 +28,8 @@ def leaving_finally(stmt: Try, body: Body, after: int) -> tuple[Try, int]:
     if stmt.final:
         if not ends(stmt.final):
             return stmt, end
-        count = len(stmt.final)
-        if len(stmt.body) > count and _shape(stmt.body[-count:]) == _shape(stmt.final) != []:
-            stmt = replace(stmt, body=stmt.body[:-count])
-        return stmt, after
+        wanted = _shape(stmt.final)
+        return (replace(stmt, body=_without(stmt.body, stmt.final, wanted)) if wanted else stmt), after
     if len(stmt.handlers) != 1 or stmt.final or stmt.star or stmt.handlers[0].type is not None:
         return stmt, end
     handler = stmt.handlers[0].body
@@ -47,6 +45,18 @@ def leaving_finally(stmt: Try, body: Body, after: int) -> tuple[Try, int]:
     elif len(stmt.body) > len(handler) and _shape(stmt.body[-len(handler) :]) == wanted:
         return replace(stmt, body=stmt.body[: -len(handler)], handlers=(), final=handler), end
     return stmt, end
+
+
+def _without(body: Body, final: Body, wanted: _Shape) -> Body:
+    """``body`` without copies of ``final`` at its ends."""
+    if len(body) >= len(final) and _shape(body[-len(final) :]) == wanted:
+        return body[: -len(final)] or (Pass(),)
+    last = body[-1]
+    if isinstance(last, (If, Try, With)):
+        last = with_bodies(last, lambda inner: _without(inner, final, wanted) if inner else inner)
+    elif isinstance(last, (For, While)) and last.orelse:
+        last = replace(last, orelse=_without(last.orelse, final, wanted))
+    return (*body[:-1], last)
 
 
 def returns_none(stmt: Return) -> bool:

@@ -67,8 +67,8 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
                 return
             continuation[after] = found
     if exits and not any(new != NONE for new in continuation.values()):
-        if not ends and (program.instrs[start].op != ops.POP or program.line[start] is not None):
-            _leave(regions, region, exits)
+        if not ends and _is_body(program, start):
+            _leave(regions, region, exits, resumed)
         return
     # what leaves the body at its end is laid out behind it
     last = max((i for i in regions.members(region.index) if i < region.target), default=NONE)
@@ -94,23 +94,48 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
     region.kind = "finally"
 
 
-def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]]) -> None:
-    """A body that always leaves has been copied to each of ``exits``: what a ``return`` before it gives is dropped in its copy.
+def _is_body(program: Program, start: int) -> bool:
+    """Whether the handler at ``start``, which always leaves, may be a ``finally``: what a bare ``except`` drops has a line of its own."""
+    if program.instrs[start].op != ops.POP:
+        return True
+    at = start
+    while at != NONE and program.instrs[at].op in SHUFFLES:
+        at = program.follow(program.next[at])
+    return at != NONE and program.line[start] is not None and program.line[at] == program.line[start]
 
-    Return it instead.  What follows the copy at the end of the region is dead then (``idioms/bodies.py``).
+
+def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resumed: list[Region]) -> None:
+    """The body of ``finally`` always leaves, and ``exits`` lead to copies of it: say what was to happen before.
+
+    A value on the stack was to be returned, it is dropped in its copy; a copy in the middle of the region is that of another
+    ``return``.  What follows the other copies, one of which is kept, is dead then (``idioms/bodies.py``).
     """
     program = regions.program
-    valued = {copy for _, copy in exits if program.depths[copy] == region.depth + 1}
-    plain = {copy for _, copy in exits if program.depths[copy] == region.depth}
-    if not valued or len(valued) + len(plain) < len({copy for _, copy in exits}):
+    copies = {copy for _, copy in exits}
+    valued = {copy for copy in copies if program.depths[copy] == region.depth + 1}
+    ends = {copy for copy in copies if program.depths[copy] == region.depth}
+    if len(valued) + len(ends) < len(copies):
         return
-    for copy in valued:
-        ret = program.append(copy, ops.RETURN)
-        program.next[ret] = NONE
+    cold = min(handler.target for handler in program.handlers) if program.unit.handlers_last else region.target
+    last = max((i for i in regions.members(region.index) if i < min(cold, region.target)), default=NONE)
+    inside = {copy for copy in ends if copy < last}
+    for source, copy in exits:
+        if program.instrs[source].op == ops.POP_EXCEPT and program.word(source) not in ("return", "return None"):
+            inside.discard(copy)  # more likely the end of a clause
+    ends -= inside
+    target = dict.fromkeys(ends, min(ends, default=NONE))
+    places = {copy: source for source, copy in exits}
+    for copy in sorted(valued | inside):
+        ret = target[copy] = program.append(places[copy], ops.RETURN)
+        program.next[ret], program.jump[ret], program.handler[ret] = NONE, NONE, program.handler[copy]
         program.own_returns.add(ret)
-        for source, after in exits:
-            if after == copy:
-                redirect(program, source, after, ret)
+        if copy in inside:
+            target[copy] = program.append(ret, ops.LOAD_CONST)
+            program.own_returns.add(target[copy])
+    for source, copy in exits:
+        redirect(program, source, copy, target[copy])
+    for inner in resumed:
+        inner.resume = target.get(inner.resume, inner.resume)
     region.kind = "finally"
 
 
@@ -208,7 +233,7 @@ def _match_copy(
     continuation = NONE
     seen: set[tuple[int, int]] = set()
     work = [(body, copy)]
-    matched = 0
+    matched, joined = 0, False
     while work:
         left, right = work.pop()
         left = program.follow(left)
@@ -222,13 +247,14 @@ def _match_copy(
                 return None
             continue
         right = program.follow(right)
+        if left == right:
+            joined = True
+            continue
         if (left, right) in seen:
             continue
         seen.add((left, right))
         if left == NONE or right == NONE:
-            if left != right:
-                return None
-            continue
+            return None
         a, b = program.instrs[left], program.instrs[right]
         if not _same(a, b) and not _both_mark(program, left, right):
             if a.op in SHUFFLES:
@@ -248,7 +274,8 @@ def _match_copy(
         if through_handlers:
             pairs = zip(around(left), around(right), strict=False)
             work.extend((_caught_at(x), _caught_at(y)) for x, y in pairs)
-    return continuation if matched else None
+    # a returned value that is dropped before ``finally: return`` needs no code of its own behind that (3.8)
+    return continuation if matched or joined and program.depths[copy] > region.depth else None
 
 
 def _caught_at(inner: Region) -> int:
