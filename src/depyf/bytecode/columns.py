@@ -9,6 +9,7 @@ from bisect import bisect_right
 from functools import cached_property
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.linetables import LONG, NO_COLUMNS, ONE_LINE, Locations, varint
 
 Place = tuple[int, int]
 _Entry = tuple[int, int | None, Place]
@@ -22,8 +23,9 @@ class Columns:
     3.12 some of its instructions have the place of the whole statement.
     """
 
-    def __init__(self, unit: CodeUnit) -> None:
+    def __init__(self, unit: CodeUnit, locations: Locations) -> None:
         self.unit = unit
+        self._locations = locations
         late = unit.version >= (3, 13)
         self.behind_for = len("for ") if late else 0
         self.behind_with = len("with ") if late else 0
@@ -40,17 +42,16 @@ class Columns:
 
     def place(self, at: int) -> tuple[Place, Place] | None:
         """Line and column where the source of code unit ``at`` begins and ends, None where that is not known."""
-        starts, entries = self._table
-        index = bisect_right(starts, at) - 1
-        if index < 0 or at >= starts[-1]:
+        ends = self._locations.ends
+        index = bisect_right(ends, at)
+        if at < 0 or index == len(ends):
             return None
-        line, column, end = entries[index]
+        line, column, end = self._table[index]
         return None if column is None else ((line, column), end)
 
     @cached_property
-    def _table(self) -> tuple[list[int], list[_Entry]]:
-        """The first code unit of each entry, and where the last one ends; the entries."""
-        return _entries(self.unit) if self.unit.version >= (3, 11) else ([0], [])
+    def _table(self) -> list[_Entry]:
+        return [_entry(line or 0, entry) for line, entry in zip(self._locations.lines, self._locations.entries, strict=True)]
 
     def word(self, line: int | None) -> str | None:
         """The one word, or ``return None``, that is all there is on a line, None where that is not known.
@@ -73,7 +74,7 @@ class Columns:
         first: dict[int, int] = {}
         least: dict[int, int] = {}
         spans: dict[int, Place | None] = {}
-        for line, column, (end_line, end) in self._table[1]:
+        for line, column, (end_line, end) in self._table:
             if column is None:
                 continue
             span = (column, end) if line == end_line else None
@@ -91,54 +92,25 @@ class Columns:
 _WORDS = {len(word): word for word in ("break", "return", "continue")}
 _RETURN = len("return ")
 _STEP = 4
-_ONE_LINE, _NO_COLUMNS, _LONG = 10, 13, 14
-"""Kinds of entries: from the first on the line advances by 0 to 2; kind 15 has no location at all."""
 
 
-def _entries(unit: CodeUnit) -> tuple[list[int], list[_Entry]]:
-    """First code unit of each entry of the location table, and where the last one ends; the entries.
+def _entry(line: int, entry: bytes) -> _Entry:
+    """What an entry of the location table says; ``line`` is its first.
 
     Source of the format: ``Objects/locations.md`` of CPython.
     """
-    table = unit.linetable
-    size, index, line = len(table), 0, unit.firstlineno
-    start, starts = 0, [0]
-    entries: list[_Entry] = []
-    while index < size:
-        first = table[index]
-        kind = first >> 3 & 15
-        start += (first & 7) + 1
-        index += 1
-        column: int | None = None
-        lines = end = 0
-        if kind < _NO_COLUMNS:
-            wide = kind >= _ONE_LINE
-            line += kind - _ONE_LINE if wide else 0
-            if index + wide < size:
-                column = table[index] if wide else kind << 3 | table[index] >> 4 & 7
-                end = table[index + 1] if wide else column + (table[index] & 15)
-            index += 1 + wide
-        elif kind <= _LONG:
-            delta, index = _varint(table, index)
-            line += -(delta >> 1) if delta & 1 else delta >> 1
-            if kind == _LONG:
-                lines, index = _varint(table, index)
-                shifted, index = _varint(table, index)
-                shifted_end, index = _varint(table, index)
-                column, end = shifted - 1 if shifted else None, shifted_end - 1
-        starts.append(start)
-        entries.append((line, column, (line + lines, end)))
-    return starts, entries
-
-
-def _varint(table: bytes, index: int) -> tuple[int, int]:
-    """An unsigned number in groups of six bits, the lowest first, and where it ends."""
-    value = shift = 0
-    while index < len(table):
-        byte = table[index]
-        index += 1
-        value |= (byte & 63) << shift
-        shift += 6
-        if not byte & 64:
-            break
-    return value, index
+    kind = entry[0] >> 3 & 15
+    if kind < ONE_LINE:
+        if len(entry) > 1:
+            column = kind << 3 | entry[1] >> 4
+            return line, column, (line, column + (entry[1] & 15))
+    elif kind < NO_COLUMNS:
+        if len(entry) > 2:
+            return line, entry[1], (line, entry[2])
+    elif kind == LONG:
+        _, index = varint(entry, 1)
+        lines, index = varint(entry, index)
+        shifted, index = varint(entry, index)
+        shifted_end, _ = varint(entry, index)
+        return line, shifted - 1 if shifted else None, (line + lines, shifted_end - 1)
+    return line, None, (line, 0)

@@ -8,7 +8,7 @@ that does not land on an instruction is a ``BytecodeError``.
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.linetables import runs_of
+from depyf.bytecode.linetables import NO_LOCATIONS, Run, locations, runs_of
 from depyf.bytecode.versions.spec import VersionSpec
 from depyf.errors import BytecodeError
 
@@ -19,7 +19,7 @@ class Raw:
     ``index_at`` maps the byte offset where an instruction starts (its EXTENDED_ARG prefixes included) to its index.
     """
 
-    __slots__ = ("args", "index_at", "jumped_to", "lines", "names", "offsets", "opcodes", "targets", "unit")
+    __slots__ = ("args", "index_at", "jumped_to", "lines", "locations", "names", "offsets", "opcodes", "targets", "unit")
 
     def __init__(self, unit: CodeUnit) -> None:
         self.unit = unit
@@ -28,6 +28,7 @@ class Raw:
         self.args: list[int] = []
         self.offsets: list[int] = []
         self.lines: list[int | None] = []
+        self.locations = NO_LOCATIONS
         self.targets: list[int] = []
         self.index_at: dict[int, int] = {}
         self.jumped_to: set[int] = set()
@@ -89,16 +90,21 @@ def _resolve_targets(raw: Raw, spec: VersionSpec) -> None:
 
 
 def _attach_lines(raw: Raw) -> None:
-    runs = runs_of(raw.unit)
+    runs: list[Run]
+    if raw.unit.version >= (3, 11):
+        found = raw.locations = locations(raw.unit)
+        runs = [(end * 2, line) for end, line in zip(found.ends, found.lines, strict=True)]
+    else:
+        runs = runs_of(raw.unit)
     if not runs:
         raw.lines = [None] * len(raw.opcodes)
         return
     lines = raw.lines
     position = 0
     last = len(runs) - 1
-    _, end, line = runs[0]
+    end, line = runs[0]
     for offset in raw.offsets:
         while offset >= end and position < last:
             position += 1
-            _, end, line = runs[position]
+            end, line = runs[position]
         lines.append(line if offset < end else None)

@@ -1,21 +1,22 @@
 """Source lines of bytecode offsets, for every table format CPython 3.8-3.15 wrote.
 
-Input: a ``CodeUnit``.  Output: ``runs_of`` gives ascending ``(start, end, line)`` byte ranges; the line is None where
-the compiler declared the instruction artificial.  Truncated or malformed tables simply end early: lines are never
-worth failing for.
+Input: a ``CodeUnit``.  Output: ``runs_of`` gives ascending byte ranges, each by its end, with their line; the line is
+None where the compiler declared the instruction artificial.  From 3.11 on it comes from ``locations``, of which
+``columns`` reads the rest.  Truncated or malformed tables simply end early: lines are never worth failing for.
 """
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from depyf.bytecode.codeunit import CodeUnit
 
-Run = tuple[int, int, int | None]
+Run = tuple[int, int | None]
 
 
 def runs_of(unit: CodeUnit) -> list[Run]:
-    """The line ranges of ``unit``."""
-    if unit.version >= (3, 11):
-        return _locations(unit)
+    """The line ranges of ``unit``, which an interpreter before 3.11 wrote."""
     if unit.version == (3, 10):
         return _linetable(unit)
     return _lnotab(unit)
@@ -31,11 +32,11 @@ def _lnotab(unit: CodeUnit) -> list[Run]:
         delta = table[index + 1]
         end += table[index]
         if end > start:
-            runs.append((start, end, line))
+            runs.append((end, line))
             start = end
         line += delta - 256 if delta > 127 else delta
     if start < len(unit.code):
-        runs.append((start, len(unit.code), line))
+        runs.append((len(unit.code), line))
     return runs
 
 
@@ -49,44 +50,61 @@ def _linetable(unit: CodeUnit) -> list[Run]:
         end = start + table[index]
         delta = table[index + 1]
         if delta == 128:
-            runs.append((start, end, None))
+            runs.append((end, None))
         else:
             line += delta - 256 if delta > 127 else delta
             if end > start:
-                runs.append((start, end, line))
+                runs.append((end, line))
         start = end
     return runs
 
 
-def _locations(unit: CodeUnit) -> list[Run]:
+class Locations(NamedTuple):
+    """The location table of 3.11+, cut into its entries: where each ends, in code units, its first line, and its bytes."""
+
+    ends: list[int]
+    lines: list[int | None]
+    entries: list[bytes]
+
+
+NO_LOCATIONS = Locations([], [], [])
+_ENTRY = re.compile(rb"(?s).[\x00-\x7f]*")
+"""Only the first byte of an entry has bit 7 set."""
+ONE_LINE, NO_COLUMNS, LONG, NONE = 10, 13, 14, 15
+"""Kinds of entries: short forms first; those from ONE_LINE on advance the line by 0 to 2."""
+
+
+def locations(unit: CodeUnit) -> Locations:
     """3.11+ (Objects/locations.md): entries of 1-8 code units, their kind in bits 3-6 of the first byte."""
-    runs: list[Run] = []
-    table = unit.linetable
-    size = len(table)
-    start = index = 0
-    line = unit.firstlineno
-    while index < size:
-        first = table[index]
+    entries = _ENTRY.findall(unit.linetable)
+    ends: list[int] = []
+    lines: list[int | None] = []
+    line, end = unit.firstlineno, 0
+    for entry in entries:
+        first = entry[0]
+        end += (first & 7) + 1
+        ends.append(end)
+        kind = first >> 3 & 15
+        if kind == NONE:
+            lines.append(None)
+            continue
+        if kind >= NO_COLUMNS:
+            delta, _ = varint(entry, 1)
+            line += -(delta >> 1) if delta & 1 else delta >> 1
+        elif kind >= ONE_LINE:
+            line += kind - ONE_LINE
+        lines.append(line)
+    return Locations(ends, lines, entries)
+
+
+def varint(table: bytes, index: int) -> tuple[int, int]:
+    """An unsigned number in groups of six bits, the lowest first, and where it ends."""
+    value = shift = 0
+    while index < len(table):
+        byte = table[index]
         index += 1
-        end = start + ((first & 7) + 1) * 2
-        kind = (first >> 3) & 15
-        if kind == 15:
-            runs.append((start, end, None))
-        else:
-            if kind >= 13:  # a signed varint: no-column (13) or long form (14)
-                shift = value = 0
-                while index < size:
-                    byte = table[index]
-                    index += 1
-                    value |= (byte & 63) << shift
-                    shift += 6
-                    if not byte & 64:
-                        break
-                line += -(value >> 1) if value & 1 else value >> 1
-            elif kind >= 10:  # one-line form: the line increment is in the kind
-                line += kind - 10
-            runs.append((start, end, line))
-        start = end
-        while index < size and not table[index] & 128:  # columns: every later byte of an entry has bit 7 clear
-            index += 1
-    return runs
+        value |= (byte & 63) << shift
+        shift += 6
+        if not byte & 64:
+            break
+    return value, index

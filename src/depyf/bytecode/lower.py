@@ -15,6 +15,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.handlers import GENERATORS, entries, protect
+from depyf.bytecode.linetables import NO_LOCATIONS, Locations
 from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
@@ -36,6 +37,8 @@ class Lowered(NamedTuple):
     handlers: tuple[Handler, ...]
     depths: tuple[int, ...]
     leaks: bool = False
+    locations: Locations = NO_LOCATIONS
+    """The location table of ``unit``, from 3.11 on."""
 
 
 def lower(unit: CodeUnit) -> Lowered:
@@ -175,7 +178,8 @@ def _finish(draft: Draft, depths: list[int]) -> Lowered:
                 for i in kept
             ]
         )
-    return Lowered(draft.unit, instrs, tuple(handlers), tuple([depths[i] for i in kept]), _leaks(draft, kept))
+    kept_depths = tuple(depths) if dense else tuple([depths[i] for i in kept])
+    return Lowered(draft.unit, instrs, tuple(handlers), kept_depths, _leaks(draft, kept), raw.locations)
 
 
 def _leaks(draft: Draft, kept: list[int]) -> bool:

@@ -67,6 +67,8 @@ class Blocks:
         edges: dict[int, list[int]] = {node.id: list(node.succs) for node in self.nodes.values()}
         entries = self.containers.handler_entries
         tree = self.containers.tree
+        if len(tree) == 1:
+            return reverse_postorder(self.entry, edges)
         for node in self.nodes.values():
             container = tree[node.container]
             while container.kind != "root":

@@ -30,14 +30,15 @@ def test_spans(program: Program, of: Container[int], leaders: set[int]) -> list[
     """First and last instruction of each test that shares its source line with another."""
     instrs = program.instrs
     places: dict[int | None, list[int]] = {}
-    entered: dict[int, list[int]] = {}
     for i, instr in enumerate(instrs):
-        if i not in of:
-            continue
-        if program.jump[i] >= 0:
-            entered.setdefault(program.jump[i], []).append(i)
-        if instr.op == ops.BRANCH and instr.line is not None:
+        if instr.op == ops.BRANCH and instr.line is not None and i in of:
             places.setdefault(instr.line, []).append(i)
+    if all(len(found) == 1 for found in places.values()):
+        return []
+    entered: dict[int, list[int]] = {}
+    for i, target in enumerate(program.jump):
+        if target >= 0 and i in of:
+            entered.setdefault(target, []).append(i)
     spans = []
     for found in places.values():
         for end in found if len(found) > 1 else ():

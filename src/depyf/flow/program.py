@@ -43,12 +43,13 @@ class Program:
         self.depths = lowered.depths
         """How many values are on the stack before each instruction of the original code."""
         count = len(self.instrs)
-        self.jump: list[int] = [instr.target for instr in self.instrs]
-        self.next: list[int] = [
-            NONE if instr.op in ops.TERMINATORS or i + 1 >= count else i + 1 for i, instr in enumerate(self.instrs)
-        ]
-        self.handler: list[int] = [instr.handler for instr in self.instrs]
-        self.line: list[int | None] = [instr.line for instr in self.instrs]
+        names, _, targets, lines, _, handlers = zip(*lowered.instrs, strict=True)
+        self.jump: list[int] = list(targets)
+        self.next: list[int] = [NONE if op in ops.TERMINATORS else i for i, op in enumerate(names, 1)]
+        if self.next[-1] == count:
+            self.next[-1] = NONE
+        self.handler: list[int] = list(handlers)
+        self.line: list[int | None] = list(lines)
         self.own_returns: set[int] = set()
         """Returns behind a copy of clean-up code: each of them is a statement of its own, whatever its line."""
         self.after_finally: set[int] = set()
@@ -58,11 +59,11 @@ class Program:
         self.own_continues: set[int] = set()
         """Jumps back behind a copy of clean-up code where another copy goes on with the loop at the end of the body."""
         self._in_front: dict[int, int] | None = None
-        self.columns = Columns(self.unit)
+        self.columns = Columns(self.unit, lowered.locations)
         if not self.unit.branches_backward:
             self._join_backward()
-
-        self._drop_inlined()
+        if ops.LOAD_COMMON in names:
+            self._drop_inlined()
 
     def _drop_inlined(self) -> None:
         """``any(x for ...)`` is compiled to a loop, and to the call where the name is not the builtin (3.14+): see the call.

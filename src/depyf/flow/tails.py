@@ -121,25 +121,30 @@ class Tails:
         The compiler put a copy of it where the code before it jumped there.  Its other copies are found with it.
         """
         instrs, of = self.program.instrs, self.containers.of
-        candidates: list[tuple[int, int, int, Any]] = []
-        copies: dict[Any, list[tuple[int, int]]] = {}
+        arms: dict[int, list[int]] = {}
+        candidates: list[tuple[int, int, int]] = []
         for i in of:
             line = instrs[i].line
             if instrs[i].op == ops.RETURN and line is not None:
                 arm = [at for at in self._arm(i) if instrs[at].line == line]
                 at = arm[-1]
-                before = self._line_before(at)
-                if self._complete(at, i) and len(arm) == i - at + 1:
-                    key = tuple([instruction_content(self.program, at) for at in arm]), of[i]
-                    copies.setdefault(key, []).append((at, i))
+                if len(arm) == i - at + 1 and self._complete(at, i):
+                    arms[i] = arm
+                    before = self._line_before(at)
                     if before is not None and before + 1 < line:
-                        candidates.append((i, before, line, key))
+                        candidates.append((i, before, line))
         if not candidates:
             return []
-        candidates.sort(key=lambda candidate: candidate[0])
+        candidates.sort()
         behind = _LinesBehind({i: instrs[i].line for i in of})
-        found = [key for i, before, line, key in candidates if behind.any_between(i, before, line)]
-        return [copy for key in dict.fromkeys(found) for copy in copies[key]]
+        late = [i for i, before, line in candidates if behind.any_between(i, before, line)]
+        if not late:
+            return []
+        keys = {i: (tuple([instruction_content(self.program, at) for at in arm]), of[i]) for i, arm in arms.items()}
+        copies: dict[Any, list[tuple[int, int]]] = {}
+        for i, arm in arms.items():
+            copies.setdefault(keys[i], []).append((arm[-1], i))
+        return [copy for key in dict.fromkeys(keys[i] for i in late) for copy in copies[key]]
 
     def _line_before(self, at: int) -> int | None:
         """The last line of the code of one block before ``at``; None where a block begins there."""

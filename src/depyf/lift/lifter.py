@@ -104,7 +104,7 @@ class Lifter:
         self._protected = {}
         self.merged = {}
         self.dead = set()
-        self.preds = {node: list(preds) for node, preds in graph.predecessors().items()}
+        self.preds = {node: list(preds) for node, preds in graph.preds.items()}
         self.entered = {}
         for region, target in graph.containers.handler_entries.items():
             self.entered.setdefault(target, region)

@@ -66,6 +66,9 @@ class Containers:
         paths: dict[tuple[int, tuple[int, ...]], int] = {}
         work: list[tuple[int, tuple[int, ...]]] = [(0, ())]
         of = self.of
+        if not regions.table:
+            self._assign_root(program)
+            return
         while work:
             index, bodies = work.pop()
             if index in of or index == NONE:
@@ -87,6 +90,21 @@ class Containers:
                 bodies = regions.behind(bodies)
             for after in program.successors(index):
                 work.append((after, bodies))
+
+    def _assign_root(self, program: Program) -> None:
+        """The same, in the same order, where there is no handler."""
+        of, falls, jumps = self.of, program.next, program.jump
+        work = [0]
+        while work:
+            index = work.pop()
+            while index != NONE and index not in of:
+                of[index] = ROOT
+                after, taken = falls[index], jumps[index]
+                if taken == NONE:
+                    index = after
+                else:
+                    work.append(after)
+                    index = taken
 
     def _enter_handler(self, region: int, bodies: tuple[int, ...], work: list[tuple[int, tuple[int, ...]]]) -> None:
         if region in self.handler_entries:

@@ -22,6 +22,7 @@ from depyf.tree.nodes import MatchAs, Pattern
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
 _STORES = frozenset({ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL})
 _LOADS = frozenset({ops.LOAD_CONST, ops.LOAD_FAST, ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_DEREF})
+_BEGINS = _STORES | _LOADS
 _GUARD_LENGTH = 100
 _VALUE_TESTS = frozenset({(ops.COMPARE, "=="), (ops.IS, "is")})
 _STRUCTURE = frozenset({WITH_EXIT, END_FINALLY, MATCH_CASE})
@@ -55,7 +56,7 @@ def find_matches(program: Program, *, idioms: bool = True) -> int:
             cases = finder.statement(finder.class_start(at) if instr.op == ops.MATCH_CLASS else at)
         elif idioms and instr.op == ops.BRANCH and (start := finder.value_start(at)) != NONE:
             cases = finder.statement(start, value=True)
-        elif idioms and finder.is_second(at) and (instr.op in _STORES or instr.op in _LOADS):
+        elif idioms and instr.op in _BEGINS and finder.is_second(at):
             cases = finder.statement(at, value=True)
         else:
             continue

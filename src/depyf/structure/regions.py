@@ -29,6 +29,8 @@ def find_regions(program: Program, *, idioms: bool = True, clauses: bool = True)
 
     Without ``clauses`` that of a ``with`` is a handler like any other, and so is what unbinds the name of an exception.
     """
+    if not program.handlers:
+        return Regions(program)
     stars = plain_handlers(program)
     names = strip_unused_names(program) if clauses else set()
     regions = Regions(program)

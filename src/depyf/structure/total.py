@@ -141,6 +141,8 @@ class Structurer:
 
     def _build(self, items: dict[int, Item], entry: int) -> list[Stmt]:
         """Structure one graph whose edges to labels outside ``items`` are exits."""
+        if len(items) == 1 and not items[entry].succs:
+            return self._acyclic(items, entry)
         while True:
             succs = {key: item.succs for key, item in items.items()}
             preds = predecessors(items)
