@@ -59,13 +59,16 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
     end = len(body)
     level = branches.level(body, level)
     unit = branches.unit
+    tried, seen = None, 0
     for i, stmt in enumerate(body):
         if i >= end:
             break
         if isinstance(stmt, Try):
             stmt, end = leaving_finally(stmt, body, i + 1)
         if isinstance(stmt, If):
-            at = branches.in_else_of_try(stmt, result, level)
+            tried = next((other for other in reversed(result[seen:]) if isinstance(other, Try)), tried)
+            seen = len(result)
+            at = branches.in_else_of_try(stmt, tried, level)
             stmt = _arms(stmt, branches, at)
         elif bodies(stmt):
             loop = isinstance(stmt, (For, While))

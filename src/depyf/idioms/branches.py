@@ -39,9 +39,11 @@ class Branches:
             return known
         return self.indents.around(stmt)
 
-    def in_else_of_try(self, stmt: If, before: list[Stmt], level: int | None) -> int | None:
-        """The indentation of ``stmt`` in a body at ``level``: deeper in the ``else`` of a ``try`` (see ``with_else``)."""
-        tried = next((other for other in reversed(before) if isinstance(other, Try)), None)
+    def in_else_of_try(self, stmt: If, tried: Try | None, level: int | None) -> int | None:
+        """The indentation of ``stmt`` in a body at ``level``: deeper in the ``else`` of a ``try`` (see ``with_else``).
+
+        ``tried`` is the last one before it.
+        """
         if self.indents is None or level is None or tried is None or tried.orelse or tried.final:
             return level
         if not self.unit.handlers_last or self.indents.is_at(stmt, level) is not False:
