@@ -51,7 +51,9 @@ class Columns:
 
     @cached_property
     def _table(self) -> list[_Entry]:
-        return [_entry(line or 0, entry) for line, entry in zip(self._locations.lines, self._locations.entries, strict=True)]
+        return [
+            _entry(line or 0, entry) for line, entry in zip(self._locations.lines, self._locations.entries, strict=True)
+        ]
 
     def word(self, line: int | None) -> str | None:
         """The one word, or ``return None``, that is all there is on a line, None where that is not known.

@@ -19,7 +19,18 @@ class Raw:
     ``index_at`` maps the byte offset where an instruction starts (its EXTENDED_ARG prefixes included) to its index.
     """
 
-    __slots__ = ("args", "index_at", "jumped_to", "lines", "locations", "names", "offsets", "opcodes", "targets", "unit")
+    __slots__ = (
+        "args",
+        "index_at",
+        "jumped_to",
+        "lines",
+        "locations",
+        "names",
+        "offsets",
+        "opcodes",
+        "targets",
+        "unit",
+    )
 
     def __init__(self, unit: CodeUnit) -> None:
         self.unit = unit

@@ -62,7 +62,7 @@ class Continues:
         moved = set()
         program, containers = self.program, self.containers
         if len(containers.tree) == 1:
-            return
+            return None
         entered = set(self.blocks.roots())
         for i in list(containers.of):
             after = program.next[i]
