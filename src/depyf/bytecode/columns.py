@@ -5,7 +5,6 @@ A damaged table ends early: columns are never worth failing for.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import cached_property
 
 from depyf.bytecode.codeunit import CodeUnit
@@ -42,11 +41,10 @@ class Columns:
 
     def place(self, at: int) -> tuple[Place, Place] | None:
         """Line and column where the source of code unit ``at`` begins and ends, None where that is not known."""
-        ends = self._locations.ends
-        index = bisect_right(ends, at)
-        if at < 0 or index == len(ends):
+        of = self._locations.of
+        if not 0 <= at < len(of):
             return None
-        line, column, end = self._table[index]
+        line, column, end = self._table[of[at]]
         return None if column is None else ((line, column), end)
 
     @cached_property

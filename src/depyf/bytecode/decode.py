@@ -8,7 +8,7 @@ that does not land on an instruction is a ``BytecodeError``.
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.linetables import NO_LOCATIONS, Run, locations, runs_of
+from depyf.bytecode.linetables import NO_LOCATIONS, locations, runs_of
 from depyf.bytecode.versions.spec import VersionSpec
 from depyf.errors import BytecodeError
 
@@ -101,12 +101,11 @@ def _resolve_targets(raw: Raw, spec: VersionSpec) -> None:
 
 
 def _attach_lines(raw: Raw) -> None:
-    runs: list[Run]
     if raw.unit.version >= (3, 11):
-        found = raw.locations = locations(raw.unit)
-        runs = [(end * 2, line) for end, line in zip(found.ends, found.lines, strict=True)]
-    else:
-        runs = runs_of(raw.unit)
+        of, by_entry, _ = raw.locations = locations(raw.unit)
+        raw.lines = [by_entry[of[offset // 2]] if offset < 2 * len(of) else None for offset in raw.offsets]
+        return
+    runs = runs_of(raw.unit)
     if not runs:
         raw.lines = [None] * len(raw.opcodes)
         return

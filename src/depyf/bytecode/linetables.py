@@ -60,9 +60,9 @@ def _linetable(unit: CodeUnit) -> list[Run]:
 
 
 class Locations(NamedTuple):
-    """The location table of 3.11+, cut into its entries: where each ends, in code units, its first line, and its bytes."""
+    """The location table of 3.11+, cut into its entries: which of them each code unit has, their first lines, their bytes."""
 
-    ends: list[int]
+    of: list[int]
     lines: list[int | None]
     entries: list[bytes]
 
@@ -77,24 +77,23 @@ ONE_LINE, NO_COLUMNS, LONG, NONE = 10, 13, 14, 15
 def locations(unit: CodeUnit) -> Locations:
     """3.11+ (Objects/locations.md): entries of 1-8 code units, their kind in bits 3-6 of the first byte."""
     entries = _ENTRY.findall(unit.linetable)
-    ends: list[int] = []
+    of: list[int] = []
     lines: list[int | None] = []
-    line, end = unit.firstlineno, 0
-    for entry in entries:
-        first = entry[0]
-        end += (first & 7) + 1
-        ends.append(end)
-        kind = first >> 3 & 15
-        if kind == NONE:
-            lines.append(None)
-            continue
-        if kind >= NO_COLUMNS:
-            delta, _ = varint(entry, 1)
-            line += -(delta >> 1) if delta & 1 else delta >> 1
-        elif kind >= ONE_LINE:
-            line += kind - ONE_LINE
+    line = unit.firstlineno
+    for number, entry in enumerate(entries):
+        kind = entry[0] >> 3 & 15
+        of += [number] * ((entry[0] & 7) + 1)
+        if kind >= ONE_LINE:
+            if kind == NONE:
+                lines.append(None)
+                continue
+            if kind >= NO_COLUMNS:
+                delta, _ = varint(entry, 1)
+                line += -(delta >> 1) if delta & 1 else delta >> 1
+            else:
+                line += kind - ONE_LINE
         lines.append(line)
-    return Locations(ends, lines, entries)
+    return Locations(of, lines, entries)
 
 
 def varint(table: bytes, index: int) -> tuple[int, int]:

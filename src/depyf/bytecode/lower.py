@@ -7,6 +7,8 @@ is a ``BytecodeError`` that names the offset.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from depyf.bytecode import ops
@@ -16,6 +18,7 @@ from depyf.bytecode.decode import Raw, decode
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.handlers import GENERATORS, entries, protect
 from depyf.bytecode.linetables import NO_LOCATIONS, Locations
+from depyf.bytecode.nops import lines_in_front
 from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
@@ -39,12 +42,15 @@ class Lowered(NamedTuple):
     leaks: bool = False
     locations: Locations = NO_LOCATIONS
     """The location table of ``unit``, from 3.11 on."""
+    in_front: Mapping[int, int] = MappingProxyType({})
+    """See ``nops.lines_in_front``."""
 
 
 def lower(unit: CodeUnit) -> Lowered:
     """The version-free form of ``unit``."""
     spec = spec_for(unit.version)
     raw = decode(unit, spec)
+    in_front = lines_in_front(raw)
     if spec.prepare is not None:
         raw = spec.prepare(raw, spec)
     if not raw.opcodes:
@@ -58,7 +64,7 @@ def lower(unit: CodeUnit) -> Lowered:
     depths = assign_handlers(draft) if spec.block_stack else check_depths(draft)
     if ops.LOAD_FAST_CLEAR in draft.ops:
         mark_restores(draft, depths)
-    return _finish(draft, depths)
+    return _finish(draft, depths, in_front)
 
 
 def _apply_rules(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> tuple[list[Out], list[int]]:
@@ -141,7 +147,7 @@ def _leave_to_wrapper(draft: Draft) -> None:
                 names[i], args[i], targets[i] = ops.JUMP, None, i + 1
 
 
-def _finish(draft: Draft, depths: list[int]) -> Lowered:
+def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowered:
     """Drop what cannot be reached, renumber, and freeze."""
     raw = draft.raw
     names = draft.ops
@@ -179,7 +185,7 @@ def _finish(draft: Draft, depths: list[int]) -> Lowered:
             ]
         )
     kept_depths = tuple(depths) if dense else tuple([depths[i] for i in kept])
-    return Lowered(draft.unit, instrs, tuple(handlers), kept_depths, _leaks(draft, kept), raw.locations)
+    return Lowered(draft.unit, instrs, tuple(handlers), kept_depths, _leaks(draft, kept), raw.locations, in_front)
 
 
 def _leaks(draft: Draft, kept: list[int]) -> bool:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.decode import decode
+from depyf.bytecode.decode import Raw, decode
 from depyf.bytecode.versions import spec_for
 
+_IN_FRONT = frozenset({"NOP", "POP_BLOCK"})
 
-def lines_in_front(unit: CodeUnit) -> dict[int, int]:
+
+def lines_in_front(raw: Raw) -> dict[int, int]:
     """The line of the ``NOP`` in front of an instruction, or of what ends a block there before 3.11, by its offset."""
-    raw = decode(unit, spec_for(unit.version))
     found: dict[int, int] = {}
+    if _IN_FRONT.isdisjoint(raw.names):
+        return found
     nop: int | None = None
     for name, line, after in zip(raw.names, raw.lines, raw.offsets[1:]):
-        if name not in ("NOP", "POP_BLOCK"):
+        if name not in _IN_FRONT:
             nop = None
             continue
         nop = line if name == "NOP" else nop

@@ -95,9 +95,9 @@ class Blocks:
     # What a block is.
 
     def returns_constant(self, node: Node) -> bool:
-        return [self.program.instrs[i].op for i in node.code] == [ops.LOAD_CONST, ops.RETURN]
+        code, instrs = node.code, self.program.instrs
+        return len(code) == 2 and instrs[code[0]].op == ops.LOAD_CONST and instrs[code[1]].op == ops.RETURN
 
     def returns_none(self, node: Node) -> bool:
         """Whether a block is (the end of) the implicit return of a module or class body."""
-        instrs = self.program.instrs
-        return [instrs[i].op for i in node.code] == [ops.LOAD_CONST, ops.RETURN] and instrs[node.code[0]].arg is None
+        return self.returns_constant(node) and self.program.instrs[node.code[0]].arg is None

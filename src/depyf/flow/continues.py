@@ -59,10 +59,10 @@ class Continues:
 
         Returns the jumps.
         """
-        moved = set()
+        moved: set[int] = set()
         program, containers = self.program, self.containers
         if len(containers.tree) == 1:
-            return None
+            return moved
         entered = set(self.blocks.roots())
         for i in list(containers.of):
             after = program.next[i]

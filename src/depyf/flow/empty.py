@@ -10,7 +10,8 @@ def skip_empty_blocks(blocks: Blocks) -> None:
     """Skip empty nodes where that does not change which ``try`` is entered."""
     protected = set(blocks.roots())
     final: dict[tuple[int, int], int] = {}
-    for node in blocks.nodes.values():
+    skips = any(not node.code for node in blocks.nodes.values())
+    for node in blocks.nodes.values() if skips else ():
         for k, target in enumerate(node.succs):
             key = (node.container, target)
             if key not in final:

@@ -18,6 +18,8 @@ _ENDS = 8
 
 def join_handler_ends(program: Program) -> None:
     """Lead tests to the end of the handler, not to a copy of it (edits ``program``)."""
+    if not program.handlers:
+        return
     instrs = program.instrs
     ends: dict[int, list[int]] = {}
     for i, instr in enumerate(instrs):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.columns import Columns
 from depyf.bytecode.lower import Lowered
-from depyf.bytecode.nops import lines_in_front
 from depyf.bytecode.ops import Handler, Instr
 
 WITH_EXIT = "WITH_EXIT"
@@ -58,7 +57,7 @@ class Program:
         """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
         self.own_continues: set[int] = set()
         """Jumps back behind a copy of clean-up code where another copy goes on with the loop at the end of the body."""
-        self._in_front: dict[int, int] | None = None
+        self._in_front = lowered.in_front
         self.columns = Columns(self.unit, lowered.locations)
         if not self.unit.branches_backward:
             self._join_backward()
@@ -90,8 +89,6 @@ class Program:
 
     def line_in_front(self, index: int) -> int | None:
         """The line of the ``NOP`` in front of an instruction: a statement stood there of which nothing else is left."""
-        if self._in_front is None:
-            self._in_front = lines_in_front(self.unit)
         return self._in_front.get(self.instrs[index].offset)
 
     def word(self, index: int) -> str | None:

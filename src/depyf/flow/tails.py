@@ -55,8 +55,9 @@ class Tails:
         program, of = self.program, self.containers.of
         instrs = program.instrs
         places: dict[Any, list[int]] = {}
+        tries = len(self.containers.tree) > 1
         for i in of:
-            if instrs[i].op in _EXITS or self._leaves_try(i):
+            if instrs[i].op in _EXITS or tries and self._leaves_try(i):
                 places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
         starts: list[int] = []
         whole: list[int] = []

@@ -20,8 +20,10 @@ def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:
 
     Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end says nothing then.
     """
-    valued = any(isinstance(stmt, Return) and not _is_none(stmt.value) for stmt in walk(body))
-    return _say_none(columns, _End(columns, idioms, valued).drop(body), valued)
+    returns = [stmt for stmt in walk(body) if isinstance(stmt, Return)]
+    valued = any(not _is_none(stmt.value) for stmt in returns)
+    dropped = _End(columns, idioms, valued).drop(body)
+    return _say_none(columns, dropped, valued) if returns else dropped
 
 
 def _say_none(columns: Columns, body: Body, valued: bool) -> Body:

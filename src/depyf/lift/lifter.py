@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import cached_property
 from itertools import takewhile
 
 from depyf.bytecode import ops
@@ -34,6 +35,7 @@ from depyf.tree.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name,
 from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
 _RETURNING = frozenset({ops.RETURN, ops.POP, ops.SWAP, ops.ROT, WITH_EXIT})
+_STORES = frozenset({ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR})
 OUTSIDE = -1
 """Predecessor that stands for an exception edge."""
 
@@ -71,11 +73,11 @@ class Lifter:
         self.ready: dict[int, Comp] = {}
         self.unlinked: set[int] = set()
         """Blocks whose kept operand turned out to be no link of a chained comparison."""
-        self._stored = {
-            instr.arg
-            for instr in graph.program.instrs
-            if instr.op in (ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)
-        }
+
+    @cached_property
+    def _stored(self) -> set[object]:
+        """The locals that the function stores to."""
+        return {instr.arg for instr in self.graph.program.instrs if instr.op in _STORES}
 
     def run(self) -> dict[int, Lifted]:
         """Lift everything; lifts again as long as sharing guesses fail."""

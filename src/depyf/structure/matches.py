@@ -12,6 +12,7 @@ The subject stays on the stack until the body of the case that is taken, or the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from depyf.bytecode import ops
 from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT, Program
@@ -50,7 +51,7 @@ def find_matches(program: Program, *, idioms: bool = True) -> int:
     taken: set[int] = set()
     count = 0
     for at, instr in enumerate(program.instrs):
-        if at in taken:
+        if instr.op in _BEGINS and program.next[at - 1] == at or at in taken:
             continue
         if instr.op in _STARTS:
             cases = finder.statement(finder.class_start(at) if instr.op == ops.MATCH_CLASS else at)
@@ -88,10 +89,15 @@ class _Finder:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.reader = PatternReader(program)
-        self.jumps: dict[int, list[int]] = {}
-        for i, target in enumerate(program.jump):
+
+    @cached_property
+    def jumps(self) -> dict[int, list[int]]:
+        """What jumps to each instruction, as the compiler left it: asked for before anything is rewritten."""
+        found: dict[int, list[int]] = {}
+        for i, target in enumerate(self.program.jump):
             if target != NONE:
-                self.jumps.setdefault(target, []).append(i)
+                found.setdefault(target, []).append(i)
+        return found
 
     def only_match(self, cases: Found) -> bool:
         """Whether the cases use operations that nothing but a pattern compiles to."""

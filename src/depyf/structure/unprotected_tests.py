@@ -16,6 +16,8 @@ from depyf.flow.program import NONE, Program
 
 def protect_tests(program: Program) -> None:
     """Give such tests the handler of what is before and behind them, and note them (edits ``program``)."""
+    if not program.handlers:
+        return
     instrs, handler = program.instrs, program.handler
     for copy in range(1, len(instrs) - 1):
         test = copy + 1
