@@ -46,6 +46,8 @@ def in_python(text: str, any_names: bool = False) -> str | None:
     tree = _parsed(text)
     if tree is None:
         return None
+    if _stands_for_itself(text):
+        return text.strip()
     rewriter = _Rewriter()
     tree = rewriter.visit(tree)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _bound(tree) - _KNOWN
@@ -77,13 +79,33 @@ _KNOWN = {"L", "G", "torch", *vars(builtins), *(name for name in vars(guard_chec
 
 
 _VALUE = rf"[LG](?:\.(?!(?:{'|'.join(keyword.kwlist)})\b)[A-Za-z_]\w*|\['[^'\\\n]*'\]|\[\d+\])*"
+_SIZES = r"(?:(?:None|0|[1-9]\d*)(?:, |(?=\])))*"
 _EASY = re.compile(
     rf"(?:type_is|same_object|unchanged)\({_VALUE}(?:, '[^'\\\n]*')?\)"
     rf"|hasattr\({_VALUE}, '[^'\\\n]*'\)(?: == (?:True|False))?"
+    rf"|check_tensor\({_VALUE}, '[\w.]+', torch\.\w+, size=\[{_SIZES}\], stride=\[{_SIZES}\], requires_grad=(?:True|False)"
+    rf", device_index=(?:None|\d+), keys='[\w, ]*'\)"
     rf"|{_VALUE} is (?:None|True|False)|(?:{_VALUE}|len\({_VALUE}\)) == (?:0|[1-9]\d*)|(?:not )?{_VALUE}",
     re.A,
 )
 """Most guards, told by their text: they stand for themselves, and parsing them takes most of the time of a page."""
+
+
+_TOKEN = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<![\w.])(?P<name>[^\W\d]\w*\b)(?! *=(?!=))""", re.S)
+_UNLIKE = re.compile(r"\'\'\'|\"\"\"|[#{]|\b(?:lambda|for)\b|:=|__contains__|\bnot (?!in\b).* in ", re.S)
+"""What ``_TOKEN`` does not read right, and what the rewriter may change although it is written in names that are known."""
+
+
+def _stands_for_itself(text: str) -> bool:
+    """Whether ``text``, an expression, uses only names that a page has, and none that is shown in another way; False where it
+    takes the syntax tree to tell.  Walking over that takes ten times as long as making it."""
+    if _UNLIKE.search(text):
+        return False
+    names = {token["name"] for token in _TOKEN.finditer(text)}
+    return names <= _ALLOWED
+
+
+_ALLOWED = {None, *(_KNOWN - {*_RENAMED, *_IN_TORCH, "inf", "nan"}), *keyword.kwlist}
 
 
 def _bound(tree: ast.AST) -> set[str]:

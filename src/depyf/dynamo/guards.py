@@ -21,12 +21,9 @@ from collections.abc import Callable, Iterable
 from depyf.dynamo.guard_names import equal_sides, in_python, is_expression
 from depyf.dynamo.records import GuardRecord, Place
 
-_LINE = re.compile(r"^(?P<bars>(?:\| )*)\+- (?P<rest>.*)$")
-_LEAF = re.compile(r"^(?P<kind>[A-Z][A-Z0-9_]*): (?P<text>.*)$", re.S)
-_MANAGER = re.compile(
-    r"^(?:KeyManager: |ValueManager: )?(?P<manager>\w*(?:Manager|Guard\w*)): source=(?P<source>.*?)"
-    r"(?:, accessed_by=.*|, type=<.*)?$"
-)
+_KIND = re.compile(r"[A-Z][A-Z0-9_]*")
+_MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?(\w*(?:Manager|Guard\w*))")
+_BEHIND_SOURCE = re.compile(r", (?:accessed_by=|type=<)")
 _TYPE = re.compile(r", type=<(?:class|enum) '(?P<type>[^']*)'>")
 _PAIR = re.compile(r"^KeyValueManager pair at index=(?P<index>\d+)")
 _DICTS = ("DictGuardManager", "SubclassedDictGuardManager", "DictSubclassGuardManager")
@@ -51,34 +48,38 @@ _IDENTITY = re.compile(r"(?<![\w.])\d{9,}(?![\w.])")
 def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -> tuple[GuardRecord, ...]:
     """Every leaf guard in ``text``; ``resolve`` completes the shortened file names that torch prints."""
     records: list[GuardRecord] = []
-    sources: dict[int, str] = {}
+    around: list[tuple[int, str]] = []  # the managers that a line lies in: depth and source
     dicts: dict[int, tuple[int, str]] = {}
     related: set[str] = set()
+    remarks: dict[str, _Remark | None] = {}
     for depth, rest in _logical_lines(text):
-        manager = _MANAGER.match(rest) if ": source=" in rest else None
+        while around and around[-1][0] >= depth:
+            around.pop()
+        above = around[-1][1] if around else ""
+        head, named, tail = rest.partition(": source=")
+        manager = _MANAGER.fullmatch(head) if named else None
         if manager:
-            above = next((sources[level] for level in range(depth - 1, -1, -1) if level in sources), "")
-            sources[depth] = own_source(manager["source"], above, rest.partition(", accessed_by=")[2])
-            if manager["manager"] in _DICTS:
+            kind = manager[1]
+            source = own_source(_BEHIND_SOURCE.split(tail, maxsplit=1)[0], above, rest.partition(", accessed_by=")[2])
+            around.append((depth, source))
+            if kind in _DICTS:
                 found = _TYPE.search(rest)  # torch before 2.8 does not print it
                 dicts[depth] = (len(records), found["type"] if found else "")
-                records.append(dict_record(sources[depth], dicts[depth][1], 0))
+                records.append(dict_record(source, dicts[depth][1], 0))
             continue
         pair = _PAIR.match(rest) if rest.startswith("KeyValueManager") else None
-        if pair and depth - 1 in dicts and depth - 1 in sources:
+        if pair and depth - 1 in dicts and around and around[-1][0] == depth - 1:
             position, kind = dicts[depth - 1]
-            records[position] = dict_record(sources[depth - 1], kind, int(pair["index"]) + 1)
+            records[position] = dict_record(above, kind, int(pair["index"]) + 1)
             continue
-        leaf = _LEAF.match(rest)
-        if leaf is None:  # a repeated relational guard (its first appearance has the text), or the root line
+        kind, colon, guard = rest.partition(": ")
+        if not colon or not _KIND.fullmatch(kind):  # a repeated relational guard (the first has the text), or the root
             continue
-        if leaf["kind"] in _RELATIONAL and leaf["text"] in related:  # torch before 2.8 repeats the text, too
-            continue
-        related.add(leaf["text"])
-        source = next((sources[level] for level in range(depth - 1, -1, -1) if level in sources), "")
-        records.append(_record(leaf["kind"], leaf["text"], source if depth > 1 else "", resolve))
-        if any(level >= depth for level in sources):
-            sources = {level: known for level, known in sources.items() if level < depth}
+        if kind in _RELATIONAL:  # torch before 2.8 repeats the text, too
+            if guard in related:
+                continue
+            related.add(guard)
+        records.append(_record(kind, guard, above if depth > 1 else "", resolve, remarks))
     return tuple(_merge_markings(records))
 
 
@@ -101,9 +102,9 @@ def dict_record(source: str, kind: str, items: int) -> GuardRecord:
 def _logical_lines(text: str) -> list[tuple[int, str]]:
     lines: list[tuple[int, str]] = []
     for line in text.splitlines():
-        match = _LINE.match(line)
-        if match:
-            lines.append((len(match["bars"]) // 2, match["rest"]))
+        bars, mark, rest = line.partition("+- ")
+        if mark and bars == "| " * (len(bars) // 2):
+            lines.append((len(bars) // 2, rest))
         elif line.startswith("Guard latency"):  # a measurement, after the tree; another one in every run
             break
         elif lines and line.strip() and not line.startswith("TREE_GUARD_MANAGER"):
@@ -112,8 +113,23 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
     return lines
 
 
-def _record(kind: str, text: str, source: str, resolve: Callable[[str], str]) -> GuardRecord:
-    guard, place, why = split_comment(text, resolve)
+_Remark = tuple[Place, str]
+
+
+def _record(
+    kind: str, text: str, source: str, resolve: Callable[[str], str], remarks: dict[str, _Remark | None]
+) -> GuardRecord:
+    """One leaf; ``remarks``: what was read behind other guards, of which many have the same."""
+    guard, mark, remark = text.partition("  # ")
+    plain = bool(mark) and "# " not in guard
+    if plain and remark not in remarks:
+        _, place, why = split_comment(text, resolve)
+        remarks[remark] = None if place is None else (place, why)
+    known = remarks[remark] if plain else None
+    if known is not None:
+        guard, (place, why) = guard.rstrip(), known
+    else:
+        guard, place, why = split_comment(text, resolve)
     expression = readable(kind, with_class(guard), source)
     return GuardRecord(kind, without_addresses(guard), expression, without_addresses(source), place, why)
 
@@ -126,7 +142,7 @@ def with_class(guard: str) -> str:
 
     It passes for objects of the class that has this id now, whichever it was when torch compiled.
     """
-    match = _TYPE_ID_ALONE.match(guard)
+    match = _TYPE_ID_ALONE.match(guard) if guard.endswith(")") else None
     found = _class_at(int(match[1])) if match else None
     return f"{guard}, type={type.__repr__(found)}" if found is not None else guard
 
@@ -350,6 +366,9 @@ def _merge_markings(records: Iterable[GuardRecord]) -> list[GuardRecord]:
     merged: list[GuardRecord] = []
     marked: dict[str, list[str]] = {}
     for record in records:
+        if "_indices" not in record.expression:
+            merged.append(record)
+            continue
         found = _MARKED.match(record.expression)
         if found is not None:
             source, mark = found["source"] or found["older"], found["mark"] or found["other"]

@@ -9,11 +9,14 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
+import sys
 import sysconfig
 import types
+import weakref
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 from depyf.dynamo.entries import cache_entries
 
@@ -68,13 +71,29 @@ _NO_TENSOR = "no tensor, module or array was among its arguments and globals"
 
 
 def _disabled() -> list[types.CodeType]:
-    """The code of functions behind ``torch.compiler.disable(recursive=False)``: torch makes all wrappers of one code."""
+    """The code of functions behind ``torch.compiler.disable(recursive=False)``: torch makes all wrappers of one code.
+
+    Looking for who refers to that code goes through every object of the process (tens of milliseconds), so what was found
+    is kept for as long as all of it lives and the code has as many references.
+    """
     try:
         from torch._dynamo.decorators import _nonrecursive_disable_wrapper_code as shared
     except ImportError:
         return []
-    wrapped = [getattr(wrapper, "_torchdynamo_orig_callable", None) for wrapper in gc.get_referrers(shared)]
+    count, wrappers = _Found.count, [reference() for reference in _Found.wrappers]
+    if count != sys.getrefcount(shared) - len(wrappers) or None in wrappers:
+        wrappers = [found for found in gc.get_referrers(shared) if isinstance(found, types.FunctionType)]
+        _Found.wrappers = [weakref.ref(found) for found in wrappers]
+        _Found.count = sys.getrefcount(shared) - len(wrappers)
+    wrapped = [getattr(wrapper, "_torchdynamo_orig_callable", None) for wrapper in wrappers]
     return [function.__code__ for function in wrapped if isinstance(function, types.FunctionType)]
+
+
+class _Found:
+    """The wrappers found last, and how many references the code they share had besides theirs."""
+
+    count: ClassVar[int] = -1
+    wrappers: ClassVar[list[weakref.ref[types.FunctionType]]] = []
 
 
 def _reason(code: types.CodeType) -> str:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from depyf.collecting import rare_collections
 from depyf.dynamo import live
 from depyf.dynamo.capture import Capture, FunctionBuilder
 from depyf.dynamo.entries import cache_entries
@@ -87,7 +88,8 @@ class Session:
         if not self.capture.here:  # a forked child left the block: the dump is its parent's
             return
         try:
-            self._finish()
+            with rare_collections():
+                self._finish()
         except Exception as error:  # contract 1
             self.capture.note(f"the summary could not be written: {type(error).__name__}: {error}")
         self._warn()

@@ -25,7 +25,8 @@ from depyf.report.wrap import WIDTH, split_call, wrap
 _CHECKS = sorted(
     name for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType) and name[0] != "_"
 )
-_CALLED = re.compile(r"\b(\w+)\(")
+_LONGEST = max(map(len, _CHECKS))
+_LAST_WORD = re.compile(r"\w+\Z")
 
 
 def full_code_page(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
@@ -57,7 +58,8 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
 
 def _imports(functions: Iterable[FunctionRecord]) -> str:
     text = "\n".join(g.expression for f in functions for e in f.entries for g in e.guards)
-    called = set(_CALLED.findall(text))
+    tails = {piece[-_LONGEST - 1 :] for piece in text.split("(")}  # a tenth of what a search for the calls takes
+    called = {match[0] for tail in tails if (match := _LAST_WORD.search(tail)) is not None}
     used = [name for name in _CHECKS if name in called]
     live = "live_frame, live_guard" if any(shown(e) for f in functions for e in f.entries) else "live_frame"
     lines = [f"from depyf.dynamo.live import {live}"]
@@ -251,65 +253,61 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
     if not entry.guards:
         return "\n".join([*lines, f"    return guard_{slug}.check(L)  # torch did not print the guards of this entry"])
     lines.append("    return (")
-    place = None
+    place, seen = "", None  # the heading that stands, and the place it is of
     for position, guard in enumerate(entry.guards):
-        heading = _heading(guard)
+        heading = place if seen is not None and guard.place is seen else _heading(guard)
+        seen = None if heading in _NO_LINE else guard.place
         if heading and heading != place:
             lines.append(f"        # {heading}")
             place = heading
-        operand = _operand(guard, f"guard_{slug}[{position}]")
-        joined = f"and {operand}" if position else operand
-        lines += _wrapped(joined)
+        lines += _operand(guard, f"guard_{slug}[{position}]", "and " if position else "")
         if guard.why.startswith("user code shown is first use"):
             lines[-1] += "  # a size of 0 or 1 would be compiled separately"
     lines.append("    )")
     return "\n".join(lines)
 
 
-def _operand(guard: GuardRecord, handle: str) -> str:
-    """The expression, in parentheses where ``and`` would take it apart; with ``handle`` where it has to ask torch."""
+def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:
+    """The lines of one operand: the expression, in parentheses where ``and`` would take it apart; with ``handle`` where it
+    has to ask torch.  A long call is broken between its arguments."""
     expression = guard.expression.strip()
     check = expression.partition("(")[0]
-    if not _MAY_BE_LOOSE.search(expression) and check not in ASKING:
-        return expression
-    one_call = expression.endswith(")") and expression.count("(") == 1
-    if check in ASKING and (one_call or split_call(expression) is not None):
-        return _asking(check, expression, handle)
-    body = ast.parse(expression, mode="eval").body
-    loose = isinstance(body, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr))
-    return f"({expression})" if loose else expression
+    asking, arguments = check in ASKING, expression[len(check) + 1 : -1]
+    if asking and arguments and "(" not in arguments and expression[-1] == ")" and len(expression) < WIDTH // 2:
+        return [f"        {joint}{check}({', '.join(_asking(check, [arguments], handle))})"]
+    call = split_call(expression) if asking or len(expression) + len(joint) + 8 > WIDTH else None
+    if asking and call is not None:
+        return wrap(f"{joint}{check}(", _asking(check, call[1], handle), ")", " " * 8)
+    if _MAY_BE_LOOSE.search(expression):
+        body = ast.parse(expression, mode="eval").body
+        if isinstance(body, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)):
+            return [f"        {joint}({expression})"]
+    if len(expression) + len(joint) + 8 <= WIDTH or call is None:
+        return [f"        {joint}{expression}"]
+    return wrap(f"{joint}{call[0]}(", call[1], ")", " " * 8)
 
 
 _MAY_BE_LOOSE = re.compile(r"\b(?:and|or|if|lambda)\b|:=")
 
 
-def _asking(check: str, expression: str, handle: str) -> str:
-    """The call of a check, with torch's own guard among its arguments."""
-    arguments = expression[len(check) + 1 : -1]
+def _asking(check: str, arguments: list[str], handle: str) -> list[str]:
+    """The arguments of a check, with torch's own guard among them."""
     if check == "check_global_state":
-        return f"{check}({handle}, {arguments})" if arguments else f"{check}({handle})"
-    handle = {"check_tensor": f"guard={handle}", "torch_checks": f"{handle}, L, G"}.get(check, handle)
-    return f"{check}({arguments}, {handle})" if arguments else f"{check}({handle})"
+        return [handle, *arguments]
+    return [*arguments, *{"check_tensor": [f"guard={handle}"], "torch_checks": [handle, "L", "G"]}.get(check, [handle])]
+
+
+_NO_LINE = ("", "relations between sizes", "state of torch")
+"""What stands above guards that no line of the user caused."""
 
 
 def _heading(guard: GuardRecord) -> str:
     if guard.place is None and guard.source:
-        return ""
+        return _NO_LINE[0]
     if guard.place is None or "torch/_dynamo/" in guard.place.filename:
         measured = any(part in guard.expression for part in (".size()", ".stride()", ".storage_offset()"))
-        return "relations between sizes" if measured else "state of torch"
+        return _NO_LINE[1] if measured else _NO_LINE[2]
     return one_line(f"{guard.place}: {guard.place.text}" if guard.place.text else str(guard.place))
-
-
-def _wrapped(expression: str) -> list[str]:
-    """A long call on several lines, broken between its arguments."""
-    prefix = "and " if expression.startswith("and ") else ""
-    if len(expression) + 8 <= WIDTH:
-        return [f"        {expression}"]
-    parts = split_call(expression[len(prefix) :].strip())
-    if parts is None:
-        return [f"        {expression}"]
-    return wrap(f"{prefix}{parts[0]}(", parts[1], ")", " " * 8)
 
 
 def _dispatcher(function: FunctionRecord) -> str:
