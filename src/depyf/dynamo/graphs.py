@@ -246,20 +246,22 @@ def graph_children(module: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def sample_run(class_name: str, text: str, tree: ast.Module) -> str:
-    """A ``__main__`` block that runs the graph of the page ``text``, parsed as ``tree``, on made-up inputs of the recorded
-    shapes; "" where that cannot work."""
-    cls = next((node for node in tree.body if isinstance(node, ast.ClassDef)), None)
-    forward = next((node for node in cls.body if isinstance(node, ast.FunctionDef)), None) if cls else None
-    if cls is None or forward is None:
-        return ""
-    nested = {node.name for node in cls.body if isinstance(node, ast.ClassDef)}
-    reads_self = any("self." in line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    for node in ast.walk(forward) if reads_self else ():
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            if node.attr not in nested:
-                return ""  # the graph reads a constant of the live module
-    if nested:
+_SELF = re.compile(r"\bself\.")
+_BOXED = re.compile(r'^ *(?P<name>\w+): "(?P<type>[^"]*)" = next\(args_iter\)', re.M)
+
+
+def sample_run(class_name: str, text: str) -> str:
+    """A ``__main__`` block that runs the graph ``text`` on made-up inputs of the recorded shapes; "" where that cannot work."""
+    lines = text.splitlines()
+    if _INNER_CLASS.search(text) or any(
+        _SELF.search(line) for line in lines if "self." in line and not line.lstrip().startswith("#")
+    ):
+        return ""  # a graph within the graph, or a constant of the live module
+    start = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def forward(")), len(lines))
+    end = next((number for number in range(start, len(lines)) if lines[number].rstrip().endswith(":")), len(lines))
+    tree = parsed(textwrap.dedent("\n".join(lines[start : end + 1])) + " pass")
+    forward = tree.body[0] if tree is not None and tree.body else None
+    if not isinstance(forward, ast.FunctionDef):
         return ""
     names = [argument.arg for argument in forward.args.args[1:]]
     kinds = {
@@ -269,12 +271,10 @@ def sample_run(class_name: str, text: str, tree: ast.Module) -> str:
     }
     boxed = names == ["args_list"]
     if boxed:
-        names = []
-        for statement in forward.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                if ast.unparse(statement.value or statement) == "next(args_iter)":
-                    names.append(statement.target.id)
-                    kinds[statement.target.id] = str(getattr(statement.annotation, "value", ""))
+        kinds = dict(_BOXED.findall(text))
+        names = list(kinds)
+        if len(names) != text.count(" = next(args_iter)"):
+            return ""
     values = []
     for name in names:
         value = sample_value(kinds.get(name, ""))

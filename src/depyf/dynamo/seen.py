@@ -80,8 +80,9 @@ def _disabled() -> list[types.CodeType]:
         from torch._dynamo.decorators import _nonrecursive_disable_wrapper_code as shared
     except ImportError:
         return []
-    count, wrappers = _Found.count, [reference() for reference in _Found.wrappers]
-    if count != sys.getrefcount(shared) - len(wrappers) or None in wrappers:
+    count = _Found.count
+    wrappers = [found for reference in _Found.wrappers if (found := reference()) is not None]
+    if count != sys.getrefcount(shared) - len(wrappers) or len(wrappers) < len(_Found.wrappers):
         wrappers = [found for found in gc.get_referrers(shared) if isinstance(found, types.FunctionType)]
         _Found.wrappers = [weakref.ref(found) for found in wrappers]
         _Found.count = sys.getrefcount(shared) - len(wrappers)

@@ -28,7 +28,7 @@ from depyf.dynamo.transform import TransformHook, decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.full_code import caller_name, full_code_page, function_id
 from depyf.report.graph_inputs import inputs_page
-from depyf.report.graph_page import graph_page, quick_page
+from depyf.report.graph_page import graph_page, quick_page, unchecked_page
 from depyf.report.index import index_page, provisional_page
 from depyf.report.kernels import kernels_in
 from depyf.report.layout import (
@@ -167,7 +167,7 @@ class Session:
             record = match.record
             try:
                 text = step_text(match)
-                page = graph_page(record, text, exact=match.exact)
+                page = unchecked_page(record, text, exact=match.exact)
                 steppable = bool(graph_codes(self.writer.path(graph_file(record)), page, match.module))
             except Exception as error:  # one graph that cannot be aligned keeps the text torch printed
                 self.capture.note(f"{graph_file(record)}: not steppable: {type(error).__name__}: {error}")
@@ -179,11 +179,13 @@ class Session:
 
     def _add_cached_wrappers(self) -> None:
         """Inductor's output for compilations that reported none (they ran in a subprocess)."""
-        for builder in list(self.capture.functions.values()):
+        reported = {g.record.key for g in self.capture.graphs if g.record.stage == WRAPPER_STAGE}
+        cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
+        for builder in list(self.capture.functions.values()) if getattr(cache, "modules", True) else ():
             code = live_code_of(builder)
             for entry in cache_entries(code) if code is not None else ():
                 key = self.capture.key(entry.compile_id)
-                if any(g.record.key == key and g.record.stage == WRAPPER_STAGE for g in self.capture.graphs):
+                if key in reported:
                     continue
                 for compiled in live_code(compiled_functions(entry)).compiled:
                     post_grad = getattr(compiled, "inductor_post_grad_graph_str", None)

@@ -32,16 +32,19 @@ def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) 
     """The whole file; ``exact`` is False where torch changed the graph after printing it."""
     if record.stage == WRAPPER_STAGE:
         return record.text if parsed(record.text) is not None else _as_comments(record)
+    page = unchecked_page(record, step_text, exact=exact)
+    return page if parsed(page) is not None else _as_comments(record)
+
+
+def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) -> str:
+    """As ``graph_page``, for a graph that the caller compiles: only then is it known to be Python."""
     body = (step_text or importable(record.text)).rstrip("\n")
     head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
     if not exact:
         head += "\n# This is the graph that runs; torch rewrote it after it reported this stage."
     made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
     page = f"{head}\n\n{imports_for(body)}{made}\n\n{body}\n"
-    tree = parsed(page)
-    if tree is None:
-        return _as_comments(record)
-    runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body, tree)
+    runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body)
     return f"{page}\n\n{runnable}" if runnable else page
 
 

@@ -9,6 +9,7 @@ import json
 
 from depyf.dynamo.records import GraphRecord
 from depyf.report.layout import WRAPPER_STAGE, graph_file
+from depyf.report.manifest import indented
 
 
 def with_level_graph(manifest: str, record: GraphRecord, level: str) -> str:
@@ -39,4 +40,4 @@ def _with(manifest: str, item: dict[str, object]) -> str:
     if any(known["file"] == item["file"] for known in page["files"]):
         return manifest
     page["files"] = sorted([*page["files"], item], key=lambda entry: str(entry["file"]))
-    return json.dumps(page, indent=1, sort_keys=False, ensure_ascii=False) + "\n"
+    return indented(page) + "\n"

@@ -1,0 +1,107 @@
+"""Ways that leave out work on exit give what the long ways give."""
+
+from __future__ import annotations
+
+import gc
+import json
+
+import pytest
+import torch
+
+from depyf.api import prepare_debug
+from depyf.dynamo import guard_names, seen
+from depyf.dynamo.graphs import sample_run
+from depyf.report.manifest import indented
+
+pytestmark = pytest.mark.torch
+
+GUARDS = [
+    "L['x'].a == 1", "len(L['x']) == 3", "not L['x']", "not ('k' in L['x'])", "not 'k' in L['x']", "'k' not in L['x']",
+    "___dict_contains('k', L['x'])", "not ___dict_contains('k', L['x'])", "not set.__contains__(L['x'], 3)",
+    "L['x'] == {2, 1}", "L['x'] == {1: 'a'}", "L['x'] == inf", "-nan == L['x']", "device(type='cpu') == L['x']",
+    "L['device'] == 1", "L['x'] == 'device # inf'", "L['x'] == 'it\\'s' ", 'L["a\'"] == \'b"\' and unknown', "unknown(L['x'])",
+    "same_value(L['x'], 'unknown')", "type_is(L['x'], unknown='int')", "f(L=1)", "str(L['x'], errors='strict')",
+    "(lambda unknown: unknown)(L['x'])", "[a for a in L['x']] == []", "b'bytes' == L['x']", "f'{unknown}' == L['x']",
+    "math.isnan(L['x'])", "L['x'].device(1)", "L['x'] .unknown", "1e5 == L['x']", "0x1f == L['x']", "(L := 3)", "L['x' # a\n]",
+    "'''it's''' == L['x'] == unknown", "None is L['x'] if True else G", "not all in [L]", "L['x'] is not None",
+    "check_tensor(L['x'], 'torch.Tensor', torch.float32, size=[None, 3], stride=[], requires_grad=False, device_index=None, keys='CPU')",
+    "check_tensor(L['x'], 'torch.Tensor', torch.float32, size=[nan], stride=[1], requires_grad=False, device_index=None, keys='CPU')",
+    "check_tensor(L['x'], 'T', torch.float32, size=[03], stride=[1], requires_grad=False, device_index=None, keys='CPU')",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GUARDS)
+@pytest.mark.parametrize("any_names", [False, True])
+def test_names_told_by_the_text(text, any_names, monkeypatch):
+    short = guard_names.in_python(text, any_names)
+    monkeypatch.setattr(guard_names, "_stands_for_itself", lambda text: False)
+    monkeypatch.setattr(guard_names, "_EASY", guard_names.re.compile(r"(?!)"))
+    assert short == guard_names.in_python(text, any_names)
+
+
+def test_json_with_an_indent():
+    for value in (
+        {},
+        [],
+        {"a": [], "b": {}, "c": [1, 2.5, None, True, 'é\n"x\u2028'], "d": {"e": [{"f": 1e-9}]}},
+        [[1, ()], (2,)],
+    ):
+        assert indented(value) == json.dumps(value, indent=1, ensure_ascii=False)
+
+
+def test_who_is_disabled_is_looked_up_once(tmp_path, monkeypatch):
+    decorators = pytest.importorskip("torch._dynamo.decorators")
+    if not hasattr(decorators, "_nonrecursive_disable_wrapper_code"):
+        pytest.skip("this torch has no disable(recursive=False)")
+
+    def first(x):
+        return x
+
+    def second(x):
+        return x
+
+    kept = [torch.compiler.disable(first, recursive=False)]
+    assert first.__code__ in seen._disabled()
+    looked = []
+    monkeypatch.setattr(seen.gc, "get_referrers", lambda *objects: looked.append(1) or gc_referrers(*objects))
+    assert first.__code__ in seen._disabled() and not looked
+    kept.append(torch.compiler.disable(second, recursive=False))
+    assert {first.__code__, second.__code__} <= set(seen._disabled()) and len(looked) == 1
+    del kept[0]
+    third = torch.compiler.disable(lambda x: x, recursive=False)  # as many as before, and another one
+    assert first.__code__ not in seen._disabled() and third._torchdynamo_orig_callable.__code__ in seen._disabled()
+
+
+gc_referrers = gc.get_referrers
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ('class G(Module):\n    def forward(self, x: "f32[2]", y: "Sym(s0)"):\n        return x', "torch.randn([2], dtype=torch.float32)"),
+        ('class G(Module):\n    def forward(\n        self,\n        x: "f32[2]",\n    ) -> object:\n        return x', "torch.randn([2]"),
+        ('class G(Module):\n    def forward(self, args_list):\n        a: "f32[3]" = next(args_iter)\n        return a', "torch.randn([3]"),
+        ('class G(Module):\n    def forward(self, args_list):\n        a: "f32[3]" = next(args_iter)\n        b = next(args_iter)', ""),
+        ('class G(Module):\n    def forward(self, x: "f32[2]"):\n        # see self.w\n        return x', "torch.randn([2]"),
+        ('class G(Module):\n    def forward(self, x: "f32[2]"):\n        return self.w', ""),
+        ('class G(Module):\n    def forward(self, x: "f32[2]"):\n        return x\n\n    class body(Module):\n        pass', ""),
+        ("class G(Module):\n    pass", ""),
+    ],
+)  # fmt: skip
+def test_made_up_inputs(text, runs):
+    found = sample_run("G", text)
+    assert runs in found if runs else found == ""
+
+
+def test_pages_are_python(tmp_path):
+    def function(x, items):
+        for item in items:
+            x = x * item
+        return x.relu()
+
+    with prepare_debug(tmp_path):
+        torch.compile(function, backend="aot_eager")(torch.ones(3, requires_grad=True), [1.5, 2.5])
+    pages = sorted(tmp_path.glob("*.py"))
+    assert len(pages) >= 4
+    for page in pages:
+        compile(page.read_text(), str(page), "exec")
