@@ -1,4 +1,3 @@
-# known ugly: 3.8+ copies of the end of a class body with cells
 class S:
     def send(self):
         super().x()

@@ -57,6 +57,8 @@ class Program:
         """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
         self.own_continues: set[int] = set()
         """Jumps back behind a copy of clean-up code where another copy goes on with the loop at the end of the body."""
+        self.clause_ends: set[int] = set()
+        """``POP_EXCEPT`` at the end of a clause, where that is known: what comes next is not in the clause (3.8)."""
         self._in_front = lowered.in_front
         self.columns = Columns(self.unit, lowered.locations)
         if not self.unit.branches_backward:

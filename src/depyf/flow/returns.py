@@ -109,6 +109,7 @@ def absorb_returns(blocks: Blocks) -> None:
     preds = blocks.predecessors()
     instrs = blocks.program.instrs
     roots = set(blocks.roots())
+    clause_ends = blocks.program.clause_ends
     pending = [node for node in blocks.nodes.values() if node.container >= 0]
     changed = True
     while changed:
@@ -126,6 +127,8 @@ def absorb_returns(blocks: Blocks) -> None:
                 continue
             if len(preds[node.id]) > 1 and blocks.merging and blocks.returns_constant(node):
                 continue  # several ways lead to one statement
+            if not clause_ends.isdisjoint(i for p in preds[node.id] for i in blocks.nodes[p].code[-1:]):
+                continue
             if _after_handler(blocks, node, outer) or _in_star(blocks, outer):
                 continue
             node.container = outer

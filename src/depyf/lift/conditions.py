@@ -237,10 +237,17 @@ def _fold_conditional_test(lifter: Lifter, parent: Lifted, child: Lifted) -> boo
     other = lifter.blocks.get(other_id)
     if other is None or lifter.only_pred(other_id) is not parent or other.stmts or other.used or other is child:
         return False
-    if other.succs != child.succs or not _is_test(other) or _special(other.cond) or other.container != child.container:
+    if sorted(other.succs) != sorted(child.succs) or other.container != child.container:
+        return False
+    if not _is_test(other) or _special(other.cond) or _special(child.cond):
         return False
     if other.keep is not None or child.keep is not None or other.low < other.depth:
         return False
+    if other.succs != child.succs:  # one of the arms is a ``not``
+        turned = other if other.falls == 1 else child
+        assert turned.cond is not None
+        turned.cond, turned.falls = negate(turned.cond), 1 - turned.falls
+        lifter.set_succs(turned, turned.succs[::-1])
     yes, no = (child, other) if child.id == parent.succs[0] else (other, child)
     assert parent.cond is not None and yes.cond is not None and no.cond is not None
     cond = Cond(parent.cond, yes.cond, no.cond)

@@ -141,6 +141,8 @@ def _push_exc_info(s: Symbolic, _: Any) -> None:
 def _pop_except(s: Symbolic, count: int) -> None:
     for _ in range(count):
         s.raw()
+    if s.at in s.program.clause_ends:
+        s.emit(ExprStmt(Marker("falls"), s.instr.line))
 
 
 def _exc_match(s: Symbolic, kind: Any) -> None:

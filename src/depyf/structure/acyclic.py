@@ -121,6 +121,9 @@ class Acyclic:
         if block.cond is None:
             written = bool(stmts) and marker_of(stmts[-1], "continue") is not None
             after = self._follow(block, 0) if block.succs else []
+            if stmts and marker_of(stmts[-1], "falls") is not None:
+                stmts.pop()
+                after = [replace(stmt, falls=True) if isinstance(stmt, Exit) else stmt for stmt in after]
             if written:
                 last = stmts.pop()
                 if len(after) == 1 and isinstance(after[0], Exit):

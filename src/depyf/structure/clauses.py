@@ -73,6 +73,8 @@ def except_clauses(stmt: Try) -> Try:
         name, matched = _bound_name(matched)
         clauses.append(ExceptClause(kind.detail, name, matched, test.line or line))
         body, line = other, None
+    if star and body and marker_of(body[0], "reraise"):
+        body = body[:1]  # control goes on behind the statement, the compiler thinks
     if not (len(body) == 1 and marker_of(body[0], "reraise")):
         if body or not clauses:
             clauses.append(ExceptClause(None, None, body, line))

@@ -12,7 +12,7 @@ end of one clause to the test of the next, are gone.
     exception in A: into list; to T2       exception in A: RERAISE
 
 Control may also go on behind the statement when every clause raises, or so the compiler thinks; where no clause ends,
-an edge behind one ``raise`` stands for that, so that what follows is not taken for the ``else``.
+an edge behind one ``raise`` stands for that, or one behind raising what no clause handles, so that what follows is not taken for the ``else``.
 """
 
 from __future__ import annotations
@@ -93,8 +93,7 @@ class _Star:
         done = self._done(following)
         if done == NONE:
             return False
-        if not any(self._ends(body, following) for _, _, body, following in self.tests):
-            self._go_on(done)
+        goes_on = any(self._ends(body, following) for _, _, body, following in self.tests) or self._go_on(done)
         for match, test, body, following in self.tests:
             self._clause(body, following, done)
             program.replace(match, ops.EXC_MATCH, STAR)
@@ -104,7 +103,8 @@ class _Star:
             program.jump[test] = following
         program.jump[self.tests[-1][1]] = final
         program.replace(final, ops.RERAISE, 0)
-        program.next[final] = program.jump[final] = NONE
+        program.next[final] = NONE if goes_on else done
+        program.jump[final] = NONE
         program.next[self.push] = self.start
         return True
 
@@ -125,8 +125,8 @@ class _Star:
                     self.raises.append(at)
         return False
 
-    def _go_on(self, done: int) -> None:
-        """An edge from a ``raise`` in a clause to what follows the statement."""
+    def _go_on(self, done: int) -> bool:
+        """An edge from a ``raise`` in a clause to what follows the statement; false if there is none."""
         program = self.program
         for at in self.raises:
             target = program.handlers[program.handler[at]].target if program.handler[at] != NONE else NONE
@@ -149,7 +149,8 @@ class _Star:
                     same = (instr.op, instr.arg) == (program.instrs[at].op, program.instrs[at].arg)
                     if same and program.line[copy] == program.line[at] and program.handler[copy] == program.handler[at]:
                         program.next[copy] = after
-                return
+                return True
+        return False
 
     def _match_of(self, at: int) -> int:
         """The ``EG_MATCH`` that the type expression at ``at`` leads to."""

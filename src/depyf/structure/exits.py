@@ -52,10 +52,10 @@ def ends(body: Body) -> bool:
         return ends(last.body) and not exits_to(last.body, last.label)
     if isinstance(last, (While, For)):
         if isinstance(last, While) and isinstance(last.test, Const):
-            return not _breaks(last.body)
+            return not breaks_out(last.body)
         # before it is lowered, the first statement there names the label of the loop
         exhausted = last.orelse[1:] if last.orelse and isinstance(last.orelse[0], Exit) else last.orelse
-        return ends(exhausted) and not _breaks(last.body)
+        return ends(exhausted) and not breaks_out(last.body)
     if isinstance(last, With):
         return False
     if isinstance(last, Match):
@@ -71,15 +71,16 @@ def ends(body: Body) -> bool:
     return False
 
 
-def _breaks(body: Body) -> bool:
+def breaks_out(body: Body) -> bool:
+    """Whether a ``break`` in ``body`` leaves the loop around."""
     for stmt in body:
         if isinstance(stmt, Break):
             return True
         if isinstance(stmt, (While, For, Loop)):
-            if _breaks(stmt.orelse if not isinstance(stmt, Loop) else ()):
+            if breaks_out(stmt.orelse if not isinstance(stmt, Loop) else ()):
                 return True
             continue
-        if any(_breaks(inner) for inner in bodies(stmt)):
+        if any(breaks_out(inner) for inner in bodies(stmt)):
             return True
     return False
 

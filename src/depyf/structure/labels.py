@@ -17,6 +17,7 @@ from depyf.structure.clauses import except_clauses, loop_heads, reraises
 from depyf.structure.exits import (
     NOWHERE,
     Labels,
+    breaks_out,
     ends,
     exit_labels,
     exits_to,
@@ -137,7 +138,7 @@ class Lowering:
         if isinstance(stmt, Block):
             inner = self.lower(stmt.body, fall | {stmt.label}, breaks, loop)
             once = self._once(stmt, fall) if exits_to(inner, stmt.label) else None
-            return (once,) if once is not None else self._resolve(inner, stmt.label)
+            return once if once is not None else self._resolve(inner, stmt.label)
         if isinstance(stmt, Loop):
             inner = self.lower(stmt.body, frozenset({stmt.label}), fall, stmt.label)
             inner = self._resolve(inner, stmt.label)
@@ -241,23 +242,27 @@ class Lowering:
             )
         return None
 
-    def _once(self, block: Block, fall: Labels) -> Stmt | None:
+    def _once(self, block: Block, fall: Labels) -> Body | None:
         """A block as a loop that is left by ``break`` in any case, where nothing in it leaves or goes on with one around.
 
+        What comes before the first ``break`` need not be in it.
         Whoever wrote a ``while True`` that ends in ``break`` meant this; the compiler has left no jump back.
         """
         own = fall | {block.label}
         if self.trying > 1 or not leaving(block.body) <= own:
             return None  # each try lowers all that is inside once more: not at every depth
-        before = self.flags, self.once, self.copies
+        counted = self.flags, self.once, self.copies
         self.trying += 1
         body = self.lower(block.body, own, own, None)
         self.trying -= 1
-        if self.flags > before[0] or exit_labels(body):
-            self.flags, self.once, self.copies = before
+        if self.flags > counted[0] or exit_labels(body):
+            self.flags, self.once, self.copies = counted
             return None
         self.once += 1
-        return While(Const(True), body if ends(body) else (*body, Break()), (), block.line or first_line(body))
+        start = next((i for i, stmt in enumerate(body) if breaks_out((stmt,))), 0)
+        body, before = body[start:], body[:start]
+        line = block.line or first_line(body)
+        return (*before, While(Const(True), body if ends(body) else (*body, Break()), (), line))
 
     def _resolve(self, body: Body, label: int) -> Body:
         """Get rid of the exits to ``label``, the end of ``body``, that are left, with a flag variable."""
@@ -272,7 +277,8 @@ class Lowering:
 
 def _comes_round(body: Body, loop: int) -> bool:
     """Whether a handler goes on with the loop at its end, and nobody said ``continue``: what follows is an ``else``."""
-    return len(body) > 1 and loop in unwritten(body, loop)
+    last = body[-1] if body else None
+    return loop in unwritten(body, loop) and (len(body) > 1 or isinstance(last, Exit) and last.falls)
 
 
 def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:

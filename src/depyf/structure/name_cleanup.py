@@ -59,11 +59,19 @@ def strip_unused_names(program: Program) -> set[str]:
         if ops.POP_EXCEPT in ends:  # behind the clean-up in 3.8
             program.next[last] = found[1]
             found_names.add(name)
-            jump = found[1]
-            if program.unit.unbinds_handled and ends[0] == ops.POP_EXCEPT and program.jump[jump] <= jump:
-                if program.instrs[jump].op == ops.JUMP:  # the end of the clause is still in it
-                    program.own_continues.add(jump)
+            _note_end(program, found[1])
     return found_names
+
+
+def _note_end(program: Program, after: int) -> None:
+    """Note what follows the clean-up of a name: at the end of its clause the exception is still handled (3.8)."""
+    if not program.unit.unbinds_handled:
+        return
+    end = program.follow(after)
+    if end != NONE and program.instrs[end].op == ops.POP_EXCEPT:
+        program.clause_ends.add(end)
+    elif program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
+        program.own_continues.add(after)
 
 
 def is_name_cleanup(program: Program, region: Region) -> bool:
@@ -98,6 +106,7 @@ def strip_name_cleanup(regions: Regions, region: Region, withs: list[Region]) ->
                 resumed.append((inner, copy[1]))
     for source, old, new in edits:
         redirect(program, source, old, new)
+        _note_end(program, new)
     for inner, new in resumed:
         inner.resume = new
     regions.bound_names.add(wanted[0])

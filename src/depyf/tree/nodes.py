@@ -294,9 +294,11 @@ class Loop(Stmt):
 class Exit(Stmt):
     """Go to the end of the enclosing Block (or the start of the enclosing Loop) with this label.
 
-    ``written`` where the jump has a line of its own: somebody said ``continue`` there.
+    ``written`` where the jump has a line of its own: somebody said ``continue`` there.  ``falls`` where it is known that
+    nobody said anything: a clause ends.
     """
 
     label: int
     line: int | None = None
     written: bool = False
+    falls: bool = False
