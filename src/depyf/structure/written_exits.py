@@ -9,6 +9,7 @@ Input and output: the labelled dialect.  Only the line of the jump tells it from
 from __future__ import annotations
 
 from depyf.structure.exits import exit_labels, first_line
+from depyf.tree.expr import Marker
 from depyf.tree.nodes import Block, Body, Exit, Stmt, Try
 from depyf.tree.rewrite import bodies, map_statements, walk, with_bodies
 
@@ -59,6 +60,8 @@ def _is_behind(tried: Try) -> bool:
     last = tried.body[-1] if len(tried.body) > 1 else None
     if not isinstance(last, Exit) or last.written or last.line is None or not tried.handlers:
         return False
+    if any(isinstance(clause.type, Marker) for clause in tried.handlers):
+        return False  # a ``with``: its body ends where its manager is left
     caught = tuple(stmt for clause in tried.handlers for stmt in clause.body)
     behind = max((stmt.line or 0 for stmt in walk(caught)), default=0)
     return last.line > max(behind, tried.handlers[-1].line or 0) and last.label not in exit_labels(caught)
