@@ -13,6 +13,8 @@ from depyf.flow.program import NONE, WITH_EXIT
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 NESTED = 20
 """The compiler nests no more blocks: a ``return`` leaves at most that many ``with``."""
+_NEAR = 200
+"""How many instructions behind a ``return`` are looked at for code that stands before it."""
 _QUIET = ops.SILENT | {WITH_EXIT}
 
 
@@ -129,7 +131,11 @@ def absorb_returns(blocks: Blocks) -> None:
                 continue  # several ways lead to one statement
             if not clause_ends.isdisjoint(i for p in preds[node.id] for i in blocks.nodes[p].code[-1:]):
                 continue
-            if _after_handler(blocks, node, outer) or _in_star(blocks, outer):
+            if (
+                _after_handler(blocks, node, outer)
+                or _after_others(blocks, node, outer, preds)
+                or _in_star(blocks, outer)
+            ):
                 continue
             node.container = outer
             changed = True
@@ -161,6 +167,42 @@ def _only_returns(blocks: Blocks, node: Node, preds: dict[int, list[int]]) -> bo
         if not all(instrs[i].op in _QUIET for i in node.code):
             return False
     return False
+
+
+def _after_others(blocks: Blocks, node: Node, outer: int, preds: dict[int, list[int]]) -> bool:
+    """Whether a constant is returned behind code that is outside of the ``with`` whose exit comes before, by its lines.
+
+    with a:             with a:
+        return 1            break
+    ...            or   ...
+                        return 1
+    """
+    program, containers = blocks.program, blocks.containers
+    container = containers.tree[outer]
+    load = next((i for i in node.code if program.instrs[i].op == ops.LOAD_CONST), None)
+    line = None if load is None else program.line[load]
+    if load is None or line is None or container.kind != "try":
+        return False
+    if containers.regions.table[container.region].kind != "with":
+        return False
+    before = [i for p in preds[node.id] for i in blocks.nodes[p].code]
+    first = max((at for at in (program.line[i] or 0 for i in before) if at < line), default=0)
+    start = max(before, default=load) + 1
+    near = range(start, min(max(start, load) + _NEAR, len(program.line)))
+    others = (i for i in near[-2 * _NEAR :] if first < (program.line[i] or 0) < line and i in containers.of)
+    return any(not containers.encloses(container.parent, containers.of[i]) or _beside(blocks, outer, i) for i in others)
+
+
+def _beside(blocks: Blocks, outer: int, index: int) -> bool:
+    """Whether an instruction is neither in a ``with`` nor in what handles its exceptions."""
+    containers = blocks.containers
+    inner = containers.of[index]
+    while inner != containers.tree[outer].parent:
+        around = containers.tree[inner]
+        if around.region == containers.tree[outer].region:
+            return False
+        inner = around.parent
+    return True
 
 
 def _after_handler(blocks: Blocks, node: Node, outer: int) -> bool:

@@ -39,6 +39,8 @@ def _nots(test: Expr) -> int:
         return -1
     if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
         return 0 if test.rights[0] is TESTED_NONE else 100
+    if isinstance(test, Cmp):
+        return 2  # ``not (a == b or c)`` is written more often than ``not a == b and not c``
     return min(1, sum(map(_nots, test.values))) if isinstance(test, BoolOf) else 1
 
 

@@ -118,8 +118,8 @@ class Symbolic:
                 self.skip.discard(index)
                 block.last = index
                 continue
-            if instr.line is not None:
-                if block.line is None and not self._drops_marker():
+            if instr.line is not None and not self._drops_marker():
+                if block.line is None:
                     block.line = instr.line
                 block.lines.append(instr.line)
             handler = handlers.get(instr.op)
@@ -130,7 +130,7 @@ class Symbolic:
         self.flush_unpack()
 
     def _drops_marker(self) -> bool:
-        """Whether what is executed only cleans up: it has the line of what came before, a ``case`` for example."""
+        """Whether what is executed only cleans up: its line is that of what comes before or behind, a ``case`` for example."""
         return self.instr.op == ops.POP and bool(self.stack) and isinstance(self.stack[-1], Marker)
 
     def push(self, value: Expr) -> None:

@@ -80,6 +80,8 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])
             ret = continuation[after]
+            if _is_behind(program, returned_constant(program, ret), start):
+                continue
             if after != ret and (program.instrs[ret].op == ops.RETURN or written_return(program, ret)):
                 program.own_returns.add(ret)
             elif after != ret and source < last and goes_on:
@@ -102,6 +104,14 @@ def _is_body(program: Program, start: int) -> bool:
     while at != NONE and program.instrs[at].op in SHUFFLES:
         at = program.follow(program.next[at])
     return at != NONE and program.line[start] is not None and program.line[at] == program.line[start]
+
+
+def _is_behind(program: Program, at: int, start: int) -> bool:
+    """Whether a constant that is returned has a line of its own behind the first one of the handler: it is no part of the body."""
+    if at == NONE:
+        return False
+    line, first = program.line[at], program.line[start]
+    return line is not None and first is not None and line > first and line != program.line[at - 1]
 
 
 def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resumed: list[Region]) -> None:

@@ -64,12 +64,13 @@ class Agreement:
         a, b = pair.a, pair.b
         event_a, event_b = event_of(pair, a, self.values), event_of(pair, b, self.values)
         if event_a.key != event_b.key:
-            if event_b.key[0] == ops.GET_ITER and event_b.results == 1:
+            if event_b.key[0] == ops.GET_ITER:
                 value = event_b.operands[0]
                 known = self.values.desc[value]
                 fed = event_a.key[0] == ops.FOR_ITER and self.sameness.same(pair, event_a.operands[0], value)
                 if fed or known == ("type", "iter"):
                     self.ground.note(ITERATOR_NOTE)
+                    b.stack.extend([self.values.null] * (event_b.results - 1))
                     b.pc += 1
                     return None
             raise self.ground.mismatch(pair, "they do different things")

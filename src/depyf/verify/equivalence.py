@@ -196,6 +196,8 @@ class _Walk:
             self.promised.ended(pair, callee)
             kind = self.promised.result_type(callee) if callee >= 0 else kind
         results = [values.new() if kind is None else values.typed(kind) for _ in range(event_a.results)]
+        if op == ops.GET_ITER:  # beside an iterator lies no object (3.15)
+            results[1:] = [values.null] * (len(results) - 1)
         push_results(pair, event_a, event_b, values, results)
         if op == ops.LOAD_FAST:
             pair.bind(key[1], results[0])
