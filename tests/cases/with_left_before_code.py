@@ -1,5 +1,4 @@
 # known ugly: 3.8-3.10 a with_start slot is left in an expression
-# known ugly: 3.15 a with_start slot is left in an expression
 def matched():
     with a, b:
         return
