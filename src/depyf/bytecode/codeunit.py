@@ -80,6 +80,11 @@ class CodeUnit:
         return self.version >= (3, 13) and self.name != "<lambda>"
 
     @property
+    def may_handle(self) -> bool:
+        """Whether there may be an exception handler; before 3.11 only the instructions tell."""
+        return self.version < (3, 11) or bool(self.exctable)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

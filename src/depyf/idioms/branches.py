@@ -81,9 +81,9 @@ class Branches:
 
     def with_else(self, body: list[Stmt]) -> list[Stmt]:
         """``body`` with what stood in the ``else`` of a ``try`` there, nothing else: where all its handlers leave, both are the same."""
-        if self.indents is None:
+        if self.indents is None or not self.unit.may_handle:
             return body
-        for i in reversed(range(len(body))):
+        for i in [i for i, stmt in enumerate(body) if isinstance(stmt, Try)][::-1]:
             stmt = body[i]
             if not isinstance(stmt, Try) or stmt.final or stmt.star or not stmt.handlers:
                 continue

@@ -47,11 +47,17 @@ class Inside:
         if follow_line is not None and high is not None and follow_line <= high or self.ends_function(follow):
             follow_line = None
         work = sorted(loop.body)
+        entering: dict[int, list[int]] = {}  # where each block is entered from, as far as that may be outside
         while work:
             for key in items[work.pop()].succs:
                 if key in loop.body or key in (follow, behind) or key not in reachable or key not in items:
                     continue
-                if not preds[key] <= loop.body or self.ends_function(key):
+                sources = entering.get(key)
+                if sources is None:
+                    sources = entering[key] = list(preds[key])
+                while sources and sources[-1] in loop.body:
+                    sources.pop()
+                if sources or self.ends_function(key):
                     continue
                 if is_for(self.blocks, loop.header) and self._behind_loop(key, loop.header):
                     continue
