@@ -56,6 +56,19 @@ def test_other_names_and_another_place():
         assert getattr(found.code, name) == getattr(wanted.code, name), name
 
 
+def test_the_function_that_makes_it_goes_by_its_name():
+    def closure(name, graph):
+        namespace = {}
+        text = f"def outer(layer):\n    def {name}(x):\n        return __compiled_fn_{graph}(x, layer)\n    return {name}\n"
+        exec(compile(text, "<made>", "exec"), namespace)
+        return namespace["outer"](1).__code__
+
+    made = closure("g", "7_bb")
+    found = known(closure("f", "0_aa")).find(key(made), made, "two")
+    assert found is not None and found.source == alone(made, "two").source
+    assert "def __make_two(layer):" in found.source
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -117,6 +117,14 @@ def for_condition() -> str:
     return "what the program asks about this value became a condition of the compiled code: one entry for calls that meet it, one for others"
 
 
+def for_optimizer() -> str:
+    """The state that an optimizer keeps of its parameters differs."""
+    return (
+        "an optimizer makes the state of a parameter in its first step: one entry for the first step and one for those after it "
+        "is needed"
+    )
+
+
 def for_value(source: str, expected: str, of_module: bool = False, inner: bool = False) -> str:
     """A plain Python value differs from ``expected``; ``of_module``: it is an attribute of an ``nn.Module``."""
     name = named(source)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode.constants_apart import constants_apart
 from depyf.dynamo.names import rename
+from depyf.emit.emit import MAKER
 from depyf.options import Options
 
 if TYPE_CHECKING:
@@ -91,13 +92,13 @@ class AlikeCodes:
             return None
         renamed = dict(zip(known.globals, _globals(made)))
         taken = {*made.co_names, *made.co_varnames, *made.co_freevars, *made.co_cellvars}
-        if name in taken or known.name in taken:
+        if not taken.isdisjoint((name, known.name, MAKER + name, MAKER + known.name)):
             return None
         code, shift = known.found.code, made.co_firstlineno - known.line
         changes = {"co_qualname": made.co_qualname} if hasattr(made, "co_qualname") else {}
         return replace(
             known.found,
-            source=rename(known.found.source, {**renamed, known.name: name}),
+            source=rename(known.found.source, {**renamed, known.name: name, MAKER + known.name: MAKER + name}),
             linemap=tuple((line, None if user is None else user + shift) for line, user in known.found.linemap),
             verdicts=tuple(
                 replace(

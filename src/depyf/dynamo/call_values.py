@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import enum
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -78,6 +79,11 @@ class CallValues:
             return False
         except _UnreadableError:
             return source.startswith(("self.", "L['self']."))
+
+    def of_optimizer(self, source: str) -> bool:
+        """Whether ``source`` is part of what an optimizer keeps of each parameter."""
+        owner = re.match(r"(?:len\()?(?:L\['(\w+)'\]|(\w+))\.state\b", source)
+        return owner is not None and isinstance(self.variables.get(owner[1] or owner[2]), torch.optim.Optimizer)
 
     def _value(self, node: ast.expr) -> Any:
         match node:

@@ -21,10 +21,8 @@ from typing import Any
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
 _ANNOTATION = re.compile(r'(?P<start>^|;  )(?P<name>\w+): "[^"]*"(?= = )')
 _PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"')
-_PLAIN_PARAMETER = re.compile(r"(?P<name>\w+) : torch\.[\w.]+(?=[,)])")
-"""A parameter of a live graph function, with the class of its value."""
-_BARE_PARAMETER = re.compile(r"(?<=[(\s])(?P<name>\w+)(?=[,)])")
-"""One without: AOTAutograd's functions."""
+_LIVE_PARAMETER = re.compile(r"(?P<name>\w+) : torch\.[\w.]+(?=[,)])|(?<=[(\s])(?P<bare>\w+)(?=[,)])")
+"""A parameter of a live graph function, with the class of its value, or without: AOTAutograd's functions."""
 _DELETIONS = re.compile(r";  (?:\w+ = )+None$")
 _TENSOR_TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[[^\]]*\])?(?P<device>\w+(?::\d+)?)?$")
 _SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
@@ -149,9 +147,7 @@ def annotate(live_source: str, printed: Printed) -> list[str]:
             continue
         body = line.strip()
         if body.startswith("def "):
-            for parameter in (_PLAIN_PARAMETER, _BARE_PARAMETER):
-                body = parameter.sub(lambda match: _typed(match, printed.types), body)
-            lines.append(body)
+            lines.append(_LIVE_PARAMETER.sub(lambda match: _typed(match, printed.types), body))
             continue
         key = statement_key(body)
         comment = printed.comments.get(key, ())
@@ -170,7 +166,7 @@ def annotate(live_source: str, printed: Printed) -> list[str]:
 
 
 def _typed(parameter: re.Match[str], types: Mapping[str, str]) -> str:
-    name = parameter["name"]
+    name = parameter["name"] or parameter["bare"]
     return f'{name}: "{types[name]}"' if name in types else parameter.group()
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from depyf.dynamo import advice
 from depyf.dynamo.call_values import CallValues, comparison
 from depyf.dynamo.guards import readable, split_comment, with_class, without_addresses
-from depyf.dynamo.records import RecompileRecord, SymbolRecord
+from depyf.dynamo.records import GuardRecord, RecompileRecord, SymbolRecord
 
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
 _MISMATCH = re.compile(
@@ -59,11 +59,35 @@ def specialised(record: RecompileRecord, symbols: Iterable[SymbolRecord]) -> Rec
     """The record with better advice where the earlier entry, whose ``symbols`` these are, had begun with a symbol for
     what now differs: a line of the program made it a constant."""
     wanted = comparison(record.guard)
-    subject = advice.named(wanted[0]) if wanted else ""
+    size = None if wanted else _MISMATCH.match(record.guard)
+    if size and size["what"] == "size" and size["index"]:
+        subject = f"{advice.named(size['name'])}.size()[{size['index']}]"
+    else:
+        subject = advice.named(wanted[0]) if wanted else ""
     for symbol in symbols:
         if symbol.became and symbol.where is not None and advice.named(symbol.source) == subject:
             return replace(record, advice=advice.for_specialised(subject, symbol.where))
     return record
+
+
+def still_fixed(record: RecompileRecord, guards: Iterable[GuardRecord]) -> RecompileRecord:
+    """The record with better advice where the entry that was made then, whose ``guards`` these are, has a fixed size again:
+    torch makes a size dynamic that changes, unless something needs its value."""
+    size = _MISMATCH.match(record.guard)
+    if size is None or size["what"] != "size" or not size["index"] or {record.expected, record.actual} & {"0", "1"}:
+        return record
+    subject = advice.named(size["name"])
+    for guard in guards:
+        sizes = _SIZES.search(guard.expression)
+        if sizes is None or advice.named(guard.source) != subject:
+            continue
+        values = sizes[1].split(", ")
+        if int(size["index"]) < len(values) and values[int(size["index"])] == record.actual:
+            return replace(record, advice=advice.for_unrolled(f"{size['name']}.size()[{size['index']}]"))
+    return record
+
+
+_SIZES = re.compile(r"^check_tensor\(.* size=\[([^]]*)\]")
 
 
 def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> RecompileRecord:
@@ -93,11 +117,13 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
     if wanted is not None:
         source, expected = wanted
         actual = call.shown(source)
-        if actual.startswith("a ") and (kind := _kind(expected)):
-            remedy = advice.for_type(source, kind, actual.removeprefix("a "))
-            return RecompileRecord(entry, guard, place, expected, actual, remedy)
+        kind, found = _kind(expected), actual.removeprefix("a ") if actual.startswith("a ") else _kind(actual)
+        if kind and found and kind != found:
+            return RecompileRecord(entry, guard, place, expected, actual, advice.for_type(source, kind, found))
         if guard.startswith("not "):
             expected = "no items"
+        if call.of_optimizer(source):
+            return RecompileRecord(entry, guard, place, expected, actual, advice.for_optimizer())
         remedy = advice.for_value(source, expected, call.of_module(source), advice.root(source) in call.inner)
         return RecompileRecord(entry, guard, place, expected, actual, remedy)
     same = re.match(r"same_object\((?P<source>.+), '[^']*'\)$", guard)

@@ -178,4 +178,8 @@ def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
         return without_addresses(entry.failed)
     if entry.breaks:
         return "Dynamo could not go on after a graph break in it"
-    return "there was nothing to compile in it (no tensor operation)" if entry.closed else ""
+    return (
+        "there was nothing to compile in it (no tensor operation): torch leaves it alone from then on"
+        if entry.closed
+        else ""
+    )

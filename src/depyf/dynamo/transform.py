@@ -7,6 +7,7 @@ and ``substitute.refuse`` has no objection; returns None, and has written the re
 from __future__ import annotations
 
 import ast
+import re
 import types
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,6 +161,10 @@ def _decompile(made: types.CodeType, name: str, options: Options, alike: AlikeCo
     return found, ""
 
 
+_WRITTEN_BACK = re.compile(r" *(\w+) = \1(?:  # .*)?$")
+"""Dynamo stores the variables that functions share (cells) again behind each graph, those too that did not change."""
+
+
 def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: str) -> str:
     """``text`` with the user's file and line behind the first statement of each user line; same lines, same code."""
     lines = text.splitlines()
@@ -172,6 +177,8 @@ def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: 
         if "#" not in lines[number - 1] and not lines[number - 1].rstrip().endswith("\\"):
             lines[number - 1] += f"  # {short}:{user}"
     for position, line in enumerate(lines):
+        if (own := _WRITTEN_BACK.match(line)) is not None:
+            lines[position] += f"{', ' if '  # ' in line else '  # '}torch writes {own[1]} back as it is"
         if "record_pregraph_bytecode_" in line and not line.rstrip().endswith("\\"):
             lines[position] += ", torch's bookkeeping" if "  # " in line else "  # torch's bookkeeping"
     result = "\n".join(lines) + ("\n" if text.endswith("\n") else "")

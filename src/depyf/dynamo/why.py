@@ -156,19 +156,39 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     return Why(name, place, runs, tuple(refusals), _otherwise(target, entries), later)
 
 
-_NUMBER = re.compile(r"(?P<source>L\[.*\]) == -?\d+")
+_NUMBER = re.compile(r"(?P<source>L\[.*\]) == (?P<value>-?\d+)")
+_SIZE = re.compile(r"size\[(?P<index>\d+)\]=(?P<value>\d+)")
 
 
 def _unrolled(refusals: list[Refusal]) -> list[Refusal]:
-    """With the advice for numbers that torch did not make dynamic when they changed: their values are needed."""
-    wanted = [_NUMBER.fullmatch(plain(r.guard.expression)) if r.guard is not None else None for r in refusals]
-    sources = [match["source"] for match in wanted if match is not None]
+    """With the advice for numbers and sizes that torch did not make dynamic when they changed: their values are needed."""
+    wanted = [_fixed(refusal.guard) if refusal.guard is not None else None for refusal in refusals]
+    values: dict[str, set[str]] = {}
+    for found in wanted:
+        if found is not None:
+            values.setdefault(found[0], set()).add(found[1])
     return [
-        replace(refusal, instead=for_unrolled(match["source"]))
-        if match is not None and sources.count(match["source"]) > 1 and not refusal.of_module
+        replace(refusal, instead=for_unrolled(found[0]))
+        if found is not None and len(values[found[0]] - {"0", "1"}) > 1 and not refusal.of_module
         else refusal
-        for refusal, match in zip(refusals, wanted)
+        for refusal, found in zip(refusals, wanted)
     ]
+
+
+def _fixed(guard: GuardStep) -> tuple[str, str] | None:
+    """The number or the size that one entry wants to be this and no other; None for what is of another class."""
+    expression = plain(guard.expression)
+    if expression.startswith("check_tensor("):
+        size, source = _SIZE.fullmatch(guard.expected), _SOURCE.search(expression)
+        return (f"{source.group()}.size()[{size['index']}]", size["value"]) if size and source else None
+    number = _NUMBER.fullmatch(expression)
+    kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
+    same = kinds[0] is None or kinds[1] is None or kinds[0][1] == kinds[1][1]
+    return (number["source"], number["value"]) if number and same else None
+
+
+_KIND = re.compile(r".* \((\w+)\)", re.S)
+"""How a value is shown that equals another one or not, and is of another class."""
 
 
 def _refused(answer: EntryAnswer, L: dict[str, Any]) -> Refusal:
@@ -249,6 +269,9 @@ def advice(guard: GuardStep, of_module: bool = False) -> str:
         return for_type(source, guard.expected.removeprefix("type "), guard.actual.removeprefix("type "))
     if expression.startswith("check_global_state("):
         return for_kind(guard.expected) or for_kind(expression)
+    kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
+    if source and kinds[0] is not None and kinds[1] is not None and kinds[0][1] != kinds[1][1]:
+        return for_type(source, kinds[0][1], kinds[1][1])
     if re.search(r" == | is (None|True|False)$", expression) and source:
         whole = expression.rpartition(" == ")[0]
         return for_value(whole if whole.startswith(("len(", "list(dict.keys(")) else source, guard.expected, of_module)

@@ -24,6 +24,8 @@ from depyf.tree.nodes import Import, ImportFrom, Stmt
 _Body = tuple[Stmt, ...]
 _MAX_SHADOWS = 20
 DEFAULTS = Options()
+MAKER = "__make_"
+"""How the name of a function begins that makes another one, whose free variables are its parameters."""
 
 
 def emit_module(unit: CodeUnit, body: _Body, options: Options = DEFAULTS) -> Emitted:
@@ -167,7 +169,7 @@ def _function(p: Printer, func: Func, name: str | None, path: list[str]) -> None
 
 def wrap_closures(p: Printer, unit: CodeUnit, shown: str, path: list[str]) -> str:
     """Open a function that makes ``unit``'s, given its free variables."""
-    outer = p.names.fresh(f"__make_{shown}")
+    outer = p.names.fresh(MAKER + shown)
     path[:] = [outer, shown]
     free = [p.spelled(name) for name in unit.freevars]
     p.line(f"def {outer}({', '.join(free)}):", None, False)

@@ -24,9 +24,10 @@ from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.guard_values import plain
 from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.live_graphs import compiled_functions, live_code
-from depyf.dynamo.recompiles import parse_recompile
+from depyf.dynamo.recompiles import parse_recompile, still_fixed
 from depyf.dynamo.records import GuardRecord, RecompileRecord
 from depyf.dynamo.resume import resume_targets
+from depyf.dynamo.seen import codes_seen, why_never_compiled
 from depyf.dynamo.target import find_target
 
 
@@ -191,6 +192,8 @@ def _report(
     skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
     if not entries and not skipped and any(c.operations is None for c in own):
         skipped = {Break(_NO_REASON, ()): None}
+    if not entries and not own and any(code is known for known in codes_seen()):
+        skipped = {Break(reason, ()): None for reason in why_never_compiled([code]).values()}
     return Report(
         getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno, tuple(reports), tuple(breaks),
         tuple(skipped), tuple(resumes), len(mine) == len(entries) and all(resume.complete for resume in resumes),
@@ -200,10 +203,11 @@ def _report(
 def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any, backend: Any) -> EntryReport:
     graphs = compiled_functions(entry)
     reason = compilation.recompiled_because if compilation is not None else ""
-    unfit = parse_recompile(reason, resolve=resolve) if reason else ()
+    guards = parse_guards(guard_text(entry), resolve)
+    unfit = [still_fixed(record, guards) for record in parse_recompile(reason, resolve=resolve)] if reason else []
     return EntryReport(
         entry.compile_id,
-        parse_guards(guard_text(entry), resolve),
+        guards,
         len(graphs),
         compilation.operations if compilation is not None else _operations(graphs),
         _backend_name(backend if entry.backend is None else entry.backend),
