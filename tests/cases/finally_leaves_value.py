@@ -91,3 +91,16 @@ def returns_nothing_in_loop():
         finally:
             e()
             continue
+
+
+def try_in_finally():
+    try:
+        return a
+    finally:
+        try:
+            if b:
+                c()
+        except KeyError:
+            d()
+        finally:
+            raise e

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from depyf.bytecode import ops
-from depyf.flow.program import Program
+from depyf.flow.program import ASYNC_FOR_ITER, Program
 
 OPERAND_OPS = frozenset(
     {ops.LOAD_CONST, ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_CLASSDEREF, ops.NULL}
@@ -22,7 +22,7 @@ OPERAND_OPS = frozenset(
     | {ops.LOAD_SUPER_METHOD, ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL}
     | {ops.BUILD_CONST_KEY_MAP, ops.LOAD_FROM_DICT_OR_DEREF, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_LOCALS}
 )
-_INSIDE = OPERAND_OPS | {ops.POP, ops.BRANCH, ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST}
+_INSIDE = OPERAND_OPS | {ops.POP, ops.BRANCH, ops.GET_AITER, ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST}
 Span = tuple[int, int]
 
 
@@ -68,11 +68,12 @@ def _start(program: Program, of: Container[int], end: int, entered: dict[int, li
         if over is not None:
             at = over
             continue
-        op, target = instrs[before].op, program.jump[before]
-        if op == ops.JUMP and 0 <= target < before and (instrs[target].op, program.jump[target]) == (ops.FOR_ITER, at):
-            need, at = need + 1, target  # a comprehension; its iterator is gone where the loop ends
+        back = _end_of_loop(program, of, at)
+        if back is not None:
+            need, at = need + 1, back  # a comprehension; its iterator is gone where the loop ends
             needs[at] = need
             continue
+        op, target = instrs[before].op, program.jump[before]
         if before not in of or (op in (ops.BRANCH, ops.JUMP) and target not in needs and not _fails(program, before)):
             return None
         first = min([first, *entered.get(at, ())])
@@ -85,6 +86,16 @@ def _start(program: Program, of: Container[int], end: int, entered: dict[int, li
         pops, pushes = ops.stack_effect(op, instrs[at].arg)
         need = max(need - pushes, 0) + pops
     return at
+
+
+def _end_of_loop(program: Program, of: Container[int], at: int) -> int | None:
+    """The loop that ends in front of ``at``; what ends an asynchronous one is not looked at."""
+    before = at - 1
+    while before >= 0 and before not in of:
+        before -= 1
+    loop = program.jump[before] if before >= 0 and program.instrs[before].op == ops.JUMP else -1
+    loops = 0 <= loop < before and program.instrs[loop].op in (ops.FOR_ITER, ASYNC_FOR_ITER)
+    return loop if loops and program.jump[loop] == at else None
 
 
 def _jump_over(program: Program, of: Container[int], at: int) -> int | None:

@@ -15,7 +15,9 @@ NESTED = 20
 """The compiler nests no more blocks: a ``return`` leaves at most that many ``with``."""
 _NEAR = 200
 """How many instructions behind a ``return`` are looked at for code that stands before it."""
-_QUIET = ops.SILENT | {WITH_EXIT}
+_STORES = frozenset({ops.STORE_FAST, ops.STORE_DEREF, ops.MAKE_FUNCTION})
+_QUIET = (ops.SILENT - _STORES) | {WITH_EXIT}
+"""What may lie between computing a value and returning it; a store is a statement of its own."""
 
 
 def merge_implicit_returns(blocks: Blocks) -> None:

@@ -126,18 +126,16 @@ def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resum
     ends = {copy for copy in copies if program.depths[copy] == region.depth}
     if len(valued) + len(ends) < len(copies):
         return
-    cold = min(handler.target for handler in program.handlers) if program.unit.handlers_last else region.target
-    last = max((i for i in regions.members(region.index) if i < min(cold, region.target)), default=NONE)
-    inside = {copy for copy in ends if copy < last}
-    for source, copy in exits:
-        if program.instrs[source].op == ops.POP_EXCEPT and program.word(source) not in ("return", "return None"):
-            inside.discard(copy)  # more likely the end of a clause
+    last = max(source for source, _ in exits)
+    lines = {program.line[i] for i in regions.members(region.index)}
+    said = {copy for source, copy in exits if source < last and _returns(program, source, copy, lines)}
+    inside = ends & said - {copy for source, copy in exits if not _returns(program, source, copy, lines)}
     ends -= inside
     target = dict.fromkeys(ends, min(ends, default=NONE))
     places = {copy: source for source, copy in exits}
     for copy in sorted(valued | inside):
         ret = target[copy] = program.append(places[copy], ops.RETURN)
-        program.next[ret], program.jump[ret], program.handler[ret] = NONE, NONE, program.handler[copy]
+        program.next[ret], program.jump[ret], program.handler[ret] = NONE, NONE, region.parent
         program.own_returns.add(ret)
         if copy in inside:
             target[copy] = program.append(ret, ops.LOAD_CONST)
@@ -147,6 +145,22 @@ def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resum
     for inner in resumed:
         inner.resume = target.get(inner.resume, inner.resume)
     region.kind = "finally"
+
+
+def _returns(program: Program, source: int, copy: int, lines: set[int | None]) -> bool:
+    """Whether somebody said ``return`` between ``source`` and a copy of a ``finally`` body, rather than nothing.
+
+    ``lines`` are those of what is protected.
+    """
+    if program.instrs[source].op == ops.POP_EXCEPT:
+        return program.word(source) in ("return", "return None")
+    line = program.line_in_front(copy)
+    known = line is not None and line not in lines and program.columns.word(line) != "pass"
+    at = source
+    while program.instrs[at].op == ops.POP:
+        at -= 1
+    drops = at < source and program.instrs[at].op in ops.JUMPS  # an iterator
+    return known or drops or program.unit.keeps_dead_code
 
 
 def _note_returns(
