@@ -72,6 +72,7 @@ class State:
     nested: Nested
     program: Program | None = None
     regions: Regions | None = None
+    matches: int = 0
     containers: Containers | None = None
     graph: Graph | None = None
     blocks: dict[int, Lifted] | None = None
@@ -127,7 +128,7 @@ def _regions(state: State) -> object:
 def _matches(state: State) -> object:
     assert state.program is not None
     if state.choices.clauses:
-        find_matches(state.program, idioms=state.choices.idioms)
+        state.matches = find_matches(state.program, idioms=state.choices.idioms)
     return state.program
 
 
@@ -183,7 +184,8 @@ def _labels(state: State) -> object:
     releases = not state.choices.idioms and not state.unit.flags & CO_OPTIMIZED
 
     def lowered(labelled: list[Stmt]) -> tuple[Lowering, Body]:
-        lowering = Lowering(lambda: nop_lines(state.unit), releases, careful=not state.choices.idioms)
+        lines = (lambda: nop_lines(state.unit)) if state.matches else None
+        lowering = Lowering(lines, releases, careful=not state.choices.idioms)
         return lowering, lowering.run(labelled)
 
     def price(labelled: list[Stmt]) -> tuple[int, ...]:

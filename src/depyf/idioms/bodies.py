@@ -111,8 +111,8 @@ def _arms(stmt: If, branches: Branches, level: int | None) -> If:
     if isinstance(inner, If) and stmt.body and (inner.line or 0) == last_line(stmt.body) + 1:
         inner = _arms(inner, branches, level)
         asserted = _assertion(inner, branches.unit)
-        return replace(stmt, body=body, orelse=(asserted, *inner.orelse) if asserted else (inner,))
-    return replace(stmt, body=body, orelse=_statements(orelse, branches, branches.behind(stmt, level)))
+        return If(stmt.test, body, (asserted, *inner.orelse) if asserted else (inner,), stmt.line)
+    return If(stmt.test, body, _statements(orelse, branches, branches.behind(stmt, level)), stmt.line)
 
 
 def _assertion(stmt: If, unit: CodeUnit) -> Stmt | None:

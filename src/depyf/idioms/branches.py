@@ -153,7 +153,7 @@ class Branches:
             inside = len(result) - self._in_else(test, result, at)
             orelse = self._as_elif(tuple(reversed(result[inside:])), at)
             del result[inside:]
-            result.append(self.nested(replace(test, orelse=orelse)))
+            result.append(self.nested(If(test.test, test.body, orelse, test.line)))
         return tuple(reversed(result))
 
     def _as_elif(self, body: Body, level: int | None) -> Body:

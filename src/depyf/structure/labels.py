@@ -57,12 +57,12 @@ class Lowering:
     """Lowers one function; ``flags`` counts the flag variables it needed, ``once`` the loops that run once, ``copies``
     the tails it wrote more than once.
 
-    ``releases`` deletes each of them where it is of no use any more: in a namespace it would stay.  ``careful`` expects
-    that leaving a ``with`` raises (``flags``).
+    ``nop_lines`` (see ``Raising``) is None where there is no ``match``.  ``releases`` deletes each flag where it is of no
+    use any more: in a namespace it would stay.  ``careful`` expects that leaving a ``with`` raises (``flags``).
     """
 
     def __init__(
-        self, nop_lines: Callable[[], frozenset[int]] = frozenset, releases: bool = False, careful: bool = False
+        self, nop_lines: Callable[[], frozenset[int]] | None = None, releases: bool = False, careful: bool = False
     ) -> None:
         self.nop_lines = nop_lines
         self.releases = releases
@@ -80,7 +80,7 @@ class Lowering:
     def run(self, body: list[Stmt]) -> Body:
         forget()
         stmts = tuple(body)
-        if has_cases(stmts):
+        if self.nop_lines is not None and has_cases(stmts):
             raising = Raising(self.nop_lines)
             stmts = raising.run(stmts)
             self.temporaries = raising.temporaries
@@ -156,7 +156,7 @@ class Lowering:
                 body: Body = (Continue(only.line),)
             else:
                 body = self.lower(stmt.body, fall, breaks, loop)
-            return (tidy_if(replace(stmt, body=body, orelse=self.lower(stmt.orelse, fall, breaks, loop))),)
+            return (tidy_if(If(stmt.test, body, self.lower(stmt.orelse, fall, breaks, loop), stmt.line)),)
         if isinstance(stmt, Try) and stmt.final:
             inner = self.lower(stmt.body, fall, breaks, loop)
             return (replace(stmt, body=inner, final=self.lower(stmt.final, NOWHERE, breaks, loop)),)
@@ -339,7 +339,7 @@ def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
     if not body and orelse and stmt.body:
         first = stmt.body[0]
         body = (first,) if isinstance(first, Exit) and first.label == loop else (Pass(first.line),)
-    return replace(stmt, body=body, orelse=orelse)
+    return If(stmt.test, body, orelse, stmt.line)
 
 
 def _common_exit(stmt: If) -> tuple[If, Body]:
