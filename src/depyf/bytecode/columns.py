@@ -25,6 +25,8 @@ class Columns:
     def __init__(self, unit: CodeUnit, locations: Locations) -> None:
         self.unit = unit
         self._locations = locations
+        self.known = unit.version >= (3, 11)
+        """Whether the version has columns at all."""
         late = unit.version >= (3, 13)
         self.behind_for = len("for ") if late else 0
         self.behind_with = len("with ") if late else 0
@@ -67,6 +69,20 @@ class Columns:
         if start % _STEP == 0 or start <= _RETURN:
             return "pass"
         return "return None" if (start - _RETURN) % _STEP == 0 else None
+
+    def last_word(self, line: int | None) -> str | None:
+        """``return`` or ``return None`` if that, as far as its width tells, is what a line ends with.  See ``word``."""
+        span = None if line is None else self._ends.get(line)
+        return None if span is None else {6: "return", 4: "return None"}.get(span[1] - span[0])
+
+    @cached_property
+    def _ends(self) -> dict[int, Place]:
+        """Where what begins last on a line begins and ends."""
+        found: dict[int, Place] = {}
+        for line, column, (end_line, end) in self._table:
+            if column is not None and line == end_line:
+                found[line] = max(found.get(line, (column, end)), (column, end))
+        return found
 
     @cached_property
     def _lines(self) -> tuple[dict[int, int], dict[int, int], dict[int, Place | None]]:

@@ -23,11 +23,11 @@ class Continues:
     def __init__(self, blocks: Blocks, leaders: set[int], incoming: dict[int, int]) -> None:
         self.blocks, self.leaders, self.incoming = blocks, leaders, incoming
         self.program, self.containers = blocks.program, blocks.containers
-        self._tested: dict[int, set[int | None]] = {}
-        """Where branches jump to: the lines of these tests."""
+        self._tests: dict[int, list[int]] = {}
+        """Where branches jump to: these branches."""
         for i in self.containers.of:
             if self.program.instrs[i].op == ops.BRANCH:
-                self._tested.setdefault(self.program.jump[i], set()).add(self.program.line[i])
+                self._tests.setdefault(self.program.jump[i], []).append(i)
 
     def settle(self) -> None:
         """Move each ``continue`` to where it is written."""
@@ -46,13 +46,24 @@ class Continues:
         line, previous = program.line[index], self._line_before(start)
         if line is None or previous is None or program.jump[index] > index:
             return False
-        if line in self._tested.get(index, ()):
+        if self._is_spelled(index):
+            return True
+        if any(program.line[i] == line for i in self._tests.get(index, ())):
             return False  # the end of the loop has the line of the test that skips to it
         if program.instrs[index - 1].op == ops.POP and program.next[index - 2] != index - 1:
             return False  # drops the operand of a failed chained comparison
         if start < index and program.place(index) is None and self._begins_handler(start):
             return False  # without columns, a handler without a body says ``pass``
         return previous < line and program.word(index) != "pass"
+
+    def _is_spelled(self, index: int) -> bool:
+        """Whether the place of a jump is a word as long as ``continue``, and not that of what comes before it."""
+        place, line, start = self.program.place(index), self.program.line, self.program.jump[index]
+        if place is None or place[0][0] != place[1][0] or place[1][1] - place[0][1] != len("continue"):
+            return False
+        if line[index] == line[start]:
+            return False
+        return all(self.program.place(i) != place for i in (index - 1, *self._tests.get(index, ())))
 
     def _in_handlers(self) -> set[int]:
         """A ``continue`` at the end of a handler belongs to it, though the jump comes when the handler has been left.

@@ -7,7 +7,7 @@ again; the same goes for the test of an inverted ``while`` loop.
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cache
+from functools import cache, cached_property
 
 from depyf.bytecode import ops
 from depyf.flow.beyond import beyond_loops
@@ -127,6 +127,7 @@ class Leaders:
 
         Where another return of its line takes what several ways left on the stack, it is one of these ways; and so it is
         where another copy of its return, which ends in the same place of the source, returns something else.
+        Without columns (before 3.11) that place is the line, if it has a test.
         """
         program, of, leaders, incoming = self.program, self.containers.of, self.leaders, self.incoming
         instrs = program.instrs
@@ -140,7 +141,7 @@ class Leaders:
         for i, ret in returned:
             if instrs[i].op == ops.LOAD_CONST and ret in leaders:
                 if incoming[ret] == 1 and (
-                    (instrs[ret].line, of[ret]) in valued or chosen() and program.end(ret) in chosen()
+                    (instrs[ret].line, of[ret]) in valued or chosen() and self._end(ret) in chosen()
                 ):
                     continue
                 leaders.add(i)
@@ -159,8 +160,23 @@ class Leaders:
             return frozenset()
         values: dict[tuple[int, int] | None, set[object]] = {}
         for value, ret in found:
-            values.setdefault(self.program.end(ret), set()).add(value)
+            values.setdefault(self._end(ret), set()).add(value)
         return frozenset(end for end, several in values.items() if end is not None and len(several) > 1)
+
+    @cached_property
+    def _tested(self) -> frozenset[int | None] | None:
+        """The lines with tests, where no column is known."""
+        program = self.program
+        if program.columns.known:
+            return None
+        return frozenset(program.line[i] for i in self.containers.of if program.instrs[i].op == ops.BRANCH)
+
+    def _end(self, index: int) -> tuple[int, int] | None:
+        """Where in the source the statement of an instruction ends, as far as it is known."""
+        if self._tested is None:
+            return self.program.end(index)
+        line = self.program.line[index]
+        return None if line is None or line not in self._tested else (line, 0)
 
     def _copies(self) -> None:
         """Where what the optimiser copied begins."""

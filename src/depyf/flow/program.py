@@ -85,7 +85,7 @@ class Program:
         for i, instr in enumerate(instrs[:-2]):
             back = instrs[i + 1]
             if instr.op == ops.BRANCH and back.op == ops.JUMP and self.jump[i] == i + 2 and i + 1 not in targets:
-                if self.jump[i + 1] <= i and back.line == instr.line:
+                if self.jump[i + 1] <= i and back.line == instr.line and self.place(i) == self.place(i + 1):
                     instrs[i] = instr._replace(arg=_OPPOSITE[instr.arg])
                     self.next[i], self.jump[i] = i + 2, self.jump[i + 1]
 

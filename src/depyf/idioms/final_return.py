@@ -34,7 +34,7 @@ def _say_none(columns: Columns, body: Body, valued: bool) -> Body:
     def say(stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Return) or stmt.value is not None:
             return stmt
-        word = columns.word(stmt.line)
+        word = columns.word(stmt.line) or columns.last_word(stmt.line)
         says = valued if word not in ("return", "return None") else word == "return None"
         return replace(stmt, value=Const(None)) if says else stmt
 
