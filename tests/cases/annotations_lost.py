@@ -11,6 +11,12 @@ class Raises:
         c: int = 2
     d: int = 3
     raise e
+
+
+class Once(e):
+    while True:
+        f: int = g
+        raise e
 # output
 class Endless:
     while True:
@@ -23,4 +29,10 @@ class Raises:
     with f():
         c: None = 2
     d = 3
+    raise e
+
+
+class Once(e):
+    if True:
+        f: None = g
     raise e

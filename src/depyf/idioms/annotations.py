@@ -41,9 +41,10 @@ def place_annotations(body: Body, in_class: bool) -> Body:
                 notes = [note._replace(value=names_of_block(note.value)) for note in notes]
                 rest = body[:index] + body[index + 1 :]
                 marked = _marked(rest, {note.mark: note for note in notes if note.mark is not None})
-                return _place(_conditional(marked, notes) if in_class else marked, notes)
+                conditional = {id(note.value) for note in notes if note.mark is not None}
+                return _place(_conditional(marked, conditional) if in_class else marked, notes)
     # under ``from __future__ import annotations`` the set is made but not used
-    return _lost(tuple(stmt for stmt in body if not _is_reset(stmt))) if any(map(_is_reset, body)) else body
+    return _lost(tuple(stmt for stmt in body if not _is_reset(stmt)), in_class) if any(map(_is_reset, body)) else body
 
 
 def annotate_function(stmt: Stmt) -> Func | None:
@@ -161,13 +162,16 @@ def _marked(body: Body, notes: dict[int | None, _Note]) -> Body:
     return tuple(result)
 
 
-def _lost(body: Body) -> Body:
+def _lost(body: Body, in_class: bool) -> Body:
     """Marks where no function computes annotations: a class makes it at its end, which one that never ends does not reach.
 
     Nothing tells what the annotations were; they are numbered as they stand in the text, those in dead code too.
     """
     marks = sorted({mark for stmt in walk(body) if (mark := _reached(stmt)) is not None})
-    return _unknown(body, set(range(marks[-1])).difference(marks)) if marks else body
+    if not marks:
+        return body
+    body = _unknown(body, set(range(marks[-1])).difference(marks))
+    return _conditional(body, {id(value) for stmt in body for value in _annotations(stmt)}) if in_class else body
 
 
 def _unknown(body: Body, unseen: set[int]) -> Body:
@@ -193,9 +197,11 @@ def _unknown(body: Body, unseen: set[int]) -> Body:
     return tuple(result)
 
 
-def _conditional(body: Body, notes: list[_Note]) -> Body:
-    """In a class only what stands inside of a compound statement has a mark: the ``else`` of a loop has ended there."""
-    marked = {id(note.value) for note in notes if note.mark is not None}
+def _conditional(body: Body, marked: set[int]) -> Body:
+    """In a class only what stands inside of a compound statement has a mark: the ``else`` of a loop has ended there.
+
+    ``marked`` are the annotations with a mark, by identity.
+    """
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, AnnAssign) and id(stmt.annotation) in marked:

@@ -118,9 +118,13 @@ class _Star:
             at = work.pop()
             if at == following or (last != NONE and at != NONE and self._collects_rest(at) == last):
                 return True
-            if at not in seen and at != NONE:
+            raised = at != NONE and (program.instrs[at].op, program.instrs[at].arg) == (ops.LIST_APPEND, 3)
+            if at not in seen and at != NONE and not raised:
                 seen.add(at)
                 work.extend(program.follow(after) for after in program.successors(at))
+                handler = program.handler[at]
+                if handler not in (NONE, program.handler[self.push]):
+                    work.append(program.follow(program.handlers[handler].target))
                 if program.instrs[at].op == ops.RAISE:
                     self.raises.append(at)
         return False

@@ -218,8 +218,12 @@ def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int
         if instr.op == ops.POP_EXCEPT:
             depth -= 1
         work.extend((after, depth) for after in program.successors(position))
-        inner = program.handler[position]
-        if inner not in outer and inner not in entered and inner in regions.table:
+        at = program.handler[position]
+        for inner in regions.chain(at) if at in regions.table else ():
+            if inner in outer:
+                break
+            if inner in entered:
+                continue
             entered.add(inner)
             nested = regions.table[inner]
             if nested.kind == "with":
