@@ -148,10 +148,11 @@ def steady(work: Callable[[], Any], times: int) -> float:
 
 
 def scale_table(sizes: list[int], only: list[str], rounds: int) -> None:
-    """Microseconds per instruction, text and proof, as one function grows; the last column is the largest over the least.
+    """Microseconds per instruction, text and proof, as one function grows; ``growth`` is the largest over the least.
 
     What is small is run as often as makes it as much work as what is large, in turns, so that a slow minute of the machine
-    falls on both.  ``CPython`` is the growth of what ``compile``, ``ast.parse`` and ``ast.unparse`` take for the same text.
+    falls on both.  The proof compiles the text; ``ours`` is the growth of the time without that one call of ``compile()``,
+    ``CPython`` that of what ``compile``, ``ast.parse`` and ``ast.unparse`` take for the text that the function was made from.
     """
     from depyf.options import Options
     from depyf.pipeline import decompile_unit
@@ -159,29 +160,31 @@ def scale_table(sizes: list[int], only: list[str], rounds: int) -> None:
     makers: dict[str, Callable[[int], str]] = {"mixed": big_function}
     makers.update({shape: functools.partial(shapes.text, shape) for shape in shapes.SHAPES})
     heads = "".join(f"{size:>12}" for size in sizes)
-    print(f"\n{'us per instruction, of which proof':26}{heads}{'growth':>9}{'CPython':>9}")
+    print(f"\n{'us per instruction, of which proof':26}{heads}{'growth':>9}{'ours':>9}{'CPython':>9}")
     for name, make in makers.items():
         if only and name not in only:
             continue
         per_unit = instructions(unit_of(make(40))) / 40
         sources = [make(max(1, int(size / per_unit))) for size in sizes]
         units = [unit_of(source) for source in sources]
+        texts = [decompile_unit(unit, Options(verify=False)).source for unit in units]
         counts = [instructions(unit) for unit in units]
-        found = [(float("inf"),) * 3] * len(sizes)
+        found = [(float("inf"),) * 4] * len(sizes)
         for _ in range(rounds):
-            for at, (unit, source, count) in enumerate(zip(units, sources, counts, strict=True)):
+            for at, (unit, source, text, count) in enumerate(zip(units, sources, texts, counts, strict=True)):
                 times = max(1, round(counts[-1] / count))
                 works = (
                     lambda: decompile_unit(unit, Options(verify=False)),  # noqa: B023
                     lambda: decompile_unit(unit, Options()),  # noqa: B023
                     lambda: (ast.unparse(ast.parse(source)), unit_of(source)),  # noqa: B023
+                    lambda: compile(text, "bench", "exec", dont_inherit=True),  # noqa: B023
                 )
                 seconds = [steady(work, times) / times / count * 1e6 for work in works]
-                text, both, control = map(min, found[at], seconds)
-                found[at] = (text, both, control)
-        cells = "".join(f"{both:7.1f}{both - text:5.1f}" for text, both, _ in found)
-        grown = [max(row[i] for row in found) / min(row[i] for row in found) for i in (1, 2)]
-        print(f"{name:26}{cells}{grown[0]:9.2f}{grown[1]:9.2f}", flush=True)
+                found[at] = tuple(map(min, found[at], seconds))
+        cells = "".join(f"{both:7.1f}{both - text:5.1f}" for text, both, _, _ in found)
+        columns = ([both for _, both, _, _ in found], [row[1] - row[3] for row in found], [row[2] for row in found])
+        grown = "".join(f"{max(column) / min(column):9.2f}" for column in columns)
+        print(f"{name:26}{cells}{grown}", flush=True)
 
 
 def main() -> int:

@@ -28,6 +28,8 @@ SHAPES = {
     "functions": one("    def h{i}(x, *, y=a):\n        return x + y\n    b = [x for x in h{i}]\n"),
     "elif": one("    if a == {i}:\n        b = f({i})\n    el"),
     "continue": inside("for x in a", "    if b:\n        continue\n    c = g()\n"),
+    "break": inside("while True", "    if f():\n        break\n"),
+    "break and else": inside("for x in a", "    if x == b:\n        f()\n        break\n", "  else:\n    g()\n"),
     "return in finally": inside("try", "    if b:\n        return f()\n", "  finally:\n    a.close()\n"),
     "one list": lambda count: f"def big(a, b, f):\n    return [{', '.join(f'f({i}), b' for i in range(9 * count))}]\n",
     "stars": lambda count: f"def big(a, b, f):\n    return [{', '.join(f'*a, b({i})' for i in range(9 * count))}]\n",
@@ -45,15 +47,26 @@ def instructions(unit):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_linear(shape):
-    per_instruction = []
+    few, many = per_instruction(shape, (20, 80))
+    assert many < 1.1 * few
+
+
+@pytest.mark.parametrize("shape", ["tests", "break"])
+def test_long_bodies_are_not_searched_for_each_statement(shape):
+    few, many = per_instruction(shape, (100, 1000))  # in this thread: larger code gets one of its own
+    assert many < 1.1 * few
+
+
+def per_instruction(shape, counts):
+    found = []
     decompile_unit(CodeUnit.from_code(compile(SHAPES["try"](1), "<linear>", "exec", dont_inherit=True)))
-    for count in (20, 80):
+    for count in counts:
         text = SHAPES[shape](count)
         text = text.removesuffix("    el") + ("\n" if shape == "elif" else "")
         text = text.replace("    el    if", "    elif")
         unit = CodeUnit.from_code(compile(text, "<linear>", "exec", dont_inherit=True))
-        per_instruction.append(calls(lambda unit=unit: decompile_unit(unit)) / instructions(unit))
-    assert per_instruction[1] < 1.1 * per_instruction[0]
+        found.append(calls(lambda unit=unit: decompile_unit(unit)) / instructions(unit))
+    return found
 
 
 @pytest.mark.parametrize(
