@@ -10,3 +10,13 @@ except* OSError:
         raise ValueError
     if d:
         e()
+try:
+    a()
+except* b:
+    while True:
+        try:
+            raise KeyError
+        except* c:
+            pass
+        except* ValueError:
+            raise d

@@ -1,4 +1,3 @@
-# known ugly: 3.12+ which handler a raise goes to is not seen in plain lifting
 # versions: 3.11+
 def raises_behind_with(log, h, f):
     try:

@@ -43,6 +43,7 @@ from depyf.tree.nodes import (
     Loop,
     Match,
     Pass,
+    Raise,
     Return,
     Stmt,
     Try,
@@ -106,6 +107,8 @@ class Lowering:
         for i, stmt in enumerate(stmts):
             own = fall if i == last else fall_labels(stmts[i + 1])
             if isinstance(stmt, Exit):
+                if result and isinstance(result[-1], Raise):
+                    continue  # control goes on there to the compiler alone, behind ``except*``
                 if stmt.label in own and i == last and not (stmt.written and stmt.label == loop):
                     continue
                 if stmt.label == loop:
