@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from depyf.dynamo.operators import registering_modules
+
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
 _ANNOTATION = re.compile(r'(?P<start>^|;  )(?P<name>\w+): "[^"]*"(?= = )')
 _PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"')
@@ -51,6 +53,7 @@ def imports_for(text: str) -> str:
     lines += [
         f"from {module} import {name} as {module}_{name}" for module, name in named if hasattr(_MODULES[module], name)
     ]
+    lines += [f"import {module}" for module in registering_modules(text)]
     return "\n".join(lines) + "\n"
 
 
@@ -204,13 +207,14 @@ def live_module_text(
     lines += ["    " + line if line else "" for line in annotate(source_of(function.__code__), printed)]
     children = dict(graph_children(module))
     for child_name in sorted(children | dict.fromkeys(nested_texts)):
-        child = children.get(child_name)
+        child, text = children.get(child_name), nested_texts.get(child_name, "")
         if child is None:
-            nested = nested_texts[child_name].splitlines()
+            nested = text.splitlines()
         elif id(child) in seen:
             continue
         else:
-            nested = live_module_text(child_name, child, printed, source_of, (*seen, id(module)))
+            inner = (read_printed(text), source_of, (*seen, id(module)), nested_texts_of(text))
+            nested = live_module_text(child_name, child, *inner)
         lines += ["", *("    " + line if line else "" for line in nested)]
     return lines
 
@@ -218,7 +222,7 @@ def live_module_text(
 _INNER_CLASS = re.compile(r"^[ \t]+class ", re.M)
 
 
-def nested_texts(text: str) -> dict[str, str]:
+def nested_texts_of(text: str) -> dict[str, str]:
     """The classes directly inside the class of a printed graph, by name, each without its indentation."""
     if _INNER_CLASS.search(text) is None or (tree := parsed(text)) is None:
         return {}

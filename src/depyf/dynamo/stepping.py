@@ -22,7 +22,7 @@ from depyf.dynamo.graphs import (
     graph_children,
     importable,
     live_module_text,
-    nested_texts,
+    nested_texts_of,
     read_printed,
     similarity,
 )
@@ -77,7 +77,7 @@ def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMat
 
 def step_text(match: GraphMatch) -> str:
     """The class text of the live module, with the shapes and comments of the captured graph."""
-    nested = nested_texts(importable(match.record.text))
+    nested = nested_texts_of(importable(match.record.text))
     return "\n".join(live_module_text("GraphModule", match.module, match.printed, source_of, (), nested)) + "\n"
 
 

@@ -161,8 +161,11 @@ def _tensor(
         maker, usual = "integers", "int64"
         span = choice.span
         low, high = (int(span.low), int(span.high) + 1) if span is not None else (0, 2)
-        arguments += [f"low={low}"] if low else []
-        arguments.append(f"high={high}")
+        if choice.total is not None and same_layout(shape, tuple(map(int, tensor["strides"]))) and shared is None:
+            arguments.append(f"total={choice.total}")
+        else:
+            arguments += [f"low={low}"] if low else []
+            arguments.append(f"high={high}")
     elif choice.span is not None:
         maker = "uniform"
         arguments += [f"low={choice.span.low:g}", f"high={choice.span.high:g}"]

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from depyf.gallery.graph_text import GraphClass
 from depyf.gallery.types import Number, TensorType, tensor_type
 
-_SHAPES = frozenset(
+SHAPES = frozenset(
     "view reshape unsqueeze squeeze expand expand_as contiguous to bool clone detach flatten _unsafe_view view_as".split()
 )
 _SCATTER = frozenset({"masked_scatter", "masked_scatter_"})
@@ -36,8 +36,8 @@ def most_true(
                 known[target.id] = kind
         if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
             continue
-        name, operands = _call(value)
-        if name in _SHAPES and operands and isinstance(target, ast.Name) and operands[0] in origins:
+        name, operands = called(value)
+        if name in SHAPES and operands and isinstance(target, ast.Name) and operands[0] in origins:
             origins[target.id] = origins[operands[0]]
         elif name in _SCATTER and len(operands) > 2 and operands[1] in origins:
             mask = origins[operands[1]]
@@ -50,7 +50,7 @@ def most_true(
     return found
 
 
-def _call(node: ast.Call) -> tuple[str, list[str]]:
+def called(node: ast.Call) -> tuple[str, list[str]]:
     """The operation and the names of its tensor operands; "" for what is no name."""
     path = ast.unparse(node.func).split(".")
     arguments = list(node.args)

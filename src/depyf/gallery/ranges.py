@@ -16,6 +16,7 @@ from depyf.gallery.graph_text import GraphClass
 from depyf.gallery.incremental import Evaluation
 from depyf.gallery.intervals import Span
 from depyf.gallery.masks import most_true
+from depyf.gallery.totals import totals
 from depyf.gallery.types import Number, TensorType
 
 _NORMAL = Span(-8, 8)
@@ -30,6 +31,8 @@ class Choice:
     span: Span | None
     why: str = ""
     most: int | None = None
+    total: int | None = None
+    """What the elements add up to."""
     """How many elements of a mask may be true."""
 
 
@@ -55,6 +58,8 @@ def choose(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[
                 evaluation.set(name, found)
     for name, (most, why) in most_true(graph, types, symbols).items():
         chosen[name] = Choice(None if types[name].dtype == "bool" else Span(0, 0), why, most)
+    for name, (total, why) in totals(graph, types, symbols).items():
+        chosen[name] = Choice(None, why, total=total)
     return chosen
 
 

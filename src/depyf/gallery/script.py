@@ -23,7 +23,11 @@ from depyf.gallery.types import Number, tensor_type
 _RANDOM = re.compile(
     r"dropout|bernoulli|\brand|\.rand|normal|uniform|inductor_rand|multinomial|exponential|cauchy|geometric|poisson"
 )
-_ONE_WAY = re.compile(r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply)\(")
+_REGISTERS = re.compile(r"^import torch\.[\w.]+$", re.M)
+"""Modules of torch that a page imports because they register operators."""
+_ONE_WAY = re.compile(
+    r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply|invoke_subgraph)\("
+)
 """Operators that Dynamo writes into a graph and cannot read back."""
 _OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
 _TORCH_LIBRARIES = frozenset(
@@ -83,6 +87,7 @@ def render(graph: CompiledGraph, root: str = "") -> Script:
         constants = constants_of(facts)
         texts += [class_text(part, name, constants) for part in one.everything()]
     imports, unknown = imports_of([one for one, _, _ in classes], functions)
+    imports += [line for part in graph.stages.values() for line in _REGISTERS.findall(part.text)]
     if unknown:
         raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
     page = _page(graph, captured, aot, lines, texts, imports, symbols, notes, root)
@@ -265,6 +270,7 @@ def _main(
     one_way = next((m["name"] for line in _code_lines(texts) if (m := _ONE_WAY.search(line))), "")
     backend = "none" if one_way else "inductor" if graph.wrapper else "aot_eager"
     why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
+    inlined = ", inlined()" if "higher_order.invoke_subgraph(" in texts else ""
     lines = _ambient(modes)
     if aot is not None and aot.backward is not None:
         lines += _targets(aot)
@@ -301,7 +307,7 @@ def _main(
         "        return list(make_inputs(options.seed).values())",
         "",
         '    report.title("The captured graph in eager mode")',
-        "    with drawing(fixed=False):",
+        f"    with drawing(fixed=False){inlined}:",
         "        eager = run(captured, inputs(), ambient)",
         '    report.describe(eager["outputs"])',
         "",
@@ -323,7 +329,7 @@ def _main(
         "        report.same(names, eager, got)",
     ]
     if aot is not None:
-        lines += _aot_lines(aot, random, [p.name for p in captured.parameters])
+        lines += _aot_lines(aot, random, [p.name for p in captured.parameters], inlined)
     lines += ["", "    return report.conclusion()"]
     return "\n".join(lines)
 
@@ -381,13 +387,13 @@ def _targets(aot: _Aot) -> list[str]:
     ]
 
 
-def _aot_lines(aot: _Aot, random: bool, inputs: list[str]) -> list[str]:
+def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str) -> list[str]:
     saved = aot.forward.returned()[aot.front :] if aot.backward is not None else ()
     chosen = ", targets" if aot.backward is not None else ""
     lines = [
         "",
         f'    report.title("AOTAutograd\'s {"forward and backward graphs" if aot.backward is not None else "graph"}")',
-        f"    with drawing(fixed={random}):",
+        f"    with drawing(fixed={random}){inlined}:",
         f"        eager = run(captured, inputs(), ambient{chosen})",
         '    outputs, arguments = eager["outputs"], eager["inputs afterwards"]',
     ]
@@ -410,7 +416,7 @@ def _aot_lines(aot: _Aot, random: bool, inputs: list[str]) -> list[str]:
     ]
     labels += [f"base {i}" for i in range(int(aot.facts["bases"]))]
     lines += [
-        f"    with drawing(fixed={random}):",
+        f"    with drawing(fixed={random}){inlined}:",
         f"        got = run_aot(Forward(), inputs(), {', '.join(call)})",
         f"    labels = {_names(tuple(labels))}",
         f'    report.all("", labels, {everything}, got["results"])',
