@@ -79,10 +79,11 @@ class Captured(torch.nn.Module):
 
 
 class Forward_false_graph_0(torch.nn.Module):
-    def forward(self, arg0_1, arg1_1, arg2_1):
-        t = torch.ops.aten.t.default(arg1_1)
-        addmm = torch.ops.aten.addmm.default(arg0_1, arg2_1, t)
-        mul = torch.ops.aten.mul.Tensor(addmm, 2)
+    def forward(self, arg0_1: "f32[4][1]cpu", arg1_1: "f32[4, 4][4, 1]cpu", arg2_1: "f32[3, 4][4, 1]cpu"):
+        # File: examples/gallery_models.py:165 in <lambda>, code: return torch.cond(x.sum() > 0, lambda y: self.linear(y).relu(), lambda y: self.linear(y) * 2, (x,))
+        t: "f32[4, 4][1, 4]cpu" = torch.ops.aten.t.default(arg1_1)
+        addmm: "f32[3, 4][4, 1]cpu" = torch.ops.aten.addmm.default(arg0_1, arg2_1, t)
+        mul: "f32[3, 4][4, 1]cpu" = torch.ops.aten.mul.Tensor(addmm, 2)
         return (mul,)
 
 
@@ -120,19 +121,20 @@ class Forward(torch.nn.Module):
 class Backward_false_graph_1(torch.nn.Module):
     def forward(
         self,
-        arg0_1,
-        arg1_1,
-        arg2_1,
-        arg3_1,
+        arg0_1: "f32[4][1]cpu",
+        arg1_1: "f32[4, 4][4, 1]cpu",
+        arg2_1: "f32[3, 4][4, 1]cpu",
+        arg3_1: "f32[3, 4][4, 1]cpu",
     ):
-        mul_1 = torch.ops.aten.mul.Tensor(arg3_1, 2)
-        t_1 = torch.ops.aten.t.default(mul_1)
-        mm = torch.ops.aten.mm.default(t_1, arg2_1)
-        t_2 = torch.ops.aten.t.default(mm)
-        sum_1 = torch.ops.aten.sum.dim_IntList(mul_1, [0], True)
-        view = torch.ops.aten.view.default(sum_1, [4])
-        t_3 = torch.ops.aten.t.default(t_2)
-        zeros_like = torch.ops.aten.zeros_like.default(arg2_1, pin_memory = False)
+        # File: examples/gallery_models.py:165 in forward, code: return torch.cond(x.sum() > 0, lambda y: self.linear(y).relu(), lambda y: self.linear(y) * 2, (x,))
+        mul_1: "f32[3, 4][4, 1]cpu" = torch.ops.aten.mul.Tensor(arg3_1, 2)
+        t_1: "f32[4, 3][1, 4]cpu" = torch.ops.aten.t.default(mul_1)
+        mm: "f32[4, 4][4, 1]cpu" = torch.ops.aten.mm.default(t_1, arg2_1)
+        t_2: "f32[4, 4][1, 4]cpu" = torch.ops.aten.t.default(mm)
+        sum_1: "f32[1, 4][4, 1]cpu" = torch.ops.aten.sum.dim_IntList(mul_1, [0], True)
+        view: "f32[4][1]cpu" = torch.ops.aten.view.default(sum_1, [4])
+        t_3: "f32[4, 4][4, 1]cpu" = torch.ops.aten.t.default(t_2)
+        zeros_like: "f32[3, 4][4, 1]cpu" = torch.ops.aten.zeros_like.default(arg2_1, pin_memory = False)
         return [view, t_3, zeros_like]
 
 
@@ -259,10 +261,22 @@ class Make:
         return self.place(values, size, dtype, **layout)
 
     def integers(
-        self, *size: int, low: int = 0, high: int, dtype: torch.dtype = torch.int64, **layout: Any
+        self,
+        *size: int,
+        low: int = 0,
+        high: int = 2,
+        total: int | None = None,
+        dtype: torch.dtype = torch.int64,
+        **layout: Any,
     ) -> torch.Tensor:
-        """From ``low`` up to but not including ``high``."""
-        return self.place(lambda n: torch.randint(low, high, (n,), generator=self.generator), size, dtype, **layout)
+        """From ``low`` up to but not including ``high``; or numbers that add up to ``total``."""
+
+        def values(n: int) -> torch.Tensor:
+            if total is None:
+                return torch.randint(low, high, (n,), generator=self.generator)
+            return torch.bincount(torch.randint(0, n, (total,), generator=self.generator), minlength=n)
+
+        return self.place(values, size, dtype, **layout)
 
     def booleans(self, *size: int, most: int | None = None, **layout: Any) -> torch.Tensor:
         """Half of them true, at most ``most``, and no row all true or all false: it may be a mask."""

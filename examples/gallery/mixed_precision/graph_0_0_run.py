@@ -186,10 +186,22 @@ class Make:
         return self.place(values, size, dtype, **layout)
 
     def integers(
-        self, *size: int, low: int = 0, high: int, dtype: torch.dtype = torch.int64, **layout: Any
+        self,
+        *size: int,
+        low: int = 0,
+        high: int = 2,
+        total: int | None = None,
+        dtype: torch.dtype = torch.int64,
+        **layout: Any,
     ) -> torch.Tensor:
-        """From ``low`` up to but not including ``high``."""
-        return self.place(lambda n: torch.randint(low, high, (n,), generator=self.generator), size, dtype, **layout)
+        """From ``low`` up to but not including ``high``; or numbers that add up to ``total``."""
+
+        def values(n: int) -> torch.Tensor:
+            if total is None:
+                return torch.randint(low, high, (n,), generator=self.generator)
+            return torch.bincount(torch.randint(0, n, (total,), generator=self.generator), minlength=n)
+
+        return self.place(values, size, dtype, **layout)
 
     def booleans(self, *size: int, most: int | None = None, **layout: Any) -> torch.Tensor:
         """Half of them true, at most ``most``, and no row all true or all false: it may be a mask."""
