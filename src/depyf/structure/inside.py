@@ -8,7 +8,7 @@ from __future__ import annotations
 from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
 from depyf.structure.edges import Edges
-from depyf.structure.items import Item, LoopItems, is_for
+from depyf.structure.items import TRY, Item, LoopItems, is_for
 from depyf.tree.expr import Const, Marker
 from depyf.tree.nodes import ExprStmt, Return
 
@@ -63,7 +63,7 @@ class Inside:
                     continue
                 if (
                     self._in_match(key, loop.header, preds[key])
-                    or self._in_for(key, loop.header)
+                    or self._in_for(items[key].start if key >= TRY else key, loop.header)
                     or self._belongs(items[key], follow, follow_line, high, last)
                     or follow == NONE
                     and self._directly_under(items[key], [items[p] for p in preds[key] if p in items])
