@@ -6,6 +6,9 @@ or a clean-up is moved into the container that it ends, and begins no block ther
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cached_property
+
 from depyf.bytecode import ops
 from depyf.flow.blocks import Blocks
 from depyf.flow.program import NONE, WITH_EXIT
@@ -57,13 +60,16 @@ class Continues:
         return previous < line and program.word(index) != "pass"
 
     def _is_spelled(self, index: int) -> bool:
-        """Whether the place of a jump is a word as long as ``continue``, and not that of what comes before it."""
-        place, line, start = self.program.place(index), self.program.line, self.program.jump[index]
+        """Whether the place of a jump is a word as long as ``continue``, and that of nothing else."""
+        place, line = self.program.place(index), self.program.line
         if place is None or place[0][0] != place[1][0] or place[1][1] - place[0][1] != len("continue"):
             return False
-        if line[index] == line[start]:
-            return False
-        return all(self.program.place(i) != place for i in (index - 1, *self._tests.get(index, ())))
+        return self._places[place] == 1 and line[index] != line[self.program.jump[index]]
+
+    @cached_property
+    def _places(self) -> Counter[object]:
+        """How many instructions have each place."""
+        return Counter(self.program.place(i) for i in range(len(self.program.line)))
 
     def _in_handlers(self) -> set[int]:
         """A ``continue`` at the end of a handler belongs to it, though the jump comes when the handler has been left.

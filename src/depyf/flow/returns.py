@@ -120,24 +120,24 @@ def absorb_returns(blocks: Blocks) -> None:
         changed = False
         for node in pending:
             before = {blocks.nodes[p].container for p in preds[node.id]}
-            if len(before) != 1 or node.id in roots:
+            leaves_with = any(instrs[i].op == WITH_EXIT for i in node.code[:1])
+            if not before or len(before) > 1 and not leaves_with or node.id in roots:
                 continue
             if node.id in blocks.implicit and (len(preds[node.id]) > 1 or not blocks.optimised or _apart(blocks, node)):
                 continue
-            (outer,) = before
+            outer = blocks.containers.around(before)
+            load = _constant(blocks, node)
+            while blocks.containers.encloses(node.container, outer) and _after_handler(blocks, load, outer):
+                outer = blocks.containers.tree[outer].parent
             if outer == node.container or not blocks.containers.encloses(node.container, outer):
                 continue
             if not all(instrs[i].op in _QUIET for i in node.code) or not _only_returns(blocks, node, preds):
                 continue
-            if len(preds[node.id]) > 1 and blocks.merging and blocks.returns_constant(node):
+            if len(preds[node.id]) > 1 and blocks.merging and blocks.returns_constant(node) and not leaves_with:
                 continue  # several ways lead to one statement
             if not clause_ends.isdisjoint(i for p in preds[node.id] for i in blocks.nodes[p].code[-1:]):
                 continue
-            if (
-                _after_handler(blocks, node, outer)
-                or _after_others(blocks, node, outer, preds)
-                or _in_star(blocks, outer)
-            ):
+            if _after_others(blocks, node, outer, preds) or _in_star(blocks, outer):
                 continue
             node.container = outer
             changed = True
@@ -207,15 +207,22 @@ def _beside(blocks: Blocks, outer: int, index: int) -> bool:
     return True
 
 
-def _after_handler(blocks: Blocks, node: Node, outer: int) -> bool:
-    """Whether the source lines say that ``node`` comes after the handler of the ``try`` it would move into."""
+def _constant(blocks: Blocks, node: Node) -> int:
+    """Where the constant is loaded that ``node``, or what alone comes behind it, returns; -1 if there is none."""
+    instrs = blocks.program.instrs
+    for _ in range(NESTED):
+        found = next((i for i in node.code if instrs[i].op == ops.LOAD_CONST), NONE)
+        if found != NONE or len(node.succs) != 1:
+            return found
+        node = blocks.nodes[node.succs[0]]
+    return NONE
+
+
+def _after_handler(blocks: Blocks, load: int, outer: int) -> bool:
+    """Whether the source lines say that the constant loaded at ``load`` comes after the handler of a ``try``."""
     container = blocks.containers.tree[outer]
-    line = next((blocks.program.line[i] for i in node.code if blocks.program.line[i] is not None), None)
-    if (
-        container.kind != "try"
-        or line is None
-        or not any(blocks.program.instrs[i].op == ops.LOAD_CONST for i in node.code)
-    ):
+    line = None if load == NONE else blocks.program.line[load]
+    if container.kind != "try" or line is None:
         return False
     region = blocks.containers.regions.table[container.region]
     if region.kind == "with":

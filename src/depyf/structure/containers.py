@@ -7,6 +7,7 @@ can be structured on its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from depyf.bytecode import ops
@@ -52,6 +53,13 @@ class Containers:
         while self.tree[inner].depth > self.tree[outer].depth:
             inner = self.tree[inner].parent
         return inner == outer
+
+    def around(self, inner: Iterable[int]) -> int:
+        """The innermost container that encloses all of ``inner``."""
+        first, *others = inner
+        while not all(self.encloses(first, other) for other in others):
+            first = self.tree[first].parent
+        return first
 
     def outermost_without(self, target: int, source: int) -> int:
         """The outermost container around ``target`` that does not enclose ``source``; -1 if there is none."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED
-from depyf.flow.program import NONE, Program
+from depyf.flow.program import NONE, WITH_EXIT, Program
 
 SHUFFLES = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.COPY, ops.POP_EXCEPT})
 
@@ -177,9 +177,9 @@ def on_own_line(program: Program, source: int) -> bool:
 
 
 def returned_constant(program: Program, at: int) -> int:
-    """Where a constant is loaded that is returned at once, once the iterators of loops are dropped; -1 if none is."""
+    """Where a constant is loaded that is returned once iterators are dropped and managers are left; -1 if none is."""
     at = program.follow(at)
-    while program.instrs[at].op == ops.POP and program.next[at] != NONE:
+    while program.instrs[at].op in (ops.POP, WITH_EXIT) and program.next[at] != NONE:
         at = program.next[at]
     ret = program.next[at]
     loads = program.instrs[at].op == ops.LOAD_CONST and ret != NONE and program.instrs[ret].op == ops.RETURN

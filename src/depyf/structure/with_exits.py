@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.flow.program import NONE, WITH_EXIT, Program
@@ -22,10 +24,21 @@ _TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})
 def strip_withs(regions: Regions) -> None:
     """Find the ``with`` regions, and make one operation of each call of their exits."""
     incoming = _Incoming(regions.program)
-    for region in sorted(regions.table.values(), key=lambda region: region.target):
-        if _is_with(regions, region):
-            _strip_with(regions, region, incoming)
+    withs = [one for one in sorted(regions.table.values(), key=lambda one: one.target) if _is_with(regions, one)]
+    left = [_strip_with(regions, region, incoming) for region in withs]
+    if regions.program.unit.flags & CO_OPTIMIZED and not regions.program.unit.keeps_dead_code:
+        for found in left:
+            if found is not None:
+                _note_returns(regions, found)
     _cover_starts(regions, incoming)
+
+
+class _Left(NamedTuple):
+    """``exits`` leave the body of a ``with``, each to a copy of its exit, behind which is ``behind`` (-1 if it is none)."""
+
+    region: Region
+    exits: list[tuple[int, int]]
+    behind: dict[int, int]
 
 
 class _Incoming:
@@ -81,7 +94,7 @@ def _cover_starts(regions: Regions, incoming: _Incoming) -> None:
     regions.forget_chains()
 
 
-def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
+def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> _Left | None:
     program = regions.program
     position = region.target
     pushed = len(region.pushes)
@@ -92,7 +105,7 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
     while position != NONE and program.instrs[position].op != ops.BRANCH:
         position = program.follow(program.next[position])
     if position == NONE:
-        return
+        return None
     jumps_when_true = program.instrs[position].arg == "true"
     resume = program.jump[position] if jumps_when_true else program.next[position]
     depth = region.depth + pushed
@@ -103,7 +116,7 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
         elif instr.op == ops.POP_EXCEPT:
             depth -= instr.arg
         elif instr.op not in SHUFFLES and instr.op != ops.JUMP:
-            return
+            return None
         resume = program.jump[resume] if instr.op == ops.JUMP else program.next[resume]
     region.kind = "with"
     region.resume = resume
@@ -113,28 +126,48 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> None:
         for exit_at in sorted({after for _, after in left})
     }
     note_continues(program, {copy: after for copy, after in exits.items() if after != NONE})
-    if program.unit.flags & CO_OPTIMIZED and not program.unit.keeps_dead_code:
-        _note_returns(regions, region, left, exits)
+    return _Left(region, left, exits)
 
 
-def _note_returns(regions: Regions, region: Region, left: list[tuple[int, int]], exits: dict[int, int]) -> None:
-    """Note which returns of None behind copies of the exit were written: a ``NOP`` or what they drop has their line."""
+def _note_returns(regions: Regions, left: _Left) -> None:
+    """Note which returns of None behind copies of the exit were written: a ``NOP`` or what they drop has their line.
+
+    A constant has the line of the ``with``, that of its return is put in its place.
+    """
     program = regions.program
-    lines = {program.line[i] for i in regions.members(region.index)}
+    lines = {program.line[i] for i in regions.members(left.region.index)}
     last = max((line for line in lines if line is not None), default=0)
-    for source, copy in left:
-        after = exits[copy]
+    for source, copy in left.exits:
+        after = left.behind[copy]
         at = returned_constant(program, after) if after != NONE else NONE
         line = program.line_in_front(copy)
         own = line is not None and line not in lines
+        if (
+            own
+            and at != NONE
+            and program.instrs[at].arg is not None
+            and program.line[at] in _exit_lines(program, copy, at)
+        ):
+            for i in (at, program.next[at]):
+                program.instrs[i], program.line[i] = program.instrs[i]._replace(line=line), line
         if program.unit.copies_with_exits:  # behind it may be the exit of the ``with`` around
             left_inside = on_own_line(program, source) and (program.line[source] or 0) < last
-            if after != NONE and program.instrs[after].op == ops.LOAD_CONST and (own or left_inside):
+            if after != NONE and program.instrs[after].op in (ops.LOAD_CONST, WITH_EXIT) and (own or left_inside):
                 program.own_returns.add(after)
         elif at not in (NONE, after) and program.instrs[at].arg is None and own:
             # where no iterator is dropped, ``written_return`` knows
             if program.columns.word(line) in ("return", "return None"):
                 program.own_returns.add(at)
+
+
+def _exit_lines(program: Program, copy: int, end: int) -> set[int | None]:
+    """The lines of the exits from ``copy`` to ``end``, which have that of their ``with``."""
+    lines, at = {program.line[copy]}, program.follow(copy)
+    while at not in (end, NONE):
+        if program.instrs[at].op == WITH_EXIT:
+            lines.add(program.line[at])
+        at = program.follow(program.next[at])
+    return lines
 
 
 def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int, incoming: _Incoming) -> int:
