@@ -59,16 +59,30 @@ class Columns:
         """The one word, or ``return None``, that is all there is on a line, None where that is not known.
 
         The place of ``return None`` is that of its constant, as wide as ``pass``: indentation tells which of them it is.
+        ``...`` counts as ``pass``, see ``is_ellipsis``.
         """
         span = None if line is None else self._lines[2].get(line)
         if span is None:
             return None
         start, end = span
+        if self.is_ellipsis(line):
+            return "pass"
         if end - start != len("pass"):
             return _WORDS.get(end - start)
         if start % _STEP == 0 or start <= _RETURN:
             return "pass"
         return "return None" if (start - _RETURN) % _STEP == 0 else None
+
+    def is_ellipsis(self, line: int | None) -> bool:
+        """Whether ``...`` is all there is on a line: something as wide as that, where a statement begins, left nothing else."""
+        span = None if line is None else self._lines[2].get(line)
+        return span is not None and span[1] - span[0] == len("...") and span[0] % _STEP == 0
+
+    @property
+    def ends_with_ellipsis(self) -> bool:
+        """The same for all of the body of a function or class, whose end has the place of the last statement."""
+        place = self.place(len(self._locations.of) - 1)
+        return place is not None and place[0][0] == place[1][0] and place[1][1] - place[0][1] == len("...")
 
     def last_word(self, line: int | None) -> str | None:
         """``return`` or ``return None`` if that, as far as its width tells, is what a line ends with.  See ``word``."""

@@ -192,7 +192,7 @@ def _dotted(p: Printer, module: str) -> str:
 
 @head(Pass)
 def pass_(p: Printer, node: Pass) -> str:
-    return "pass"
+    return "..." if node.dots else "pass"
 
 
 @head(Break)

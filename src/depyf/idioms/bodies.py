@@ -14,7 +14,7 @@ from depyf.idioms.annotations import annotate_function, place_annotations
 from depyf.idioms.branches import Branches, last_line
 from depyf.idioms.class_body import class_body, ends_outside
 from depyf.idioms.eager_annotations import eager_annotations, is_mark
-from depyf.idioms.final_return import final_return
+from depyf.idioms.final_return import final_return, say_ellipsis
 from depyf.idioms.leaving_finally import leaving_finally
 from depyf.lift.conditions import negate
 from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
@@ -50,6 +50,8 @@ def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
         body = class_body(body)
     body = _statements(body, Branches(columns, indents=idioms))
     body = final_return(columns, body, idioms=idioms)
+    if idioms:
+        body = say_ellipsis(columns, body)
     return body if unit.flags & CO_OPTIMIZED else restore_traces(unit, body, prepared)
 
 

@@ -26,6 +26,20 @@ def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:
     return _say_none(columns, dropped, valued) if returns else dropped
 
 
+def say_ellipsis(columns: Columns, body: Body) -> Body:
+    """``body`` with ``...`` for ``pass`` where the source said so."""
+    if not body:
+        return (Pass(dots=True),) if columns.ends_with_ellipsis else body
+    if not any(isinstance(stmt, Pass) and columns.is_ellipsis(stmt.line) for stmt in walk(body)):
+        return body
+
+    def say(stmt: Stmt) -> Stmt:
+        said = isinstance(stmt, Pass) and columns.is_ellipsis(stmt.line)
+        return Pass(stmt.line, dots=True) if said else stmt
+
+    return map_statements(body, say)
+
+
 def _say_none(columns: Columns, body: Body, valued: bool) -> Body:
     """``return`` says ``None`` where the source did, and where it is not known and other returns have a value (PEP 8)."""
     if not any(isinstance(stmt, Return) and stmt.value is None for stmt in walk(body)):

@@ -140,6 +140,8 @@ class TypeAlias(Stmt):
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass(Stmt):
     line: int | None = None
+    dots: bool = False
+    """Written ``...``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
