@@ -171,9 +171,9 @@ def test_graphs_compiled_before_the_recording(backend, files, tmp_path):
     script.write_text(BEFORE)
     done = run_python(str(script), backend, str(dump))
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in dump.glob("__compiled_fn_*.py")) == sorted(
-        f"__compiled_fn_0_0.{name}.py" for name in files
-    )
+    found = {path.name for path in dump.glob("__compiled_fn_*.py")}
+    kept = {"__compiled_fn_0_0.Captured_Graph.0.py"}  # by torch before 2.10, though another graph runs
+    assert {f"__compiled_fn_0_0.{name}.py" for name in files} in (found, found - kept)
     for name, (text, line, shape) in files.items():
         path = dump / f"__compiled_fn_0_0.{name}.py"
         number = Terminal.line(path.name, text, dump)

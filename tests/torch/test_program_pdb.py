@@ -141,6 +141,60 @@ def test_breakpoints_in_threads(tmp_path):
     assert "LEFT True None None" in terminal.end()
 
 
+WORKERS = """
+import queue
+import sys
+import threading
+import torch
+import depyf
+def f(x):
+    return (torch.sin(x) * 2).sum()
+fn = torch.compile(f, backend="eager", dynamic=False)
+asked, answered = queue.Queue(), queue.Queue()
+def work():
+    while (n := asked.get()) is not None:
+        answered.put((fn(torch.ones(n)).item(), sys.gettrace()))
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+def ask(n):
+    answers = []
+    for _ in threads:  # one by one: two would compile it twice
+        asked.put(n)
+        answers.append(answered.get()[0])
+    return answers
+with depyf.prepare_debug(sys.argv[1]):
+    first = ask(2)
+with depyf.debug():
+    second = ask(2)
+def traced():
+    asked.put(2), asked.put(2)
+    return [answered.get()[1] for _ in threads]
+third = traced(), traced()
+for _ in threads:
+    asked.put(None)
+print("LEFT", first == second, sys.gettrace(), threading.gettrace(), third[1])
+"""
+
+
+@pytest.mark.skipif(not followed(), reason="this torch cannot be followed through full_code_for_*.py")
+def test_breakpoints_in_threads_that_ran_before(tmp_path):
+    """A pool of workers that is older than the pause: its threads stop, and are not traced any more in the end."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(WORKERS)
+    terminal = Terminal([str(script), str(dump)])
+    graph = "__compiled_fn_0_0.Captured_Graph.0.py"
+    line = terminal.line(graph, "= torch.sin(", dump)
+    terminal.command(f"b {dump / graph}:{line}", "Breakpoint 1")
+    terminal.command("c", f"{graph}({line})")
+    terminal.command("w", "work()")
+    terminal.command("n", f"{graph}({line + 1})")
+    terminal.command("c", f"{graph}({line})")  # the other one, or the same thread for the other question
+    terminal.command("cl 1", "Deleted breakpoint 1")
+    terminal.child.sendline("c")
+    assert "LEFT True None None [None, None]" in terminal.end()
+
+
 def test_breakpoints_behind_the_block_are_kept(tmp_path):
     script, dump = tmp_path / "program.py", tmp_path / "dump"
     script.write_text(THREADS)

@@ -1,7 +1,7 @@
 """The pdb that ``depyf.debug()`` starts: for the program and the dump, in all threads, not for the machinery of torch.
 
 It knows the commands of pdb; what differs is where ``step`` stops, which frames ``where`` and ``up`` show, and that
-breakpoints are hit in threads that start while it is on.
+breakpoints are hit in other threads: those that start while it is on, and those that call a compiled function.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class ProgramPdb(pdb.Pdb):
             self._traces_threads = True
             self._before = threading.gettrace()
             threading.settrace(self.trace_dispatch)
+            _on.append(self)
         super().set_trace(frame or sys._getframe(1), **named)
 
     def set_continue(self) -> None:
@@ -59,6 +60,15 @@ class ProgramPdb(pdb.Pdb):
         if self._traces_threads and threading.gettrace() == self.trace_dispatch:
             threading.settrace(self._before)
         self._traces_threads = False
+        if self in _on:
+            _on.remove(self)
+
+    def trace_late(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        """The trace function of a thread that ran before the pause; it takes itself off when this pdb has ended."""
+        if self not in _on:
+            sys.settrace(None)
+            return None
+        return self.trace_dispatch(frame, event, arg)
 
     def interaction(self, *args: Any, **named: Any) -> None:
         """The prompt; other threads that come to a breakpoint wait."""
@@ -96,6 +106,19 @@ class ProgramPdb(pdb.Pdb):
 
     def _machinery(self, frame: types.FrameType) -> bool:
         return self.is_skipped_module(str(frame.f_globals.get("__name__"))) or _generated_by_torch(frame)
+
+
+_on: list[ProgramPdb] = []
+"""Those that trace new threads."""
+
+
+def join_thread() -> None:
+    """Trace the running thread for the pdb that is on: it ran before the pause, and nothing traces it.
+
+    No Python before 3.12 lets one thread trace another; this is called by the thread itself, on its way to compiled code.
+    """
+    if _on and sys.gettrace() is None:
+        sys.settrace(_on[-1].trace_late)
 
 
 def _generated_by_torch(frame: types.FrameType) -> bool:

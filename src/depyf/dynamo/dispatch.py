@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from depyf.debugger.program_pdb import join_thread
 from depyf.dynamo.entries import LiveEntry, cache_entries
 from depyf.dynamo.followed import Page, read_page
 from depyf.dynamo.snapshot import live_code_of
@@ -172,7 +173,10 @@ class Dispatching:
         def observe(L: dict[str, Any]) -> bool:
             """torch's question; L: the locals of the frame.  Only an exception to raise is a yes."""
             thread = threading.get_ident()
-            if not self._open or thread in self._inside or not debugged():
+            if not self._open or thread in self._inside:
+                return False
+            join_thread()
+            if not debugged():
                 return False
             self._inside[thread] = dispatcher.code
             raises = self._follow(dispatcher, L)

@@ -83,16 +83,26 @@ def with_original_codes(made: types.CodeType, candidate: types.CodeType) -> type
             same = _without_place(const)
             named = [original for original in named if _without_place(original) == same]
             named.sort(key=lambda original: id(original) in taken)
-        if named and named[0].co_freevars == const.co_freevars and named[0].co_flags == const.co_flags:
+        if named and named[0].co_freevars == const.co_freevars and _kind(named[0]) == _kind(const):
             consts[place] = named[0]
             taken.add(id(named[0]))
     return candidate.replace(co_consts=tuple(consts))
 
 
+_NESTED = 0x10
+"""Compiled inside another function: what CPython's compiler notes and nothing reads; torch's resume functions lack it."""
+
+
+def _kind(code: types.CodeType) -> int:
+    return code.co_flags & ~_NESTED
+
+
 def _without_place(code: types.CodeType) -> types.CodeType:
     """``code`` as it is wherever it stands: without file, lines and the names of what is around it."""
     consts = tuple(_without_place(const) if isinstance(const, types.CodeType) else const for const in code.co_consts)
-    changes: dict[str, Any] = {"co_filename": "", "co_firstlineno": 1, "co_linetable": b"", "co_consts": consts}
+    changes: dict[str, Any] = {
+        "co_filename": "", "co_firstlineno": 1, "co_linetable": b"", "co_consts": consts, "co_flags": _kind(code),
+    }  # fmt: skip
     if hasattr(code, "co_qualname"):
         changes["co_qualname"] = code.co_name
     return code.replace(**changes)
