@@ -71,6 +71,26 @@ def test_the_first_step_of_an_optimizer(tmp_path):
     assert "an optimizer makes the state of a parameter in its first step" in index and "keep len(" not in index
 
 
+class Scale(torch.nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.k, self.linear = k, torch.nn.Linear(2, 2)
+
+    def forward(this, x):
+        return this.linear(x) * this.k
+
+
+def test_a_number_of_a_module_whatever_it_calls_itself():
+    torch._dynamo.reset()
+    for k in (2, 3):
+        compiled = torch.compile(Scale(k), backend="eager")
+        compiled(torch.ones(1, 2))
+    told = [entry.advice for entry in depyf.explain(compiled).entries if entry.advice]
+    assert told == [
+        "this.k is a constant of the compiled code: torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+    ]
+
+
 class Gate:
     def __init__(self, optimizer):
         self.optimizer = optimizer

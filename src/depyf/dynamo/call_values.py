@@ -46,6 +46,8 @@ class CallValues:
     globals: dict[str, Any] = field(default_factory=dict)
     inner: frozenset[str] = frozenset()
     """Variables that nobody passes: a resume function gets them from the part of the function before the break."""
+    modules: frozenset[str] = frozenset()
+    """Variables whose values are gone and were an ``nn.Module``."""
 
     def shown(self, source: str) -> str:
         """``L['n']``, ``n``, ``self.k``, ``G['MODE']``, ``len(names)`` as text; "" where it cannot be told."""
@@ -78,7 +80,7 @@ class CallValues:
         except SyntaxError:
             return False
         except _UnreadableError:
-            return source.startswith(("self.", "L['self']."))
+            return source.startswith(("self.", "L['self'].", *(f"{name}." for name in self.modules)))
 
     def of_optimizer(self, source: str) -> bool:
         """Whether ``source`` is part of what an optimizer keeps of each parameter."""

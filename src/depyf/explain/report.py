@@ -18,6 +18,7 @@ from typing import Any
 
 from depyf.dynamo.advice import named
 from depyf.dynamo.ask import user_place
+from depyf.dynamo.call_values import CallValues
 from depyf.dynamo.compilations import Compilation, of_code, recent_compilations
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
@@ -204,7 +205,8 @@ def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any, back
     graphs = compiled_functions(entry)
     reason = compilation.recompiled_because if compilation is not None else ""
     guards = parse_guards(guard_text(entry), resolve)
-    unfit = [still_fixed(record, guards) for record in parse_recompile(reason, resolve=resolve)] if reason else []
+    call = CallValues(modules=frozenset(match[1] for g in guards if (match := _OF_MODULE.match(g.source)) is not None))
+    unfit = [still_fixed(record, guards) for record in parse_recompile(reason, call, resolve)] if reason else []
     return EntryReport(
         entry.compile_id,
         guards,
@@ -216,6 +218,9 @@ def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any, back
         next((record.advice for record in unfit if record.advice), ""),
         tuple(dict.fromkeys(f"{code.co_name}, line {code.co_firstlineno}" for _, code in resume_targets(entry))),
     )
+
+
+_OF_MODULE = re.compile(r"L\['(\w+)'\]\._(?:modules|parameters|buffers)\b")
 
 
 def _unfit(record: RecompileRecord) -> str:
