@@ -141,6 +141,43 @@ def test_breakpoints_in_threads(tmp_path):
     assert "LEFT True None None" in terminal.end()
 
 
+DEBUGGED = """
+import sys
+import torch
+import depyf
+def inner(x):
+    return torch.sin(x)
+def f(x):
+    y = inner(x)
+    return y * 2
+fn = torch.compile(f, backend="eager")
+with depyf.prepare_debug(sys.argv[1]):
+    fn(torch.ones(2))
+with depyf.debug():
+    fn(torch.ones(2))
+print("LEFT", sys.gettrace())
+"""
+
+
+def test_debug_at_the_prompt(tmp_path):
+    """``debug EXPR`` steps from a call to the code of the dump, and past the machinery, as ``step`` does outside."""
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(DEBUGGED)
+    terminal = Terminal([str(script), str(dump)])
+    terminal.prompt = "((Pdb)) "
+    terminal.command("debug fn(torch.ones(2))", "ENTERING RECURSIVE DEBUGGER")
+    seen = [terminal.command("s", "") for _ in range(3 if not followed() else 2)]
+    assert not any("/torch/" in text for text in seen), seen
+    wanted = "full_code_for_f_0.py" if followed() else "__transformed_code_0_0_for_f.py"
+    assert any(wanted in text for text in seen), seen
+    terminal.prompt = "(Pdb) "
+    terminal.command("c", "LEAVING RECURSIVE DEBUGGER")
+    terminal.command("help debug", "recursive debugger")
+    terminal.command("import pdb; pdb.Pdb", "<class 'pdb.Pdb'>")
+    terminal.child.sendline("c")
+    assert "LEFT None" in terminal.end()
+
+
 WORKERS = """
 import queue
 import sys

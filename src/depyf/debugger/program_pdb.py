@@ -29,8 +29,8 @@ class ProgramPdb(pdb.Pdb):
 
     _one_prompt = threading.RLock()
 
-    def __init__(self) -> None:
-        super().__init__(skip=MACHINERY)
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named, skip=MACHINERY)  # type: ignore[misc]
         self._thread = threading.get_ident()
         self._before: Any = None
         """What traced new threads before; of use while ``_traces_threads``."""
@@ -75,6 +75,22 @@ class ProgramPdb(pdb.Pdb):
         with self._one_prompt:
             self._thread = threading.get_ident()
             super().interaction(*args, **named)
+
+    def do_debug(self, arg: str) -> Any:
+        """As in ``pdb``, whose own class would step into the machinery."""
+        ordinary = pdb.Pdb
+
+        def made(*args: Any, **named: Any) -> ProgramPdb:
+            pdb.Pdb = ordinary  # type: ignore[misc]
+            return ProgramPdb(*args, **named)
+
+        pdb.Pdb = made  # type: ignore[assignment, misc]
+        try:
+            return super().do_debug(arg)
+        finally:
+            pdb.Pdb = ordinary  # type: ignore[misc]
+
+    do_debug.__doc__ = pdb.Pdb.do_debug.__doc__  # which `help debug` shows
 
     def user_return(self, frame: types.FrameType, return_value: Any) -> None:
         """As in ``pdb``; a step from here leads to what called ``frame``, machinery apart."""
