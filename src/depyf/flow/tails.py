@@ -54,6 +54,8 @@ class Tails:
         """Where copies begin, and where those that are whole statements end: such an end belongs to its start."""
         program, of = self.program, self.containers.of
         instrs = program.instrs
+        if program.unit.keeps_dead_code:
+            return [], []  # that compiler copied nothing but the return itself
         places: dict[Any, list[int]] = {}
         tries = len(self.containers.tree) > 1
         for i in of:
