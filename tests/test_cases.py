@@ -1,7 +1,8 @@
 """Every file in ``tests/cases`` is compiled, decompiled and compared with itself, on every interpreter found.
 
-Three questions a case answers: is the text what a person would write (the golden text), is it proven, and is it still
-proven with all idioms off ("ugly" mode), when the total structuring alone writes the control flow.
+Four questions a case answers: is the text what a person would write (the golden text), is it proven, and is it still
+proven with all idioms off ("ugly" mode), when the total structuring alone writes the control flow, and where the code has
+lost its line numbers and columns ("unlined"), which are evidence for the text only.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +62,13 @@ def unit_of(case: Case, version: str) -> CodeUnit:
     return compiled(version)[case.name]
 
 
-def parameters(ugly: bool = False) -> list[Any]:
+def parameters(mode: str) -> list[Any]:
     found = []
     for version in interpreters.VERSIONS:
         number = casefiles.parse_version(version)
         for case in CASES:
             if case.runs_on(number):
-                reason = case.known_failure(number, ugly)
+                reason = case.known_failure(number, mode)
                 marks = [pytest.mark.xfail(reason=reason)] if reason else []
                 found.append(pytest.param(case, version, id=f"{case.name}-{version}", marks=marks))
     return found
@@ -76,7 +78,7 @@ def unproven(result: Any) -> list[str]:
     return [f"{v.qualname}: {v.status.value} {v.reason}" for v in result.verdicts if not v.proven]
 
 
-@pytest.mark.parametrize(("case", "version"), parameters())
+@pytest.mark.parametrize(("case", "version"), parameters("pretty"))
 def test_pretty(case: Case, version: str, request: pytest.FixtureRequest) -> None:
     result = decompile_unit(unit_of(case, version))
     number = casefiles.parse_version(version)
@@ -87,7 +89,7 @@ def test_pretty(case: Case, version: str, request: pytest.FixtureRequest) -> Non
     assert unproven(result) == []
 
 
-@pytest.mark.parametrize(("case", "version"), parameters(ugly=True))
+@pytest.mark.parametrize(("case", "version"), parameters("ugly"))
 def test_ugly(case: Case, version: str) -> None:
     result = decompile_unit(unit_of(case, version), Options(idioms=False))
     assert unproven(result) == []
@@ -99,3 +101,14 @@ def test_no_orphans() -> None:
     assert strays == []
     idle = [c.name for c in CASES if not any(c.runs_on(casefiles.parse_version(v)) for v in interpreters.VERSIONS)]
     assert idle == []
+
+
+def unlined(unit: CodeUnit) -> CodeUnit:
+    consts = tuple(unlined(const) if isinstance(const, CodeUnit) else const for const in unit.consts)
+    return replace(unit, linetable=b"", consts=consts, live=None)
+
+
+@pytest.mark.parametrize(("case", "version"), parameters("unlined"))
+def test_unlined(case: Case, version: str) -> None:
+    result = decompile_unit(unlined(unit_of(case, version)))
+    assert unproven(result) == []

@@ -1,4 +1,5 @@
 # versions: 3.10+
+# known unlined: 3.11 which guard shares its way out is not known
 """Cases of which nothing but the guard is left (3.12+), several before the first pattern."""
 
 

@@ -2,7 +2,7 @@
 
 Optional first lines say which versions it is for, ``# versions: 3.10+`` or ``# versions: 3.8-3.10``, and where it is
 known not to pass yet, ``# known: 3.8-3.9 reason`` (the golden text) or ``# known ugly: 3.14+ reason`` (the proof with
-idioms off); a known failure that passes is an error, so these lines cannot outlive their reason.  The rest is the
+idioms off), ``# known unlined: 3.10 reason`` (the proof where the code has no line numbers); a known failure that passes is an error, so these lines cannot outlive their reason.  The rest is the
 source.  Where the decompiled text must differ from the source, the expected text follows a ``# output`` line, or
 ``# output: 3.8-3.9`` for these versions only.
 """
@@ -19,7 +19,7 @@ Range = tuple[Version, Version]
 ALWAYS: Range = ((3, 8), (3, 99))
 _SECTION = re.compile(r"^# output(?:: (?P<range>[\d.+-]+))?\n", re.MULTILINE)
 _VERSIONS = re.compile(r"# versions: (?P<range>[\d.+-]+)\n")
-_KNOWN = re.compile(r"# known(?P<ugly> ugly)?: (?P<range>[\d.+-]+) (?P<reason>.+)\n")
+_KNOWN = re.compile(r"# known(?: (?P<mode>ugly|unlined))?: (?P<range>[\d.+-]+) (?P<reason>.+)\n")
 
 
 def parse_range(text: str) -> Range:
@@ -44,8 +44,8 @@ class Case:
     versions: Range
     source: str
     outputs: tuple[tuple[Range, str], ...]
-    known: tuple[tuple[Range, bool, str], ...] = ()
-    """Versions, whether it is about ugly mode, reason."""
+    known: tuple[tuple[Range, str, str], ...] = ()
+    """Versions, mode ("pretty", "ugly" or "unlined"), reason."""
 
     @property
     def name(self) -> str:
@@ -54,9 +54,9 @@ class Case:
     def runs_on(self, version: Version) -> bool:
         return self.versions[0] <= version <= self.versions[1]
 
-    def known_failure(self, version: Version, ugly: bool) -> str | None:
-        for (low, high), about_ugly, reason in self.known:
-            if low <= version <= high and about_ugly == ugly:
+    def known_failure(self, version: Version, mode: str) -> str | None:
+        for (low, high), about, reason in self.known:
+            if low <= version <= high and about == mode:
                 return reason
         return None
 
@@ -75,7 +75,7 @@ def read_case(path: Path) -> Case:
         if flag.re is _VERSIONS:
             versions = parse_range(flag["range"])
         else:
-            known.append((parse_range(flag["range"]), flag["ugly"] is not None, flag["reason"]))
+            known.append((parse_range(flag["range"]), flag["mode"] or "pretty", flag["reason"]))
         text = text[flag.end() :]
     sections = list(_SECTION.finditer(text))
     source = text[: sections[0].start()] if sections else text
