@@ -16,6 +16,8 @@ from depyf.report.manifest import indented
 pytestmark = pytest.mark.torch
 
 GUARDS = [
+    "same_value(L['x'].a, 'b')", "same_value(L['x'][0], -1)", "same_value(L['x'], 0.5)", "same_value(L['x'], 007)",
+    "not ___dict_contains('k', L['x'].y)", 'not ___dict_contains("k", L["x"])', "not ___dict_contains('k', L['x'].if)",
     "L['x'].a == 1", "len(L['x']) == 3", "not L['x']", "not ('k' in L['x'])", "not 'k' in L['x']", "'k' not in L['x']",
     "___dict_contains('k', L['x'])", "not ___dict_contains('k', L['x'])", "not set.__contains__(L['x'], 3)",
     "L['x'] == {2, 1}", "L['x'] == {1: 'a'}", "L['x'] == inf", "-nan == L['x']", "device(type='cpu') == L['x']",
@@ -35,8 +37,20 @@ GUARDS = [
 def test_names_told_by_the_text(text, any_names, monkeypatch):
     short = guard_names.in_python(text, any_names)
     monkeypatch.setattr(guard_names, "_stands_for_itself", lambda text: False)
-    monkeypatch.setattr(guard_names, "_EASY", guard_names.re.compile(r"(?!)"))
+    for name in ("_EASY", "_LACKS"):
+        monkeypatch.setattr(guard_names, name, guard_names.re.compile(r"(?!)"))
     assert short == guard_names.in_python(text, any_names)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["L['x'].a == 1", "L['x'] == -1", "L['x']['k'] == 'it'", "G['m'].t == 2.0", "L['x'] == 0.10", "L['x'] == 1000000.0", "L['x'] == 'a' == 'b'",
+     "L['x'] == None", "L['x'] == (1, 2)", "L['x'] is True", "1 == L['x']", "L['x'] == \"a\"", "L['x'] == 1e-12", "L['x'] == True", "L['x'].for == 1"],
+)  # fmt: skip
+def test_sides_told_by_the_text(text, monkeypatch):
+    short = guard_names.equal_sides(text)
+    monkeypatch.setattr(guard_names, "_PLAIN_SIDES", guard_names.re.compile(r"(?!)"))
+    assert short == guard_names.equal_sides(text)
 
 
 def test_json_with_an_indent():

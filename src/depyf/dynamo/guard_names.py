@@ -43,6 +43,8 @@ def in_python(text: str, any_names: bool = False) -> str | None:
     the name is one of torch's own)."""
     if _EASY.fullmatch(text):
         return text
+    if (lacks := _LACKS.fullmatch(text)) is not None:
+        return f"{lacks[1]} not in {lacks[2]}"
     tree = _parsed(text)
     if tree is None:
         return None
@@ -62,6 +64,9 @@ def is_expression(text: str) -> bool:
 
 def equal_sides(text: str) -> tuple[str, str] | None:
     """Both sides of an expression that is one ``==``."""
+    plain = _PLAIN_SIDES.fullmatch(text)
+    if plain is not None:
+        return plain[1], plain[2]
     body = _parsed(text)
     if not isinstance(body, ast.Compare) or len(body.ops) != 1 or not isinstance(body.ops[0], ast.Eq):
         return None
@@ -80,10 +85,13 @@ _KNOWN = {"L", "G", "torch", *vars(builtins), *(name for name in vars(guard_chec
 
 _VALUE = rf"[LG](?:\.(?!(?:{'|'.join(keyword.kwlist)})\b)[A-Za-z_]\w*|\['[^'\\\n]*'\]|\[\d+\])*"
 _SIZES = r"(?:(?:None|0|[1-9]\d*)(?:, |(?=\])))*"
+_LITERAL = r"(?:True|False|None|-?(?:0|[1-9]\d*)|[1-9]\d{0,5}\.0|0\.[1-9]|'[^'\\\n]*')"
+_LACKS = re.compile(rf"not ___dict_contains\(('[^'\\\n]*'), ({_VALUE})\)", re.A)
+_PLAIN_SIDES = re.compile(rf"({_VALUE}) == ({_LITERAL})", re.A)
 _EASY = re.compile(
     rf"(?:type_is|same_object|unchanged)\({_VALUE}(?:, '[^'\\\n]*')?\)"
     rf"|hasattr\({_VALUE}, '[^'\\\n]*'\)(?: == (?:True|False))?"
-    rf"|check_tensor\({_VALUE}, '[\w.]+', torch\.\w+, size=\[{_SIZES}\], stride=\[{_SIZES}\], requires_grad=(?:True|False)"
+    rf"|same_value\({_VALUE}, {_LITERAL}\)|check_tensor\({_VALUE}, '[\w.]+', torch\.\w+, size=\[{_SIZES}\], stride=\[{_SIZES}\], requires_grad=(?:True|False)"
     rf", device_index=(?:None|\d+), keys='[\w, ]*'\)"
     rf"|{_VALUE} is (?:None|True|False)|(?:{_VALUE}|len\({_VALUE}\)) == (?:0|[1-9]\d*)|(?:not )?{_VALUE}",
     re.A,
