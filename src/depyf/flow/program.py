@@ -93,6 +93,11 @@ class Program:
         """The line of the ``NOP`` in front of an instruction: a statement stood there of which nothing else is left."""
         return self._in_front.get(self.instrs[index].offset)
 
+    def place_return(self, at: int, line: int) -> None:
+        """Give the constant loaded at ``at`` and its return the line of their statement; clean-up gave them its own."""
+        for i in (at, self.next[at]):
+            self.instrs[i], self.line[i] = self.instrs[i]._replace(line=line), line
+
     def word(self, index: int) -> str | None:
         """The word that is all there is on the line of an instruction, where the location table tells."""
         return self.columns.word(self.line[index])

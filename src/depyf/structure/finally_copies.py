@@ -193,8 +193,8 @@ def _note_returns(
                 program.line[at] = program.line[ret] = None
             continue
         program.own_returns.add(at)
-        for i in (at, ret) if line is not None else ():
-            program.instrs[i], program.line[i] = program.instrs[i]._replace(line=line), line
+        if line is not None:
+            program.place_return(at, line)
 
 
 def _finally_body(regions: Regions, region: Region, start: int) -> tuple[set[int], set[int]]:

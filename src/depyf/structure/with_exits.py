@@ -142,14 +142,9 @@ def _note_returns(regions: Regions, left: _Left) -> None:
         at = returned_constant(program, after) if after != NONE else NONE
         line = program.line_in_front(copy)
         own = line is not None and line not in lines
-        if (
-            own
-            and at != NONE
-            and program.instrs[at].arg is not None
-            and program.line[at] in _exit_lines(program, copy, at)
-        ):
-            for i in (at, program.next[at]):
-                program.instrs[i], program.line[i] = program.instrs[i]._replace(line=line), line
+        valued = at != NONE and program.instrs[at].arg is not None
+        if line is not None and own and valued and program.line[at] in _exit_lines(program, copy, at):
+            program.place_return(at, line)
         if program.unit.copies_with_exits:  # behind it may be the exit of the ``with`` around
             left_inside = on_own_line(program, source) and (program.line[source] or 0) < last
             if after != NONE and program.instrs[after].op in (ops.LOAD_CONST, WITH_EXIT) and (own or left_inside):
