@@ -1,4 +1,3 @@
-# known unlined: 3.12+ the end of a loop is shared with the loop around
 """``break`` and ``else`` of asynchronous loops in other loops."""
 
 

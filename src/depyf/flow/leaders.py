@@ -15,11 +15,13 @@ from depyf.flow.blocks import Blocks, Node
 from depyf.flow.continues import Continues
 from depyf.flow.copied_tests import Span, test_spans
 from depyf.flow.iterators import iterator_drops
-from depyf.flow.program import ASYNC_FOR_ITER, NONE
+from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT
 from depyf.flow.tails import Tails
 
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
+_LEAVES = frozenset({ops.JUMP, ops.LOAD_CONST})
+_CLEANS_UP = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.RETURN, WITH_EXIT})
 
 
 class Leaders:
@@ -76,16 +78,23 @@ class Leaders:
         leaders.update(beyond)
 
     def _behind_async_loops(self) -> list[int]:
-        """Where ``break`` in an asynchronous loop leads: no jump is needed, since the end of that loop is laid out last (3.12+)."""
+        """Where ``break`` in an asynchronous loop leads: no jump is needed, since the end of that loop is laid out last (3.12+).
+
+        Without columns, what only cleans up may belong to a ``return``.
+        """
         program, of = self.program, self.containers.of
         if not any(program.instrs[i].op == ASYNC_FOR_ITER for i in of):
             return []
         found = []
         for drop, one in iterator_drops(program, self.containers).items():
             after = program.next[drop]
-            if after in of and program.instrs[one.loop].op == ASYNC_FOR_ITER and program.leaving_word(drop) == "break":
-                if program.instrs[after].op not in (ops.JUMP, ops.LOAD_CONST):
-                    found.append(after)
+            if after not in of or program.instrs[one.loop].op != ASYNC_FOR_ITER:
+                continue
+            known = program.place(drop) is not None
+            if known and program.leaving_word(drop) != "break":
+                continue
+            if program.instrs[after].op not in (_LEAVES if known else _LEAVES | _CLEANS_UP):
+                found.append(after)
         return found
 
     def _drops_iterator(self, jump: int) -> bool:

@@ -86,6 +86,8 @@ def _swap(s: Symbolic, n: int) -> None:
     stack = s.stack
     if s.spill_all:
         s.spill()
+    if n == 2 and not s.atomic(stack[-2]) and not s.atomic(stack[-1]):
+        s.swapped.append((stack[-2], stack[-1]))
     stack[-1], stack[-n] = stack[-n], stack[-1]
 
 

@@ -11,7 +11,7 @@ temporary at that place.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
@@ -97,6 +97,8 @@ class Symbolic:
         self.keep_alive: list[Marker] = []
         self.runs: dict[int, tuple[DictOf, int]] = {}
         """How many items at the end of a dict on the stack are written out, by its place."""
+        self.swapped: list[tuple[Expr, Expr]] = []
+        """Values that lie in another order than they were evaluated in: the earlier and the later one."""
         self.starred: dict[int, tuple[Expr, int]] = {}
         """The last starred element of a display on the stack, and how many elements there are up to it, by its place."""
 
@@ -109,6 +111,7 @@ class Symbolic:
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
         self.open, self.unpack = block.open, None
         self.skip.clear()
+        self.swapped.clear()
         handlers = self.rules
         instrs = self.program.instrs
         for index in code:
@@ -209,7 +212,7 @@ class Symbolic:
     def spill(self, upto: int | None = None) -> None:
         """Give every pending value that has an effect a temporary, in evaluation order."""
         stack = self.stack
-        for i in range(len(stack) if upto is None else upto):
+        for i in self._in_order(len(stack) if upto is None else upto):
             value = stack[i]
             if self.atomic(value):
                 continue
@@ -231,6 +234,19 @@ class Symbolic:
             for j in range(i, len(stack)):
                 if stack[j] is value:
                     stack[j] = temp
+
+    def _in_order(self, upto: int) -> Iterable[int]:
+        """The lowest ``upto`` places of the stack, in the order in which their values were evaluated."""
+        if not self.swapped:
+            return range(upto)
+        order = list(range(upto))
+        for earlier, later in self.swapped:
+            first = next((i for i in order if self.stack[i] is earlier), None)
+            second = next((i for i in order if self.stack[i] is later), None)
+            if first is not None and second is not None and order.index(second) < order.index(first):
+                order.remove(second)
+                order.insert(order.index(first) + 1, second)
+        return order
 
     def start_iterator(self, stack: list[Expr], position: int, line: int | None) -> None:
         """The iterator at ``position`` is made here: for the loop behind this block, or, which only a program writes, as
