@@ -13,19 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 
-from depyf.tree.expr import CellOf, Const, Marker, Name, Walrus
+from depyf.tree.expr import CellOf, Const, Marker, Name, Temp, Walrus
 from depyf.tree.nodes import Assign, Body, For, If, Match, Return, Stmt, Try, While
 
 
 def class_body(body: Body) -> Body:
-    """``body`` without the compiler's own statements."""
+    """``body`` without the compiler's own statements; flags of ours may have been set before them."""
     stmts = [stmt for stmt in body if not _is_end(stmt)]
+    flags = list(takewhile(_sets_flag, stmts))
+    del stmts[: len(flags)]
     seen: set[str] = set()
     while stmts and (name := _in_front(stmts[0])) and name not in seen:
         seen.add(name)
         del stmts[0]
-    return tuple(stmts)
+    return (*flags, *stmts)
+
+
+def _sets_flag(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Const) and isinstance(stmt.targets[0], Temp)
 
 
 def ends_outside(body: Body, annotates: Callable[[Stmt], object]) -> Body:
