@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import cached_property
 from typing import Any
 
 from depyf.bytecode import ops
@@ -44,6 +45,19 @@ class Copies:
                 renamed = {name: first for name, first in found.items() if not self._in_span(name)} or found
             self.blocks.rename(renamed)
             changed = bool(renamed)
+
+    @cached_property
+    def _unlined(self) -> bool:
+        """Whether the code has no line at all: then like statements at the end of the function are taken for copies."""
+        return all(line is None for line in self.program.line)
+
+    def _is_at_end(self, node: Node) -> bool:
+        """Whether a block begins with a statement, and the function returns behind it."""
+        depths, start = self.program.depths, node.code[0]
+        if start >= len(depths) or depths[start] != 0 or len(node.succs) != 1:
+            return False
+        after = self.blocks.nodes[node.succs[0]]
+        return bool(after.code) and self.program.instrs[after.code[-1]].op == ops.RETURN
 
     def _in_span(self, name: int) -> bool:
         at = bisect_right(self._starts, name) - 1
@@ -167,7 +181,7 @@ class Copies:
             and program.instrs[node.code[0]].op == ops.RETURN
         ):
             return None
-        lined = any(program.instrs[i].line is not None for i in node.code)
+        lined = any(program.instrs[i].line is not None for i in node.code) or self._unlined and self._is_at_end(node)
         if not lined and not unlined and program.instrs[node.code[-1]].op != ops.RETURN:
             return None
         # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
