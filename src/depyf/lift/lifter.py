@@ -421,6 +421,10 @@ class Lifter:
             return
         self.named_slots = True
         if block.used and block.cond is not None and not isinstance(block.cond, (Marker, Temp)):
+            for i, value in enumerate(values):
+                if not self.symbolic.atomic(value):  # it was evaluated before the test
+                    values[i] = self.symbolic.new_temp()
+                    block.stmts.append(Assign((values[i],), value, block.line))
             saved = self.symbolic.new_temp()
             block.stmts.append(Assign((saved,), block.cond, block.line))
             block.cond = saved
