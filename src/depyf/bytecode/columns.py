@@ -85,9 +85,9 @@ class Columns:
         return place is not None and place[0][0] == place[1][0] and place[1][1] - place[0][1] == len("...")
 
     def last_word(self, line: int | None) -> str | None:
-        """``return`` or ``return None`` if that, as far as its width tells, is what a line ends with.  See ``word``."""
+        """The statement in ``LEAVING`` that a line ends with, as far as its width tells."""
         span = None if line is None else self._ends.get(line)
-        return None if span is None else {6: "return", 4: "return None"}.get(span[1] - span[0])
+        return None if span is None else LEAVING.get(span[1] - span[0])
 
     @cached_property
     def _ends(self) -> dict[int, Place]:
@@ -120,6 +120,8 @@ class Columns:
 
 
 _WORDS = {len(word): word for word in ("break", "return", "continue")}
+LEAVING = {4: "return None", 5: "break", 6: "return", 11: "return None"}
+"""What leaves a loop or a function without a value, by its width; ``return None`` has its own or that of its constant."""
 _RETURN = len("return ")
 _STEP = 4
 

@@ -8,7 +8,7 @@ copies of ``finally`` bodies and ``with`` exits out of the way before basic bloc
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.columns import Columns
+from depyf.bytecode.columns import LEAVING, Columns
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.ops import Handler, Instr
 
@@ -27,7 +27,6 @@ ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
 _KEEPS_VALUE = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH_EXIT})
 """What may lie between the value of a ``return`` and the return, once the copies of ``finally`` bodies are taken out."""
 _CLEANUP = 200
-_LEAVING = {4: "return None", 5: "break", 6: "return", 11: "return None"}
 _OPPOSITE = {"true": "false", "false": "true", "none": "not none", "not none": "none"}
 NONE = -1
 
@@ -108,7 +107,7 @@ class Program:
         if place is None:
             return None
         (line, column), (end_line, end) = place
-        return _LEAVING.get(end - column) if line == end_line else None
+        return LEAVING.get(end - column) if line == end_line else None
 
     def end(self, index: int) -> tuple[int, int] | None:
         """Line and column where the source of an instruction ends, where the location table tells."""
