@@ -106,9 +106,13 @@ KEPT_OF_KINDS = (
     ("gotos", 12003539),
     ("gotos", 630691),
     ("mutants", 13020407),
+    ("ranges", 12085333),
+    ("ranges", 1130039353),
+    ("ranges", 1130061378),
 )
 """Items of a list that go when it is made, a list in a slot when an exception is caught, a range without the record around it;
-regions whose parents change with each other, a slice of slices without end in a variable that is tested; a dict is not None after others have seen it."""
+regions whose parents change with each other, a slice of slices without end in a variable that is tested; a dict is not None after others have seen it;
+handlers inside others that lose their record, round after round; a slot below a handler with a mark on one path and a value on another."""
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the numbers are those of the programs on 3.11")

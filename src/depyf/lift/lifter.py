@@ -95,7 +95,7 @@ class Lifter:
 
     def _guesses(self) -> tuple[int, int, int]:
         """How many guesses have failed so far."""
-        return len(self.symbolic.forced), len(self.unlinked), len(self.plain.mixed) if self.plain is not None else 0
+        return len(self.symbolic.forced), len(self.unlinked), len(self.plain.marks) if self.plain is not None else 0
 
     def _lift_all(self) -> None:
         graph = self.graph
@@ -318,9 +318,7 @@ class Lifter:
             ]
         single = len(known) == 1
         entry = [self._carried(value, i, single) for i, value in enumerate(stack)]
-        if self.plain is not None and self.plain.mixed:
-            entry = [Temp(i) if (node.id, i) in self.plain.mixed else value for i, value in enumerate(entry)]
-        return entry
+        return entry if self.plain is None else self.plain.marks.entered(node, entry)
 
     def _carried(self, value: Expr, position: int, single: bool) -> Expr:
         if isinstance(value, Marker):
@@ -364,8 +362,10 @@ class Lifter:
             self.merged.get(self._protected.get(region, OUTSIDE), self._protected.get(region, OUTSIDE))
         )
         if block is not None:
-            found = self.plain.bases.get(region, block.entry) if self.plain is not None else block.entry
+            found = self.plain.marks.bases.get(region, block.entry) if self.plain is not None else block.entry
             base = [self._carried(value, i, False) for i, value in enumerate(found[: record.depth])]
+            if self.plain is not None:
+                base = self.plain.marks.caught_base(region, base)
             if len(base) < record.depth:
                 raise DecompilationError("handler expects a deeper stack", self.unit.qualname)
             if record.kind == "with":

@@ -16,7 +16,7 @@ other, and ``FOR_ITER`` is one step of it; a loop can then be entered anywhere:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
@@ -26,6 +26,7 @@ from depyf.errors import DecompilationError
 from depyf.flow.program import Program
 from depyf.lift import names, plain_rules
 from depyf.lift.block import Lifted
+from depyf.lift.marks import Marks, caught, holds_mark, of_mark
 from depyf.lift.rules import RULES as _HANDLERS
 from depyf.lift.symbolic import Symbolic
 from depyf.lift.values import EXC, SPILL_BASE, Shared, is_slot
@@ -73,11 +74,8 @@ class PlainSymbolic(Symbolic):
         self.copying = False
         self.low = 0
         self.risk: dict[int, set[int]] = {}
-        self.bases: dict[int, list[Expr]] = {}
-        """What the handler of a region finds on the stack: what was there when something might first raise."""
         self.temps: dict[int, Temp] = {}
-        self.mixed: set[tuple[int, int]] = set()
-        """Blocks and slots of their entries that hold a mark on one path, and another one or a value on another."""
+        self.marks = Marks(containers)
         self._inside: dict[int, tuple[Expr, frozenset[int]]] = {}
         unit = program.unit
         unbound = {i.arg for i in program.instrs if i.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}
@@ -110,7 +108,7 @@ class PlainSymbolic(Symbolic):
         if dead:
             self.drop(dead)
         for value in gone:
-            self.consumed.extend(_caught(value))
+            self.consumed.extend(caught(value))
         self.consumed.extend(self.temps[key] for key in sorted(used - dead))
 
     def force(self, origin: int) -> None:
@@ -156,7 +154,7 @@ class PlainSymbolic(Symbolic):
             if self.stack:
                 self._note_risk(block.container)
             if instr.op not in ops.SILENT:
-                self._note_bases(block.container)
+                self.marks.note_bases(block.container, self.stack)
             if not plain_rules.apply(self, block.container):
                 rule = _HANDLERS.get(instr.op)
                 if rule is None:
@@ -178,14 +176,6 @@ class PlainSymbolic(Symbolic):
                 self.stmts.append(Assign((temp,), top, self.program.instrs[code[0]].line))
                 self.stack[-1] = temp
 
-    def _note_bases(self, container: int) -> None:
-        tree, table = self.containers.tree, self.containers.regions.table
-        while container > 0:
-            region = tree[container].region
-            if tree[container].kind == "try" and region not in self.bases:
-                self.bases[region] = self.stack[: table[region].depth]
-            container = tree[container].parent
-
     def instr_after(self) -> Instr:
         """The instruction that control goes on at; where there are several, or none, the one it stands at."""
         after = self.program.successors(self.at)
@@ -193,7 +183,7 @@ class PlainSymbolic(Symbolic):
 
     def begin(self) -> None:
         super().begin()
-        self.bases = {}
+        self.marks.bases = {}
 
     def _note_risk(self, container: int) -> None:
         """An exception may leave these temporaries bound: those on the stack, and those that this instruction takes."""
@@ -219,7 +209,7 @@ class PlainSymbolic(Symbolic):
 
     def _unwound(self, container: Container) -> list[Expr]:
         """The exceptions caught around a ``try`` that its handler does not find on the stack."""
-        kept = {marker.detail for value in self.bases.get(container.region, ()) for marker in _caught(value)}
+        kept = {marker.detail for value in self.marks.bases.get(container.region, ()) for marker in caught(value)}
         found: list[Expr] = []
         around = container.parent
         while around > 0:
@@ -261,9 +251,9 @@ class PlainSymbolic(Symbolic):
 
     def _forget_caught(self) -> None:
         """The name of a caught exception goes with the last slot that held it."""
-        gone = {marker.detail: marker for value in self.consumed for marker in _caught(value)}
+        gone = {marker.detail: marker for value in self.consumed for marker in caught(value)}
         for value in self.stack if gone else ():
-            for marker in _caught(value):
+            for marker in caught(value):
                 gone.pop(marker.detail, None)
         container, tree = self.block.container, self.containers.tree
         while gone and container > 0:
@@ -333,9 +323,11 @@ class PlainSymbolic(Symbolic):
         stack = self.stack
         targets: list[Expr] = []
         values: list[Expr] = []
+        unmarked = self.marks.unmarked(self.block.container)
         for position in range(min(count, len(stack))):
             value = stack[position]
-            if isinstance(value, Marker) or isinstance(value, Temp) and value.key == position:
+            kept = isinstance(value, Marker) and not (position in unmarked and holds_mark(value))
+            if kept or isinstance(value, Temp) and value.key == position:
                 continue
             targets.append(Temp(position))
             values.append(value)
@@ -353,7 +345,8 @@ class PlainSymbolic(Symbolic):
                 self.stmts.append(Assign((temp,), value, self.instr.line))
                 stack[position] = temp
         old = used.union(*[self.inside(value) for value in values])
-        self.move(targets, values, self.instr.line)
+        marks = [value for value in values if holds_mark(value)]
+        self.move(targets, [of_mark(value) for value in values], self.instr.line)
         for target in targets:
             assert isinstance(target, Temp)
             self.temps[target.key] = target
@@ -361,6 +354,9 @@ class PlainSymbolic(Symbolic):
         dead = old - self.held()
         if dead:
             self.drop(dead)
+        if marks and self.values_only:
+            self.consumed.extend(marks)
+            self._forget_caught()
 
     def move(self, targets: list[Expr], values: list[Expr], line: int | None) -> None:
         """Assign all at once where one value is in the way of another."""
@@ -370,20 +366,14 @@ class PlainSymbolic(Symbolic):
         for target, value in zip(targets, values, strict=True):
             self.stmts.append(Assign((target,), value, line))
 
-    def _note_mixed(self, after: int, stack: list[Expr], entry: Iterable[Expr]) -> None:
-        """Where a block finds no mark in a slot on every path, or not the same one, it finds a temporary there."""
-        for position, (value, wanted) in enumerate(zip(stack, entry)):
-            if _holds_mark(wanted) and value != wanted and (not isinstance(value, Marker) or _holds_mark(value)):
-                self.mixed.add((after, position))
-
     def _forget_moved(self, values: list[Expr], entries: list[list[Expr] | None]) -> None:
         """The name of a caught exception goes where the exception goes on in a temporary."""
-        named = {marker.detail: marker for value in values for marker in _caught(value)}
+        named = {marker.detail: marker for value in values for marker in caught(value)}
         if not named:
             return
         tested = () if self.block.cond is None else (self.block.cond,)
         for value in [*tested, *[value for entry in entries for value in entry or ()]]:
-            for marker in _caught(value):
+            for marker in caught(value):
                 named.pop(marker.detail, None)
         self.stmts.extend(Delete((marker,), self.block.line) for marker in named.values())
 
@@ -401,14 +391,14 @@ class PlainSymbolic(Symbolic):
         targets: list[Expr] = []
         values: list[Expr] = []
         for after, expected in zip(block.succs, entries, strict=True):
-            self._note_mixed(after, stack, expected or ())
+            self.marks.note_entry(after, stack, expected or ())
         for position, value in enumerate(stack):
-            if position not in kept or isinstance(value, Marker) and not _holds_mark(value):
+            if position not in kept or isinstance(value, Marker) and not holds_mark(value):
                 continue
             if isinstance(value, Temp) and value.key == position:
                 continue
             targets.append(Temp(position))
-            values.append(Const(None) if isinstance(value, Marker) and value.detail is None else value)
+            values.append(of_mark(value))
         line = block.line
         cond = block.cond
         if cond is not None and not isinstance(cond, Marker) and not block.steps:
@@ -443,18 +433,6 @@ class PlainSymbolic(Symbolic):
             if block.steps and side == 1:
                 gone -= {len(stack)}
             block.drops.append(tuple(self.temps[key] for key in sorted(gone)))
-
-
-def _holds_mark(value: Expr) -> bool:
-    """Whether a slot holds what handlers find there: nothing but unwinding needs it, but the exception itself."""
-    return isinstance(value, Marker) and value.kind in ("exc", "exc_old", "lasti")
-
-
-def _caught(value: Expr) -> list[Marker]:
-    """The caught exceptions in a value."""
-    if isinstance(value, Marker):
-        return [value] if value.kind == "exc" and isinstance(value.detail, int) else []
-    return [marker for part in children(value) if isinstance(part, Expr) for marker in _caught(part)]
 
 
 def _temps(value: Expr) -> list[Temp]:

@@ -79,9 +79,15 @@ def _innermost_handler(s: PlainSymbolic, container: int) -> int:
 
 def _pop_except(s: PlainSymbolic, _: object, container: int) -> bool:
     """The handled exception is bound to a name in its handler only: what goes on with it needs another."""
-    region = _innermost_handler(s, container)
+    tree, inside = s.containers.tree, list[int]()
+    while container > 0:
+        if tree[container].kind == "handler":
+            inside.append(tree[container].region)
+        container = tree[container].parent
+    kept = s.containers.regions.behind(s.at, tuple(reversed(inside))) if inside else ()
+    left = inside[: len(inside) - len(kept)]
     for i, value in enumerate(s.stack):
-        if isinstance(value, Marker) and value.kind == "exc" and value.detail == region:
+        if isinstance(value, Marker) and value.kind == "exc" and value.detail in left:
             temp = s.new_temp()
             s.stmts.append(Assign((temp,), value, s.instr.line))
             s.stack[i] = temp

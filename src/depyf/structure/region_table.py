@@ -46,8 +46,8 @@ class Regions:
         }
         self.depths = {index: region.depth for index, region in self.table.items()}
         self.records = {index: region.record for index, region in self.table.items()}
-        self.unwound: dict[int, frozenset[int]] = {}
-        """A handler -> those around it whose record the exception that it catches has unwound, where that is known."""
+        self.left: dict[int, int] = {}
+        """A ``POP_EXCEPT`` -> the number of handlers whose bodies control is in behind it, where that is known."""
         self._chains: dict[int, tuple[int, ...]] = {}
         self._own: dict[int, list[int]] | None = None
         self._inner: dict[int, list[int]] = {}
@@ -69,21 +69,18 @@ class Regions:
         """Whether instruction ``index`` lies in the protected range of ``region``, nested ranges included."""
         return region in self.chain(self.program.handler[index])
 
-    def behind(self, bodies: tuple[int, ...]) -> tuple[int, ...]:
-        """The handlers whose bodies control is still in behind a ``POP_EXCEPT`` in those of ``bodies``, outermost first.
+    def behind(self, index: int, bodies: tuple[int, ...]) -> tuple[int, ...]:
+        """The handlers whose bodies control is still in behind the ``POP_EXCEPT`` at ``index`` in those of ``bodies``.
 
-        A handler that does not keep the record of one around it was entered when that one's body raised: what was
-        handled before both is restored.
+        They stand outermost first.  A handler that does not keep the record of one around it was entered when that one's
+        body raised: what was handled before both is restored.
         """
+        if index in self.left:
+            return bodies[: self.left[index]]
         rest = bodies[:-1]
-        while rest and self.unwinds(bodies[-1], rest[-1]):
+        while rest and self.depths[bodies[-1]] <= self.records[rest[-1]]:
             rest = rest[:-1]
         return rest
-
-    def unwinds(self, inner: int, outer: int) -> bool:
-        """Whether the exception that ``inner`` catches in the body of ``outer`` has unwound the record of that one."""
-        known = self.unwound.get(inner)
-        return self.depths[inner] <= self.records[outer] if known is None else outer in known
 
     def forget_chains(self) -> None:
         self._chains.clear()

@@ -13,11 +13,13 @@ from dataclasses import replace
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.flow.program import NONE, Program
+from depyf.structure.detours import Detours
 from depyf.structure.region_table import Region, Regions
 from depyf.structure.slots import moved, stack_depths
 
 GROWTH = 8
-"""Sharing may multiply: at so many times the size of the program it is given up."""
+"""Sharing may multiply: at so many times the size of the program it is given up, or goes on with detours."""
+GROWTH_WITH_DETOURS = 64
 
 Bodies = tuple[tuple[int, int], ...]
 """The handlers whose bodies control is in, outermost first, each with the slot of its record; -1 once that is unwound."""
@@ -30,13 +32,26 @@ def separate_handlers(program: Program, regions: Regions) -> None:
     depths = stack_depths(program, regions)
     _settle_parents(program, regions, depths)
     relays: dict[int, int] = {}
+    detours: Detours | None = None
+    size = len(program.instrs)
+    limit = GROWTH * size + 100
     while True:
-        work = _Separation(program, regions, relays, depths)
+        work = _Separation(program, regions, relays, depths, detours, limit)
         try:
             work.run()
             return
         except _Again as again:
             relays[again.region] = _relay(program, regions, again.region)
+        except _Tangled as tangled:
+            assert detours is not None
+            detours.add(tangled.after, tangled.slots, depths[tangled.after])
+            depths = stack_depths(program, regions)
+            _settle_parents(program, regions, depths)
+        except DecompilationError:
+            if detours is not None:
+                raise
+            detours = Detours(program, regions)
+            limit = GROWTH_WITH_DETOURS * size + 100
 
 
 class _Again(Exception):
@@ -45,6 +60,15 @@ class _Again(Exception):
     def __init__(self, region: int) -> None:
         super().__init__(region)
         self.region = region
+
+
+class _Tangled(Exception):
+    """A handler around others has lost its record, and no detour leaves it yet."""
+
+    def __init__(self, after: int, slots: tuple[int, ...]) -> None:
+        super().__init__(after, slots)
+        self.after = after
+        self.slots = slots
 
 
 def _relay(program: Program, regions: Regions, region: int) -> int:
@@ -120,14 +144,31 @@ def _protected_by(program: Program, regions: Regions, region: Region, depths: di
     return sorted(found)
 
 
+def _above_lost(bodies: Bodies) -> tuple[int, ...]:
+    """The slots of the records of those handlers around which another one has lost its record; outermost first."""
+    slots = [at for _, at in bodies]
+    if NONE not in slots or slots[-1] == NONE:
+        return ()
+    return tuple([at for at in slots[slots.index(NONE) :] if at != NONE])
+
+
 class _Separation:
-    def __init__(self, program: Program, regions: Regions, relays: dict[int, int], depths: dict[int, int]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        regions: Regions,
+        relays: dict[int, int],
+        depths: dict[int, int],
+        detours: Detours | None,
+        limit: int,
+    ) -> None:
         self.program = program
         self.regions = regions
         self.relays = relays
         self.depths = depths
-        regions.unwound.clear()
-        self.limit = GROWTH * len(program.instrs) + 100
+        self.detours = detours
+        regions.left.clear()
+        self.limit = limit
         self.origin = {index: index for index in regions.table}
         self.chains = {index: regions.chain(index) for index in regions.table}
         self.instances: dict[tuple[int, Bodies], int] = {}
@@ -151,8 +192,11 @@ class _Separation:
             source[here] = index
             region = program.handler[index]
             handler[here] = NONE if region == NONE else self.instance(region, bodies)
-            bodies = self.behind(index, bodies)
-            after[here] = self.place(program.next[index], bodies), self.place(program.jump[index], bodies)
+            within, bodies = bodies, self.behind(index, bodies)
+            if within and program.instrs[index].op == ops.POP_EXCEPT:
+                self.regions.left[here] = len(bodies)
+            following = self.untangled(index, bodies)
+            after[here] = self.place(following, bodies), self.place(program.jump[index], bodies)
         same = self.count == len(program.instrs) and self.origin.keys() == self.regions.table.keys()
         if same and not self.relays:
             return
@@ -169,6 +213,19 @@ class _Separation:
                 bodies = bodies[:-1]
             return bodies
         return tuple([(body, moved(instr, depth, at, i == last)) for i, (body, at) in enumerate(bodies)])
+
+    def untangled(self, index: int, bodies: Bodies) -> int:
+        """What follows an instruction: a detour where a handler is entered inside others one of which has lost its record."""
+        after = self.program.next[index]
+        if self.detours is None or self.program.instrs[index].op != ops.PUSH_EXC_INFO or index in self.detours.places:
+            return after
+        slots = _above_lost(bodies)
+        if not slots or self.origin[bodies[-1][0]] in self.relays.values():
+            return after
+        found = self.detours.starts.get((after, slots))
+        if found is None:
+            raise _Tangled(after, slots)
+        return found
 
     def place(self, index: int, bodies: Bodies) -> int:
         """Where the copy of an instruction for these bodies is; the first one is the instruction itself."""
@@ -206,8 +263,7 @@ class _Separation:
             self.instances[region, kept] = found
             self.origin[found] = region
             self.regions.depths[found], self.regions.records[found] = record.depth, record.record
-            self.regions.unwound[found] = frozenset(body for body, at in kept if at == NONE)
-            if region in self.relays.values():
+            if region in self.relays.values() or self.detours is not None and region in self.detours.within:
                 self.parents[found] = self.parents[kept[-1][0]]  # around a range in a body is what is around the body
             else:
                 self.parents[found] = NONE if record.parent == NONE else self.instance(record.parent, kept)
@@ -218,12 +274,13 @@ class _Separation:
         return found
 
     def _comes_back(self, region: int, bodies: Bodies) -> bool:
-        """Whether a handler is entered again from its own body, all of which its exception unwinds."""
+        """Whether a handler is entered again from its own body, all of which its exception unwinds; with detours, from any."""
+        caught = self.regions.table[region].pushes[-1] == "exc"
         for body, at in reversed(bodies):
             if at != NONE:
                 return False
-            if self.origin[body] == region:
-                return self.regions.table[region].pushes[-1] == "exc"
+            if self.origin[body] == region or self.detours is not None and region not in self.relays.values():
+                return caught
         return False
 
     def _write(self, source: dict[int, int], handler: dict[int, int], after: dict[int, tuple[int, int]]) -> None:
