@@ -24,7 +24,7 @@ def unthread(program: Program) -> None:
     for i, instr in enumerate(instrs):
         if instr.op == ops.BRANCH and jump[i] > i:
             first_to.setdefault(jump[i], i)
-        elif instr.op == ops.BRANCH:
+        elif instr.op == ops.BRANCH or jump[i] <= i and _ends_chain(program, i, first_to):
             waiting.setdefault(jump[i], []).append(i)
         elif instr.op == ops.JUMP and jump[i] <= i and _is_continue(program, i):
             start = first_to.get(i + 1)
@@ -33,10 +33,17 @@ def unthread(program: Program) -> None:
                 jump[branches.pop()] = i
 
 
+def _ends_chain(program: Program, at: int, first_to: dict[int, int]) -> bool:
+    """Whether a jump ends what a failed chained comparison does: it drops its operand and goes where the last test goes."""
+    return program.instrs[at].op == ops.JUMP and program.instrs[at - 1].op == ops.POP and at - 1 in first_to
+
+
 def _is_continue(program: Program, at: int) -> bool:
     """Whether a jump back is a statement: it has a line of its own, or is all that a test skips."""
     if at == 0:
         return False
     line, previous = program.line[at], program.line[at - 1]
+    if program.instrs[at - 1].op == ops.BRANCH and program.jump[at - 1] == program.jump[at]:
+        return False  # with and without it, the test at the end of the loop goes back
     alone = program.instrs[at - 1].op == ops.BRANCH and program.jump[at - 1] == at + 1
     return alone or (line is not None and previous is not None and previous < line)

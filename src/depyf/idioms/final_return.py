@@ -88,6 +88,8 @@ class _End:
             changed = with_bodies(last, lambda inner: self._drop_inside(inner, behind, alone=alone))
             if isinstance(changed, Try) and isinstance(last, Try) and self.optimized:
                 changed = replace(changed, final=last.final)  # there it would drop the exception
+            if isinstance(changed, Try) and isinstance(last, Try) and last.orelse:
+                changed = replace(changed, body=last.body)  # the ``else`` follows
             return (*body[:-1], changed)
         return body
 

@@ -34,7 +34,7 @@ from depyf.lift.values import EXC, HANDLER_SLOTS, Chain, IterOf, LinkedLeft, Sha
 from depyf.tree.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name, Temp
 from depyf.tree.nodes import Assign, ExprStmt, Stmt
 
-_RETURNING = frozenset({ops.RETURN, ops.POP, ops.SWAP, ops.ROT, WITH_EXIT})
+_RETURNING = frozenset({ops.RETURN, ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, WITH_EXIT})
 _STORES = frozenset({ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR})
 OUTSIDE = -1
 """Predecessor that stands for an exception edge."""
@@ -173,7 +173,7 @@ class Lifter:
             and before.succs == [node.id]
             and before.id != node.id
             and not self._is_loop_test(node.id)
-            and node.id not in self.graph.barriers
+            and (node.id not in self.graph.barriers or _holds_value(before))
         ):
             self.preds[node.id].clear()
             self.merged[node.id] = before.id
@@ -434,6 +434,11 @@ class Lifter:
         # what lies below an iterator is stored first: the loop takes its iterable from the statement before it
         at = len(block.stmts) - sum(1 for _ in takewhile(_starts_loop, reversed(block.stmts)))
         block.stmts[at:at] = stores
+
+
+def _holds_value(block: Lifted) -> bool:
+    """Whether a block leaves a value on the stack: what follows belongs to the same statement."""
+    return bool(block.stack) and not isinstance(block.stack[-1], Marker)
 
 
 def _starts_loop(stmt: Stmt) -> bool:

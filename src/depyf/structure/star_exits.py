@@ -88,7 +88,7 @@ def _left_for(stmt: Stmt) -> int | None:
         while len(tests) == 1 and isinstance(tests[0], If) and _is_star(tests[0]):
             inner = tuple(walk(tests[0].body))
             own = {within.label for within in inner if isinstance(within, (Block, Loop))}
-            found |= {within.label for within in inner if isinstance(within, Exit)} - own
+            found |= {within.label for within in inner if isinstance(within, Exit) and not within.written} - own
             tests = tests[0].orelse
     label = found.pop() if len(found) == 1 else None
     return None if label is None or label in around else label
