@@ -323,6 +323,22 @@ def test_views_of_parameters_without_gradients(backend, tmp_path):
     assert run_script(script.text) == 0
 
 
+@pytest.mark.parametrize("count", [0, 5])
+def test_values_stored_at_a_mask(count, tmp_path):
+    """As many elements of a made-up mask are true as the values that another frame computed for them."""
+
+    def f(x, mask, values):
+        x = x * 2
+        x[mask] = values
+        return x
+
+    mask = torch.zeros(12, dtype=torch.bool)
+    mask[:count] = True
+    (script,) = recorded(tmp_path, f, torch.randn(12), mask, torch.randn(count), backward=False)
+    assert f"make.booleans(12, true={count})" in script.text
+    assert run_script(script.text) == 0
+
+
 def scaled(x):
     return x * float(-np.log(x.shape[0] * 2.5))
 

@@ -367,15 +367,17 @@ class Make:
 
         return self.place(values, size, dtype, **layout)
 
-    def booleans(self, *size: int, most: int | None = None, **layout: Any) -> torch.Tensor:
-        """Half of them true, at most ``most``, and no row all true or all false: it may be a mask."""
+    def booleans(self, *size: int, most: int | None = None, true: int | None = None, **layout: Any) -> torch.Tensor:
+        """Half of them true, at most ``most``, and no row all true or all false: it may be a mask.  Or just ``true`` of them."""
 
         def values(n: int) -> torch.Tensor:
+            if true is not None:
+                return torch.randperm(n, generator=self.generator) < true
             drawn = torch.rand(n, generator=self.generator) < 0.5
             return drawn if most is None else drawn & (drawn.cumsum(0) <= most)
 
         made = self.place(values, size, torch.bool, **layout)
-        if size and size[-1] > 1 and not layout and most is None:
+        if size and size[-1] > 1 and not layout and most is None and true is None:
             made[..., 0], made[..., 1] = True, False
         return made
 

@@ -153,15 +153,20 @@ def _tensor(
 ) -> str:
     shape = tuple(int(size) for size in tensor["shape"])
     arguments = [_number(text, size, symbols) for text, size in zip(tensor["size"], shape)]
+    strides = tuple(int(step) for step in tensor["strides"])
+    plain = shared is None and same_layout(shape, strides)  # made element by element, none beside them
     maker, usual = "normal", "float32"
     if dtype == "bool":
         maker, usual = "booleans", "bool"
-        arguments += [f"most={choice.most}"] if choice.most is not None else []
+        if choice.true is not None and plain:
+            arguments.append(f"true={choice.true}")
+        elif choice.most is not None:
+            arguments.append(f"most={choice.most}")
     elif dtype.startswith(("int", "uint")):
         maker, usual = "integers", "int64"
         span = choice.span
         low, high = (int(span.low), int(span.high) + 1) if span is not None else (0, 2)
-        if choice.total is not None and same_layout(shape, tuple(map(int, tensor["strides"]))) and shared is None:
+        if choice.total is not None and plain:
             arguments.append(f"total={choice.total}")
         else:
             arguments += [f"low={low}"] if low else []
@@ -176,7 +181,6 @@ def _tensor(
         arguments.append(f"scale={1 / math.sqrt(max(1, math.prod(shape[1:]))):.2g}")
     if dtype != usual:
         arguments.append(f"dtype=torch.{dtype}")
-    strides = tuple(int(step) for step in tensor["strides"])
     if not same_layout(shape, strides):
         steps = [_number(text, step, symbols) for text, step in zip(tensor["stride"], strides)]
         arguments.append(f"stride=({', '.join(steps)}{',' if len(steps) == 1 else ''})")

@@ -1,8 +1,9 @@
-"""How many elements of a mask may be true: what ``masked_scatter`` takes from its source must be there.
+"""How many elements of a mask may be true: what ``masked_scatter`` takes from its source must be there, and what is stored
+at the true elements has as many elements as they are.
 
 Input: a ``GraphClass`` and the types of its parameters.  Output: for each parameter that is such a mask (perhaps seen
-through operations that only change its shape) the largest number of true elements.  A mask that the graph computes from
-values is left alone: compared with one token among many, hardly an element of made-up inputs is true.
+through operations that only change its shape) the number of true elements, or the largest one.  A mask that the graph computes
+from values is left alone: compared with one token among many, hardly an element of made-up inputs is true.
 """
 
 from __future__ import annotations
@@ -48,6 +49,50 @@ def most_true(
                 if most < found.get(mask, (own, ""))[0]:
                     found[mask] = most, f"masked_scatter has {source} elements for {whole}"
     return found
+
+
+def exactly_true(
+    graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[str, Number]
+) -> dict[str, tuple[int, str]]:
+    """Parameter -> the number of true elements, and what asks for it: ``x[mask] = values``."""
+    known = dict(types)
+    found: dict[str, tuple[int, str]] = {}
+    for statement in graph.tree().body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            kind = tensor_type(str(getattr(statement.annotation, "value", "")), symbols)
+            if kind is not None:
+                known[statement.target.id] = kind
+        stored = _stored(statement)
+        if stored is None:
+            continue
+        base, mask, values = (known.get(name) for name in stored)
+        if base is None or mask is None or values is None or mask.dtype != "bool" or stored[1] not in types:
+            continue
+        behind = len(base.shape) - len(mask.shape)
+        count = values.shape[0] if len(values.shape) == behind + 1 else None  # else one row for all of them
+        if count is not None and count != 1 and count <= (_count(mask) or 0):
+            found[stored[1]] = count, f"{count} values are stored where it is true"
+    return found
+
+
+def _stored(statement: ast.stmt) -> tuple[str, str, str] | None:
+    """The names of a tensor, of the only index into it, and of what is stored there."""
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        target = statement.targets[0]
+        nodes = [target.value, target.slice, value]
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        name, _ = called(value)
+        path = ast.unparse(value.func)
+        nodes = [*([] if path.startswith("torch.") else [value.func.value]), *value.args][:3]
+        if name not in ("index_put", "index_put_"):
+            return None
+    else:
+        return None
+    if len(nodes) == 3 and isinstance(nodes[1], (ast.Tuple, ast.List)) and len(nodes[1].elts) == 1:
+        nodes[1] = nodes[1].elts[0]
+    names = [node.id for node in nodes if isinstance(node, ast.Name)]
+    return (names[0], names[1], names[2]) if len(nodes) == len(names) == 3 else None
 
 
 def called(node: ast.Call) -> tuple[str, list[str]]:

@@ -15,7 +15,7 @@ from depyf.gallery.evaluate import Complaint, compared_constants
 from depyf.gallery.graph_text import GraphClass
 from depyf.gallery.incremental import Evaluation
 from depyf.gallery.intervals import Span
-from depyf.gallery.masks import most_true
+from depyf.gallery.masks import exactly_true, most_true
 from depyf.gallery.totals import totals
 from depyf.gallery.types import Number, TensorType
 
@@ -31,9 +31,11 @@ class Choice:
     span: Span | None
     why: str = ""
     most: int | None = None
+    """How many elements of a mask may be true."""
+    true: int | None = None
+    """How many elements of a mask are true."""
     total: int | None = None
     """What the elements add up to."""
-    """How many elements of a mask may be true."""
 
 
 _UNBOUNDED = Choice(Span(0, 1), "nothing in the graph bounds it")
@@ -58,6 +60,8 @@ def choose(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[
                 evaluation.set(name, found)
     for name, (most, why) in most_true(graph, types, symbols).items():
         chosen[name] = Choice(None if types[name].dtype == "bool" else Span(0, 0), why, most)
+    for name, (true, why) in exactly_true(graph, types, symbols).items():
+        chosen[name] = Choice(None, why, true=true)
     for name, (total, why) in totals(graph, types, symbols).items():
         chosen[name] = Choice(None, why, total=total)
     return chosen

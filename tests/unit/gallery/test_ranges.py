@@ -88,3 +88,28 @@ def test_masks(body, most):
     types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, {})) is not None}
     choices = choose(graph, types, {})
     assert [choices[name].most for name in "mb" if name in choices] == ([] if most is None else [most])
+
+
+STORED = [
+    ("as it is", "x[m] = s", 8),
+    ("in a tuple", "x[(m,)] = s", 8),
+    ("whole rows", "x[r] = t", 3),
+    ("one row for all", "x[r] = o", None),
+    ("a number", "x[m] = 0.0", None),
+    ("a method", "y = x.index_put((m,), s)", 8),
+    ("aten", "y = torch.ops.aten.index_put.default(x, [r], t)", 3),
+    ("computed", "v = x > 0\nx[v] = s", None),
+]
+
+
+@pytest.mark.parametrize(("body", "true"), [case[1:] for case in STORED], ids=[case[0] for case in STORED])
+def test_masks_of_what_is_stored(body, true):
+    """VITS: ``outputs[outside] = inputs[outside]``, the right side computed in another frame."""
+    parameters = [X, 'm: "b8[16, 4][4, 1]cpu"', 'r: "b8[16][1]cpu"', 's: "f32[8][1]cpu"', 't: "f32[3, 4][4, 1]cpu"',
+                  'o: "f32[1, 4][4, 1]cpu"']  # fmt: skip
+    page = f"class GraphModule(torch.nn.Module):\n    def forward(self, {', '.join(parameters)}):\n"
+    graph = read_graph(page + textwrap.indent(body + "\nreturn ()", "        ") + "\n", "")
+    assert graph is not None
+    types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, {})) is not None}
+    choices = choose(graph, types, {})
+    assert [choices[name].true for name in "mr" if name in choices] == ([] if true is None else [true])
