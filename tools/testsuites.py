@@ -1,4 +1,4 @@
-"""``Lib/test`` of an interpreter's standard library, which Debian packages apart.
+"""``Lib/test`` of an interpreter's standard library, and its headers, which Debian packages apart.
 
 A sweep of the standard library without it is a part of the whole, and has to say so.  Where the interpreter was unpacked
 with its own root file system (``shared/pythons`` does that for the newest versions), the package is fetched into it.
@@ -21,20 +21,34 @@ def ensure(version: str, library: Path) -> bool:
     if present(library):
         return True
     package = f"libpython{version}-testsuite"
-    root = _own_root(library)
-    if root is not None:
-        script = f"cd /tmp && apt-get download {package} && dpkg -x {package}_*.deb / && rm -f {package}_*.deb"
-        done = subprocess.run(["chroot", str(root), "sh", "-c", script], capture_output=True, text=True, check=False)
-        if present(library):
-            return True
-        print(f"{version}: {(done.stderr.strip().splitlines() or ['?'])[-1]}", file=sys.stderr)
+    if reason := _fetched(package, library):
+        print(f"{version}: {reason}", file=sys.stderr)
+    if present(library):
+        return True
     print(f"{version}: Lib/test ({package}) is not here: this is a PART of the standard library", file=sys.stderr)
     return False
 
 
-def _own_root(library: Path) -> Path | None:
-    """The root file system that holds this standard library, if it is not the machine's own."""
-    if library.parts[-3:-1] != ("usr", "lib"):
+def ensure_headers(version: str, include: Path) -> bool:
+    """Fetch ``Python.h`` if it is missing and can be had: without it nothing that a compiler makes can be imported."""
+    if not (include / "Python.h").exists():
+        _fetched(f"libpython{version}-dev", include)
+    return (include / "Python.h").exists()
+
+
+def _fetched(package: str, folder: Path) -> str:
+    """Unpack a package into the root file system that holds ``folder``; "" if it did, or if that is the machine's own."""
+    root = _own_root(folder)
+    if root is None:
+        return ""
+    script = f"cd /tmp && apt-get download {package} && dpkg -x {package}_*.deb / && rm -f {package}_*.deb"
+    done = subprocess.run(["chroot", str(root), "sh", "-c", script], capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["?"])[-1]
+
+
+def _own_root(folder: Path) -> Path | None:
+    """The root file system that holds this ``/usr/lib/...`` or ``/usr/include/...``, if it is not the machine's own."""
+    if folder.parts[-3:-1] not in (("usr", "lib"), ("usr", "include")):
         return None
-    root = library.parents[2]
+    root = folder.parents[2]
     return root if root != Path("/") and (root / "usr" / "bin" / "apt-get").exists() else None

@@ -28,6 +28,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
 from interpreters import find
+from testsuites import ensure_headers
 
 MATRIX = {
     "2.6": ("3.10",), "2.8": ("3.12", "3.11"), "2.10": ("3.13",), "2.13": ("3.11",), "2.14": ("3.14", "3.13"), "2.15": ("3.15", "3.13"),
@@ -219,6 +220,9 @@ def run_version(torch: str, tests: list[str], folder: Path, before: dict[str, An
             keep(found | {"error": f"no environment: {tail}"})
             return
         found["version"] = version_of(python)
+        include = Path(headers(python))
+        if not ensure_headers(include.name.removeprefix("python"), include):
+            print(f"  {torch}: no Python.h in {include}: Inductor cannot compile C++ here", file=sys.stderr, flush=True)
         for test in left:
             done = found["files"][test] = run_file(python, test, folder, torch, limit)
             print(f"  {torch} {test}: {done['passed']} passed, {len(done['failed'])} failed, {len(done['skipped'])} skipped, "
