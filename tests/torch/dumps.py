@@ -34,6 +34,28 @@ def precompiled(code: Any) -> list[Any]:
     return list(torch._C._dynamo.eval_frame._debug_get_precompile_entries(code)) if followed() else []
 
 
+def refused_at_a_stop() -> bool:
+    """Whether a call of what is compiled with ``fullgraph=True`` fails at a debugger's prompt, with depyf or without: torch
+    2.15 on Python 3.15 compiles nothing there, and complains that nothing was compiled."""
+    import torch
+
+    call = torch.compile(lambda x: x + 1, backend="eager", fullgraph=True)
+    failed: list[BaseException] = []
+
+    def trace(frame: Any, event: str, argument: Any) -> None:
+        sys.settrace(before)
+        try:
+            call(torch.ones(1))
+        except RuntimeError as error:
+            failed.append(error)
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    (lambda: None)()
+    sys.settrace(before)
+    return bool(failed)
+
+
 def check_dump(directory: Path) -> dict[str, Any]:
     """Every file is legal Python (or the manifest) and listed; no address or uuid is in any text.  The manifest."""
     manifest: dict[str, Any] = json.loads((directory / "manifest.json").read_text())

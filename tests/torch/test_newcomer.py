@@ -185,7 +185,7 @@ def test_graphs_compiled_before_the_recording(backend, files, tmp_path):
 def around(x, w):
     y = x.cos()
     print(end="")
-    z = checkpoint(lambda v: torch.sin(v * w), y, use_reentrant=False)  # the checkpoint
+    z = checkpoint(lambda v, u: torch.sin(v * u), y, w, use_reentrant=False)  # the checkpoint
     return z.exp()
 
 

@@ -35,6 +35,20 @@ class ProgramPdb(pdb.Pdb):
         self._before: Any = None
         """What traced new threads before; of use while ``_traces_threads``."""
         self._traces_threads = False
+        self._at_next_line = False
+
+    def stop_behind(self, frame: types.FrameType) -> None:
+        """Stop at the line behind the one where ``frame`` stands, in every Python."""
+        self._at_next_line = True
+        self.set_trace(frame)
+        self._at_next_line = False
+
+    def set_stepinstr(self) -> None:
+        """Since 3.13 ``set_trace`` stops at the next instruction, which is one of the same line."""
+        if self._at_next_line:
+            self.set_step()
+        else:
+            super().set_stepinstr()  # type: ignore[misc]
 
     def set_trace(self, frame: types.FrameType | None = None, **named: Any) -> None:
         """Stop in ``frame``, and from now on at breakpoints."""
@@ -187,8 +201,18 @@ def program_breakpoint(*args: Any, **kwargs: Any) -> Any:
     """A ``sys.breakpointhook``."""
     if args or kwargs.keys() - {"header"} or os.environ.get("PYTHONBREAKPOINT"):
         return sys.__breakpointhook__(*args, **kwargs)
-    _stop_in(sys._getframe(1), kwargs.get("header"))
+    debugger = _made()
+    if kwargs.get("header") is not None:
+        debugger.message(kwargs["header"])
+    frame = sys._getframe(1)
+    # in code that Dynamo wrote, the variables are in the function behind the graph break: the stop is there
+    (debugger.stop_behind if _resumed(frame.f_code) else debugger.set_trace)(frame)
     return None
+
+
+def _resumed(code: types.CodeType) -> bool:
+    """Does it call what is left of a function behind a graph break?"""
+    return any(name.startswith("__resume_at_") for name in code.co_names)
 
 
 def hooked() -> bool:
@@ -197,17 +221,15 @@ def hooked() -> bool:
 
 
 def pdb_in_caller() -> None:
-    """``breakpoint()`` with a ``ProgramPdb``."""
-    _stop_in(sys._getframe(1), None)
+    """A ``ProgramPdb`` at the line behind the call."""
+    _made().stop_behind(sys._getframe(1))
 
 
-def _stop_in(frame: types.FrameType, header: str | None) -> None:
+def _made() -> ProgramPdb:
     debugger = ProgramPdb()
-    if header is not None:
-        debugger.message(header)
     # at the end of the process modules are taken apart, the one too by which ``skip`` is looked up
     atexit.register(end, debugger)
-    debugger.set_trace(frame)
+    return debugger
 
 
 def end(debugger: ProgramPdb) -> None:
