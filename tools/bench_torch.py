@@ -16,7 +16,6 @@ import gc
 import logging
 import os
 import resource
-import shutil
 import statistics
 import sys
 import tempfile
@@ -124,15 +123,12 @@ def once(make: Callable[[str], Callable[[], Any]], backend: str, way: str) -> tu
     context: Any = {"plain": contextlib.nullcontext, "trace": lambda: traced(folder),
                     "depyf": lambda: depyf.prepare_debug(folder)}[way]()  # fmt: skip
     cache: Any = fresh_cache() if backend == "inductor" else contextlib.nullcontext()
-    try:
-        with cache:
-            start = cpu()
-            with context:
-                call()
-                inside = cpu() - start
-            return inside, cpu() - start
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with cache:
+        start = cpu()
+        with context:
+            call()
+            inside = cpu() - start
+        return inside, cpu() - start
 
 
 def compile_cost(name: str, make: Callable[[str], Callable[[], Any]], backend: str, rounds: int) -> None:
@@ -177,7 +173,6 @@ def call_cost(backend: str, rounds: int = 40) -> None:
         folder = tempfile.mkdtemp(prefix="depyf-bench-")
         with depyf.prepare_debug(folder) if way == "depyf" else contextlib.nullcontext():
             calls[way](a, a)
-        shutil.rmtree(folder, ignore_errors=True)
     for call in calls.values():
         for _ in range(20):
             call(a, a)
@@ -243,6 +238,14 @@ def main() -> int:
 
     torch._dynamo.config.recompile_limit = 64
     torch.set_num_threads(1)  # threads that wait for each other take CPU time, too
+    # nothing is removed while it runs: a file made after others went takes ext4 ten times as long (``recently_deleted``)
+    with tempfile.TemporaryDirectory(prefix="depyf-bench-") as folder:
+        tempfile.tempdir = folder
+        measure(arguments)
+    return 0
+
+
+def measure(arguments: argparse.Namespace) -> None:
     made = programs()
     print(f"{'program':8}{'backend':10}{'plain':>10}{'trace':>10}{'with exit':>10}{'depyf':>10}{'with exit':>10}")
     for backend in arguments.backends:
@@ -250,7 +253,6 @@ def main() -> int:
             compile_cost(name, made[name], backend, arguments.rounds)
     for backend in arguments.backends:
         call_cost(backend)
-    return 0
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.loop_ends import loop_ends
-from depyf.bytecode.lower import lower
+from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.nops import nop_lines
 from depyf.choices import LADDER, Choices
 from depyf.deep import deep_recursion
@@ -70,6 +70,7 @@ class State:
     unit: CodeUnit
     choices: Choices
     nested: Nested
+    lowered: Callable[[CodeUnit], Lowered] = lower
     program: Program | None = None
     regions: Regions | None = None
     matches: int = 0
@@ -95,7 +96,7 @@ class Pass:
 
 
 def _lower(state: State) -> object:
-    state.program = Program(lower(state.unit))
+    state.program = Program(state.lowered(state.unit))
     drop_class_ends(state.program)
     if state.choices.idioms:
         join_returned(state.program)
@@ -261,7 +262,8 @@ class Decompilation:
     """Decompiles a code unit and the code nested in it.
 
     ``rungs`` says how far down the ladder of choices each code object is, ``reasons`` what was wrong with the first
-    choice, by qualified name; ``failures`` which have no source at all.
+    choice, by qualified name; ``failures`` which have no source at all; ``lowered`` keeps what was lowered, by id, for
+    the next choice and for the proof.
     """
 
     def __init__(
@@ -269,8 +271,10 @@ class Decompilation:
         rungs: dict[Key, int] | None = None,
         ladder: tuple[Choices, ...] = LADDER,
         reasons: dict[str, str] | None = None,
+        lowered: dict[int, Lowered] | None = None,
     ) -> None:
         self.ladder = ladder
+        self.lowered: dict[int, Lowered] = lowered if lowered is not None else {}
         self.rungs: dict[Key, int] = rungs if rungs is not None else {}
         self.reasons: dict[str, str] = reasons if reasons is not None else {}
         self.failures: dict[Key, DecompilationError] = {}
@@ -287,7 +291,7 @@ class Decompilation:
             choices = self.ladder[self.rungs.get(key, 0)]
             if not choices.idioms and expression:
                 choices = Choices()  # a lambda or comprehension is an expression or nothing
-            state = State(unit, choices, self.body)
+            state = State(unit, choices, self.body, self._lowered)
             try:
                 for step in PIPELINE:
                     step.run(state)
@@ -314,6 +318,12 @@ class Decompilation:
             raise failure
         self.failures[key] = failure
         return in_place_of(unit, failure, self.body)
+
+    def _lowered(self, unit: CodeUnit) -> Lowered:
+        found = self.lowered.get(id(unit))
+        if found is None:
+            found = self.lowered[id(unit)] = lower(unit)
+        return found
 
 
 def body_of(unit: CodeUnit) -> Body:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.lower import Lowered
 from depyf.choices import ladder
 from depyf.collecting import rare_collections
 from depyf.deep import deeply
@@ -118,6 +119,7 @@ class _Attempts:
         self.giving_up = False
         self.rungs: dict[Key, int] = {}
         self.reasons: dict[str, str] = {}
+        self.lowered: dict[int, Lowered] = {}
         self.undecided: dict[Key, int] = {}
         self.settled: set[Key] = set()
         self.ending = False
@@ -135,7 +137,7 @@ class _Attempts:
                 self.ending = True
                 self.undecided.clear()
                 self.settled.clear()
-            work = Decompilation(self.rungs, self.ladder, self.reasons)
+            work = Decompilation(self.rungs, self.ladder, self.reasons, self.lowered)
             try:
                 body = work.body(self.unit, strict=self.strict or not self.is_module)
                 if self.strict and work.failures:
@@ -202,6 +204,7 @@ class _Attempts:
             renames={} if bound else emitted.renames,
             bindings={} if bound else emitted.consts,
             promises=self.options.promises,
+            lowered=self.lowered,
         )
         missing = sorted(name for name, value in emitted.consts.items() if getattr(builtins, name, None) is not value)
         if missing and not bound:

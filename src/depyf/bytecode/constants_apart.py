@@ -9,8 +9,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.versions import spec_for
+from depyf.bytecode.assemble import SPEC
 
 _LOADS = ("LOAD_CONST", "RETURN_CONST", "KW_NAMES")
 
@@ -18,8 +17,7 @@ _LOADS = ("LOAD_CONST", "RETURN_CONST", "KW_NAMES")
 def constants_apart(made: types.CodeType) -> tuple[bytes, tuple[Any, ...]]:
     """The code bytes of a live code object with 0 for the number of each constant, and the constants that they load, in
     this order.  The bytes tell instructions from inline caches as the interpreter does: by their places."""
-    spec = spec_for(CodeUnit.from_code(made).version)
-    opnames, caches, extended_arg = spec.opnames, spec.caches, spec.extended_arg
+    opnames, caches, extended_arg = SPEC.opnames, SPEC.caches, SPEC.extended_arg
     code = bytearray(made.co_code)
     loaded: list[Any] = []
     at = high = 0

@@ -166,15 +166,16 @@ def _with_slots(code: CodeType, varnames: Names, cellvars: Names, freevars: Name
     position = {name: index for index, name in enumerate(new[:new_bound])}
     moved = [position[name] for name in old[:bound]]
     moved += [new_bound + freevars.index(name) for name in code.co_freevars]
+    names: dict[str, Any] = {
+        "co_varnames": varnames,
+        "co_nlocals": len(varnames),
+        "co_cellvars": cellvars,
+        "co_freevars": freevars,
+    }
+    if moved == list(range(len(moved))):  # no instruction changes
+        return code.replace(**names)
     ops = list(_rewritten(disassemble(code), moved))
-    return assemble(
-        code,
-        ops,
-        co_varnames=varnames,
-        co_nlocals=len(varnames),
-        co_cellvars=cellvars,
-        co_freevars=freevars,
-    )
+    return assemble(code, ops, **names)
 
 
 def _rewritten(ops: list[Op], moved: list[int]) -> Iterator[Op]:

@@ -52,6 +52,8 @@ class FunctionBuilder:
     """The globals that call it, where it is a resume function; torch deletes them with the parent's code."""
     hooked: bool = False
     """Its bytecode came to the hook: not so for a frame that Dynamo gave up."""
+    family: int = 0
+    """The id of the user's code that it is, or continues; 0 where that is not known."""
 
 
 @dataclass
@@ -98,6 +100,7 @@ class Capture:
         self.functions: dict[tuple[int, str], FunctionBuilder] = {}
         self.entries: dict[CompileKey, EntryBuilder] = {}
         self.graphs: list[GraphBuilder] = []
+        self._graphs_of: dict[CompileKey, list[GraphBuilder]] = {}
         self.notes: list[str] = []
         self._generation = 0
         self._current: dict[str, CompileKey] = {}
@@ -204,20 +207,20 @@ class Capture:
                 key = self._renew(compile_id)
                 known = None
             if known is None or not known.hooked:
-                builder = FunctionBuilder(code_record(code), weakref.ref(code), hooked=True)
-                builder.resume_names.update(dict.fromkeys(self._names_of(code)))
+                parent = origin(code)
+                builder = FunctionBuilder(code_record(code), weakref.ref(code), hooked=True, family=id(parent or code))
+                builder.resume_names.update(dict.fromkeys(self._names_of(code, parent)))
                 self.functions[key.function] = builder
             self.entry(key).started = True
             return key
 
-    def _names_of(self, code: types.CodeType) -> list[str]:
-        """The globals under which the transformed code of functions seen so far calls the resume function ``code``."""
-        parent = origin(code)
+    def _names_of(self, code: types.CodeType, parent: types.CodeType | None) -> list[str]:
+        """The globals under which the transformed code of functions seen so far calls ``code``, which continues ``parent``."""
         if parent is None:
             return []
         names: list[str] = []
         for builder in self.functions.values():
-            live = builder.live() if builder.live is not None else None
+            live = builder.live() if builder.live is not None and builder.family in (0, id(parent)) else None
             if live is not None and (live is parent or origin(live) is parent):
                 names += [name for entry in cache_entries(live) for name, made in resume_targets(entry) if made is code]
         return names
@@ -239,9 +242,10 @@ class Capture:
     def _restart(self, entry: EntryBuilder, attempt: int) -> None:
         entry.attempt = attempt
         entry.symbols = SymbolTable()
-        stale = [graph for graph in self.graphs if graph.record.key == entry.key and graph.attempt < attempt]
+        stale = [graph for graph in self._graphs_of.get(entry.key, ()) if graph.attempt < attempt]
         for graph in stale:
             self.graphs.remove(graph)
+            self._graphs_of[entry.key].remove(graph)
             self._on_dropped(graph.record)
 
     def _facts(self, event: Event) -> GraphFacts | None:
@@ -257,12 +261,14 @@ class Capture:
     ) -> None:
         """Record one graph or wrapper, unless this very text was reported for this stage before."""
         with self.lock:
-            same = [graph.record for graph in self.graphs if graph.record.key == key and graph.record.stage == stage]
+            own = self._graphs_of.setdefault(key, [])
+            same = [graph.record for graph in own if graph.record.stage == stage]
             text = _GRAPH_ID.sub("", text)
             if not text or any(record.text == text for record in same):
                 return
             record = GraphRecord(key, stage, len(same), text, path, facts)
             self.graphs.append(GraphBuilder(record, attempt))
+            own.append(self.graphs[-1])
             self._on_graph(record)
 
 

@@ -6,6 +6,7 @@ look up.  The dump calls it ``__compiled_fn_<compile id>``, which is also how it
 
 from __future__ import annotations
 
+import functools
 import re
 
 from depyf.dynamo.records import CompileKey
@@ -17,6 +18,7 @@ _CHANGING = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-
 _WORD = re.compile(r"\b\w+\b")
 
 
+@functools.lru_cache(maxsize=4096)
 def file_safe(name: str) -> str:
     """``name`` as part of a file name or of an identifier: ``<lambda>`` becomes ``lambda``."""
     return re.sub(r"\W+", "_", name).strip("_") or "function"
@@ -58,5 +60,23 @@ def rename(text: str, renamed: dict[str, str]) -> str:
     found = [name for name in renamed if name in text]
     if not found:
         return text
-    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, found))})\b") if len(found) == 1 else _WORD
+    if len(found) == 1 and found[0].isidentifier():  # the usual case: to compile an expression takes longer
+        return _with_word(text, found[0], renamed[found[0]])
+    words = re.compile(rf"\b{re.escape(found[0])}\b") if len(found) == 1 else _WORD
     return words.sub(lambda match: renamed.get(match.group(), match.group()), text)
+
+
+def _with_word(text: str, name: str, new: str) -> str:
+    """``text`` with ``new`` where the identifier ``name`` stands alone."""
+    parts: list[str] = []
+    done = searched = 0
+    while (at := text.find(name, searched)) >= 0:
+        searched = at + len(name)
+        if not (at and _in_word(text[at - 1])) and not _in_word(text[searched : searched + 1]):
+            parts += text[done:at], new
+            done = searched
+    return "".join((*parts, text[done:]))
+
+
+def _in_word(char: str) -> bool:
+    return char == "_" or char.isalnum()

@@ -6,6 +6,7 @@ tensor, no torch type), so report and debugger can read it in another process, a
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, replace
 
@@ -23,8 +24,7 @@ class CompileKey:
     @property
     def slug(self) -> str:
         """The id as it stands in file names: ``0_1``, ``ca0_1_0``, ``0_1r1`` after one ``torch._dynamo.reset()``."""
-        slug = re.sub(r"[^0-9A-Za-z]+", "_", self.text.replace("!", "ca")).strip("_") or "unknown"
-        return f"{slug}r{self.generation}" if self.generation else slug
+        return _slug(self.generation, self.text)
 
     @property
     def label(self) -> str:
@@ -41,6 +41,12 @@ class CompileKey:
         """Sorts as numbers, compiled-autograd ids last within a generation."""
         numbers = tuple(int(part) for part in re.findall(r"\d+", self.text))
         return self.generation, int(self.text.startswith("!")), numbers
+
+
+@functools.lru_cache(maxsize=4096)
+def _slug(generation: int, text: str) -> str:
+    slug = re.sub(r"[^0-9A-Za-z]+", "_", text.replace("!", "ca")).strip("_") or "unknown"
+    return f"{slug}r{generation}" if generation else slug
 
 
 @dataclass(frozen=True, slots=True)

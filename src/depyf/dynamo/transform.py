@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,6 +90,8 @@ class DecompiledCode:
     found: Decompiled | None
     reason: str
     """Why the text may not run; "" where nothing speaks against it so far."""
+    _records: dict[str, TransformedRecord] = field(default_factory=dict)
+    _pages: dict[str, Page] = field(default_factory=dict)
 
     @property
     def disassembly(self) -> str:
@@ -97,6 +99,12 @@ class DecompiledCode:
 
     def record(self, reason: str) -> TransformedRecord:
         """The record, given why the text does not run ("" where it does)."""
+        known = self._records.get(reason)
+        if known is None:
+            known = self._records[reason] = self._record(reason)
+        return known
+
+    def _record(self, reason: str) -> TransformedRecord:
         found = self.found.verdicts if self.found is not None else ()
         return TransformedRecord(
             source=self.text,
@@ -113,8 +121,12 @@ class DecompiledCode:
         return text if len(text) <= 500 else text[:500] + "..."
 
     def page(self, reason: str) -> Page:
-        disassembly = "" if self.text else self.disassembly
-        return transformed_page(self.key, self.function, self.record(reason), disassembly)
+        known = self._pages.get(reason)
+        if known is None:
+            disassembly = "" if self.text else self.disassembly
+            known = transformed_page(self.key, self.function, self.record(reason), disassembly)
+            self._pages[reason] = known
+        return known
 
 
 def decompile_made(

@@ -29,7 +29,7 @@ from depyf.tree.expr import (
     Sub,
     Temp,
 )
-from depyf.tree.exprs import children
+from depyf.tree.exprs import LEAVES, children
 
 PURE, READ, EVENT = 0, 1, 2
 Variable = tuple[str, object]
@@ -62,7 +62,8 @@ def in_order(node: Expr) -> list[Expr]:
 
 
 def _visit(node: Expr, found: list[Expr]) -> None:
-    if type(node) not in _CONDITIONAL:
+    kind = type(node)
+    if kind not in LEAVES and kind not in _CONDITIONAL:
         for child in children(node):
             _visit(child, found)
     found.append(node)

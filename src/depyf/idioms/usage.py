@@ -6,7 +6,7 @@ from collections import Counter
 
 from depyf.idioms.effects import Variable, variable
 from depyf.tree.expr import Display, Expr, Star, Walrus
-from depyf.tree.exprs import children
+from depyf.tree.exprs import LEAVES, children
 from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, For, If, Pass, Raise, Return, Stmt, While, With
 from depyf.tree.rewrite import walk
 
@@ -57,6 +57,8 @@ class Usage:
         name = variable(node)
         if name is not None:
             self.reads[name] += 1
+        if type(node) in LEAVES:
+            return
         if isinstance(node, Walrus):
             self._binds(node.target)
         for child in children(node):

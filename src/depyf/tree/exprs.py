@@ -6,11 +6,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from depyf.tree.expr import Const, Expr, Func, Name
+from depyf.tree.expr import CellOf, Const, Expr, Func, Name, Temp
 from depyf.tree.grown import Grown
 from depyf.tree.nodes import Body, ExceptClause, MatchCase, Pattern, Stmt
 
 _NODES = (Expr, Stmt, ExceptClause, MatchCase, Pattern)
+LEAVES = frozenset({Const, Name, Temp, CellOf})
+"""Expressions without a node inside: more than half of all, and no class has another one below it."""
 _LEAF, _NODE, _MANY = 0, 1, 2
 _fields: dict[type, tuple[str, ...]] = {}
 _kinds: dict[type, int] = {}
@@ -73,11 +75,14 @@ def walk_all(body: Body) -> Iterator[Any]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(children(node)))
+        if type(node) not in LEAVES:
+            stack.extend(reversed(children(node)))
 
 
 def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
     """``node`` with every expression in it replaced, innermost first; parts that do not change are kept as they are."""
+    if type(node) in LEAVES:
+        return change(node)
     if isinstance(node, (tuple, Grown)):
         parts = tuple(map_expressions(part, change) for part in node)
         return node if all(a is b for a, b in zip(parts, node, strict=True)) else parts

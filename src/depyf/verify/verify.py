@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
@@ -32,7 +33,7 @@ def verify(
     renames: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
     promises: Promises = NO_PROMISES,
-    lowered: Lowered | None = None,
+    lowered: Mapping[int, Lowered] = MappingProxyType({}),
 ) -> tuple[Verdict, ...]:
     """Prove that ``recompiled`` means the same as ``original``.
 
@@ -41,11 +42,10 @@ def verify(
     identifiers); ``bindings`` maps global names of the recompiled code to the constants they stand for.  ``promises``
     is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
-    ``lowered`` saves lowering ``original`` again.
+    ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
     """
     checker = _Checker(temp_prefix, lifetimes, dict(renames or {}), dict(bindings or {}), promises)
-    if lowered is not None:
-        checker.lowered[id(original)] = lowered
+    checker.lowered.update(lowered)
     return tuple(checker.report(original, recompiled, None))
 
 
