@@ -25,3 +25,5 @@ class Options:
     python: str | None = None
     generated: bool = False
     promises: Promises = NO_PROMISES
+    shown: tuple[tuple[str, str], ...] = ()
+    """Names that the caller shows as others: where lines are broken, those count."""

@@ -112,7 +112,8 @@ class _Attempts:
         self.defaults = defaults
         self.name = name
         self.options = options
-        self.emitting = EmitOptions(options.indent, options.temp_prefix, cells="name" if unit.live else "closure")
+        cells = "name" if unit.live else "closure"
+        self.emitting = EmitOptions(options.indent, options.temp_prefix, cells=cells, shown=options.shown)
         self.strict = strict
         self.is_module = not unit.flags & CO_OPTIMIZED and unit.name == "<module>"
         self.ladder = ladder(options.generated, options.promises)

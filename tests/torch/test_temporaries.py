@@ -124,3 +124,39 @@ def test_outputs_of_a_graph_that_another_one_is_indexed_with(dynamic, tmp_path):
         compiled = torch.compile(indexed_by_a_mask, backend="eager", dynamic=dynamic)
         compiled(torch.ones(3, 2), torch.ones(3), torch.ones(3) > 0)
     assert not any(re.search(r"\bvalue_\d", text) for text in transformed_texts(tmp_path))
+
+
+def test_read_inside_of_a_graph_call(tmp_path):
+    """The second step of a scheduled optimizer makes a tensor of the rate before it reads the parameters."""
+    model = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=5)
+
+    @torch.compile(backend="eager")
+    def step():
+        optimizer.step()
+        schedule.step()
+
+    with depyf.prepare_debug(tmp_path):
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(torch.ones(2, 4)).sum().backward()
+            step()
+    texts = transformed_texts(tmp_path)
+    assert not [name for text in texts for name in variables(text) if re.fullmatch(r"(value|tmp)_\d+", name)]
+
+
+def three_results(x, y):
+    torch._dynamo.graph_break()
+    return x + y
+
+
+def test_lines_are_as_long_as_they_are_shown(tmp_path):
+    """Dynamo's names of graphs are longer than the dump's: a call that fits on a line stands on one."""
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(three_results, backend="eager")(torch.ones(2), torch.ones(2))
+        model = torch.compile(torch.nn.Linear(4, 4), backend="eager")
+        model(torch.ones(2, 4))
+    texts = transformed_texts(tmp_path)
+    calls = [line for text in texts for line in text.splitlines() if " __compiled_fn_" in line and "#" not in line]
+    assert calls and not [line for line in calls if line.endswith("(")], calls

@@ -132,3 +132,19 @@ def test_written_back():
         "    other = self",
         "    x = 1",
     ]
+
+
+def test_what_nobody_would_write():
+    text = (
+        "def f():\n    if 0: shared = lambda: (a, b)\n    if 0: c = d = None\n    if 0: yield\n"
+        "    r((__cell_a, __cell_b))(\n        __cell_a, 1\n    )\n    if 0: x = '#'\n"
+    )
+    assert commented(text, ((5, 7),), "/a/b.py").splitlines()[1:] == [
+        "    if 0: shared = lambda: (a, b)  # never runs: makes a, b shared with other functions",
+        "    if 0: c = d = None  # never runs: makes it a local variable",
+        "    if 0: yield  # never runs: makes this a generator",
+        "    r((__cell_a, __cell_b))(  # b.py:7, __cell_a: the cell that holds a, __cell_b: the cell that holds b",
+        "        __cell_a, 1",
+        "    )",
+        "    if 0: x = '#'",
+    ]

@@ -49,7 +49,7 @@ def _globals(made: types.CodeType) -> tuple[str, ...]:
 def _asked(options: Options, number: dict[str, tuple[str, int]]) -> tuple[Any, ...]:
     """The options, with the globals in them by number."""
     promises = options.promises
-    common = replace(options, promises=replace(promises, variables=None, signatures=()))
+    common = replace(options, promises=replace(promises, variables=None, signatures=()), shown=())
     variables = None if promises.variables is None else sorted(promises.variables)
     return repr(common), variables, [(number.get(name, name), names) for name, names in promises.signatures]
 

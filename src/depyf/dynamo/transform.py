@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,7 +139,7 @@ def decompile_made(
     """Decompile ``made``, which Dynamo made of ``code`` (None where that is gone); never raises for code that cannot be
     decompiled.  ``alike``: what was decompiled before."""
     renamed = readable_globals(key, made.co_names)
-    options = generated_options(code, made)
+    options = replace(generated_options(code, made), shown=tuple(renamed.items()))
     alike = alike or AlikeCodes()
     found, reason = _decompile(made, transformed_name(key, function.name), options, alike)
     text = "" if found is None else commented(rename(found.source, renamed), found.linemap, function.filename)
@@ -177,6 +177,25 @@ _WRITTEN_BACK = re.compile(r" *(\w+) = \1(?:  # .*)?$")
 """Dynamo stores the variables that functions share (cells) again behind each graph, those too that did not change."""
 
 
+_NEVER = re.compile(
+    r" *if 0: (?:shared_* = (?P<shared>lambda: [\w(), ]+)|(?P<local>[\w =]+) = None|(?P<generator>yield))(?:  # .*)?$"
+)
+"""What only tells the compiler something about the function, as ``emit.scopes`` writes it."""
+_CELL = re.compile(r"\b__cell_(\w+)")
+
+
+def _says(line: str, cells: set[str]) -> str:
+    """What a line means that nobody would write; ``cells``: those that were explained before."""
+    if (never := _NEVER.match(line)) is not None:
+        if never["shared"]:
+            names = never["shared"].removeprefix("lambda: ").strip("()")
+            return f"never runs: makes {names} shared with other functions"
+        return "never runs: makes this a generator" if never["generator"] else "never runs: makes it a local variable"
+    new = [name for name in dict.fromkeys(_CELL.findall(line)) if name not in cells]
+    cells.update(new)
+    return ", ".join(f"__cell_{name}: the cell that holds {name}" for name in new)
+
+
 def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: str) -> str:
     """``text`` with the user's file and line behind the first statement of each user line; same lines, same code."""
     lines = text.splitlines()
@@ -188,7 +207,10 @@ def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: 
         last = user
         if "#" not in lines[number - 1] and not lines[number - 1].rstrip().endswith("\\"):
             lines[number - 1] += f"  # {short}:{user}"
+    cells: set[str] = set()
     for position, line in enumerate(lines):
+        if ("if 0: " in line or "__cell_" in line) and not line.rstrip().endswith("\\") and (why := _says(line, cells)):
+            lines[position] += f"{', ' if '  # ' in line else '  # '}{why}"
         if (own := _WRITTEN_BACK.match(line)) is not None:
             lines[position] += f"{', ' if '  # ' in line else '  # '}torch writes {own[1]} back as it is"
         if "record_pregraph_bytecode_" in line and not line.rstrip().endswith("\\"):

@@ -14,6 +14,7 @@ item with a trailing comma; operators start a line.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TypeAlias
 
 OPEN = "\x01"  # after an opening bracket
@@ -29,9 +30,12 @@ EITHER_OPEN = "\x10"  # a literal, in one piece ..
 EITHER_ELSE = "\x11"  # .. or, where that is too long, in several pieces with OPERATOR between them
 EITHER_CLOSE = "\x12"
 BREAK = "\x13"  # in a bracket that is broken however short it is
+HIDDEN = "\x14"  # begins what stands for a name
 
 _MARKS = re.compile("([\x01-\x07\x0e-\x13])")
 _ENDLESS = 1_000_000
+_PRIVATE = 0xE000
+"""Characters for private use, which no literal shows."""
 _FLAT = {ITEM: " ", OPERATOR: " "}
 _OPENERS = frozenset({OPEN, MAYBE_OPEN, CHAIN_OPEN, EITHER_OPEN})
 _CLOSERS = frozenset({CLOSE, CLOSE_COMMA, MAYBE_CLOSE, CHAIN_CLOSE, EITHER_CLOSE})
@@ -54,11 +58,22 @@ class _Group:
 _Item: TypeAlias = str | _Group
 
 
-def arrange(marked: str, column: int, width: int, indent: int) -> str:
-    """``marked`` over as many lines as it needs; ``column`` is the indentation of the statement."""
+def arrange(marked: str, column: int, width: int, indent: int, shown: Iterable[tuple[str, str]] = ()) -> str:
+    """``marked`` over as many lines as it needs; ``column`` is the indentation of the statement.
+
+    ``shown``: names, and those in whose place they will be read; until then each is as long as the other.
+    """
+    hidden = {
+        HIDDEN + chr(_PRIVATE + number) * max(len(other) - 1, 1): name for number, (name, other) in enumerate(shown)
+    }
+    for short, name in hidden.items():
+        marked = marked.replace(name, short)
     writer = _Writer(column, width, indent)
     writer.sequence(_parse(marked).items, column, False, 0)
-    return "".join(writer.out)
+    text = "".join(writer.out)
+    for short, name in hidden.items():
+        text = text.replace(short, name)
+    return text
 
 
 def _parse(marked: str) -> _Group:

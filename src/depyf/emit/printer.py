@@ -189,10 +189,11 @@ class Printer:
         """
         self.breaks = False
         text = make(self, node)
-        if self.breaks or len(text) + len(self.pad) > self.options.width:
+        options = self.options
+        if self.breaks or self.too_long(text):
             self.wide, self.operator = True, OPERATOR
             try:
-                text = arrange(make(self, node), len(self.pad), self.options.width, self.options.indent)
+                text = arrange(make(self, node), len(self.pad), options.width, options.indent, options.shown)
             finally:
                 self.wide, self.operator = False, " "
         if self.pending:
@@ -202,6 +203,11 @@ class Printer:
             for name, func in pending:
                 DEFINE[0](self, name, func)
         self.line(text, line, starts)
+
+    def too_long(self, text: str) -> bool:
+        """Whether ``text`` is longer than a line once its names are shown as others."""
+        more = sum(text.count(name) * (len(name) - len(other)) for name, other in self.options.shown)
+        return len(text) + len(self.pad) - more > self.options.width
 
     def line(self, text: str, line: int | None, starts: bool = True) -> None:
         if self.blank:

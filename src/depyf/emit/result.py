@@ -12,6 +12,7 @@ class Options:
 
     ``cells`` says how a cell object itself is written: "closure" gives ``(lambda: x).__closure__[0]``, which runs as it
     stands; "name" gives an identifier listed in ``Emitted.cells``, for a caller that patches the compiled code.
+    ``shown`` are names that the caller will replace: lines are as long as they are then.
     """
 
     indent: int = 4
@@ -19,6 +20,7 @@ class Options:
     const_prefix: str = "__const_"
     width: int = 100
     cells: str = "closure"
+    shown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

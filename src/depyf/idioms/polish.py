@@ -16,7 +16,7 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.idioms.effects import variable
 from depyf.promises import Promises
-from depyf.tree.expr import Attr, CellOf, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp
+from depyf.tree.expr import Attr, CellOf, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp, Walrus
 from depyf.tree.exprs import map_expressions, walk_all
 from depyf.tree.nodes import Assign, Body, Delete, For, FuncDef, If, Return, Stmt
 from depyf.tree.rewrite import bodies, walk, with_bodies
@@ -81,9 +81,10 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
     if any(isinstance(node, Func) for node in nodes):
         taken.update(unit.varnames)
     hints = _roles(body, nodes, dict(promises.signatures))
-    sources = _sources(body)
+    inside = [(node.target, node.value) for node in nodes if isinstance(node, Walrus)]
+    sources = _sources(body, inside)
     calls = _calls(nodes, {**sources, **hints}, promises)
-    parts = _sources(body, calls)  # of what a call gave
+    parts = _sources(body, inside, calls)  # of what a call gave
     names: dict[int, str] = {}
     for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
         base = hints.get(key) or sources.get(key) or calls.get(key) or parts.get(key, "")
@@ -176,8 +177,9 @@ def _values(body: Body) -> list[tuple[int, Expr]]:
     ]
 
 
-def _sources(body: Body, known: dict[int, str] | None = None) -> dict[int, str]:
-    """Temporaries called after what they were read from, or what they are for; ``known``: names of other ones."""
+def _sources(body: Body, inside: list[tuple[Expr, Expr]], known: dict[int, str] | None = None) -> dict[int, str]:
+    """Temporaries called after what they were read from, or what they are for; ``inside``: those that an expression
+    binds, with the values; ``known``: names of other ones."""
     found = dict(known or {})
     tested = {stmt.test.key for stmt in walk(body) if isinstance(stmt, If) and isinstance(stmt.test, Temp)}
     for stmt in walk(body):
@@ -188,30 +190,36 @@ def _sources(body: Body, known: dict[int, str] | None = None) -> dict[int, str]:
             for index, part in enumerate(target.elts):
                 if isinstance(part, Temp):
                     found[part.key] = _item_name(stmt.value, index, found)
-        if not isinstance(stmt, Assign) or not isinstance(target, Temp):
-            continue
-        value = stmt.value
-        if isinstance(value, Attr):
-            name, owner, above = value.name.strip("_"), value.value, ""
-            if value.name in _TABLES:
-                above = found.get(owner.key, "") if isinstance(owner, Temp) else _key_name(owner, found)
-            found[target.key] = f"{above}_{name}" if above else name
-        elif isinstance(value, Func):
-            found[target.key] = value.unit.name
-        elif isinstance(value, (DictOf, Display)):
-            kind = "dict" if isinstance(value, DictOf) else value.kind
-            found[target.key] = {"dict": "entries", "set": "members"}.get(kind, "items")
-        elif isinstance(value, Name) and value.scope != "fast":
-            found[target.key] = value.id
-        elif name := _key_name(value, found):
-            found[target.key] = name
-        elif target.key in tested:
-            found[target.key] = "condition"
-        elif isinstance(value, Sub) and (name := _item(value, found)):
-            found[target.key] = name
-            if isinstance(value.key, Temp):
-                found.setdefault(value.key.key, name.removesuffix("item") + "key")
+        if isinstance(stmt, Assign) and isinstance(target, Temp):
+            _source(target.key, stmt.value, target.key in tested, found)
+    for place, value in inside:
+        if isinstance(place, Temp):
+            _source(place.key, value, False, found)
     return found
+
+
+def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
+    """Name the temporary ``key`` after its value, where that says something."""
+    if isinstance(value, Attr):
+        name, owner, above = value.name.strip("_"), value.value, ""
+        if value.name in _TABLES:
+            above = found.get(owner.key, "") if isinstance(owner, Temp) else _key_name(owner, found)
+        found[key] = f"{above}_{name}" if above else name
+    elif isinstance(value, Func):
+        found[key] = value.unit.name
+    elif isinstance(value, (DictOf, Display)):
+        kind = "dict" if isinstance(value, DictOf) else value.kind
+        found[key] = {"dict": "entries", "set": "members"}.get(kind, "items")
+    elif isinstance(value, Name) and value.scope != "fast":
+        found[key] = value.id
+    elif name := _key_name(value, found):
+        found[key] = name
+    elif tested:
+        found[key] = "condition"
+    elif isinstance(value, Sub) and (name := _item(value, found)):
+        found[key] = name
+        if isinstance(value.key, Temp):
+            found.setdefault(value.key.key, name.removesuffix("item") + "key")
 
 
 def _loop_names(loop: For) -> dict[int, str]:
