@@ -28,7 +28,7 @@ from depyf.structure.exits import (
     unwritten,
 )
 from depyf.structure.flags import with_flag
-from depyf.structure.star_exits import exits_behind, leaves_clause
+from depyf.structure.star_exits import exits_behind, falls_behind, leaves_clause
 from depyf.structure.written_exits import exits_in_try
 from depyf.tree.expr import Const, Marker, Temp
 from depyf.tree.nodes import (
@@ -90,7 +90,7 @@ class Lowering:
             return reraises(self._lowered(stmts, loops=Loop in kinds))
         stmts = exits_in_try(stmts)
         lowered = self._lowered(stmts)
-        if leaves_clause(lowered):
+        if leaves_clause(lowered) or falls_behind(stmts):
             self.flags = self.once = self.copies = 0
             lowered = self._lowered(exits_behind(stmts))
         return reraises(lowered)

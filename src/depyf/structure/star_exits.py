@@ -3,9 +3,13 @@
 Input and output: the labelled dialect.
 
     Try: A  except* E: B; exit L      ->      Block(M) { Try: A  except* E: B; exit M }  exit L
+
+So do clauses of which the bytecode tells that they end before control goes on (``Exit.falls``, 3.8).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from depyf.tree.expr import Marker
 from depyf.tree.nodes import (
@@ -14,6 +18,7 @@ from depyf.tree.nodes import (
     Break,
     ClassDef,
     Continue,
+    ExceptClause,
     Exit,
     For,
     FuncDef,
@@ -46,8 +51,13 @@ def _leaves(body: Body, loop: bool) -> bool:
     return False
 
 
+def falls_behind(body: Body) -> bool:
+    """Whether a clause is known to end before control goes on."""
+    return any(isinstance(stmt, Exit) and stmt.falls for stmt in walk(body))
+
+
 def exits_behind(body: Body) -> Body:
-    """``body`` with one exit behind each ``try`` with ``except*`` whose clauses leave for one place."""
+    """``body`` with one exit behind each ``try`` whose clauses leave for one place, and must not do so themselves."""
     return _Behind().run(body)
 
 
@@ -77,12 +87,15 @@ class _Behind:
 
 
 def _left_for(stmt: Stmt) -> int | None:
-    """Where all clauses of a ``try`` with ``except*``, at the end of ``stmt`` or all of it, go on if it is one place."""
+    """Where all such clauses of a ``try``, at the end of ``stmt`` or all of it, go on if it is one place."""
     around: set[int] = set()
     while isinstance(stmt, Block) and stmt.body:
         around.add(stmt.label)
         stmt = stmt.body[-1]
-    found: set[int] = set()
+    found = _falling(stmt.handlers) if isinstance(stmt, Try) else set()
+    if found:
+        label = found.pop()
+        return None if found or label in around else label
     for handler in stmt.handlers if isinstance(stmt, Try) else ():
         tests = handler.body
         while len(tests) == 1 and isinstance(tests[0], If) and _is_star(tests[0]):
@@ -92,6 +105,13 @@ def _left_for(stmt: Stmt) -> int | None:
             tests = tests[0].orelse
     label = found.pop() if len(found) == 1 else None
     return None if label is None or label in around else label
+
+
+def _falling(handlers: Sequence[ExceptClause]) -> set[int]:
+    """Where the exits at the ends of handlers lead of which it is known that the handler is left first."""
+    inner = tuple(stmt for handler in handlers for stmt in walk(handler.body))
+    own = {within.label for within in inner if isinstance(within, (Block, Loop))}
+    return {within.label for within in inner if isinstance(within, Exit) and within.falls and not within.written} - own
 
 
 def _is_star(stmt: If) -> bool:
