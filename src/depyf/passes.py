@@ -20,6 +20,7 @@ from depyf.failures import in_place_of
 from depyf.flow.class_ends import drop_class_ends
 from depyf.flow.graph import Graph
 from depyf.flow.handler_ends import join_handler_ends
+from depyf.flow.pending import join_pending
 from depyf.flow.program import Program
 from depyf.flow.short_ways import join_short_ways
 from depyf.flow.threaded import unthread
@@ -101,6 +102,7 @@ def _lower(state: State) -> object:
     if state.choices.idioms:
         join_returned(state.program)
         join_short_ways(state.program)
+        join_pending(state.program)
         join_handler_ends(state.program)
         unthread(state.program)
     if not state.choices.loops:

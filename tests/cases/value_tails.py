@@ -1,5 +1,4 @@
 # known ugly: 3.9+ original CALL 1 args and recompiled CALL 1 args: operand 1 of 2 differs, a common against a constant
-# known unlined: 3.10 a lambda whose ways share an end needs statements
 # known unlined: 3.12+ a lambda whose ways share an end needs statements
 f = lambda x, w: m(x) + (w if x.n == 1 else w.r([i for i in x]))
 

@@ -31,7 +31,7 @@ def join_short_ways(program: Program) -> None:
         before = instrs[test - 1]
         if before.op in _COMPARES and instrs[drop].op == ops.POP:
             copy = program.next[drop]
-            places.join(copy, _last_test(program, test, depths[drop] - 1))
+            places.join(copy, _last_test(program, test, copy, depths[drop] - 1))
         elif before.op == ops.COPY and before.arg == 1 and instr.arg in ("true", "false"):
             copy = drop
             if instrs[drop].op in _SWAPS and instrs[program.next[drop]].op == ops.POP:
@@ -71,8 +71,11 @@ def _edges(program: Program) -> dict[int, list[int]]:
     return into
 
 
-def _last_test(program: Program, test: int, depth: int) -> int:
-    """Where the chain that begins with ``test`` goes on if its last comparison fails, with ``depth`` values on the stack."""
+def _last_test(program: Program, test: int, copy: int, depth: int) -> int:
+    """Where the chain that begins with ``test`` goes on if its last comparison fails, with ``depth`` values on the stack.
+
+    Of a test for None nothing but what it does tells which way that is: the same as ``copy``.
+    """
     at = program.next[test]
     for _ in range(_LONGEST):
         at = program.follow(at)
@@ -80,6 +83,9 @@ def _last_test(program: Program, test: int, depth: int) -> int:
             break
         instr = program.instrs[at]
         if instr.op == ops.BRANCH and program.depths[at] - 1 == depth:
+            if instr.arg not in ("true", "false"):
+                ways = (program.jump[at], program.next[at])
+                return next((way for way in ways if copy != NONE and alike(program, copy, way)), NONE)
             if program.instrs[at - 1].op not in _COMPARES:
                 break
             return program.next[at] if instr.arg == "true" else program.jump[at]
