@@ -35,9 +35,21 @@ if DEVICE == "cpu":
     import triton.backends
     from triton.runtime import driver
 
-    # Dynamo takes a call of a kernel that the user wrote into its graph where Triton has a backend for a device that is here
-    nobody = types.SimpleNamespace(supports_target=lambda target: False)
-    triton.backends.backends.setdefault("cpu", types.SimpleNamespace(compiler=nobody))
+    class Backend:
+        """Of no use but to be there: for it Dynamo takes a call of a kernel that the user wrote into its graph, and torch
+        2.15 asks which options of a launch are Triton's."""
+
+        def __init__(self, target: object) -> None:
+            pass
+
+        @staticmethod
+        def supports_target(target: object) -> bool:
+            return getattr(target, "backend", "") == "cpu"
+
+        def parse_options(self, options: dict[str, object]) -> types.SimpleNamespace:
+            return types.SimpleNamespace(num_warps=4, num_stages=3, num_ctas=1, **options)
+
+    triton.backends.backends.setdefault("cpu", types.SimpleNamespace(compiler=Backend))
 
     driver.set_active(Driver())
     torch._inductor.config.cpu_backend = "triton"

@@ -78,19 +78,22 @@ def exactly_true(
 def _stored(statement: ast.stmt) -> tuple[str, str, str] | None:
     """The names of a tensor, of the only index into it, and of what is stored there."""
     value = getattr(statement, "value", None)
+    nodes: list[ast.expr | None]
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
         target = statement.targets[0]
         nodes = [target.value, target.slice, value]
     elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         name, _ = called(value)
         path = ast.unparse(value.func)
-        nodes = [*([] if path.startswith("torch.") else [value.func.value]), *value.args][:3]
+        arguments: list[ast.expr | None] = list(value.args)
+        nodes = [*([] if path.startswith("torch.") else [value.func.value]), *arguments][:3]
         if name not in ("index_put", "index_put_"):
             return None
     else:
         return None
-    if len(nodes) == 3 and isinstance(nodes[1], (ast.Tuple, ast.List)) and len(nodes[1].elts) == 1:
-        nodes[1] = nodes[1].elts[0]
+    index = nodes[1] if len(nodes) == 3 else None
+    if isinstance(index, (ast.Tuple, ast.List)) and len(index.elts) == 1:
+        nodes[1] = index.elts[0]
     names = [node.id for node in nodes if isinstance(node, ast.Name)]
     return (names[0], names[1], names[2]) if len(nodes) == len(names) == 3 else None
 
