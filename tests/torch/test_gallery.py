@@ -418,6 +418,16 @@ def test_graphs_that_cannot_be_scripts_are_listed(tmp_path, capsys):
     assert "Left out:" in text and "graph_1_0_lambda.py" in text
 
 
+def test_nested_tensors_are_listed(tmp_path):
+    """The length that varies has no number: what is known of the graph is kept, and it has no script."""
+    nested = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(5, 4)], layout=torch.jagged)
+    with prepare_debug(tmp_path / "dump"):
+        torch.compile(torch.nn.Linear(4, 3), backend="aot_eager")(nested)
+    manifest = json.loads((tmp_path / "dump" / "manifest.json").read_text())
+    assert manifest["notes"] == [] and [item for item in manifest["files"] if item["kind"] == "graph_inputs"]
+    assert len(render_dump(tmp_path / "dump").left_out) == 1
+
+
 def test_bad_input(tmp_path, capsys):
     empty = tmp_path / "empty"
     empty.mkdir()

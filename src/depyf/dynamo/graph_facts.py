@@ -297,6 +297,8 @@ def _hint(value: Any, symbols: dict[str, int | float]) -> Any:
         return value
     try:
         hint = node.hint if node.has_hint() else None
+        if not isinstance(hint, (bool, int, float)):  # the length that varies in a nested tensor
+            return None
         expression = node.expr
         if hint is not None and getattr(expression, "is_Symbol", False):
             symbols[str(expression)] = hint
