@@ -160,3 +160,19 @@ def test_lines_are_as_long_as_they_are_shown(tmp_path):
     texts = transformed_texts(tmp_path)
     calls = [line for text in texts for line in text.splitlines() if " __compiled_fn_" in line and "#" not in line]
     assert calls and not [line for line in calls if line.endswith("(")], calls
+
+
+def test_keys_of_a_dictionary_that_is_an_argument(tmp_path):
+    """What ``singledispatch`` has found goes into its cache: the key is computed before what stands behind it, and is let go."""
+
+    @functools.singledispatch
+    def shifted(value):
+        return value
+
+    shifted.register(torch.Tensor, lambda value: value + 1)
+    shifted.register(list, lambda items: [shifted(item) for item in items])
+    with depyf.prepare_debug(tmp_path / "d"):
+        torch.compile(lambda x: shifted([x, x * 2]), backend="eager")(torch.ones(3))
+    (text,) = transformed_texts(tmp_path / "d")
+    assert not [name for name in variables(text) if re.fullmatch(r"(value|tmp)_\d+", name)], text
+    assert "ref(" in text and "del ref_result" not in text

@@ -267,7 +267,7 @@ class _Round:
     def _may_bind(
         self, name: Variable, value: Expr, use: _Use, crossed: int, touched: set[Variable], between: list[Stmt]
     ) -> bool:
-        """Whether a variable that is read more than once may be bound where the statement first reads it.
+        """Whether a variable that lasts longer may be bound where the statement first reads it.
 
         Only a value whose computation would hold back what stands before it."""
         if self.effects.of(value) == PURE or any(
@@ -340,10 +340,10 @@ class _Use:
         self.at = {name: at for name, at in reads.items() if work.usage.reads[name] == 1 and work.ours(name)}
         self.wanted = set(self.at)
         self.again: dict[Variable, Expr] = {}
-        """Variables that the program added and reads more than once -> their first place in the statement."""
+        """Variables that the program added, and may keep -> their first place in the statement."""
         for at, node in enumerate(self.nodes):
             name = variable(node)
-            if name is not None and name[0] == "name" and work.ours(name) and work.usage.reads[name] > 1:
+            if name is not None and name[0] == "name" and work.ours(name):
                 if name not in self.again:
                     self.again[name] = node
                     self.at[name] = at
