@@ -43,13 +43,19 @@ def codes_of_session():
     return {function: function.__code__ for function in functions}
 
 
+def monitored():
+    """The tools of ``sys.monitoring``, and what they want to hear of."""
+    monitoring = getattr(sys, "monitoring", None)
+    tools = [(number, monitoring.get_tool(number)) for number in range(6)] if monitoring else []
+    return [(number, tool, monitoring.get_events(number)) for number, tool in tools if tool is not None]
+
+
 def state(codes):
     import torch._functorch.config as functorch_config
     import torch._inductor.config as inductor_config
     from torch._C._dynamo import eval_frame as c
     from torch._dynamo import convert_frame, eval_frame
 
-    monitoring = getattr(sys, "monitoring", None)
     return {
         "functions": codes_of_session(),
         "entries": [live(code) for code in codes],
@@ -58,7 +64,7 @@ def state(codes):
         "hooks": (dict(convert_frame._bytecode_hooks), dict(convert_frame._bytecode_hooks)),
         "patched": [dict(vars(owner)) for owner in (convert_frame.CatchErrorsWrapper, torch.fx.Interpreter)],
         "config": [str(config.get_config_copy()) for config in (torch._dynamo.config, functorch_config, inductor_config)],
-        "tracing": (sys.gettrace(), sys.getprofile(), [monitoring.get_tool(i) for i in range(6)] if monitoring else None),
+        "tracing": (sys.gettrace(), sys.getprofile(), monitored()),
         "python": (sys.breakpointhook, sys.excepthook, threading.excepthook, list(warnings.filters)),
         "signals": [signal.getsignal(number) for number in sorted(signal.valid_signals())],
         "breakpoints": (list(bdb.Breakpoint.bpbynumber), dict(bdb.Breakpoint.bplist)),

@@ -22,6 +22,8 @@ class AtAStop:
     def __init__(self) -> None:
         self._before: Callable[..., Any] | None = None
         self._ours: Callable[..., Any] | None = None
+        self._calls: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        """torch's function that is asked at each call of a compiled function, and ours."""
 
     def start(self) -> None:
         from torch._dynamo.convert_frame import CatchErrorsWrapper
@@ -38,6 +40,24 @@ class AtAStop:
 
         self._before, self._ours = compile_frame, call
         CatchErrorsWrapper.__call__ = call
+        self._count_nothing()
+
+    def _count_nothing(self) -> None:
+        """On Python 3.12 torch does not look at frames that a trace function calls: they run as Python unasked."""
+        from torch._dynamo import eval_frame
+
+        ask: Callable[..., Any] | None = getattr(eval_frame, "_callback_from_stance", None)
+        if ask is None:
+            return
+
+        def asked(*args: Any) -> Any:
+            frame = sys._getframe(1)
+            if beneath_a_stop(frame.f_code, frame.f_globals, frame.f_back):
+                _nothing_to_count()
+            return ask(*args)
+
+        self._calls = ask, asked
+        setattr(eval_frame, "_callback_from_stance", asked)  # noqa: B010 (torch's own type is narrower)
 
     def stop(self) -> None:
         from torch._dynamo.convert_frame import CatchErrorsWrapper
@@ -45,6 +65,11 @@ class AtAStop:
         if self._before is not None and CatchErrorsWrapper.__call__ is self._ours:
             CatchErrorsWrapper.__call__ = self._before
         self._before = self._ours = None
+        from torch._dynamo import eval_frame
+
+        if self._calls is not None and getattr(eval_frame, "_callback_from_stance", None) is self._calls[1]:
+            setattr(eval_frame, "_callback_from_stance", self._calls[0])  # noqa: B010
+        self._calls = None
 
 
 _COMPILE = object()

@@ -15,10 +15,11 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from depyf.dynamo.call_values import call_values
 from depyf.dynamo.code_record import code_record
+from depyf.dynamo.decorated import decorated
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.events import STAGES, Event, cache_of, read_event
 from depyf.dynamo.graph_breaks import raises
@@ -31,6 +32,7 @@ from depyf.dynamo.records import (
     CodeRecord,
     CompileKey,
     GraphRecord,
+    Place,
     RecompileRecord,
     TransformedRecord,
 )
@@ -208,11 +210,19 @@ class Capture:
                 known = None
             if known is None or not known.hooked:
                 parent = origin(code)
-                builder = FunctionBuilder(code_record(code), weakref.ref(code), hooked=True, family=id(parent or code))
+                record = replace(code_record(code), decorated=self._decorated(code))
+                builder = FunctionBuilder(record, weakref.ref(code), hooked=True, family=id(parent or code))
                 builder.resume_names.update(dict.fromkeys(self._names_of(code, parent)))
                 self.functions[key.function] = builder
             self.entry(key).started = True
             return key
+
+    def _decorated(self, code: types.CodeType) -> Place | None:
+        try:
+            return decorated(code)
+        except Exception as error:
+            self.note(f"what {code.co_name} decorates could not be found out: {type(error).__name__}: {error}")
+            return None
 
     def _names_of(self, code: types.CodeType, parent: types.CodeType | None) -> list[str]:
         """The globals under which the transformed code of functions seen so far calls ``code``, which continues ``parent``."""

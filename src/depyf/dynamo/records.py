@@ -180,6 +180,8 @@ class CodeRecord:
     freevars: tuple[str, ...]
     source: str = ""
     disassembly: str = ""
+    decorated: Place | None = None
+    """The function of the program for which it stands, where it is a decorator's own."""
 
     @property
     def spelled(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
@@ -177,7 +178,7 @@ def _values(body: Body) -> list[tuple[int, Expr]]:
     ]
 
 
-def _sources(body: Body, inside: list[tuple[Expr, Expr]], known: dict[int, str] | None = None) -> dict[int, str]:
+def _sources(body: Body, inside: Sequence[tuple[Expr, Expr]], known: dict[int, str] | None = None) -> dict[int, str]:
     """Temporaries called after what they were read from, or what they are for; ``inside``: those that an expression
     binds, with the values; ``known``: names of other ones."""
     found = dict(known or {})

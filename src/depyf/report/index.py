@@ -119,6 +119,9 @@ def _remark(function: FunctionRecord) -> str:
     """What a function is that is none of the user's: torch's stand-in for ``__call__`` of an object, or for a partial, which
     is compiled as part of it; the graph that compiled autograd has captured and compiles."""
     code = function.code
+    if code.decorated is not None:
+        inner = code.decorated
+        return f", the decorated `{inner.function}` ({inner.filename}:{inner.line})"
     if code.qualname == "wrap_inline.<locals>.inner" and code.filename.endswith("external_utils.py"):
         return ", torch's wrapper around a callable object"
     return ", a backward that compiled autograd captured" if function.function[1].startswith("!") else ""

@@ -1,0 +1,96 @@
+"""A decorator's inner function is named with the function that it decorates."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import torch
+
+import depyf
+from depyf.dynamo.decorated import stands_for
+
+pytestmark = pytest.mark.torch
+
+
+def twice(func):
+    @functools.wraps(func)
+    def wrapper(self, *args, **kwargs):
+        return func(self, *args, **kwargs) * 2
+
+    return wrapper
+
+
+def loose(func):
+    @functools.wraps(func)
+    def inner(*args, **kwargs):
+        return func(*args, **kwargs)
+
+    return inner
+
+
+def unnamed(func):
+    def hidden(x):
+        return func(x) + 1
+
+    return hidden
+
+
+class First(torch.nn.Module):
+    @twice
+    def forward(self, x):
+        return x.sin()
+
+
+class Second(First):
+    @loose
+    @twice
+    def forward(self, x):
+        torch._dynamo.graph_break()
+        return x.cos()
+
+
+@loose
+def plain(x):
+    return x + 1
+
+
+@unnamed
+def nameless(x):
+    return x.tan()
+
+
+def index_of(folder, *compiled):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder):
+        for made in compiled:
+            torch.compile(made, backend="eager")(torch.ones(2))
+    return (folder / "index.md").read_text()
+
+
+def test_methods_and_functions(tmp_path):
+    text = index_of(tmp_path, First(), plain, nameless)
+    line = First.forward.__wrapped__.__code__.co_firstlineno
+    assert (
+        f"`twice.<locals>.wrapper` ({__file__}:{twice.__code__.co_firstlineno + 1}), the decorated `First.forward` ({__file__}:{line})"
+        in text
+    )
+    assert "`loose.<locals>.inner`" in text and "the decorated `plain`" in text
+    line = next(line for line in text.splitlines() if "hidden`" in line)
+    assert "the decorated" not in line
+
+
+def test_two_decorators(tmp_path):
+    text = index_of(tmp_path, Second())
+    assert "`loose.<locals>.inner`" in text and "the decorated `Second.forward`" in text
+
+
+def test_only_what_a_call_finds():
+    """Another object's cells, or a function that is not where its name says, prove nothing."""
+    made = loose(plain.__wrapped__)
+    assert stands_for(made.__code__, made.__closure__, {"args": (torch.ones(2),), "kwargs": {}}) is None
+    assert stands_for(plain.__code__, plain.__closure__, {"args": (1,), "kwargs": {}}).function == "plain"
+    other = First.forward
+    assert stands_for(other.__code__, other.__closure__, {"self": 3}) is None
+    assert stands_for(other.__code__, None, {"self": First()}) is None
+    assert stands_for(other.__code__, other.__closure__, {"self": First()}).function == "First.forward"
