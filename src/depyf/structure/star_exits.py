@@ -103,8 +103,10 @@ def _left_for(stmt: Stmt) -> int | None:
             own = {within.label for within in inner if isinstance(within, (Block, Loop))}
             found |= {within.label for within in inner if isinstance(within, Exit) and not within.written} - own
             tests = tests[0].orelse
-    label = found.pop() if len(found) == 1 else None
-    return None if label is None or label in around else label
+    if len(found) != 1:
+        return None
+    label = found.pop()
+    return None if label in around else label
 
 
 def _falling(handlers: Sequence[ExceptClause]) -> set[int]:
