@@ -82,7 +82,7 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
     if any(isinstance(node, Func) for node in nodes):
         taken.update(unit.varnames)
     hints = _roles(body, nodes, dict(promises.signatures))
-    inside = [(node.target, node.value) for node in nodes if isinstance(node, Walrus)]
+    inside: list[tuple[Expr, Expr]] = [(node.target, node.value) for node in nodes if isinstance(node, Walrus)]
     sources = _sources(body, inside)
     calls = _calls(nodes, {**sources, **hints}, promises)
     parts = _sources(body, inside, calls)  # of what a call gave

@@ -94,8 +94,8 @@ def _left_for(stmt: Stmt) -> int | None:
         stmt = stmt.body[-1]
     found = _falling(stmt.handlers) if isinstance(stmt, Try) else set()
     if found:
-        label = found.pop()
-        return None if found or label in around else label
+        first = found.pop()
+        return None if found or first in around else first
     for handler in stmt.handlers if isinstance(stmt, Try) else ():
         tests = handler.body
         while len(tests) == 1 and isinstance(tests[0], If) and _is_star(tests[0]):
