@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from dumps import as_in_a_process_of_its_own, fresh_cache, run_python, traces_autocast_calls
+from torch.utils.checkpoint import checkpoint
 
 from depyf.api import prepare_debug
 from depyf.cli import main as command
@@ -297,6 +298,21 @@ def test_numbers_that_torch_passes_as_tensors(again, tmp_path):
     # torch 2.15 starts again and takes the number for a constant where it must stay a tensor
     assert again or "torch.tensor(2.5, dtype=torch.float64)" in script.text
     assert run_script(script.text) == 0
+
+
+def test_random_numbers_that_are_drawn_again(tmp_path):
+    """The forward graph saves the state of the generator for the backward graph, which draws with it; both run alone."""
+    linear = torch.nn.Linear(4, 4)
+
+    def f(x):
+        return checkpoint(lambda y: torch.nn.functional.dropout(linear(y), 0.3), x, use_reentrant=False) + x
+
+    (script,) = recorded(tmp_path, f, torch.randn(2, 4, requires_grad=True))
+    assert "backward=Backward()" in script.text
+    assert run_script(script.text) == 0
+    for stage in ("Forward_graph", "Backward_graph"):
+        done = run_python(str(tmp_path / "dump" / f"__compiled_fn_0_0.{stage}.0.py"))
+        assert done.returncode == 0, done.stderr
 
 
 def test_modes(tmp_path):

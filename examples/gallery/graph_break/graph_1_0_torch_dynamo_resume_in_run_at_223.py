@@ -318,7 +318,7 @@ class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if isinstance(func, torch._ops.HigherOrderOperator):
-            return func(*args, **kwargs)
+            return self.higher(func, args, kwargs)
         name = func.overloadpacket.__name__
         if name == "native_dropout" and args[2] is not False:
             x, p = args[:2]
@@ -333,6 +333,16 @@ class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: 
         made = func(*args, **kwargs)
         values = self.drawn(name, args, made)
         return made if values is None else made.copy_(values)
+
+    def higher(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Those that run a random operator again, as it ran before, draw from the pattern, too."""
+        if func.name() == "run_and_save_rng_state":
+            with self:
+                return torch.get_rng_state(), args[0](*args[1:], **kwargs)
+        if func.name() == "run_with_rng_state":
+            with self:
+                return args[1](*args[2:], **kwargs)
+        return func(*args, **kwargs)
 
     def drawn(self, name: str, args: tuple[Any, ...], made: Any) -> torch.Tensor | None:
         """What an operator that made ``made`` would have drawn; None where it draws nothing."""

@@ -277,7 +277,8 @@ def sample_run(class_name: str, text: str) -> str:
             return ""
     values = []
     for name in names:
-        value = sample_value(kinds.get(name, ""))
+        state = name.startswith("rng_state_output")  # AOTAutograd's name for what a recomputed operator draws from
+        value = "torch.get_rng_state()" if state else sample_value(kinds.get(name, ""))
         if value is None:
             return ""
         values.append(f"        {value},  # {name}: {kinds[name]}")

@@ -60,6 +60,8 @@ class _Aot:
     backward: GraphClass | None
     facts: dict[str, Any]
     strides: tuple[tuple[int, ...] | None, ...] = ()
+    saved: tuple[str, ...] = ()
+    """What the forward graph returns for the backward graph."""
 
     @property
     def front(self) -> int:
@@ -123,13 +125,27 @@ def _aot(
         symbols.setdefault(name, value)
     backward = read_graph(back.text, root)
     aot = _Aot(forward, backward, facts)
-    saved = set(forward.returned()[aot.front :])
-    missing = [] if backward is None else [p.name for p in backward.parameters if not p.name.startswith("tangents_") and p.name not in saved]  # fmt: skip
+    saved = () if backward is None else _saved(forward.returned()[aot.front :], backward)
+    missing = [] if backward is None else [name for name in _taken(backward) if name not in saved]
     wanted = len(facts["mutated_tangents"]) + len(facts["output_tangents"]) + int(facts["bases"])
     if backward is None or missing or wanted != sum(p.name.startswith("tangents_") for p in backward.parameters):
         note = "AOTAutograd's backward graph is left out: it takes what the forward graph does not return."
         return _Aot(forward, None, facts), [note]
-    return _Aot(forward, backward, facts, _tangent_strides(backward, symbols)), []
+    return _Aot(forward, backward, facts, _tangent_strides(backward, symbols), saved), []
+
+
+def _taken(backward: GraphClass) -> list[str]:
+    return [p.name for p in backward.parameters if not p.name.startswith("tangents_")]
+
+
+def _saved(names: tuple[str, ...], backward: GraphClass) -> tuple[str, ...]:
+    """What the forward graph returns for the backward graph, as that one calls it: states of random numbers, with which
+    it draws again, have names of their own there."""
+    taken = _taken(backward)
+    states = [name for name in taken if name not in names and name.startswith("rng_state_output")]
+    others = [name for name in names if name not in taken]
+    renamed = dict(zip(others, states)) if len(others) == len(states) else {}
+    return tuple(renamed.get(name, name) for name in names)
 
 
 def _tangent_strides(backward: GraphClass, symbols: Mapping[str, Number]) -> tuple[tuple[int, ...] | None, ...]:
@@ -388,7 +404,6 @@ def _targets(aot: _Aot) -> list[str]:
 
 
 def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str) -> list[str]:
-    saved = aot.forward.returned()[aot.front :] if aot.backward is not None else ()
     chosen = ", targets" if aot.backward is not None else ""
     lines = [
         "",
@@ -400,7 +415,7 @@ def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str) -> list
     call = [f"front={aot.front}"]
     if aot.backward is not None:
         wanted = [p.name for p in aot.backward.parameters]
-        lines += [f"    saved = {_names(saved)}", f"    wanted = {_names(tuple(wanted))}"]
+        lines += [f"    saved = {_names(aot.saved)}", f"    wanted = {_names(tuple(wanted))}"]
         if any(aot.strides):
             lines.append(f"    strides = {aot.strides!r}")
             lines.append('    cotangents = [laid_out(c, s) for c, s in zip(eager["cotangents"], strides)]')
