@@ -76,6 +76,8 @@ def test_methods_and_functions(tmp_path):
         in text
     )
     assert "`loose.<locals>.inner`" in text and "the decorated `plain`" in text
+    page = (tmp_path / "full_code_for_wrapper_0.py").read_text()
+    assert page.startswith('"""What runs when twice.<locals>.wrapper (') and ", the decorated First.forward (" in page
     line = next(line for line in text.splitlines() if "hidden`" in line)
     assert "the decorated" not in line
 

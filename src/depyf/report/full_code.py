@@ -41,8 +41,10 @@ def full_code_page(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) ->
 def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
     code = root.code
     ids = ", ".join(entry.key.text for entry in root.entries) or "none"
+    inner = code.decorated
+    known = "" if inner is None else f", the decorated {inner.function} ({inner.filename}:{inner.line}),"
     lines = [
-        f"What runs when {code.qualname} ({code.filename}:{code.line}) is called.",
+        f"What runs when {code.qualname} ({code.filename}:{code.line}){known} is called.",
         "",
         f"Compilations: {ids}. Read it from {caller_name(root)}() down: torch tries the entries in that order, runs the",
         "first one whose guards hold, and compiles a new entry when none does.",
