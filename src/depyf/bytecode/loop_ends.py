@@ -28,3 +28,14 @@ def loop_ends(unit: CodeUnit, instrs: tuple[Instr, ...]) -> dict[int, int]:
         if 0 <= target < index:
             ends[raw.offsets[target]] = raw.offsets[index]
     return {i: bisect_right(offsets, ends[at]) - 1 for i, at in enumerate(offsets) if at in ends}
+
+
+def behind_dead_jumps(unit: CodeUnit, instrs: tuple[Instr, ...]) -> frozenset[int]:
+    """Instructions with a jump in front of them that nothing reaches: a test that led to it goes to its target at once."""
+    if not unit.keeps_dead_code or not any(0 <= instr.target <= i for i, instr in enumerate(instrs)):
+        return frozenset()
+    raw = decode(unit, spec_for(unit.version))
+    live = {instr.offset for instr in instrs}
+    pairs = zip(raw.names, raw.offsets, raw.offsets[1:])
+    dead = {after for name, offset, after in pairs if name.startswith("JUMP_") and offset not in live}
+    return frozenset(i for i, instr in enumerate(instrs) if instr.offset in dead)

@@ -48,6 +48,9 @@ class Lifted:
     breaks_at: dict[int, int] = field(default_factory=dict)
     """The line of the ``break`` by which control leaves it to a successor, where it left one."""
 
+    direct: bool = False
+    """Whether it is known that no ``break`` goes there: it would have left a jump, or a line."""
+
     @property
     def tested_at(self) -> int | None:
         """The line on which the test begins."""

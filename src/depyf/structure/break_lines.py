@@ -7,6 +7,7 @@ the ``NOP`` where a jump to the next instruction stood (3.11+).
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.bytecode.loop_ends import behind_dead_jumps
 from depyf.flow.program import NONE, Program
 from depyf.lift.block import Lifted
 
@@ -16,6 +17,7 @@ _STEPS = 3
 
 def note_break_lines(program: Program, blocks: dict[int, Lifted]) -> None:
     """Note on each block the lines of what it leaves by (edits ``blocks``)."""
+    _note_directly_reached(program, blocks)
     for block in blocks.values():
         for side, name in enumerate(block.succs):
             after = blocks[name]
@@ -27,6 +29,18 @@ def note_break_lines(program: Program, blocks: dict[int, Lifted]) -> None:
                 line = _line(program, block.code[-1])
                 if line is not None:
                     block.breaks_at[side] = line
+
+
+def _note_directly_reached(program: Program, blocks: dict[int, Lifted]) -> None:
+    """Note which blocks no jump leads to, nor anything that is left of one: no ``break`` goes there."""
+    if not any(instr.op == ops.JUMP and 0 <= instr.target <= i for i, instr in enumerate(program.instrs)):
+        return
+    jumped = {program.jump[i] for i, instr in enumerate(program.instrs) if instr.op == ops.JUMP}
+    jumped |= behind_dead_jumps(program.unit, tuple(program.instrs))
+    for block in blocks.values():
+        at = block.id
+        here = block.code[:1] == [at] and at not in jumped
+        block.direct = here and program.line[at] is not None and program.line_in_front(at) is None
 
 
 def _line(program: Program, last: int) -> int | None:

@@ -66,6 +66,8 @@ class Inside:
                     or self._in_for(items[key].start if key >= TRY else key, loop.header)
                     or self._belongs(items[key], follow, follow_line, high, last)
                     or follow == NONE
+                    and self._directly_reached(key, preds[key])
+                    or follow == NONE
                     and self._directly_under(items[key], [items[p] for p in preds[key] if p in items])
                 ):
                     loop.body.add(key)
@@ -119,6 +121,12 @@ class Inside:
             return False
         held = [v for v in block.entry if isinstance(v, Marker) and v.kind == "iter" and v not in head.entry]
         return bool(held) and not any(value in block.iterators for value in held)
+
+    def _directly_reached(self, key: int, preds: set[int]) -> bool:
+        """Whether one test in an endless loop leads to a block, and no ``break``."""
+        block = self.blocks.get(key)
+        tests = [self.blocks[p] for p in preds if p in self.blocks]
+        return block is not None and block.direct and len(preds) == 1 and any(t.cond is not None for t in tests)
 
     def _directly_under(self, item: Item, tests: list[Item]) -> bool:
         """Whether code begins on the line of the test that leads to it, or the next: there is no room for ``break``."""
