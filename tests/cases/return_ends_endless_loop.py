@@ -60,3 +60,13 @@ def tested(self):
             continue
         return self.line
     return None
+
+
+def in_else():
+    while True:
+        try:
+            value = int(input("> "))
+        except ValueError:
+            print("again")
+        else:
+            return value

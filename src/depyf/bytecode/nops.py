@@ -30,3 +30,19 @@ def nop_lines(unit: CodeUnit) -> frozenset[int]:
     raw = decode(unit, spec_for(unit.version))
     lines = (line for name, line in zip(raw.names, raw.lines) if name == "NOP")
     return frozenset(line for line in lines if line is not None)
+
+
+def try_lines(unit: CodeUnit) -> dict[int, int]:
+    """How many lines with nothing but a ``try`` lead to code, by the line of that code; so do those of ``while True`` (3.11+)."""
+    raw = decode(unit, spec_for(unit.version))
+    marks = frozenset({"SETUP_FINALLY"}) if "SETUP_FINALLY" in raw.names else frozenset({"NOP"})
+    found: dict[int, int] = {}
+    before: set[int] = set()
+    for name, line in zip(raw.names, raw.lines):
+        if name in marks:
+            before |= {line} if line is not None else set()
+        elif name != "NOP":
+            if before and line is not None:
+                found[line] = max(len(before), found.get(line, 0))
+            before = set()
+    return found

@@ -79,10 +79,8 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
             branches.loops -= loop
             if isinstance(stmt, (For, While)):
                 stmt = replace(stmt, body=branches.loop_body(stmt.body))
-        if isinstance(stmt, Try) and stmt.final and not stmt.handlers and len(stmt.body) == 1:
-            inner = stmt.body[0]
-            if isinstance(inner, Try) and inner.handlers and not inner.final:
-                stmt = Try(inner.body, inner.handlers, inner.orelse, stmt.final, inner.star, stmt.line)
+        if isinstance(stmt, Try):
+            stmt = branches.one_try(stmt)
         if isinstance(stmt, With):
             stmt = branches.one_with(stmt)
         if isinstance(stmt, If):

@@ -7,10 +7,12 @@ Python dialect, the arms finished.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 from depyf.bytecode.columns import Columns
+from depyf.bytecode.nops import try_lines
 from depyf.idioms.indents import STEP, Indents
-from depyf.structure.exits import ends
+from depyf.structure.exits import ends, first_line
 from depyf.tree.expr import BoolOf
 from depyf.tree.nodes import Body, Break, Continue, If, Pass, Return, Stmt, Try, With
 from depyf.tree.rewrite import bodies
@@ -103,6 +105,25 @@ class Branches:
                 continue
             body[i : i + 1 + count] = [replace(stmt, orelse=tuple(body[i + 1 : i + 1 + count]))]
         return body
+
+    def one_try(self, stmt: Try) -> Try:
+        """``try: try: .. except: .. finally: ..`` as one statement, with what follows the inner one in its ``else``.
+
+        Behind handlers that all leave, both are the same; a second ``try:`` would have a line of its own.
+        """
+        inner = stmt.body[0] if stmt.body and stmt.final and not stmt.handlers else None
+        if not isinstance(inner, Try) or not inner.handlers or inner.final:
+            return stmt
+        rest = stmt.body[1:]
+        if rest:
+            line = first_line(inner.body)
+            if line is None or not all(ends(clause.body) for clause in inner.handlers) or self._tries.get(line) != 1:
+                return stmt
+        return Try(inner.body, inner.handlers, (*inner.orelse, *rest), stmt.final, inner.star, stmt.line)
+
+    @cached_property
+    def _tries(self) -> dict[int, int]:
+        return try_lines(self.unit)
 
     def _is_flat(self, stmt: Try) -> bool:
         """Whether what is in the ``else`` of a ``try`` is indented like the ``try``."""

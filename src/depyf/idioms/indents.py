@@ -76,6 +76,10 @@ class Indents:
                 inner = self.first(stmt.body)
                 if inner is not None:
                     return inner - STEP
+            if isinstance(stmt, For) and stmt.body and (stmt.body[0].line or 0) > (stmt.line or 0):
+                inner = self.first(stmt.body)
+                if inner is not None:
+                    return inner - STEP
         return None
 
     def around(self, stmt: If) -> int | None:

@@ -35,12 +35,21 @@ def _note_directly_reached(program: Program, blocks: dict[int, Lifted]) -> None:
     """Note which blocks no jump leads to, nor anything that is left of one: no ``break`` goes there."""
     if not any(instr.op == ops.JUMP and 0 <= instr.target <= i for i, instr in enumerate(program.instrs)):
         return
-    jumped = {program.jump[i] for i, instr in enumerate(program.instrs) if instr.op == ops.JUMP}
+    jumped = {
+        program.jump[i] for i, instr in enumerate(program.instrs) if instr.op == ops.JUMP and not _skips(program, i)
+    }
     jumped |= behind_dead_jumps(program.unit, tuple(program.instrs))
     for block in blocks.values():
         at = block.id
         here = block.code[:1] == [at] and at not in jumped
         block.direct = here and program.line[at] is not None and program.line_in_front(at) is None
+
+
+def _skips(program: Program, at: int) -> bool:
+    """Whether a jump forward is the end of a ``try`` or of an arm: it has the line of the statement before it."""
+    before = at - 1
+    falls = at > 0 and program.next[before] == at and program.instrs[before].op != ops.BRANCH
+    return falls and program.jump[at] > at and program.line[before] == program.line[at]
 
 
 def _line(program: Program, last: int) -> int | None:

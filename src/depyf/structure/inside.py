@@ -8,7 +8,7 @@ from __future__ import annotations
 from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
 from depyf.structure.edges import Edges
-from depyf.structure.items import TRY, Item, LoopItems, is_for
+from depyf.structure.items import DISPATCH, TRY, Item, LoopItems, is_for
 from depyf.tree.expr import Const, Marker
 from depyf.tree.nodes import ExprStmt, Return
 
@@ -123,10 +123,18 @@ class Inside:
         return bool(held) and not any(value in block.iterators for value in held)
 
     def _directly_reached(self, key: int, preds: set[int]) -> bool:
-        """Whether one test in an endless loop leads to a block, and no ``break``."""
+        """Whether one test in an endless loop, or the end of the body of a ``try``, leads to a block, and no ``break``."""
         block = self.blocks.get(key)
-        tests = [self.blocks[p] for p in preds if p in self.blocks]
-        return block is not None and block.direct and len(preds) == 1 and any(t.cond is not None for t in tests)
+        if block is None or not block.direct or len(preds) != 1:
+            return False
+        before = min(preds)
+        if not TRY <= before < DISPATCH:
+            return before in self.blocks and self.blocks[before].cond is not None
+        containers = self.edges.containers
+        if containers.regions.table[containers.tree[before - TRY].region].kind != "except":
+            return False
+        sources = [other for other in self.blocks.values() if key in other.succs]
+        return all(other.container == before - TRY and other.cond is None for other in sources)
 
     def _directly_under(self, item: Item, tests: list[Item]) -> bool:
         """Whether code begins on the line of the test that leads to it, or the next: there is no room for ``break``."""
