@@ -80,8 +80,12 @@ class Columns:
 
     @property
     def ends_with_ellipsis(self) -> bool:
-        """The same for all of the body of a function or class, whose end has the place of the last statement."""
-        place = self.place(len(self._locations.of) - 1)
+        """The same for all of the body of a function or class, whose end has the place of the last statement.
+
+        Behind it, a coroutine has a handler without a place (3.12+).
+        """
+        places = (self.place(at) for at in reversed(range(len(self._locations.of))))
+        place = next((place for place in places if place is not None), None)
         return place is not None and place[0][0] == place[1][0] and place[1][1] - place[0][1] == len("...")
 
     def last_word(self, line: int | None) -> str | None:

@@ -60,11 +60,17 @@ class Continues:
         return previous < line and program.word(index) != "pass"
 
     def _is_spelled(self, index: int) -> bool:
-        """Whether the place of a jump is a word as long as ``continue``, and that of nothing else."""
+        """Whether the place of a jump is a word as long as ``continue``, and that of nothing else.
+
+        What takes the subject of a ``case`` off the stack before it has its place, too (3.14+).
+        """
         place, line = self.program.place(index), self.program.line
         if place is None or place[0][0] != place[1][0] or place[1][1] - place[0][1] != len("continue"):
             return False
-        return self._places[place] == 1 and line[index] != line[self.program.jump[index]]
+        first = index
+        while self.program.instrs[first - 1].op == ops.POP and self.program.place(first - 1) == place:
+            first -= 1
+        return self._places[place] == 1 + index - first and line[index] != line[self.program.jump[index]]
 
     @cached_property
     def _places(self) -> Counter[object]:

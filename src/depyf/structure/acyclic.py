@@ -104,6 +104,13 @@ class Acyclic:
             follows[0] = replace(follows[0], line=line)
         return follows
 
+    def _ending_clause(self, block: Lifted, stmt: Stmt) -> Stmt:
+        """An exit without a line that follows code of a handler, with the line on which that ends."""
+        handles = self.structurer.containers.tree[block.container].kind == "handler"
+        if not handles or not isinstance(stmt, Exit) or stmt.line is not None or not block.lines:
+            return stmt
+        return replace(stmt, line=max(block.lines))
+
     def _emit(self, key: int) -> list[Stmt]:
         if self.items[key].loop or TRY <= key < DISPATCH:
             self.structurer.scopes.append((self.structurer.joins.get(key, {}), self.items))
@@ -124,6 +131,8 @@ class Acyclic:
             if stmts and marker_of(stmts[-1], "falls") is not None:
                 stmts.pop()
                 after = [replace(stmt, falls=True) if isinstance(stmt, Exit) else stmt for stmt in after]
+            if not written and len(after) == 1:
+                after = [self._ending_clause(block, after[0])]
             if written:
                 last = stmts.pop()
                 if len(after) == 1 and isinstance(after[0], Exit):
