@@ -148,3 +148,22 @@ def test_what_nobody_would_write():
         "    )",
         "    if 0: x = '#'",
     ]
+
+
+def branches(x):
+    if x.sum() > 0:
+        return x + 1
+    return x - 1
+
+
+def test_both_ways_behind_a_test_are_told_apart(tmp_path):
+    torch._dynamo.reset()
+    compiled = torch.compile(branches, backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        compiled(torch.ones(2))
+        compiled(-torch.ones(2))
+    page = (tmp_path / "full_code_for_branches_0.py").read_text()
+    listed = [
+        line.split("): ")[1] for line in page.splitlines() if line.startswith("  torch_dynamo_resume_in_branches")
+    ]
+    assert listed == ["1/0", "2/0"]

@@ -54,7 +54,9 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
     ]
     if resumes:
         lines += ["", "After a graph break the rest of the function is a function of its own, compiled the same way:"]
-        lines += [f"  {resume.code.name} (line {resume.code.line})" for resume in resumes]
+        for resume in resumes:  # both ways behind one test have the same name and line
+            ids = ", ".join(entry.key.text for entry in resume.entries)
+            lines.append(f"  {resume.code.name} (line {resume.code.line}){f': {ids}' if ids else ''}")
     return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
 
 
