@@ -130,7 +130,8 @@ def _pop(s: Symbolic, _: Any) -> None:
         return
     if isinstance(value, (Walrus, Chain)):
         targets, inner = flatten(value)
-        s.emit(Assign(targets, inner, s.instr.line))
+        spelled = isinstance(value, Walrus) and len(targets) == 1 and not s.generated
+        s.emit(ExprStmt(value, s.instr.line) if spelled else Assign(targets, inner, s.instr.line))
         return
     if isinstance(value, Item):
         s.stack.append(value)
