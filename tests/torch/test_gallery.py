@@ -315,6 +315,13 @@ def test_random_numbers_that_are_drawn_again(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+def test_sparse_gradients(tmp_path):
+    table = torch.nn.Embedding(10, 4, sparse=True)
+    (script,) = recorded(tmp_path, lambda ids: table(ids) * 2, torch.tensor([1, 3, 3]))
+    assert "backward=Backward()" in script.text
+    assert run_script(script.text) == 0
+
+
 def test_modes(tmp_path):
     def f(x, w):
         with torch.autocast("cpu", torch.bfloat16):

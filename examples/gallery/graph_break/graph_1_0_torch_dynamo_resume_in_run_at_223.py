@@ -272,6 +272,8 @@ class Report:
 
     def check(self, name: str, expected: Any, actual: Any) -> None:
         """Tensors: same shape, dtype and device, and values within tolerance; anything else: equal."""
+        sparse = [isinstance(t, torch.Tensor) and t.layout != torch.strided for t in (expected, actual)]
+        expected, actual = (t.to_dense() if s else t for t, s in zip((expected, actual), sparse))
         if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
             if expected is None or actual is None:  # a gradient nobody computes is zero
                 other = actual if expected is None else expected
