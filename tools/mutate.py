@@ -19,7 +19,7 @@ import sys
 import sysconfig
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,31 @@ def edits_of(tree: ast.AST) -> list[tuple[str, Callable[[], None]]]:
     dead |= {
         id(n) for node in ast.walk(tree) for body in bodies(node) for stmt in behind_end(body) for n in ast.walk(stmt)
     }
+    unseen = {id(constant) for constant in unseen_constants(tree)}
     return [
         (name, apply)
         for node in ast.walk(tree)
         if id(node) not in dead
         for name, edit in ALL.items()
+        if name != "change_constant" or id(node) not in unseen
         for apply in edit(node)
     ]
+
+
+def unseen_constants(tree: ast.AST) -> Iterator[ast.AST]:
+    """Constants whose value nothing depends on: in a statement of their own, as a test, in a variable that is never read."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            names.update(node.names)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.JoinedStr):
+            yield from node.value.values
+        elif isinstance(node, (ast.While, ast.If, ast.IfExp)):
+            yield node.test
+        elif isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
+            if not any(target.id in names for target in node.targets if isinstance(target, ast.Name)):
+                yield node.value
 
 
 def behind_end(body: list[ast.stmt]) -> list[ast.stmt]:
