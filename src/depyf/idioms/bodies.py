@@ -16,7 +16,7 @@ from depyf.idioms.class_body import class_body, ends_outside
 from depyf.idioms.eager_annotations import eager_annotations, is_mark
 from depyf.idioms.final_return import final_return, say_ellipsis
 from depyf.idioms.leaving_finally import leaving_finally
-from depyf.lift.conditions import negate
+from depyf.lift.negation import negate
 from depyf.tree.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
 from depyf.tree.nodes import (
     Assert,

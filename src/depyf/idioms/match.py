@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.lift.conditions import negate
+from depyf.lift.negation import negate
 from depyf.tree.expr import Const, Expr, Marker, Temp
 from depyf.tree.nodes import (
     Assign,

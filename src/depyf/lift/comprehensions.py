@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from depyf.lift.block import Lifted
-from depyf.lift.conditions import negate
+from depyf.lift.negation import negate
 from depyf.lift.values import IterOf
 from depyf.tree.expr import BoolOf, Comp, Const, Display, Expr, Generator, Marker, Star, Temp, YieldOf
 from depyf.tree.nodes import Assign, ExprStmt, Stmt

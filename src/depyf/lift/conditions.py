@@ -8,53 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from depyf.bytecode import ops
-from depyf.flow.program import NONE
+from depyf.flow.program import NONE, Program
 from depyf.lift.block import Lifted
+from depyf.lift.negation import OPPOSITE, Span, grouped, negate
 from depyf.lift.values import TESTED_NONE, Shared
-from depyf.tree.expr import BoolOf, Cmp, Cond, Expr, Marker, Un
+from depyf.tree.expr import BoolOf, Cmp, Cond, Expr, Marker
 from depyf.tree.grown import grown
 
 if TYPE_CHECKING:
     from depyf.lift.lifter import Lifter
-
-
-def negate(test: Expr) -> Expr:
-    """``not test``, with a leading ``not`` taken away instead where there is one.
-
-    The ``not`` goes to the operands of ``and`` and ``or`` where that leaves no more of them; the code is the same.
-    """
-    if isinstance(test, Un) and test.op == "not":
-        return test.operand
-    if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
-        return Cmp(test.left, (_OPPOSITE[test.ops[0]],), test.rights)
-    if isinstance(test, BoolOf) and not test.apart and (sum(map(_nots, test.values)) <= 1 or _two_plain(test)):
-        values = tuple([negate(value) for value in test.values])
-        return BoolOf("or" if test.op == "and" else "and", values, below=test.below)
-    return Un("not", test)
-
-
-def _nots(test: Expr) -> int:
-    """How many more ``not`` the negation of a test has; many where it would be another instruction."""
-    if isinstance(test, Un) and test.op == "not":
-        return -1
-    if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
-        return 0 if test.rights[0] is TESTED_NONE else 100
-    if isinstance(test, Cmp):
-        return 2  # ``not (a == b or c)`` is written more often than ``not a == b and not c``
-    return min(1, sum(map(_nots, test.values))) if isinstance(test, BoolOf) else 1
-
-
-def _two_plain(test: BoolOf) -> bool:
-    """``not a and not b`` outnumbers ``not (a or b)`` in the standard library; it is the other way round for ``and``."""
-    return (
-        test.op == "or"
-        and [_nots(value) for value in test.values] == [1, 1]
-        and not any(isinstance(value, BoolOf) for value in test.values)
-    )
-
-
-_OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
-"""The comparisons that the compiler itself rewrites under ``not``."""
 
 
 def join(op: str, left: Expr, right: Expr) -> BoolOf:
@@ -64,7 +26,8 @@ def join(op: str, left: Expr, right: Expr) -> BoolOf:
 
 def _both(op: str, left: Expr, right: Expr) -> BoolOf:
     """``left op right`` of two tests; a right operand that is a value of its own keeps its parentheses."""
-    return BoolOf(op, grown(_operands(op, left), (right,)))
+    known = isinstance(left, BoolOf) and left.op == op and not left.apart and left.written
+    return BoolOf(op, grown(_operands(op, left), (right,)), written=known)
 
 
 def _operands(op: str, value: Expr) -> tuple[Expr, ...]:
@@ -142,8 +105,24 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
             cond, succs, falls = _both("or", left, negate(right)), [yes, child_yes], 0
     else:
         return _fold_conditional_test(lifter, parent, child)
-    _take(lifter, parent, child, cond, succs, falls)
+    _take(lifter, parent, child, _as_written(lifter, parent, child, cond), succs, falls)
     return True
+
+
+def _as_written(lifter: Lifter, parent: Lifted, child: Lifted, test: BoolOf) -> Expr:
+    """``test``, the last operand of which comes from ``child``, by the operator that the columns leave room for (3.11+)."""
+    program = lifter.graph.program
+    if not program.columns.known or parent.branch == NONE or child.branch == NONE:
+        return test
+    return grouped(test, _operand_at(program, parent.branch), _operand_at(program, child.branch), program.columns.least)
+
+
+def _operand_at(program: Program, branch: int) -> Span | None:
+    """Where an operand stands: the place of what computes it, and of a test for None that of the test."""
+    value, test = program.place(branch - 1), program.place(branch)
+    if program.instrs[branch].arg in ("none", "not none"):
+        return test if test is not None and value is not None and test[0] == value[0] else None
+    return value
 
 
 def _breaks(lifter: Lifter, head: Lifted, child: Lifted) -> bool:
@@ -226,6 +205,7 @@ def _take(lifter: Lifter, parent: Lifted, child: Lifted, cond: Expr, succs: list
     lifter.set_succs(parent, succs)
     parent.cond = cond
     parent.falls = falls
+    parent.branch = child.branch
     parent.keep = None
     if child.keep is not None:
         parent.keep = Shared(cond, child.keep.origin)
@@ -257,6 +237,7 @@ def _fold_conditional_test(lifter: Lifter, parent: Lifted, child: Lifted) -> boo
     lifter.set_succs(other, [])
     lifter.absorb(parent, other.id)
     _take(lifter, parent, child, cond, succs, child.falls)
+    parent.branch = NONE
     return True
 
 
@@ -277,7 +258,7 @@ def _fold_link(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     if child.cond is link and link.rights[-1] is TESTED_NONE and keep is None:
         if child.succs[0] in (cleanup_id, _cleanup_target(lifter, cleanup_id)):
             # what fails there tells which of the two tests for None it is
-            child.cond = Cmp(link.left, (*link.ops[:-1], _OPPOSITE[link.ops[-1]]), link.rights)
+            child.cond = Cmp(link.left, (*link.ops[:-1], OPPOSITE[link.ops[-1]]), link.rights)
             lifter.set_succs(child, child.succs[::-1])
             child.falls = 1 - child.falls
     if child.cond is not None and keep is not None or child.cond is not None and child.succs[1] == cleanup_id:
@@ -297,7 +278,7 @@ def _fold_link(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     parent.open.update(child.open)
     lifter.set_succs(child, [])
     lifter.set_succs(parent, succs)
-    parent.cond, parent.falls = cond, falls
+    parent.cond, parent.falls, parent.branch = cond, falls, NONE
     lifter.absorb(parent, child.id)
     _drop_if_dead(lifter, cleanup_id)
     return True

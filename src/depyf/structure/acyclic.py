@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from depyf.flow.dominance import immediate_dominators, reverse_postorder
 from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
-from depyf.lift.conditions import negate
+from depyf.lift.negation import negate
 from depyf.structure.clauses import marker_of
 from depyf.structure.items import DISPATCH, TRY, Item, is_for
 from depyf.tree.expr import Const, Marker, Temp

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from depyf.idioms.match import Raising, has_cases, is_wildcard
-from depyf.lift.conditions import negate
+from depyf.lift.negation import negate
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
 from depyf.structure.exits import (
     NOWHERE,

@@ -82,11 +82,15 @@ class Un(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cmp(Expr):
-    """``left ops[0] rights[0] ops[1] rights[1] ...``; the ops include "is", "is not", "in" and "not in"."""
+    """``left ops[0] rights[0] ops[1] rights[1] ...``; the ops include "is", "is not", "in" and "not in".
+
+    ``turned`` marks the opposite of what the instruction says: the test was negated.
+    """
 
     left: Expr
     ops: tuple[str, ...]
     rights: tuple[Expr, ...]
+    turned: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,12 +99,14 @@ class BoolOf(Expr):
 
     ``apart`` marks an operand of another one whose value is tested once more: it has parentheses of its own.  ``below``
     marks one of the same operator that stands on a later line: it may be the test of an ``if`` inside the ``if``.
+    ``written`` says that the source has this operator, not the other one with the operands negated.
     """
 
     op: str
     values: tuple[Expr, ...]
     apart: bool = False
     below: bool = False
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,106 @@
+"""The negation of a test, and which of ``not a or not b`` and ``not (a and b)`` was written: they are one in bytecode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from depyf.bytecode.columns import Place
+from depyf.lift.values import TESTED_NONE
+from depyf.tree.expr import BoolOf, Cmp, Expr, Un
+from depyf.tree.grown import grown
+
+OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
+"""The comparisons that the compiler itself rewrites under ``not``."""
+_OTHER = {"and": "or", "or": "and"}
+Span = tuple[Place, Place]
+"""Where an operand begins and ends."""
+_STEP, _OR = 4, len("or ")
+_PARENTHESES = 2
+"""So many may stand between an operator and an operand."""
+
+
+def negate(test: Expr) -> Expr:
+    """``not test``, with a leading ``not`` taken away instead where there is one.
+
+    The ``not`` goes to the operands of ``and`` and ``or`` where that leaves no more of them; the code is the same.
+    """
+    if isinstance(test, Un) and test.op == "not":
+        return test.operand
+    if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in OPPOSITE:
+        return Cmp(test.left, (OPPOSITE[test.ops[0]],), test.rights, not test.turned)
+    if isinstance(test, BoolOf) and not test.apart and not test.written:
+        if sum(map(_nots, test.values)) <= 1 or _two_plain(test):
+            return _turned(test)
+    return Un("not", test)
+
+
+def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int, int]) -> Expr:
+    """``test``, of whose last two operands these are the places: as it is, or with ``not`` around a group of them.
+
+    Between the operands there is room for the operator and perhaps a ``not``: `` or `` is shorter than `` and ``, and
+    `` or not `` than `` and not ``.  Where there is room for parentheses as well, nothing is known.  Of operands on lines
+    of their own, which begin with the operator, the column tells.
+    """
+    *before, last, added = test.values
+    if left is None or right is None or isinstance(last, BoolOf) or isinstance(added, BoolOf):
+        return test
+    other = _OTHER[test.op]
+    turned = negate(added)
+    here, there = _width(test.op, added), _width(other, turned)
+    if right[0][0] == left[1][0]:
+        room = right[0][1] - left[1][1]
+        written = room == here
+        flips = room == there and (there < here or there - here > _PARENTHESES)
+    else:
+        known = test.written or isinstance(last, Un) and isinstance(last.operand, BoolOf) and last.operand.written
+        begins_with_or = _begin_with_or(left, right, least, first=not known)
+        written = begins_with_or and test.op == "or"
+        flips = begins_with_or and test.op == "and"
+    if isinstance(added, Cmp) and added.ops[0] in OPPOSITE and added.rights[0] is not TESTED_NONE and not added.turned:
+        flips = False  # it would be another instruction
+    if flips:
+        group = Un("not", BoolOf(other, grown(_operands(other, negate(last)), (turned,)), written=True))
+        return BoolOf(test.op, (*before, group), below=test.below) if before else group
+    return replace(test, written=True) if written else test
+
+
+def _begin_with_or(left: Span, right: Span, least: dict[int, int], *, first: bool) -> bool:
+    """Whether the line of the right operand, the next one, begins with ``or``; ``first``: that of the left one does not."""
+    (line, start), (behind, _), (below, column) = left[0], left[1], right[0]
+    if not line == behind == below - 1 or least.get(line) != start or least.get(below) != column:
+        return False
+    begins = start % _STEP == (0 if first else _OR)
+    return begins and column % _STEP == _OR and abs(column - start - (_OR if first else 0)) in (0, len("not "))
+
+
+def _width(op: str, added: Expr) -> int:
+    """How many columns the operator takes before an operand without parentheses."""
+    return len(f" {op} ") + (len("not ") if isinstance(added, Un) and added.op == "not" else 0)
+
+
+def _operands(op: str, value: Expr) -> tuple[Expr, ...]:
+    return value.values if isinstance(value, BoolOf) and value.op == op and not value.apart else (value,)
+
+
+def _turned(test: BoolOf) -> BoolOf:
+    return BoolOf(_OTHER[test.op], tuple([negate(value) for value in test.values]), below=test.below)
+
+
+def _nots(test: Expr) -> int:
+    """How many more ``not`` the negation of a test has; many where it would be another instruction."""
+    if isinstance(test, Un) and test.op == "not":
+        return -1
+    if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in OPPOSITE:
+        return 0 if test.rights[0] is TESTED_NONE else -100 if test.turned else 100
+    if isinstance(test, Cmp):
+        return 2  # ``not (a == b or c)`` is written more often than ``not a == b and not c``
+    return min(1, sum(map(_nots, test.values))) if isinstance(test, BoolOf) else 1
+
+
+def _two_plain(test: BoolOf) -> bool:
+    """``not a and not b`` outnumbers ``not (a or b)`` in the standard library; it is the other way round for ``and``."""
+    return (
+        test.op == "or"
+        and [_nots(value) for value in test.values] == [1, 1]
+        and not any(isinstance(value, BoolOf) for value in test.values)
+    )
