@@ -111,7 +111,7 @@ def _arms(stmt: If, branches: Branches, level: int | None) -> If:
     if isinstance(inner, If) and stmt.body and (inner.line or 0) == last_line(stmt.body) + 1:
         inner = _arms(inner, branches, level)
         asserted = _assertion(inner, branches.unit)
-        return If(stmt.test, body, (asserted, *inner.orelse) if asserted else (inner,), stmt.line)
+        return If(stmt.test, body, (asserted, *inner.orelse) if asserted else (branches.nested(inner),), stmt.line)
     return If(stmt.test, body, _statements(orelse, branches, branches.behind(stmt, level)), stmt.line)
 
 

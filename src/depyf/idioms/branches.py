@@ -13,7 +13,7 @@ from depyf.bytecode.columns import Columns
 from depyf.bytecode.nops import try_lines
 from depyf.idioms.indents import STEP, Indents
 from depyf.structure.exits import ends, first_line
-from depyf.tree.expr import BoolOf
+from depyf.tree.expr import BoolOf, Expr
 from depyf.tree.nodes import Body, Break, Continue, If, Pass, Return, Stmt, Try, With
 from depyf.tree.rewrite import bodies
 
@@ -65,12 +65,12 @@ class Branches:
         test = stmt.test
         if not isinstance(test, BoolOf) or test.op != "and":
             return stmt
-        if self.indents.depth(stmt) != len(test.values):
-            return stmt
-        body = stmt.body
-        for value in reversed(test.values[1:]):
-            body = (If(value, body, ()),)
-        return replace(stmt, test=test.values[0], body=body)
+        depth = self.indents.depth(stmt)
+        inner = range(1, len(test.values)) if depth == len(test.values) else _inner_tests(test, depth)
+        body, end = stmt.body, len(test.values)
+        for start in reversed(inner):
+            body, end = (If(_and(test, start, end), body, ()),), start
+        return stmt if end == len(test.values) else replace(stmt, test=_and(test, 0, end), body=body)
 
     def one_with(self, stmt: With) -> With:
         """``with a:`` around ``with b:`` as ``with a, b:`` where both are on one line, or indented like one."""
@@ -228,3 +228,16 @@ def last_line(body: Body) -> int:
             return body[-1].line or 0
         body = nested[-1]
     return 0
+
+
+def _inner_tests(test: BoolOf, depth: int | None) -> list[int]:
+    """The operands of ``and`` that begin the test of an ``if`` in the ``if``; ``depth``: how many there are, if it is known."""
+    found: list[int] = []
+    for at, steps in test.deeper:
+        if steps == len(found) + 1:
+            found.append(at)
+    return found if depth in (None, len(found) + 1) else []
+
+
+def _and(test: BoolOf, start: int, end: int) -> Expr:
+    return test.values[start] if end - start == 1 else BoolOf(test.op, tuple(test.values[start:end]))

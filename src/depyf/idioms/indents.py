@@ -87,7 +87,8 @@ class Indents:
         if not stmt.body or (stmt.body[0].line or 0) <= (stmt.line or 0):
             return None  # all on one line, or a ``return`` with the line of the ``with`` that it leaves
         inner = self.level(stmt.body)
-        return None if inner is None else inner - STEP
+        depth = self.depth(stmt) if isinstance(stmt.test, BoolOf) and stmt.test.op == "and" else 1
+        return None if inner is None else inner - STEP * max(depth or 1, 1)
 
     def first(self, body: Body) -> int | None:
         """How far the first of the statements is indented; its line is known to be its own."""

@@ -16,7 +16,8 @@ class Lifted:
     ``falls`` is the index in ``succs`` of the side that came first in the bytecode; ``keep`` is set while the branch
     operand also stays on the stack (``a or b``).  ``low`` is the lowest stack position touched, ``used`` whether a
     value found on entry was used other than by dropping it.  ``line`` is that of its first instruction, ``test_line``
-    that of its test where statements come before it, ``branch`` the instruction that tests its last operand.  Of a block lifted plainly, ``steps`` is how many slots the
+    that of its test where statements come before it, ``begins`` and ``branch`` the instructions
+    that test its first and last operand.  Of a block lifted plainly, ``steps`` is how many slots the
     iterator has that it ends with a step of, ``cond_temps`` are the temporaries its test uses up, and ``drops`` what to
     delete on the way to each successor.
     """
@@ -36,6 +37,7 @@ class Lifted:
     used: bool = False
     line: int | None = None
     test_line: int | None = None
+    begins: int = -1
     branch: int = -1
     last: int = 0
     lines: list[int] = field(default_factory=list)

@@ -5,12 +5,13 @@ Each fold keeps the order of evaluation: the absorbed block ran right after its 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from depyf.bytecode import ops
 from depyf.flow.program import NONE, Program
 from depyf.lift.block import Lifted
-from depyf.lift.negation import OPPOSITE, Span, grouped, negate
+from depyf.lift.negation import OPPOSITE, Span, grouped, negate, steps_deeper
 from depyf.lift.values import TESTED_NONE, Shared
 from depyf.tree.expr import BoolOf, Cmp, Cond, Expr, Marker
 from depyf.tree.grown import grown
@@ -26,8 +27,10 @@ def join(op: str, left: Expr, right: Expr) -> BoolOf:
 
 def _both(op: str, left: Expr, right: Expr) -> BoolOf:
     """``left op right`` of two tests; a right operand that is a value of its own keeps its parentheses."""
-    known = isinstance(left, BoolOf) and left.op == op and not left.apart and left.written
-    return BoolOf(op, grown(_operands(op, left), (right,)), written=known)
+    values = grown(_operands(op, left), (right,))
+    if isinstance(left, BoolOf) and left.op == op and not left.apart:
+        return BoolOf(op, values, written=left.written, deeper=left.deeper)
+    return BoolOf(op, values)
 
 
 def _operands(op: str, value: Expr) -> tuple[Expr, ...]:
@@ -110,11 +113,18 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
 
 
 def _as_written(lifter: Lifter, parent: Lifted, child: Lifted, test: BoolOf) -> Expr:
-    """``test``, the last operand of which comes from ``child``, by the operator that the columns leave room for (3.11+)."""
+    """``test``, the last operand of which comes from ``child``, with what the columns tell of it (3.11+)."""
     program = lifter.graph.program
-    if not program.columns.known or parent.branch == NONE or child.branch == NONE:
+    if not program.columns.known or NONE in (parent.begins, parent.branch, child.begins):
         return test
-    return grouped(test, _operand_at(program, parent.branch), _operand_at(program, child.branch), program.columns.least)
+    first, left = _operand_at(program, parent.begins), _operand_at(program, parent.branch)
+    right = _operand_at(program, child.begins)
+    found = grouped(test, left, right, program.columns.least)
+    if found is test and test.op == "and" and first and left and right and left[1][0] < right[0][0]:
+        steps = steps_deeper(test, first[0][1], right[0][1])
+        if steps:
+            return replace(test, deeper=(*test.deeper, (len(test.values) - 1, steps)))
+    return found
 
 
 def _operand_at(program: Program, branch: int) -> Span | None:

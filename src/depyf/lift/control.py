@@ -186,7 +186,7 @@ def _branch(s: Symbolic, test: str) -> None:
         test = "true" if test == "none" else "false"
     block.cond = cond
     block.test_line = s.instr.line if block.stmts else None
-    block.branch = s.at
+    block.begins = block.branch = s.at
     if test == "true":
         block.succs.reverse()
         block.falls = 1

@@ -41,7 +41,7 @@ def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int
     `` or not `` than `` and not ``.  Where there is room for parentheses as well, nothing is known.  Of operands on lines
     of their own, which begin with the operator, the column tells.
     """
-    *before, last, added = test.values
+    last, added = test.values[-2], test.values[-1]
     if left is None or right is None or isinstance(last, BoolOf) or isinstance(added, BoolOf):
         return test
     other = _OTHER[test.op]
@@ -60,8 +60,37 @@ def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int
         flips = False  # it would be another instruction
     if flips:
         group = Un("not", BoolOf(other, grown(_operands(other, negate(last)), (turned,)), written=True))
-        return BoolOf(test.op, (*before, group), below=test.below) if before else group
-    return replace(test, written=True) if written else test
+        before = tuple(test.values[:-2])
+        return replace(test, values=(*before, group), written=False) if before else group
+    return replace(test, written=True) if written and (test.written or len(test.values) == 2) else test
+
+
+def steps_deeper(test: BoolOf, first: int, last: int) -> int:
+    """How many steps the ``if`` of the last operand would be indented deeper than that of the first; 0 if it cannot be one.
+
+    ``first`` and ``last`` are the columns of these operands.  Of ``if (`` and the operands below it, whatever their style,
+    the columns are others.
+    """
+    before = first - _lead(test.values[0])
+    level = {3: before - len("if "), 1: before - len("elif ")}.get(before % _STEP)
+    added = test.values[-1]
+    right = (
+        0
+        if level is None
+        else last - _lead(added.values[0] if isinstance(added, BoolOf) else added) - len("if ") - level
+    )
+    return right // _STEP if right % _STEP == 0 and right > 0 else 0
+
+
+def _lead(operand: Expr) -> int:
+    """How wide the ``not`` and parentheses are that an operand begins with."""
+    width = 0
+    while isinstance(operand, BoolOf) or isinstance(operand, Un) and operand.op == "not":
+        if isinstance(operand, BoolOf):
+            width, operand = width + len("("), operand.values[0]
+        else:
+            width, operand = width + len("not "), operand.operand
+    return width
 
 
 def _begin_with_or(left: Span, right: Span, least: dict[int, int], *, first: bool) -> bool:

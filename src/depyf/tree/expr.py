@@ -99,7 +99,8 @@ class BoolOf(Expr):
 
     ``apart`` marks an operand of another one whose value is tested once more: it has parentheses of its own.  ``below``
     marks one of the same operator that stands on a later line: it may be the test of an ``if`` inside the ``if``.
-    ``written`` says that the source has this operator, not the other one with the operands negated.
+    ``written`` says that the source has this operator, not the other one with the operands negated.  ``deeper`` are the
+    operands of "and" (by number) that stand where the test of an ``if`` inside the ``if`` would, and how many steps deeper.
     """
 
     op: str
@@ -107,6 +108,7 @@ class BoolOf(Expr):
     apart: bool = False
     below: bool = False
     written: bool = False
+    deeper: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
