@@ -230,7 +230,7 @@ class Lowering:
                 skips = loop in fall - labels and any(_comes_round(clause.body, loop) for clause in core.handlers)
             if not skips or unwritten(core.body, loop) & (fall - labels):
                 return None
-            if any(labels_ & labels for labels_ in caught) or not all(ends(clause.body) for clause in core.handlers):
+            if any(unwritten(clause.body, loop) & labels or not ends(clause.body) for clause in core.handlers):
                 return None
             tried = self.lower(core.body, own | labels, breaks, loop)
             if exit_labels(tried) & labels:
