@@ -69,14 +69,14 @@ class Columns:
             return "pass"
         if end - start != len("pass"):
             return _WORDS.get(end - start)
-        if start % _STEP == 0 or start <= _RETURN:
+        if start % STEP == 0 or start <= _RETURN:
             return "pass"
-        return "return None" if (start - _RETURN) % _STEP == 0 else None
+        return "return None" if (start - _RETURN) % STEP == 0 else None
 
     def is_ellipsis(self, line: int | None) -> bool:
         """Whether ``...`` is all there is on a line: something as wide as that, where a statement begins, left nothing else."""
         span = None if line is None else self._lines[2].get(line)
-        return span is not None and span[1] - span[0] == len("...") and span[0] % _STEP == 0
+        return span is not None and span[1] - span[0] == len("...") and span[0] % STEP == 0
 
     @property
     def ends_with_ellipsis(self) -> bool:
@@ -127,7 +127,7 @@ _WORDS = {len(word): word for word in ("break", "return", "continue")}
 LEAVING = {4: "return None", 5: "break", 6: "return", 11: "return None"}
 """What leaves a loop or a function without a value, by its width; ``return None`` has its own or that of its constant."""
 _RETURN = len("return ")
-_STEP = 4
+STEP = 4
 
 
 def _entry(line: int, entry: bytes) -> _Entry:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from depyf.bytecode.columns import Columns
+from depyf.bytecode.columns import STEP, Columns
 from depyf.bytecode.nops import try_lines
-from depyf.idioms.indents import STEP, Indents
+from depyf.idioms.indents import Indents
 from depyf.structure.exits import ends, first_line
 from depyf.tree.expr import BoolOf, Expr
 from depyf.tree.nodes import Body, Break, Continue, If, Pass, Return, Stmt, Try, With

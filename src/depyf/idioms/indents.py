@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import NoneType
 
-from depyf.bytecode.columns import Columns
+from depyf.bytecode.columns import STEP, Columns
 from depyf.tree.expr import BoolOf, Cmp, Const, Display, Expr, Name, Un, Walrus
 from depyf.tree.nodes import (
     AnnAssign,
@@ -48,7 +48,6 @@ _KEYWORDS: dict[type[Stmt], int] = {If: 3, While: 6, Delete: 4, Match: 6}
 _NOT = 4
 _ASYNC = 6
 _RETURN = 7
-STEP = 4
 
 
 class Indents:

@@ -99,7 +99,7 @@ class Raising:
         if following is not None:
             return _replace_leading(no, replace(following, cases=(head, *following.cases), line=stmt.line))
         if len(no) == 1 and isinstance(no[0], Exit):
-            head = _guarded_last(head, no[0].label, case.line)
+            head = _guarded_last(head, no[0].label, case.guard_line)
         return self._with_default((head,), Match(subject, (head,), stmt.line), no)
 
     def _with_default(self, cases: tuple[MatchCase, ...], match: Match, rest: Body) -> Body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.bytecode.columns import Place
+from depyf.bytecode.columns import STEP, Place
 from depyf.lift.values import TESTED_NONE
 from depyf.tree.expr import BoolOf, Cmp, Expr, Un
 from depyf.tree.grown import grown
@@ -14,7 +14,7 @@ OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 _OTHER = {"and": "or", "or": "and"}
 Span = tuple[Place, Place]
 """Where an operand begins and ends."""
-_STEP, _OR = 4, len("or ")
+_OR = len("or ")
 _PARENTHESES = 2
 """So many may stand between an operator and an operand."""
 
@@ -72,14 +72,14 @@ def steps_deeper(test: BoolOf, first: int, last: int) -> int:
     the columns are others.
     """
     before = first - _lead(test.values[0])
-    level = {3: before - len("if "), 1: before - len("elif ")}.get(before % _STEP)
+    level = {3: before - len("if "), 1: before - len("elif ")}.get(before % STEP)
     added = test.values[-1]
     right = (
         0
         if level is None
         else last - _lead(added.values[0] if isinstance(added, BoolOf) else added) - len("if ") - level
     )
-    return right // _STEP if right % _STEP == 0 and right > 0 else 0
+    return right // STEP if right % STEP == 0 and right > 0 else 0
 
 
 def _lead(operand: Expr) -> int:
@@ -98,8 +98,8 @@ def _begin_with_or(left: Span, right: Span, least: dict[int, int], *, first: boo
     (line, start), (behind, _), (below, column) = left[0], left[1], right[0]
     if not line == behind == below - 1 or least.get(line) != start or least.get(below) != column:
         return False
-    begins = start % _STEP == (0 if first else _OR)
-    return begins and column % _STEP == _OR and abs(column - start - (_OR if first else 0)) in (0, len("not "))
+    begins = start % STEP == (0 if first else _OR)
+    return begins and column % STEP == _OR and abs(column - start - (_OR if first else 0)) in (0, len("not "))
 
 
 def _width(op: str, added: Expr) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from depyf.bytecode import ops
+from depyf.bytecode.columns import STEP
 from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT, Program
 from depyf.lift.pattern_tree import pattern_of
 from depyf.lift.patterns import NoPattern, PatternReader, Reading
@@ -32,12 +33,20 @@ _ONLY_MATCH = frozenset({ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """Argument of ``MATCH_CASE``: ``first`` takes the subject from the stack, ``last`` drops it."""
+    """Argument of ``MATCH_CASE``: ``first`` takes the subject from the stack, ``last`` drops it.
+
+    A test on ``guard_line`` behind the last case is its guard.
+    """
 
     pattern: Pattern
     first: bool
     last: bool
     line: int | None
+    guard_line: int | None = None
+
+
+_IN_BODY = (len("if "), len("if ("), len("if not "), len("if not ("))
+"""How far behind its indentation the first column of an ``if`` is."""
 
 
 def find_matches(program: Program, *, idioms: bool = True) -> int:
@@ -200,7 +209,8 @@ class _Finder:
                     reading = Reading([], at, NONE)
             if reading is None or not (cases or value or reading.fail != NONE or self._is_below(at)):
                 return None
-            cases.append((at, reading, Case(pattern_of(reading.facts), not cases, last, self.program.line[at])))
+            line, below = self.program.line[at], self._guard_below(at, reading.success) if last else None
+            cases.append((at, reading, Case(pattern_of(reading.facts), not cases, last, line, below or line)))
             if last:
                 return cases
             following = self._next_case(reading)
@@ -210,6 +220,19 @@ class _Finder:
                 return cases
             at = following
         return None
+
+    def _guard_below(self, at: int, test: int) -> int | None:
+        """The line of a test below a pattern, if it is its guard; None where it may be that of an ``if`` in the body.
+
+        The body is indented one step deeper than the ``case`` (3.11+).
+        """
+        line, below = self.program.line[at], self.program.line[test] if test != NONE else None
+        columns, place = self.program.columns, self.program.place(test) if test != NONE else None
+        pattern = None if line is None else columns.least.get(line)
+        if line is None or below is None or below <= line or place is None or pattern is None:
+            return None
+        body = pattern - len("case ") + STEP
+        return None if place[0][1] - body in _IN_BODY else below
 
     def _is_below(self, at: int) -> bool:
         """Whether the code at ``at`` is on a later line than its subject, as a case is.

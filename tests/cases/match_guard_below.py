@@ -1,0 +1,20 @@
+# versions: 3.11+
+def guarded(node, name):
+    match node:
+        case Function(
+            locals={
+                "__class__": [Class()], "another_name_of_some_length": other, "and_one_more": more
+            },
+            parent=parent,
+        ) if name == "__class__":
+            return
+    if isinstance(node, Name):
+        match node:
+            case Function(value=value):
+                if name == "__class__":
+                    return
+        match node:
+            case Function(value=value):
+                if not name:
+                    print(value)
+    print(name)
