@@ -174,8 +174,9 @@ class Indents:
 
 
 def _unpacks(stmt: Stmt) -> bool:
-    """Whether a statement assigns to several names: which of them its column is that of depends on the version."""
-    return isinstance(stmt, Assign) and any(isinstance(target, Display) for target in stmt.targets)
+    """Whether a statement exchanges values without a tuple: which of its names its column is that of depends on the version."""
+    unpacks = isinstance(stmt, Assign) and any(isinstance(target, Display) for target in stmt.targets)
+    return unpacks and isinstance(stmt, Assign) and isinstance(stmt.value, Display)
 
 
 def _tests(test: Expr) -> int:
