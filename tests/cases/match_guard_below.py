@@ -18,3 +18,19 @@ def guarded(node, name):
                 if not name:
                     print(value)
     print(name)
+
+
+async def tested(node, queue):
+    match node:
+        case Function(value=value):
+            if await queue.get():
+                print(value)
+    match node:
+        case [first, *_]:
+            if (found := queue.first()) > first:
+                print(found)
+    match node:
+        case {"key": value}:
+            if [x for x in queue] or -value > 1:
+                print(value)
+    return node

@@ -227,12 +227,18 @@ class _Finder:
         The body is indented one step deeper than the ``case`` (3.11+).
         """
         line, below = self.program.line[at], self.program.line[test] if test != NONE else None
-        columns, place = self.program.columns, self.program.place(test) if test != NONE else None
-        pattern = None if line is None else columns.least.get(line)
-        if line is None or below is None or below <= line or place is None or pattern is None:
+        if line is None or below is None or below <= line:
+            return None
+        pattern, column = self.program.columns.least.get(line), NONE
+        for at in range(test, len(self.program.line)):
+            place = self.program.place(at)
+            if self.program.instrs[at].op == ops.BRANCH or place is None or place[0][0] != below:
+                break
+            column = place[0][1] if column == NONE else min(column, place[0][1])
+        if pattern is None or column == NONE:
             return None
         body = pattern - len("case ") + STEP
-        return None if place[0][1] - body in _IN_BODY else below
+        return None if column - body in _IN_BODY else below
 
     def _is_below(self, at: int) -> bool:
         """Whether the code at ``at`` is on a later line than its subject, as a case is.
