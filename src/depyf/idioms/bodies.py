@@ -5,6 +5,7 @@ Input and output: the Python dialect.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
@@ -57,10 +58,15 @@ def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
 
 def _statements(body: Body, branches: Branches, level: int | None = None) -> Body:
     """``level`` is the indentation of ``body``, if it is known."""
+    return tuple(_finished(body, branches, level))
+
+
+def _finished(body: Body, branches: Branches, level: int | None) -> deque[Stmt]:
+    """Made from its end: what stood in the ``else`` of its last ``if`` may be all the rest of the function, and is not copied."""
     result: list[Stmt] = []
+    tail: deque[Stmt] = deque()
     end = len(body)
     level = branches.level(body, level)
-    unit = branches.unit
     tried, seen = None, 0
     for i, stmt in enumerate(body):
         if i >= end:
@@ -70,9 +76,13 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
         if isinstance(stmt, If):
             tried = next((other for other in reversed(result[seen:]) if isinstance(other, Try)), tried)
             seen = len(result)
-            at = branches.in_else_of_try(stmt, tried, level)
-            stmt = _arms(stmt, branches, at)
-        elif bodies(stmt):
+            finished = _finished_if(stmt, branches, branches.in_else_of_try(stmt, tried, level))
+            if i + 1 == end:
+                tail = finished
+            else:
+                result.extend(finished)
+            continue
+        if bodies(stmt):
             loop = isinstance(stmt, (For, While))
             branches.loops += loop
             stmt = with_bodies(stmt, lambda inner: _statements(inner, branches))
@@ -83,40 +93,54 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
             stmt = branches.one_try(stmt)
         if isinstance(stmt, With):
             stmt = branches.one_with(stmt)
-        if isinstance(stmt, If):
-            asserted = _assertion(stmt, unit)
-            if asserted is not None:
-                result.append(asserted)
-                after = stmt.orelse
-                if len(after) == 1 and isinstance(after[0], If):
-                    after = branches.flat_if(after[0], at)
-                result.extend(after)
-            else:
-                result.extend(branches.flat_if(stmt, at))
-            continue
         if isinstance(stmt, Raise):
-            result.append(_assertion(If(Const(True), (stmt,), (), stmt.line), unit) or stmt)
+            result.append(_assertion(If(Const(True), (stmt,), (), stmt.line), branches.unit) or stmt)
             continue
         if isinstance(stmt, Return) and isinstance(stmt.value, Const) and stmt.value.value is None:
             stmt = replace(stmt, value=None)
         result.append(stmt)
-    return tuple(branches.with_else(result))
+    for stmt in reversed(result):
+        tail.appendleft(stmt)
+        if isinstance(stmt, Try):
+            branches.with_else(tail)
+    return tail
 
 
-def _arms(stmt: If, branches: Branches, level: int | None) -> If:
-    """Both arms finished; a test on the line after the first arm stays one statement: there is no room for ``else``."""
+def _finished_if(stmt: If, branches: Branches, level: int | None) -> deque[Stmt]:
+    stmt, orelse = _arms(stmt, branches, level)
+    asserted = _assertion(stmt, branches.unit, others=bool(orelse))
+    if asserted is None:
+        return branches.flat_if(stmt, orelse, level)
+    if len(orelse) == 1 and isinstance(inner := orelse[0], If):
+        orelse = branches.flat_if(replace(inner, orelse=()), deque(inner.orelse), level)
+    orelse.appendleft(asserted)
+    return orelse
+
+
+def _arms(stmt: If, branches: Branches, level: int | None) -> tuple[If, deque[Stmt]]:
+    """``stmt`` without its ``else``, and that; both finished.
+
+    A test on the line after the first arm stays one statement: there is no room for ``else``.
+    """
     body, orelse = _statements(stmt.body, branches), stmt.orelse
     level = branches.level_of(stmt, level)
     inner = orelse[0] if len(orelse) == 1 else None
     if isinstance(inner, If) and stmt.body and (inner.line or 0) == last_line(stmt.body) + 1:
-        inner = _arms(inner, branches, level)
-        asserted = _assertion(inner, branches.unit)
-        return If(stmt.test, body, (asserted, *inner.orelse) if asserted else (branches.nested(inner),), stmt.line)
-    return If(stmt.test, body, _statements(orelse, branches, branches.behind(stmt, level)), stmt.line)
+        inner, others = _arms(inner, branches, level)
+        asserted = _assertion(inner, branches.unit, others=bool(others))
+        if asserted is None:
+            others = deque([branches.nested(replace(inner, orelse=tuple(others)))])
+        else:
+            others.appendleft(asserted)
+    else:
+        others = _finished(orelse, branches, branches.behind(stmt, level))
+    return If(stmt.test, body, (), stmt.line), others
 
 
-def _assertion(stmt: If, unit: CodeUnit) -> Stmt | None:
+def _assertion(stmt: If, unit: CodeUnit, *, others: bool = False) -> Stmt | None:
     """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction.
+
+    ``others``: it has an ``else``, which is not in ``stmt``.
 
     Before there was one, an ``assert`` is a test with its ``raise`` on the same line.  One on a later line than the test
     is in an ``if``: ``if a:`` / ``assert b``, for which ``assert not a or b`` is the same code.
@@ -127,14 +151,14 @@ def _assertion(stmt: If, unit: CodeUnit) -> Stmt | None:
         if inner is not None:
             first = BoolOf("and", test.values[:-1]) if len(test.values) > 2 else test.values[0]
             return If(first, (inner,), (), stmt.line)
-    return _assert(stmt, unit)
+    return _assert(stmt, unit, others)
 
 
 def _is_later(stmt: If) -> bool:
     return len(stmt.body) == 1 and (stmt.body[0].line or 0) > (stmt.line or 0) > 0
 
 
-def _assert(stmt: If, unit: CodeUnit) -> Stmt | None:
+def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
     raised, test = stmt.body, _negated(stmt.test)
     if len(raised) == 1 and isinstance(raised[0], Assert):
         inner = raised[0]
@@ -146,7 +170,7 @@ def _assert(stmt: If, unit: CodeUnit) -> Stmt | None:
     if isinstance(exc, Invoke) and len(exc.args) == 1 and not exc.keywords:
         message, exc = exc.args[0], exc.func
     if isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "AssertionError":
-        return None if stmt.orelse else Assert(test, message, stmt.line)
+        return None if others else Assert(test, message, stmt.line)
     if unit.asserts_by_name and isinstance(exc, Name) and (exc.id, exc.scope) == ("AssertionError", "global"):
         one_line = stmt.line is not None and raised[0].line == stmt.line and not isinstance(stmt.test, Const)
         if one_line or not unit.flags & CO_OPTIMIZED:  # where nobody can have written a name that is looked up so

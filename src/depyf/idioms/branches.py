@@ -6,6 +6,8 @@ Python dialect, the arms finished.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -81,30 +83,24 @@ class Branches:
             return stmt
         return With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
 
-    def with_else(self, body: list[Stmt]) -> list[Stmt]:
-        """``body`` with what stood in the ``else`` of a ``try`` there, nothing else: where all its handlers leave, both are the same."""
-        if self.indents is None or not self.unit.may_handle:
-            return body
-        for i in [i for i, stmt in enumerate(body) if isinstance(stmt, Try)][::-1]:
-            stmt = body[i]
-            if not isinstance(stmt, Try) or stmt.final or stmt.star or not stmt.handlers:
-                continue
-            if stmt.orelse and self._is_flat(stmt):
-                body[i : i + 1] = [replace(stmt, orelse=()), *stmt.orelse]
-            if stmt.orelse or not self.unit.handlers_last:
-                continue
-            left = stmt.body[-1] if len(stmt.body) > 1 else None
-            clause = stmt.handlers[-1]
-            if isinstance(left, (Break, Continue)) and (left.line or 0) > max(last_line(clause.body), clause.line or 0):
-                body[i] = replace(stmt, body=stmt.body[:-1], orelse=(left,))
-                continue
-            if i + 1 == len(body) or not all(ends(clause.body) for clause in stmt.handlers):
-                continue
-            count = self.indents.in_else(stmt, body[i + 1 :])
-            if not count:
-                continue
-            body[i : i + 1 + count] = [replace(stmt, orelse=tuple(body[i + 1 : i + 1 + count]))]
-        return body
+    def with_else(self, body: deque[Stmt]) -> None:
+        """A ``try`` begins ``body``: what stood in its ``else``, nothing else, goes there; where all its handlers leave, both are the same."""
+        stmt = body[0]
+        if self.indents is None or not isinstance(stmt, Try) or stmt.final or stmt.star or not stmt.handlers:
+            return
+        if stmt.orelse and self._is_flat(stmt):
+            body.popleft()
+            body.extendleft(reversed((replace(stmt, orelse=()), *stmt.orelse)))
+        if stmt.orelse or not self.unit.handlers_last:
+            return
+        left = stmt.body[-1] if len(stmt.body) > 1 else None
+        clause = stmt.handlers[-1]
+        if isinstance(left, (Break, Continue)) and (left.line or 0) > max(last_line(clause.body), clause.line or 0):
+            body[0] = replace(stmt, body=stmt.body[:-1], orelse=(left,))
+        elif len(body) > 1 and all(ends(clause.body) for clause in stmt.handlers):
+            body.popleft()
+            orelse = tuple(body.popleft() for _ in range(self.indents.in_else(stmt, body)))
+            body.appendleft(replace(stmt, orelse=orelse) if orelse else stmt)
 
     def one_try(self, stmt: Try) -> Try:
         """``try: try: .. except: .. finally: ..`` as one statement, with what follows the inner one in its ``else``.
@@ -153,29 +149,28 @@ class Branches:
         written = last.line is not None and last.line > (last_line(body[:-1]) if len(body) > 1 else 0)
         return body if written or len(body) == 1 else body[:-1]
 
-    def flat_if(self, stmt: If, level: int | None) -> Body:
-        """``stmt`` without an ``else`` that nobody wrote; what only falls off the end of the function needs one."""
+    def flat_if(self, stmt: If, orelse: deque[Stmt], level: int | None) -> deque[Stmt]:
+        """``stmt`` without an ``else`` that nobody wrote; what only falls off the end of the function needs one.
+
+        The ``else`` comes apart from ``stmt``, which has none; the result takes it over.
+        """
         outer: list[tuple[If, int | None]] = []
         while True:
             level = self.level_of(stmt, level)
-            result = self._split(stmt)
-            if result or not stmt.orelse or not ends(stmt.body) or self._reaches_end(stmt.body):
-                result = result or [stmt]
-                result[0] = self.nested(result[0])
+            end = self._end_of_arm(stmt, orelse)
+            if end < len(stmt.body) or not orelse or not ends(stmt.body) or self._reaches_end(stmt.body):
+                last = replace(stmt, body=stmt.body[:end], orelse=tuple(orelse))
+                orelse = deque((self.nested(last), *stmt.body[end:]))
                 break
             outer.append((stmt, level))
-            inner = stmt.orelse[0] if len(stmt.orelse) == 1 else None
+            inner = orelse[0] if len(orelse) == 1 else None
             if not isinstance(inner, If):
-                result = list(stmt.orelse)
                 break
-            stmt, level = inner, None
-        result.reverse()  # a chain of tests is as long as the function: its end is taken once, from the back
+            stmt, orelse, level = replace(inner, orelse=()), deque(inner.orelse), None
         for test, at in reversed(outer):
-            inside = len(result) - self._in_else(test, result, at)
-            orelse = self._as_elif(tuple(reversed(result[inside:])), at)
-            del result[inside:]
-            result.append(self.nested(If(test.test, test.body, orelse, test.line)))
-        return tuple(reversed(result))
+            inside = tuple(orelse.popleft() for _ in range(self._in_else(test, orelse, at)))
+            orelse.appendleft(self.nested(replace(test, orelse=self._as_elif(inside, at))))
+        return orelse
 
     def _as_elif(self, body: Body, level: int | None) -> Body:
         """``body`` of an ``else`` that was an ``elif`` with an ``else`` of its own."""
@@ -186,15 +181,14 @@ class Branches:
             return body
         return (replace(first, orelse=body[1:]),)
 
-    def _split(self, stmt: If) -> list[Stmt]:
-        """What stands behind the ``else`` runs only after the first arm, but is no part of it; empty if nothing does."""
-        if not stmt.orelse or not ends(stmt.orelse) or self._reaches_end(stmt.orelse):
-            return []
-        last = last_line(stmt.orelse)
-        behind = next((i for i, inner in enumerate(stmt.body) if last and inner.line and inner.line > last), 0)
-        return [replace(stmt, body=stmt.body[:behind]), *stmt.body[behind:]] if behind else []
+    def _end_of_arm(self, stmt: If, orelse: Sequence[Stmt]) -> int:
+        """Where the first arm of ``stmt`` ends: what stands behind the ``else`` runs only after that arm, but is no part of it."""
+        if orelse and ends(orelse) and not self._reaches_end(orelse) and (last := last_line(orelse)):
+            behind = (i for i, inner in enumerate(stmt.body) if inner.line and inner.line > last)
+            return next(behind, 0) or len(stmt.body)
+        return len(stmt.body)
 
-    def _reaches_end(self, body: Body) -> bool:
+    def _reaches_end(self, body: Sequence[Stmt]) -> bool:
         """Whether ``body`` can fall off the end of the function."""
         if not body or self.loops:
             return False
@@ -209,18 +203,18 @@ class Branches:
             known = self._reaching[id(last)] = last, reaches
         return known[1]
 
-    def _in_else(self, test: If, body: list[Stmt], level: int | None) -> int:
-        """How many statements at the end of ``body``, the first comes last, are indented deeper than ``level`` of ``test``."""
+    def _in_else(self, test: If, body: Sequence[Stmt], level: int | None) -> int:
+        """How many statements at the beginning of ``body`` are indented deeper than ``level`` of ``test``."""
         if self.indents is None or level is None:
             return 0
-        for count, stmt in enumerate(reversed(body)):
+        for count, stmt in enumerate(body):
             at = None if (stmt.line or 0) <= (test.line or 0) else self.indents.is_at(stmt, level)
             if at or at is None and not count:
                 return count
         return len(body)
 
 
-def last_line(body: Body) -> int:
+def last_line(body: Sequence[Stmt]) -> int:
     """The line of the last statement that has one, 0 if that is not soon found."""
     for _ in range(40 if body else 0):
         nested = [inner for inner in bodies(body[-1]) if inner]

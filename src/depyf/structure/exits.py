@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from depyf.idioms.match import irrefutable
 from depyf.tree.expr import Const, Marker
 from depyf.tree.nodes import (
@@ -32,7 +34,7 @@ _EXITS: dict[int, tuple[Stmt, Labels]] = {}
 """What is known of the statements of the function being lowered; holds them, so that their ids stay theirs."""
 
 
-def ends(body: Body) -> bool:
+def ends(body: Sequence[Stmt]) -> bool:
     """Whether control never reaches the end of ``body``."""
     if not body:
         return False
