@@ -85,7 +85,7 @@ def _run(
         TimeRemainingColumn,
     )
 
-    _import_once()
+    _import_once({task.backend for task in todo})
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -112,12 +112,17 @@ def _run(
         progress.update(bar, description="done", refresh=True)
 
 
-def _import_once() -> None:
+def _import_once(backends: set[str]) -> None:
     """What every task needs, before the first fork."""
+
+    import tqdm
 
     import models.runner
 
-    models.runner.warm_up("eager")  # what the first compilation imports; starts no thread
+    tqdm.tqdm.monitor_interval = 0  # no thread that a fork would lose
+    models.runner.settle()
+    for backend in sorted(backends | {"eager"}):
+        models.runner.warm_up(backend)  # what the first compilation imports and sets up
     gc.collect()
     gc.freeze()  # a collection in a child need not look at, and copy, what this process holds
 

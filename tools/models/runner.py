@@ -54,8 +54,7 @@ def check(row: Row, mode: str, backend: str, keep: Path | None = None) -> Result
     started = time.time()
     result = Result(row.name, mode, backend, "ok")
     try:
-        torch.set_num_threads(1)
-        _fresh_stages()
+        settle()
         warm_up(backend)
         result = dataclasses.replace(result, **_both(row, mode, backend, keep))
     except Exception as error:
@@ -171,19 +170,24 @@ def tensors(name: str, value: Any, depth: int = 6) -> Iterator[tuple[str, Any]]:
 
 
 def warm_up(backend: str) -> None:
-    """Import what the first compilation imports."""
+    """Import, and let torch set up, what the first compilation of a process needs."""
 
     def small(x: torch.Tensor) -> torch.Tensor:
-        return x + 1
+        return torch.nn.functional.dropout((x @ x.T).softmax(-1), 0.5).sum()
 
-    torch.compile(small, backend=backend)(torch.zeros(2))
+    torch.compile(small, backend=backend)(torch.ones(2, 2, requires_grad=True)).backward()
     torch._dynamo.reset()
 
 
-def _fresh_stages() -> None:
-    """Graphs are compiled anew in both runs; C++ that was compiled once is not."""
+def settle() -> None:
+    """Graphs are compiled anew in both runs; C++ that was compiled once, in whichever run or row, is not.
+
+    The kernels are scalar: what depyf sees of a kernel is its text, and g++ takes a third less time than over vector types.
+    """
     from torch._functorch import config as functorch
     from torch._inductor import config as inductor
 
+    torch.set_num_threads(1)
     inductor.fx_graph_cache = False
+    inductor.cpp.simdlen = 1
     functorch.enable_autograd_cache = False
