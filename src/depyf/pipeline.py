@@ -16,6 +16,7 @@ from depyf.deep import deeply
 from depyf.emit import Emitted, emit_function, emit_module
 from depyf.emit import Options as EmitOptions
 from depyf.emit.defaults import NO_DEFAULTS, Defaults
+from depyf.emit.naming import exact
 from depyf.errors import DecompilationError, DepyfError
 from depyf.options import Options
 from depyf.passes import PIPELINE, Decompilation, Key, key_of, trace_passes
@@ -203,6 +204,9 @@ class _Attempts:
             made,
             self.options.temp_prefix,
             renames={} if bound else emitted.renames,
+            stand_ins={new: old for new, old in emitted.renames.items() if exact(old) is None}
+            if self.is_module
+            else {},
             bindings={} if bound else emitted.consts,
             promises=self.options.promises,
             lowered=self.lowered,

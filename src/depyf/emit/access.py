@@ -5,7 +5,7 @@ from __future__ import annotations
 from depyf.emit.contexts import element, is_none, tuple_of
 from depyf.emit.displays import comprehension_text
 from depyf.emit.literals import literal
-from depyf.emit.naming import is_legal
+from depyf.emit.naming import exact
 from depyf.emit.printer import EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer, prints
 from depyf.emit.quoting import string
 from depyf.tree.expr import Attr, Bin, BoolOf, Cmp, Comp, Cond, Const, Display, Expr, Invoke, SliceOf, Star, Sub, Walrus
@@ -114,8 +114,8 @@ def arguments(p: Printer, args: tuple[Expr, ...], keywords: tuple[tuple[str | No
     for key, value in keywords:
         if key is None:
             items.append("**" + p.expr(value))
-        elif is_legal(key):
-            items.append(f"{key}={p.expr(value)}")
+        elif (name := exact(key)) is not None:
+            items.append(f"{name}={p.expr(value)}")
         else:
             items.append(f"**{{{string(key)}: {p.expr(value)}}}")
     return p.listed(items)

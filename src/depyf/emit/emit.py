@@ -13,7 +13,7 @@ from depyf.emit import atoms, fstrings, operators  # noqa: F401  (these register
 from depyf.emit.defaults import NO_DEFAULTS, Defaults
 from depyf.emit.definitions import as_expression, define, lambda_text, namespace_docstring
 from depyf.emit.grammar import future_features
-from depyf.emit.naming import Names
+from depyf.emit.naming import Names, read_back
 from depyf.emit.printer import Printer
 from depyf.emit.result import Emitted, Options
 from depyf.emit.scopes import Shadowed, resolve
@@ -153,7 +153,7 @@ def _function(p: Printer, func: Func, name: str | None, path: list[str]) -> None
         p.blank = 2
     wanted = unit.name if name is None else name
     shown = p.names.spell(wanted)
-    path[:] = [shown]
+    path[:] = [read_back(shown)]
     wrapped = wrap_closures(p, unit, shown, path) if unit.freevars else None
     value = as_expression(func.body) if unit.name == "<lambda>" else None
     if value is not None:
@@ -169,17 +169,18 @@ def _function(p: Printer, func: Func, name: str | None, path: list[str]) -> None
 
 def wrap_closures(p: Printer, unit: CodeUnit, shown: str, path: list[str]) -> str:
     """Open a function that makes ``unit``'s, given its free variables."""
-    outer = p.names.fresh(MAKER + shown)
-    path[:] = [outer, shown]
+    name = read_back(shown)
+    outer = p.names.fresh(MAKER + name)
+    path[:] = [outer, name]
     free = [p.spelled(name) for name in unit.freevars]
     p.line(f"def {outer}({', '.join(free)}):", None, False)
     p.enter("function", None)
     p.pad = p.step
     p.scope.stores["fast"].update(unit.freevars)
-    if shown not in unit.freevars:
+    if name not in unit.freevars:
         # Else a global of this name that the function uses would be captured.
-        p.scope.stores["global"].add(shown)
-        if any(shown in inner.names for inner in _nested(unit)):
+        p.scope.stores["global"].add(name)
+        if any(name in inner.names for inner in _nested(unit)):
             p.line(f"global {shown}", None, False)
     p.blank, p.fresh_block = 0, True
     return outer

@@ -1,8 +1,9 @@
 """Identifiers: what the bytecode calls a thing versus what may be written.
 
-Generated code names things ``.0``, ``foo.bar``, ``class`` or ``<graph break in fn>``.  Each such name gets one legal
-stand-in that no other name of the text uses, listed in ``renames`` (stand-in -> original).  Inside a class the
-mangled ``_Cls__x`` is written ``__x`` again.
+Generated code names things ``.0``, ``foo.bar``, ``class`` or ``<graph break in fn>``.  A keyword is written with a bold
+letter, which the compiler reads as the plain one (PEP 3131: identifiers are normalised, keywords are looked for before).
+Each other such name gets one legal stand-in that no other name of the text uses, listed in ``renames`` (stand-in ->
+original).  Inside a class the mangled ``_Cls__x`` is written ``__x`` again.
 """
 
 from __future__ import annotations
@@ -18,14 +19,28 @@ from depyf.bytecode.lower import lower
 DEF = "def "
 """In front of a stand-in in ``renames``: only functions of that name are renamed, not the variable that holds them."""
 
-_RESERVED = frozenset(keyword.kwlist) | {"__debug__", "async", "await"}
+_CONSTANTS = frozenset({"None", "True", "False", "__debug__"})
+_RESERVED = frozenset(keyword.kwlist) | _CONSTANTS
+_BOLD_A = 0x1D41A
 
 
 def is_legal(name: str) -> bool:
     """Whether ``name`` reads back as this very name."""
     if not name.isidentifier() or name in _RESERVED:
         return False
-    return name.isascii() or unicodedata.normalize("NFKC", name) == name
+    return name.isascii() or read_back(name) == name
+
+
+def exact(name: str) -> str | None:
+    """The identifier that reads back as ``name``, if there is one."""
+    if name in _RESERVED and name not in _CONSTANTS:
+        return chr(_BOLD_A + ord(name[0]) - ord("a")) + name[1:]
+    return name if is_legal(name) else None
+
+
+def read_back(identifier: str) -> str:
+    """The name that the compiler makes of an identifier."""
+    return unicodedata.normalize("NFKC", identifier)
 
 
 def legalised(name: str) -> str:
@@ -58,7 +73,7 @@ class Names:
         memo = self.spellings(class_name)
         found = memo.get(name)
         if found is None:
-            found = name if is_legal(name) else self.stand_in(name)
+            found = exact(name) or self.stand_in(name)
             prefix = mangling_prefix(class_name)
             if prefix and found.startswith(prefix + "__") and not found.endswith("__"):
                 found = found if found in self._written_out(class_name) else found[len(prefix) :]

@@ -46,6 +46,7 @@ def prove(
     *,
     nested_proven: Callable[[CodeUnit, CodeUnit], bool],
     renames: Mapping[str, str] | None = None,
+    stand_ins: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
     promises: Promises = NO_PROMISES,
     variables: frozenset[str] = frozenset(),
@@ -56,7 +57,9 @@ def prove(
     ``promises`` hold for both sides; ``variables`` are locals of the original that count as temporaries of its own.
     ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
     """
-    ground = Ground(original, recompiled, is_temp, nested_proven, renames, bindings, promises, variables, lifetimes)
+    ground = Ground(
+        original, recompiled, is_temp, nested_proven, renames, stand_ins, bindings, promises, variables, lifetimes
+    )
     return _Walk(ground).run()
 
 

@@ -19,6 +19,7 @@ from depyf.verify.values import Values
 NO_RAISE = ops.SILENT
 LOADS = frozenset({ops.LOAD_FAST, ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST})
 NAMESPACE = frozenset({ops.LOAD_NAME, ops.STORE_NAME, ops.DELETE_NAME})
+MODULE_NAMES = NAMESPACE | {ops.LOAD_GLOBAL, ops.STORE_GLOBAL, ops.DELETE_GLOBAL}
 TEMP_KINDS = {
     ops.LOAD_FAST: kinds.LOAD_TEMP,
     ops.STORE_FAST: kinds.STORE_TEMP,
@@ -48,6 +49,7 @@ class Program:
         is_temp: Callable[[str], bool] | None = None,
         renames: Mapping[str, str] | None = None,
         bindings: Mapping[str, Any] | None = None,
+        stand_ins: Mapping[str, str] | None = None,
     ) -> None:
         self.lowered = lowered
         self.unit = lowered.unit
@@ -67,8 +69,9 @@ class Program:
         self.settings: frozenset[int] = frozenset()
         """What flags are set to: the constants that the code loads.  Others, which steps make of these, have no end."""
         self.namespace_temps = False
+        self.has_stand_ins = False
         renames = renames or {}
-        self._fill(values, is_temp, renames, bindings or {})
+        self._fill(values, is_temp, renames, bindings or {}, stand_ins or {})
         self.params = [renames.get(p, p) for p in self.unit.params]
         self.join = self._joins()
         self._bound: list[int] | None = None
@@ -104,6 +107,7 @@ class Program:
         is_temp: Callable[[str], bool] | None,
         renames: Mapping[str, str],
         bindings: Mapping[str, Any],
+        stand_ins: Mapping[str, str],
     ) -> None:
         kind_of, args, keys = self.kind, self.arg, self.key
         for op, arg, _target, _line, _offset, _handler in self.instrs:
@@ -120,6 +124,9 @@ class Program:
             elif op in (ops.LOAD_GLOBAL, ops.LOAD_NAME) and arg in bindings:
                 kind = kinds.LOAD_CONST
                 arg = _constant(values, bindings[arg])
+            elif op in MODULE_NAMES and arg in stand_ins:
+                arg = stand_ins[arg]
+                self.has_stand_ins = True
             elif op == ops.BRANCH:
                 kind = kinds.BRANCHES[arg]
             kind_of.append(kind)

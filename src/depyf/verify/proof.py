@@ -36,6 +36,7 @@ PLAIN_NOTE = (
     "assumes that what a conversion or a format gives is a plain string, no subclass with a __format__ of its own"
 )
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
+STAND_IN_NOTE = "assumes that nothing looks for names which no source can have: the text has others in their place"
 STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
 
 
@@ -65,6 +66,7 @@ class Ground:
         is_temp: Callable[[str], bool],
         nested_proven: Callable[[CodeUnit, CodeUnit], bool],
         renames: Mapping[str, str] | None,
+        stand_ins: Mapping[str, str] | None,
         bindings: Mapping[str, Any] | None,
         promises: Promises,
         variables: frozenset[str],
@@ -74,7 +76,7 @@ class Ground:
         fixed = stable_globals(promises, original, recompiled)
         self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
         self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
-        self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})})
+        self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})}, stand_ins)
         self.values.tracked = max(MAX_TRACKED, widest(original.instrs), widest(recompiled.instrs))
         self.units = original.unit, recompiled.unit
         self.lifetimes = lifetimes
@@ -87,6 +89,8 @@ class Ground:
             self.note(VARIABLE_NOTE)
         if self.b.namespace_temps:
             self.note(NAMESPACE_NOTE)
+        if self.b.has_stand_ins:
+            self.note(STAND_IN_NOTE)
 
     def note(self, text: str) -> None:
         if text not in self.proof.notes:

@@ -31,6 +31,7 @@ def verify(
     *,
     lifetimes: bool = True,
     renames: Mapping[str, str] | None = None,
+    stand_ins: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
     promises: Promises = NO_PROMISES,
     lowered: Mapping[int, Lowered] = MappingProxyType({}),
@@ -39,12 +40,12 @@ def verify(
 
     Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
     not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
-    identifiers); ``bindings`` maps global names of the recompiled code to the constants they stand for.  ``promises``
+    identifiers); ``stand_ins`` the same for names of the module, which nothing else has; ``bindings`` maps global names of the recompiled code to the constants they stand for.  ``promises``
     is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
     ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
     """
-    checker = _Checker(temp_prefix, lifetimes, dict(renames or {}), dict(bindings or {}), promises)
+    checker = _Checker(temp_prefix, lifetimes, renames or {}, stand_ins or {}, bindings or {}, promises)
     checker.lowered.update(lowered)
     return tuple(checker.report(original, recompiled, None))
 
@@ -54,14 +55,16 @@ class _Checker:
         self,
         prefix: str,
         lifetimes: bool,
-        renames: dict[str, str],
-        bindings: dict[str, Any],
+        renames: Mapping[str, str],
+        stand_ins: Mapping[str, str],
+        bindings: Mapping[str, Any],
         promises: Promises,
     ) -> None:
         self.promises = promises
         self.prefix = prefix
         self.lifetimes = lifetimes
         self.renames = renames
+        self.stand_ins = stand_ins
         self.bindings = bindings
         self.lowered: dict[int, Lowered] = {}
         self.done: dict[tuple[int, int], tuple[Verdict, Pairs]] = {}
@@ -152,6 +155,7 @@ class _Checker:
                 is_temp,
                 nested_proven=nested_proven,
                 renames={**self.renames, **parameter_renames(original, recompiled)},
+                stand_ins=self.stand_ins,
                 bindings=self.bindings,
                 promises=self.promises,
                 variables=variables or frozenset(),

@@ -150,11 +150,10 @@ def test_illegal_names() -> None:
     unit = function_unit("<graph break in fn>", ".0", "class", names=("foo.bar", "class_"))
     names = [Name(".0", "fast"), Name("class", "fast"), Name("foo.bar", "global"), Name("class_", "global")]
     emitted = emit_function(unit, (Return(Display("tuple", tuple(names))),))
-    assert emitted.text == "def graph_break_in_fn(_0, class__2):\n    return _0, class__2, foo_bar, class_\n"
+    assert emitted.text == "def graph_break_in_fn(_0, 𝐜lass):\n    return _0, 𝐜lass, foo_bar, class_\n"
     assert emitted.renames == {
         "graph_break_in_fn": "<graph break in fn>",
         "_0": ".0",
-        "class__2": "class",
         "foo_bar": "foo.bar",
     }
     assert emitted.path == ("graph_break_in_fn",)

@@ -1,0 +1,101 @@
+"""Names that programs give and no one types: keywords (Hy), and what is no identifier (pytest's rewritten asserts)."""
+
+import ast
+
+import pytest
+
+from depyf import decompile
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.options import Options
+from depyf.pipeline import decompile_unit
+from depyf.verify.proof import STAND_IN_NOTE
+from depyf.verify.verdict import Status
+from depyf.verify.verify import verify
+
+SOURCE = """
+import KK as GG
+class CC:
+    KK = 1
+    def method(self, KK, *, other=2):
+        global GG
+        GG = self.KK = KK
+        return lambda: GG.KK(KK, KK=other)
+def KK(GG=None):
+    del GG
+    return [GG for GG in KK()], CC(KK=1)
+"""
+
+
+def named(source, **names):
+    """The code of ``source`` where identifiers have other names, as a program that makes syntax trees gives them."""
+
+    def renamed(value):
+        if isinstance(value, str):
+            return names.get(value, value)
+        if isinstance(value, list):
+            return [renamed(item) for item in value]
+        if isinstance(value, ast.AST) and not isinstance(value, ast.Constant):
+            for field, inner in ast.iter_fields(value):
+                setattr(value, field, renamed(inner))
+        return value
+
+    return compile(renamed(ast.parse(source)), "names", "exec")
+
+
+def module(code):
+    return decompile_unit(CodeUnit.from_code(code), Options())
+
+
+def test_keywords_are_written_exactly():
+    result = module(named(SOURCE, KK="class", GG="is", CC="lambda"))
+    assert {verdict.status for verdict in result.verdicts} == {Status.IDENTICAL}
+    assert "def 𝐜lass(𝐢s=None):" in result.source
+    assert "𝐢s.𝐜lass(𝐜lass, 𝐜lass=other)" in result.source
+
+
+def test_a_live_function_called_like_a_keyword():
+    space = {}
+    exec(named("def KK(KK=1):\n    return KK + 1\n", KK="def"), space)
+    result = decompile(space["def"].__code__)
+    assert result.startswith("def 𝐝ef(𝐝ef")
+    again = {}
+    exec(result, again)
+    assert again["def"](3) == 4
+
+
+def test_constants_are_no_names():
+    code = named("def f(KK):\n    return KK\n", KK="@None")
+    assert all(verdict.proven for verdict in module(code).verdicts)
+
+
+def test_names_of_a_module_have_stand_ins():
+    code = named("import os as GG\ndef f():\n    LL = GG.path\n    return LL, GG\n", GG="@path", LL="@local")
+    result = module(code)
+    assert result.source == "import os as _path\n\n\ndef f():\n    _local = _path.path\n    return _local, _path\n"
+    assert {verdict.status for verdict in result.verdicts} == {Status.EQUIVALENT}
+    assert all(STAND_IN_NOTE in verdict.reason for verdict in result.verdicts)
+
+
+@pytest.mark.parametrize("roles", [{"GG": "a b"}, {"GG": "a b", "HH": "a_b"}])
+def test_a_stand_in_is_no_name_of_the_module(roles):
+    result = module(named("GG = 1\nHH = 2\ndef f():\n    return GG, HH\n", **roles))
+    assert all(verdict.proven for verdict in result.verdicts)
+    names = {}
+    exec(result.source, names)
+    assert names["f"]() == (1, 2)
+
+
+def test_an_attribute_has_no_stand_in():
+    result = module(named("f = g.KK\n", KK="a b"))
+    assert not result.verdicts[0].proven
+
+
+def test_only_stand_ins_are_taken_for_others():
+    original = CodeUnit.from_code(named("GG = f()\n", GG="@path"))
+    for text, stand_ins in [
+        ("_path = f()\n", {}),
+        ("_path = f()\n", {"_path": "@other"}),
+        ("x.a = f()\n", {"a": "@path"}),
+    ]:
+        made = CodeUnit.from_code(compile(text, "names", "exec"))
+        assert not verify(original, made, stand_ins=stand_ins)[0].proven
