@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from depyf.bytecode import ops
 from depyf.bytecode.ops import Instr
@@ -165,6 +165,17 @@ def whole_update(pair: Pair, side: Side, values: Values) -> tuple[int, int] | No
     if method is None or method[0] != "update" or container_kind(pair, values, method[1]) != "dict":
         return None
     return method[1], slots + 2
+
+
+def update_operands(pair: Pair, side: Side, values: Values) -> Iterator[int]:
+    """The dicts that wait for the ``x`` of ``known_dict.update({**x})``: nothing in the original is one of them."""
+    if not side.program.side:
+        return
+    for at, value in enumerate(side.stack):
+        if pair.fresh.get(value) == (DICT, ()):
+            below = [bound_method(values, callee) for callee in side.stack[max(at - 2, 0) : at]]
+            if any(method is not None and method[0] == "update" for method in below):
+                yield value
 
 
 def plain_key(values: Values, key: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.verify.known import whole_update
+from depyf.verify.known import update_operands
 from depyf.verify.lifetimes import leaves
 from depyf.verify.state import Pair, reachable, resolve
 from depyf.verify.values import Values
@@ -44,8 +44,8 @@ class Sameness:
         # temporaries are numbered in the order of the stack slots they stand for, where they stand for slots
         names = sorted(pair.temps, key=lambda name: (len(name), name))
         of_b = reachable([*pair.b.stack, *[pair.temps[name] for name in names]], pair.fresh, self.values)
-        if pair.b.pc >= 0 and whole_update(pair, pair.b, self.values) is not None:
-            of_b.pop(pair.b.stack[-2], None)
+        for waiting in update_operands(pair, pair.b, self.values):
+            of_b.pop(waiting, None)
         for strict in (True, False):
             for left in of_a:
                 for right in of_b:
