@@ -20,6 +20,7 @@ import torch
 from torch._dynamo.convert_frame import register_bytecode_hook
 
 from depyf import prepare_debug
+from models import kernels
 from models.build import build, seed
 from models.checks import Dumped, look, same
 from models.rows import TRAINING, Row
@@ -171,6 +172,9 @@ def tensors(name: str, value: Any, depth: int = 6) -> Iterator[tuple[str, Any]]:
 
 def warm_up(backend: str) -> None:
     """Import, and let torch set up, what the first compilation of a process needs."""
+
+    if backend == "inductor":
+        kernels.together()
 
     def small(x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.dropout((x @ x.T).softmax(-1), 0.5).sum()
