@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import runpy
 
 import pytest
 import torch
@@ -119,3 +120,22 @@ def test_pages_are_python(tmp_path):
     assert len(pages) >= 4
     for page in pages:
         compile(page.read_text(), str(page), "exec")
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_pages_run_where_values_are_stored_at_a_mask(tmp_path, backend):
+    """As many elements are true as there are values, as in the scripts of the gallery."""
+
+    def function(x, mask, values):
+        x = x.clone()
+        x[mask] = values
+        return x
+
+    x, mask = torch.zeros(4, 6), torch.arange(24).view(4, 6) % 5 == 2
+    with prepare_debug(tmp_path):
+        torch.compile(function, backend=backend)(x, mask, torch.ones(int(mask.sum())))
+    pages = [page for page in tmp_path.glob("*.py") if "__main__" in page.read_text()]
+    assert len(pages) == (1 if backend == "eager" else 2)
+    for page in pages:
+        assert "(torch.arange(4 * 6) < 5).view([4, 6])" in page.read_text()
+        runpy.run_path(str(page), run_name="__main__")

@@ -26,8 +26,9 @@ def together() -> None:
     from torch._inductor.async_compile import AsyncCompile
     from torch._inductor.codecache import CppPythonBindingsCodeCache as Cache
 
-    if getattr(AsyncCompile.wait, "together", False):
-        return
+    known = _FUNCTION in Cache.suffix_template and _MODULE in Cache.suffix_template
+    if getattr(AsyncCompile.wait, "together", False) or not known:
+        return  # another torch: one by one
     wait = AsyncCompile.wait
 
     def later(_: Any, argtypes: Sequence[str], source: str) -> Kernel:

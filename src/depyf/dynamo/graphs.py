@@ -250,8 +250,11 @@ _SELF = re.compile(r"\bself\.")
 _BOXED = re.compile(r'^ *(?P<name>\w+): "(?P<type>[^"]*)" = next\(args_iter\)', re.M)
 
 
-def sample_run(class_name: str, text: str) -> str:
-    """A ``__main__`` block that runs the graph ``text`` on made-up inputs of the recorded shapes; "" where that cannot work."""
+def sample_run(class_name: str, text: str, true: Mapping[str, int] = MappingProxyType({})) -> str:
+    """A ``__main__`` block that runs the graph ``text`` on made-up inputs of the recorded shapes; "" where that cannot work.
+
+    ``true``: how many elements of a mask are true, for those of which any will not do.
+    """
     lines = text.splitlines()
     if _INNER_CLASS.search(text) or any(
         _SELF.search(line) for line in lines if "self." in line and not line.lstrip().startswith("#")
@@ -278,7 +281,7 @@ def sample_run(class_name: str, text: str) -> str:
     values = []
     for name in names:
         state = name.startswith("rng_state_output")  # AOTAutograd's name for what a recomputed operator draws from
-        value = "torch.get_rng_state()" if state else sample_value(kinds.get(name, ""))
+        value = "torch.get_rng_state()" if state else sample_value(kinds.get(name, ""), true.get(name))
         if value is None:
             return ""
         values.append(f"        {value},  # {name}: {kinds[name]}")
@@ -293,8 +296,11 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def sample_value(kind: str) -> str | None:
-    """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol counts as 8."""
+def sample_value(kind: str, true: int | None = None) -> str | None:
+    """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol counts as 8.
+
+    ``true``: the number of true elements of a mask; without it all are false.
+    """
     symbol = _SYMBOL.match(kind)
     if symbol:
         return symbol["value"] if symbol["value"].isdigit() else "8"
@@ -310,4 +316,8 @@ def sample_value(kind: str) -> str | None:
     dtype = _DTYPES[match["dtype"]]
     maker = "randn" if dtype.startswith(("float", "bfloat", "complex")) else "zeros"
     place = f", device={match['device']!r}" if match["device"] not in (None, "cpu") else ""
-    return f"torch.{maker}([{', '.join(sizes)}], dtype=torch.{dtype}{place})"
+    shape = f"[{', '.join(sizes)}]"
+    if true is not None:
+        count = " * ".join(size if size.isdigit() else f"({size})" for size in sizes)
+        return f"(torch.arange({count}{place}) < {true}).view({shape})"
+    return f"torch.{maker}({shape}, dtype=torch.{dtype}{place})"

@@ -11,8 +11,12 @@ import re
 
 from depyf.dynamo.graphs import importable, imports_for, parsed, sample_run
 from depyf.dynamo.records import GraphRecord
+from depyf.gallery.graph_text import read_graph
+from depyf.gallery.masks import exactly_true
+from depyf.gallery.types import tensor_type
 from depyf.report.layout import WRAPPER_STAGE
 
+_SIZE = re.compile(r"\b[su]\d+\b")
 _TITLES = {
     "Captured_Graph": "the graph Dynamo captured",
     "BEFORE_PRE_GRAD": "the graph before Inductor's pre-grad passes",
@@ -44,8 +48,20 @@ def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = Tr
         head += "\n# This is the graph that runs; torch rewrote it after it reported this stage."
     made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
     page = f"{head}\n\n{imports_for(body)}{made}\n\n{body}\n"
-    runnable = sample_run("GraphModule" if "class GraphModule(" in body else _class_name(body), body)
+    name = "GraphModule" if "class GraphModule(" in body else _class_name(body)
+    runnable = sample_run(name, body, _true_elements(body))
     return f"{page}\n\n{runnable}" if runnable else page
+
+
+def _true_elements(body: str) -> dict[str, int]:
+    """Inputs that are masks of which a known number of elements is true, as the scripts of the gallery make them."""
+    graph = read_graph(body, "") if '"b8[' in body else None
+    if graph is None:
+        return {}
+    symbols = dict.fromkeys(_SIZE.findall(body), 8)  # as in the other inputs
+    types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, symbols)) is not None}
+    true = exactly_true(graph, types, symbols)
+    return {p.original: true[p.name][0] for p in graph.parameters if p.name in true}
 
 
 def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:
