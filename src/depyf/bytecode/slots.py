@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
 
-from depyf.bytecode.assemble import VERSION, Op, assemble, disassemble
+from depyf.bytecode.assemble import SPEC, VERSION, Op, assemble, disassemble
 from depyf.bytecode.codeunit import (
     CO_ASYNC_GENERATOR,
     CO_COROUTINE,
@@ -174,15 +174,42 @@ def _with_slots(code: CodeType, varnames: Names, cellvars: Names, freevars: Name
     }
     if moved == list(range(len(moved))):  # no instruction changes
         return code.replace(**names)
+    raw = _in_place(code.co_code, moved)
+    if raw is not None:
+        return code.replace(co_code=raw, **names)
     ops = list(_rewritten(disassemble(code), moved))
     return assemble(code, ops, **names)
 
 
+_OURS = _SLOT_OPS if _ONE_ARRAY else _CELL_OPS
+_OUR_NUMBERS = frozenset(number for number in range(256) if SPEC.opnames[number] in _OURS)
+_PAIR_NUMBERS = frozenset(number for number in range(256) if SPEC.opnames[number] in _PAIRS)
+
+
+def _in_place(code: bytes, moved: list[int]) -> bytes | None:
+    """The bytes with the variables in their new slots; None where an instruction would get another length."""
+    raw = bytearray(code)
+    offset, extended = 0, False
+    while offset < len(raw):
+        number, arg = raw[offset], raw[offset + 1]
+        if number in _OUR_NUMBERS:
+            if extended or moved[arg] > 255:
+                return None
+            raw[offset + 1] = moved[arg]
+        elif number in _PAIR_NUMBERS:
+            first, second = moved[arg >> 4], moved[arg & 15]
+            if first > 15 or second > 15:
+                return None
+            raw[offset + 1] = first << 4 | second
+        extended = number == SPEC.extended_arg
+        offset += 2 + SPEC.caches[number]
+    return bytes(raw)
+
+
 def _rewritten(ops: list[Op], moved: list[int]) -> Iterator[Op]:
-    ours = _SLOT_OPS if _ONE_ARRAY else _CELL_OPS
     for op in ops:
         yield op
-        if op.name in ours:
+        if op.name in _OURS:
             op.arg = moved[op.arg]
         elif op.name in _PAIRS:
             first, second = moved[op.arg >> 4], moved[op.arg & 15]

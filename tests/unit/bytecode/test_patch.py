@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from depyf.bytecode import slots
 from depyf.bytecode.assemble import assemble, disassemble
 from depyf.bytecode.patch import bind, relocate, reorder_cells
 from depyf.errors import DepyfError
@@ -544,6 +545,34 @@ def test_reordered_cells_of_an_inlined_comprehension() -> None:
     big = template(text.replace("x = 1;", "x = 1; " + "".join(f"v{n} = " for n in range(40)) + "0;"), "f")
     assert bound(code, template=big).co_nlocals == big.co_nlocals
     assert function(bound(code, template=big))((1, 2), 3) == function(code)((1, 2), 3)
+
+
+def test_slots_that_move_in_place_as_when_assembled() -> None:
+    """Where no instruction gets another length, the bytes are those that assembling would give, and nothing else changes."""
+    text = (
+        "def outer():\n"
+        "    p = q = None\n"
+        "    def f(a, b):\n"
+        "        x = a; y = p\n"
+        "        try:\n"
+        "            return lambda: (x, y, p), x + q, b\n"
+        "        finally:\n"
+        "            x = q\n"
+        "    return f\n"
+    )
+    code = compiled(text, "outer", "f")
+    big = template(text.replace("x = a;", "x = a; " + "".join(f"v{n} = " for n in range(40)) + "0;"), "outer", "f")
+    result = bound(code, template=big)
+    in_place, slots._in_place = slots._in_place, lambda code, moved: None
+    try:
+        assembled = bound(code, template=big)
+    finally:
+        slots._in_place = in_place
+    assert result.co_code == assembled.co_code
+    assert shape(result) == shape(assembled)
+    far = template(text.replace("x = a;", "x = a; " + "".join(f"v{n} = " for n in range(400)) + "0;"), "outer", "f")
+    assert bound(code, template=far).co_nlocals == far.co_nlocals  # by way of the assembler: EXTENDED_ARG
+    assert function(bound(code, template=far), 1, 2)(3, 4)[1:] == (5, 4)
 
 
 def test_pairs_of_locals_that_move_apart() -> None:
