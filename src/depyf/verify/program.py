@@ -93,7 +93,9 @@ class Program:
         """Whether it is in the body of a handler that the other code has left by raising."""
         self.restores = False
         """Whether unwinding has put back a record that the code drops."""
-        self._live: list[frozenset[str]] | None = None
+        self._live: list[int] | None = None
+        self._live_sets: dict[int, frozenset[str]] = {}
+        self._temp_bit: dict[str, int] = {}
         self.shapes: dict[int, tuple[int, int, int]] = {}
         unbinds = {i.op for i in self.instrs} & {ops.DELETE_FAST, ops.LOAD_FAST_CLEAR}
         self.always: frozenset[str] = EMPTY if unbinds else frozenset(self.params)
@@ -244,29 +246,33 @@ class Program:
             return EMPTY
         if self._live is None:
             self._live = self._liveness()
-        return self._live[pc]
+        bits = self._live[pc]
+        found = self._live_sets.get(bits)
+        if found is None:
+            found = self._live_sets[bits] = frozenset(name for name in self.temps if bits & self._temp_bit[name])
+        return found
 
-    def _liveness(self) -> list[frozenset[str]]:
-        live: list[frozenset[str]] = [EMPTY] * self.count
+    def _liveness(self) -> list[int]:
+        """Per instruction the temporaries that are live, as bits: sets take as long to compare as they are large."""
+        bit = self._temp_bit = {name: 1 << number for number, name in enumerate(self.temps)}
+        live = [0] * self.count
         handlers = self.handlers
         changed = True
         while changed:
             changed = False
-            after = EMPTY
+            after = 0
             for pc in range(self.count - 1, -1, -1):
                 op, _arg, target, _line, _offset, handler = self.instrs[pc]
-                out = after if op not in TERMINATING else EMPTY
+                out = after if op not in TERMINATING else 0
                 if target >= 0:
-                    out = out | live[target] if out else live[target]
+                    out |= live[target]
                 kind = self.kind[pc]
-                if kind in (kinds.LOAD_TEMP, kinds.DELETE_TEMP):
-                    out = out | {self.arg[pc]}
+                if kind == kinds.LOAD_TEMP or kind == kinds.DELETE_TEMP:
+                    out |= bit[self.arg[pc]]
                 elif kind == kinds.STORE_TEMP:
-                    out = out - {self.arg[pc]}
+                    out &= ~bit[self.arg[pc]]
                 if handler >= 0:
-                    at_handler = live[handlers[handler].target]
-                    if not at_handler <= out:
-                        out = out | at_handler
+                    out |= live[handlers[handler].target]
                 if out != live[pc]:
                     live[pc] = out
                     changed = True
