@@ -35,6 +35,7 @@ PURE, READ, EVENT = 0, 1, 2
 Variable = tuple[str, object]
 """A temporary or a local variable: ("temp", key) or ("name", id)."""
 _CONDITIONAL = (BoolOf, Cond, Func, Comp)
+_SILENT = frozenset({Const, Temp, CellOf, SliceOf, Star})
 _NOTHING = "\0"
 _PLAIN_KEYS = (str, int, bool, bytes)
 
@@ -92,14 +93,21 @@ class Effects:
 
     def of(self, node: Expr) -> int:
         """The grade of a whole expression."""
+        if type(node) in LEAVES:
+            return self.own(node)
         known = self._grades.get(id(node))
         if known is None:
-            known = self._grades[id(node)] = node, max([self.own(part) for part in in_order(node)])
+            worst = PURE
+            for part in in_order(node):
+                worst = max(worst, self.own(part))
+                if worst == EVENT:
+                    break
+            known = self._grades[id(node)] = node, worst
         return known[1]
 
     def own(self, node: Expr) -> int:
         """The grade of a node itself, its operands apart."""
-        if isinstance(node, (Const, Temp, CellOf, SliceOf, Star)):
+        if type(node) in _SILENT:
             return PURE
         if isinstance(node, Name):
             if node.scope == "fast" or self.stable(node, self.promises.stable):

@@ -49,11 +49,13 @@ def _without_numbered(body: Body, promises: Promises) -> tuple[Body, dict[int, s
     if not numbered:
         return body, {}
     nodes = list(walk_all(body))
-    inner = {id(part) for node in nodes if isinstance(node, Func) for part in walk_all(node.body)}
-    used = [node for node in nodes if isinstance(node, Name) and node.scope == "fast" and node.id in numbered]
+    used = [node for node in nodes if type(node) is Name and node.scope == "fast" and node.id in numbered]
+    if not used:
+        return body, {}
+    inner = {id(part) for node in nodes if type(node) is Func for part in walk_all(node.body)}
     if any(id(node) in inner for node in used):
         return body, {}
-    first = 1 + max((node.key for node in nodes if isinstance(node, Temp)), default=0)
+    first = 1 + max((node.key for node in nodes if type(node) is Temp), default=0)
     keys = {name: first + number for number, name in enumerate(dict.fromkeys(node.id for node in used))}
 
     def change(node: Expr) -> Expr:

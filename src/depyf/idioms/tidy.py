@@ -169,7 +169,9 @@ class _Round:
 
     def _grade(self, stmt: Stmt) -> int:
         """What a statement does besides binding variables."""
-        found = max((self.effects.of(part) for part in operands(stmt)), default=PURE)
+        found = PURE
+        for part in operands(stmt):
+            found = max(found, self.effects.of(part))
         if isinstance(stmt, (Assign, Delete)):
             if any(variable(target) is None for target in stmt.targets):
                 found = EVENT
@@ -208,6 +210,8 @@ class _Round:
     def _pull(self, out: list[Stmt], stmt: Stmt, rest: Body) -> tuple[Stmt | None] | None:
         """Take values computed in ``out`` into ``stmt``; None instead of the statement where it joined one of those."""
         use = _Use(stmt, self)
+        if not use.wanted:
+            return None
         moved: dict[Variable, Expr] = {}
         named: dict[Expr, Expr] = {}
         crossed, touched, releases = PURE, set[Variable](), False
@@ -336,17 +340,15 @@ class _Use:
         self.stmt = stmt
         self.operands = operands(stmt)
         self.nodes = [node for part in self.operands for node in in_order(part)]
-        reads = {name: at for at, node in enumerate(self.nodes) if (name := variable(node)) is not None}
-        self.at = {name: at for name, at in reads.items() if work.usage.reads[name] == 1 and work.ours(name)}
+        mine = [(name, at) for at, node in enumerate(self.nodes) if (name := variable(node)) and work.ours(name)]
+        self.at = {name: at for name, at in mine if work.usage.reads[name] == 1}
         self.wanted = set(self.at)
         self.again: dict[Variable, Expr] = {}
         """Variables that the program added, and may keep -> their first place in the statement."""
-        for at, node in enumerate(self.nodes):
-            name = variable(node)
-            if name is not None and name[0] == "name" and work.ours(name):
-                if name not in self.again:
-                    self.again[name] = node
-                    self.at[name] = at
+        for name, at in mine:
+            if name[0] == "name" and name not in self.again:
+                self.again[name] = self.nodes[at]
+                self.at[name] = at
         self.grades = [work.effects.own(node) for node in self.nodes] if self.wanted else []
         self.does: list[Expr | None] = [node for node, grade in zip(self.nodes, self.grades) if grade != PURE]
         self._width = -1

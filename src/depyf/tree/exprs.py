@@ -81,25 +81,35 @@ def walk_all(body: Body) -> Iterator[Any]:
 
 def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
     """``node`` with every expression in it replaced, innermost first; parts that do not change are kept as they are."""
-    if type(node) in LEAVES:
+    kind = type(node)
+    if kind in LEAVES:
         return change(node)
     if isinstance(node, (tuple, Grown)):
-        parts = tuple(map_expressions(part, change) for part in node)
-        return node if all(a is b for a, b in zip(parts, node, strict=True)) else parts
+        return _mapped(node, change)
     if not isinstance(node, _NODES):
         return node
     updates: dict[str, Any] = {}
-    names = _fields.get(type(node))
-    for name in _names(type(node)) if names is None else names:
+    names = _fields.get(kind)
+    for name in _names(kind) if names is None else names:
         value = getattr(node, name)
-        kind = _kinds.get(type(value))
-        if (_kind(type(value)) if kind is None else kind) != _LEAF:
+        sort = _kinds.get(type(value))
+        if sort is None:
+            sort = _kind(type(value))
+        if sort != _LEAF:
             new = map_expressions(value, change)
             if new is not value:
                 updates[name] = new
     if updates:
         node = dataclasses.replace(node, **updates)  # type: ignore[type-var]
     return change(node) if isinstance(node, Expr) else node
+
+
+def _mapped(nodes: Any, change: Callable[[Expr], Expr]) -> Any:
+    parts = tuple([map_expressions(node, change) for node in nodes])
+    for new, old in zip(parts, nodes, strict=True):
+        if new is not old:
+            return parts
+    return nodes
 
 
 def names_of_block(node: Any) -> Any:
