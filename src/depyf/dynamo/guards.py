@@ -23,7 +23,6 @@ from depyf.dynamo.records import GuardRecord, Place
 
 _KIND = re.compile(r"[A-Z][A-Z0-9_]*")
 _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?(\w*(?:Manager|Guard\w*))")
-_BEHIND_SOURCE = re.compile(r", (?:accessed_by=|type=<)")
 _TYPE = re.compile(r", type=<(?:class|enum) '(?P<type>[^']*)'>")
 _PAIR = re.compile(r"^KeyValueManager pair at index=(?P<index>\d+)")
 _DICTS = ("DictGuardManager", "SubclassedDictGuardManager", "DictSubclassGuardManager")
@@ -60,7 +59,8 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
         manager = _MANAGER.fullmatch(head) if named else None
         if manager:
             kind = manager[1]
-            source = own_source(_BEHIND_SOURCE.split(tail, maxsplit=1)[0], above, rest.partition(", accessed_by=")[2])
+            source, _, accessor = tail.partition(", accessed_by=")
+            source = own_source(source.partition(", type=<")[0], above, accessor)
             around.append((depth, source))
             if kind in _DICTS:
                 found = _TYPE.search(rest)  # torch before 2.8 does not print it

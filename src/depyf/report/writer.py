@@ -13,7 +13,8 @@ from pathlib import Path
 
 from depyf.errors import DepyfError
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_ANY = os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NEW, _MORE = _ANY | os.O_TRUNC, _ANY | os.O_APPEND
 
 
 class DumpWriter:
@@ -66,8 +67,7 @@ class DumpWriter:
     def append(self, name: str, text: str) -> None:
         """Add to a file written earlier, at little cost; what cannot be added is left out."""
         try:
-            with open(self.directory / name, "ab") as file:
-                file.write(text.encode("utf-8", "backslashreplace"))
+            _put(self._start + name, _MORE, text)
         except OSError as error:
             with self._lock:
                 self.problems.append(f"{name}: {error.strerror or type(error).__name__}")
@@ -84,9 +84,13 @@ class DumpWriter:
 
 
 def _write_text(path: str, text: str) -> None:
-    """The one place that opens a file for writing (tests replace it to simulate a full disk)."""
+    """The one place that makes a file (tests replace it to simulate a full disk)."""
+    _put(path, _NEW, text)
+
+
+def _put(path: str, flags: int, text: str) -> None:
     data = memoryview(text.encode("utf-8", "backslashreplace"))
-    file = os.open(path, _NEW, 0o666)  # a file object takes as long again as the system does
+    file = os.open(path, flags, 0o666)  # a file object takes as long again as the system does
     try:
         while data:
             data = data[os.write(file, data) :]
