@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.lower import Lowered
 from depyf.choices import ladder
 from depyf.collecting import rare_collections
@@ -28,6 +28,8 @@ from depyf.verify.recompile import RecompileError, recompile
 
 MAX_ATTEMPTS = 12
 FUTURE_FLAGS = 0x1FE0000
+TOP_LEVEL_AWAIT = 0x2000
+"""``ast.PyCF_ALLOW_TOP_LEVEL_AWAIT``: what is typed at a prompt may await."""
 """Compiler flags of ``from __future__`` features, which the text of a module does not repeat."""
 __all__ = ["PIPELINE", "Decompiled", "decompile_code", "decompile_unit", "trace_passes", "units"]
 
@@ -184,7 +186,11 @@ class _Attempts:
         if self.options.python:
             register(self.options.python)
         flags = unit.flags & FUTURE_FLAGS if self.is_module else 0
-        made = recompile(emitted.text, unit.version, emitted.path, flags=flags, filename=unit.filename)
+        if self.is_module and unit.flags & CO_COROUTINE:
+            flags |= TOP_LEVEL_AWAIT
+        made = recompile(
+            emitted.text, unit.version, emitted.path, flags=flags, filename=unit.filename, mode=emitted.mode
+        )
         code = made.code
         if code is None or unit.live is None or self.is_module:
             return made.unit, code

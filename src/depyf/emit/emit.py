@@ -18,8 +18,9 @@ from depyf.emit.printer import Printer
 from depyf.emit.result import Emitted, Options
 from depyf.emit.scopes import Shadowed, resolve
 from depyf.errors import DecompilationError
-from depyf.tree.expr import Func
-from depyf.tree.nodes import Import, ImportFrom, Stmt
+from depyf.tree.expr import Expr, Func
+from depyf.tree.nodes import Import, ImportFrom, Return, Stmt
+from depyf.tree.rewrite import walk
 
 _Body = tuple[Stmt, ...]
 _MAX_SHADOWS = 20
@@ -29,7 +30,7 @@ MAKER = "__make_"
 
 
 def emit_module(unit: CodeUnit, body: _Body, options: Options = DEFAULTS) -> Emitted:
-    """A whole module.  Future features without an import statement are the caller's to pass to ``compile``."""
+    """A whole module, or what else is no function: an expression for ``eval``, a statement at the prompt.  Future features without an import statement are the caller's to pass to ``compile``."""
     return _emit(unit, options, lambda p: _module(p, body))
 
 
@@ -110,7 +111,7 @@ def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
         number += 1 + text.count("\n")
     text = "\n".join(out)
     used = {new: old for new, old in p.names.renames.items() if new in text}
-    return Emitted(text + "\n", tuple(linemap), used, p.consts.objects, p.cells, (), p.labelled, tuple(owners))
+    return Emitted(text + "\n", tuple(linemap), used, p.consts.objects, p.cells, (), p.labelled, tuple(owners), p.mode)
 
 
 def _slot_pads(p: Printer) -> dict[int, str]:
@@ -124,6 +125,11 @@ def _slot_pads(p: Printer) -> dict[int, str]:
 
 
 def _module(p: Printer, body: _Body) -> None:
+    value = _evaluated(body)
+    if value is not None:
+        p.mode = "eval"
+        p.head(lambda printer, node: printer.expr(node), value, p.unit.firstlineno)
+        return
     rest = namespace_docstring(p, body)
     if len(rest) < len(body):
         p.blank = 1
@@ -138,6 +144,12 @@ def _module(p: Printer, body: _Body) -> None:
             p.blank = max(p.blank, 1)
         p.statements((node,))
         before = type(node)
+
+
+def _evaluated(body: _Body) -> Expr | None:
+    """What ``eval`` gives, where this is its code: a module returns nothing."""
+    returns = any(isinstance(stmt, Return) and stmt.value is not None for stmt in walk(body))
+    return as_expression(body) if returns else None
 
 
 def _is_future(node: Stmt) -> bool:

@@ -73,6 +73,7 @@ class Printer:
         self.names = names
         self.shadows = shadows
         self.shadow: dict[str, str] = shadows.get(id(unit), {})
+        self.mode = "exec"
         self.consts = BoundConstants(options.const_prefix, self.names.fresh)
         self.cells: dict[str, str] = {}
         self.not_equal = "<>" if unit.flags & CO_FUTURE_BARRY_AS_FLUFL else "!="

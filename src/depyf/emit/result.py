@@ -32,7 +32,8 @@ class Emitted:
     compiles as a global, to the object that the original holds as a constant; ``cells`` likewise for cell objects.
     ``path`` names the code objects that lead from the compiled module to the one that was asked for.
     ``labelled`` is true for a debugging dump that is no Python.  ``owners`` are the first lines of the stretches of text
-    that belong to one code object, with its qualified name.
+    that belong to one code object, with its qualified name.  ``mode`` is the one to compile the text in: "exec", "eval" or
+    "single".
     """
 
     text: str
@@ -43,6 +44,7 @@ class Emitted:
     path: tuple[str, ...] = ()
     labelled: bool = False
     owners: tuple[tuple[int, str], ...] = ()
+    mode: str = "exec"
 
     def function_at(self, line: int) -> str:
         """Qualified name of the code object that a line of the text belongs to."""

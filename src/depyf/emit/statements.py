@@ -21,6 +21,7 @@ from depyf.tree.nodes import (
     Break,
     Continue,
     Delete,
+    Echo,
     ExceptClause,
     Exit,
     ExprStmt,
@@ -85,6 +86,12 @@ def expression_statement(p: Printer, node: ExprStmt) -> None:
 
 
 def _expression(p: Printer, node: ExprStmt) -> str:
+    return loose(p, node.value)
+
+
+@head(Echo)
+def echo(p: Printer, node: Echo) -> str:
+    p.mode = "single"
     return loose(p, node.value)
 
 

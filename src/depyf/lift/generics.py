@@ -14,7 +14,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.tree.expr import Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam, Walrus
-from depyf.tree.nodes import Assign, If, Return
+from depyf.tree.nodes import Assign, Echo, If, Return
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
@@ -27,9 +27,13 @@ _KINDS = {"TYPEVAR": "TypeVar", "TYPEVARTUPLE": "TypeVarTuple", "PARAMSPEC": "Pa
 
 
 def intrinsic(s: Symbolic, shape: tuple[str, int]) -> None:
-    """The rule of the calls into the interpreter, most of which serve type parameters."""
+    """The rule of the calls into the interpreter, most of which serve type parameters; one shows a value at the prompt."""
     name, count = shape
     values = s.pops(count)
+    if name == "PRINT":
+        s.emit(Echo(values[0], s.instr.line))
+        s.push(Const(None))
+        return
     s.push(_typed(s, name, values) or Marker("intrinsic", (name, tuple(values))))
 
 

@@ -28,6 +28,14 @@ class ExprStmt(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Echo(Stmt):
+    """An expression as a statement whose value the interactive interpreter shows (``compile(..., "single")``)."""
+
+    value: Expr
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Assign(Stmt):
     """``targets[0] = targets[1] = value``; a target is Name, Temp, Attr, Sub, or a tuple/list Display of targets."""
 

@@ -6,6 +6,7 @@ the running interpreter's own version it holds the live code object too.  The so
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import re
 import sys
@@ -46,18 +47,20 @@ def recompile(
     flags: int = 0,
     optimize: int = 0,
     filename: str = "<depyf>",
+    mode: str = "exec",
 ) -> Recompiled:
     """Compile ``text`` and follow ``path`` into it.
 
-    ``flags`` are compiler flags (``__future__``); none is inherited from the caller.  Raises ``RecompileError``.
+    ``flags`` are compiler flags (``__future__``); none is inherited from the caller.  ``mode`` is that of ``compile``;
+    with "single" there may be several statements.  Raises ``RecompileError``.
     """
     if sys.version_info[:2] == version and sys.implementation.name == "cpython":
-        code = compile_here(text, filename, flags, optimize)
+        code = compile_here(text, filename, flags, optimize, mode)
         found = dig(code, path)
         unit = CodeUnit.from_code(code)
         return Recompiled(dig_unit(unit, path), unit, found)
     try:
-        unit = loads(worker_for(version).compile(text, flags, optimize), version)
+        unit = loads(worker_for(version).compile(text, flags, optimize, mode), version)
     except (WorkerError, BytecodeError) as error:
         line = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
         raise RecompileError(str(error), int(line.group(1)) if line else None) from None
@@ -87,11 +90,17 @@ def compiler_warnings_ignored() -> Iterator[None]:
                 filters.remove(ignored)
 
 
-def compile_here(text: str, filename: str = "<depyf>", flags: int = 0, optimize: int = 0) -> types.CodeType:
+def compile_here(
+    text: str, filename: str = "<depyf>", flags: int = 0, optimize: int = 0, mode: str = "exec"
+) -> types.CodeType:
     """``compile`` without inherited flags and without warnings; every failure is a ``RecompileError``."""
     try:
         with compiler_warnings_ignored():
-            code = compile(text, filename, "exec", flags, True, optimize)
+            source: Any = text
+            if mode == "single":
+                tree = compile(text, filename, "exec", flags | ast.PyCF_ONLY_AST, True)
+                source = ast.Interactive(tree.body)
+            code = compile(source, filename, mode, flags, True, optimize)
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError) as error:
         lineno = error.lineno if isinstance(error, SyntaxError) else None
         raise RecompileError(f"{type(error).__name__}: {error}", lineno) from None

@@ -1,6 +1,6 @@
 """A subprocess of another Python version that compiles source and nothing else.
 
-One process per version, kept for the life of this one.  Request frame: flags, optimisation level, length (three
+One process per version, kept for the life of this one.  Request frame: mode, flags, optimisation level, length (four
 little-endian 32-bit integers), then UTF-8 source.  Answer frame: status byte, length, then marshalled code (status 0)
 or the message of the error (status 1).  The source is compiled, never executed.
 """
@@ -16,23 +16,26 @@ from depyf.errors import DepyfError
 from depyf.verify.interpreters import find_interpreter
 
 TIMEOUT = 60.0
-REQUEST = struct.Struct("<iii")
+REQUEST = struct.Struct("<iiii")
+MODES = ("exec", "eval", "single")
 ANSWER = struct.Struct("<Bi")
 
 # Runs in the other interpreter: nothing newer than 3.8, no import besides builtins.
 PROGRAM = r"""
-import marshal, struct, sys, warnings
+import _ast, marshal, struct, sys, warnings
 warnings.simplefilter("ignore")
 sys.setrecursionlimit(8000)
 read, write, flush = sys.stdin.buffer.read, sys.stdout.buffer.write, sys.stdout.buffer.flush
 while True:
-    head = read(12)
-    if len(head) < 12:
+    head = read(16)
+    if len(head) < 16:
         break
-    flags, optimize, length = struct.unpack("<iii", head)
+    mode, flags, optimize, length = struct.unpack("<iiii", head)
     text = read(length).decode("utf-8", "surrogatepass")
     try:
-        status, data = 0, marshal.dumps(compile(text, "<depyf>", "exec", flags, True, optimize))
+        if mode == 2:  # this mode takes one statement; its tree holds any number
+            text = _ast.Interactive(compile(text, "<depyf>", "exec", flags | _ast.PyCF_ONLY_AST, True).body)
+        status, data = 0, marshal.dumps(compile(text, "<depyf>", ("exec", "eval", "single")[mode], flags, True, optimize))
     except BaseException as error:
         status, data = 1, ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace")
     write(struct.pack("<Bi", status, len(data)) + data)
@@ -53,7 +56,7 @@ class Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def compile(self, text: str, flags: int = 0, optimize: int = 0) -> bytes:
+    def compile(self, text: str, flags: int = 0, optimize: int = 0, mode: str = "exec") -> bytes:
         """Marshalled code of the module ``text``; ``WorkerError`` with the compiler's message if it refuses."""
         source = text.encode("utf-8", "surrogatepass")
         with self._lock:
@@ -62,7 +65,9 @@ class Worker:
             timer.daemon = True
             timer.start()
             try:
-                status, data = self._exchange(process, REQUEST.pack(flags, optimize, len(source)) + source)
+                status, data = self._exchange(
+                    process, REQUEST.pack(MODES.index(mode), flags, optimize, len(source)) + source
+                )
             except (OSError, struct.error) as error:
                 self._stop()
                 raise WorkerError(f"{self.python} died, or took over {self.timeout:g} s, compiling: {error}") from None
