@@ -85,6 +85,11 @@ class CodeUnit:
         return self.version < (3, 11) or bool(self.exctable)
 
     @property
+    def leaks_comprehensions(self) -> bool:
+        """Whether what one comprehension binds is local to the other comprehensions of the function, too (3.12)."""
+        return self.version == (3, 12)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

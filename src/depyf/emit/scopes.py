@@ -195,6 +195,10 @@ def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Sp
     cells = set(unit.cellvars)  # also one called ``__class__``: only class bodies have it without being asked
     unbound = ((scope.reads["fast"] | (scope.reads["cell"] - free)) - IMPLICIT | cells) - bound - free
     unbound -= scope.comp_bound - scope.reads["fast"] - scope.reads["cell"]
+    if unbound and unit.leaks_comprehensions and (loose := (unbound - cells) & _globals_below(scope)):
+        # a comprehension's variable, which is local here alone: functions below go on reading the global of that name
+        unbound -= loose
+        lines.append(f"if 0: [0 {' '.join(f'for {spell(name)} in ()' for name in sorted(loose))}]")
     if unbound:
         lines.append(f"if 0: {' = '.join(map(spell, sorted(unbound)))} = None")
     shared = cells - captured - scope.comp_bound
@@ -237,6 +241,17 @@ def _captured(scope: Scope) -> Iterator[str]:
             yield from child.unit.freevars
         else:
             pending.extend(child.children)
+
+
+def _globals_below(scope: Scope) -> set[str]:
+    """Names that code nested in this block reads as globals."""
+    found = set(scope.inner_globals)
+    pending = list(scope.children)
+    while pending:
+        child = pending.pop()
+        found |= child.reads["global"]
+        pending.extend(child.children)
+    return found
 
 
 def _comprehensions(scope: Scope) -> Iterator[Scope]:

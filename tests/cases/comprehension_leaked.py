@@ -1,0 +1,16 @@
+# versions: 3.12-3.12
+def picked(table, rows):
+    for row in rows:
+        break
+        [head for key in table]
+    if {key: item for item in table}:
+        return row
+    return (other for other in rows if key)
+# output
+def picked(table, rows):
+    if 0: [0 for key in ()]
+    for row in rows:
+        break
+    if {key: item for item in table}:
+        return row
+    return (other for other in rows if key)
