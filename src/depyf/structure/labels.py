@@ -20,6 +20,7 @@ from depyf.structure.exits import (
     breaks_out,
     ends,
     exit_labels,
+    exits_of,
     exits_to,
     fall_labels,
     first_line,
@@ -30,7 +31,7 @@ from depyf.structure.exits import (
 from depyf.structure.flags import with_flag
 from depyf.structure.star_exits import exits_behind, falls_behind, leaves_clause
 from depyf.structure.written_exits import exits_in_try
-from depyf.tree.expr import Const, Marker, Temp
+from depyf.tree.expr import Const, Marker, Name, Temp
 from depyf.tree.nodes import (
     Block,
     Body,
@@ -48,6 +49,7 @@ from depyf.tree.nodes import (
     Stmt,
     Try,
     While,
+    With,
 )
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
@@ -122,8 +124,8 @@ class Lowering:
             if combined is not None:
                 result.extend(combined)
                 return tuple(result)
-            tail = _tiny_tail(stmts[-1]) if i == last - 1 else None
-            if isinstance(stmt, Block) and tail is not None:
+            tail = _tiny_tail(stmts[-1]) if i == last - 1 and isinstance(stmt, Block) else None
+            if isinstance(stmt, Block) and tail is not None and not _would_catch(stmt, tail):
                 inner = self.lower(stmt.body, own | {stmt.label}, breaks, loop)
                 if exits_to(inner, stmt.label):
                     self.copies += 1
@@ -414,9 +416,17 @@ def _tiny_tail(last: Stmt) -> Body | None:
     """``last`` if it is so small that a copy is better than a flag."""
     if isinstance(last, (Return, Exit)):
         value = last.value if isinstance(last, Return) else None
-        if value is None or isinstance(value, (Const, Temp)) or type(value).__name__ == "Name":
+        if value is None or isinstance(value, (Const, Name, Temp)):
             return (last,)
     return None
+
+
+def _would_catch(block: Block, tail: Body) -> bool:
+    """Whether a copy of ``tail`` at an exit of ``block`` raises into another handler than it does behind the block."""
+    value = tail[0].value if isinstance(tail[0], Return) else None
+    if not isinstance(value, Name) or value.scope == "fast":
+        return False
+    return any(isinstance(stmt, (Try, With)) and block.label in exits_of(stmt) for stmt in walk(block.body))
 
 
 def _replace_exits(body: Body, label: int, tail: Body) -> Body:
