@@ -58,6 +58,8 @@ class Program:
         """Jumps back behind a copy of clean-up code where another copy goes on with the loop at the end of the body."""
         self.clause_ends: set[int] = set()
         """``POP_EXCEPT`` at the end of a clause, where that is known: what comes next is not in the clause (3.8)."""
+        self.shared_ends: set[int] = set()
+        """Those of them whose clause has a name that other code sees, too."""
         self._in_front = lowered.in_front
         self.columns = Columns(self.unit, lowered.locations)
         if not self.unit.branches_backward:

@@ -72,7 +72,7 @@ def _finished(body: Body, branches: Branches, level: int | None) -> deque[Stmt]:
         if i >= end:
             break
         if isinstance(stmt, Try):
-            stmt, end = leaving_finally(stmt, body, i + 1)
+            stmt, end = leaving_finally(branches.unit, stmt, body, i + 1)
         if isinstance(stmt, If):
             tried = next((other for other in reversed(result[seen:]) if isinstance(other, Try)), tried)
             seen = len(result)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.bytecode.columns import Columns
+from depyf.idioms.leaving_finally import unbinds
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Expr
 from depyf.tree.nodes import Body, If, Match, Pass, Return, Stmt, Try, With
@@ -87,7 +88,9 @@ class _End:
             alone = isinstance(last, Try) and ends(last.body)
             changed = with_bodies(last, lambda inner: self._drop_inside(inner, behind, alone=alone))
             if isinstance(changed, Try) and isinstance(last, Try) and self.optimized:
-                changed = replace(changed, final=last.final)  # there it would drop the exception
+                pairs = zip(last.handlers, changed.handlers, strict=True)
+                handlers = tuple(old if unbinds(self.columns.unit, old) else new for old, new in pairs)
+                changed = replace(changed, final=last.final, handlers=handlers)  # there it would drop the exception
             if isinstance(changed, Try) and isinstance(last, Try) and last.orelse:
                 changed = replace(changed, body=last.body)  # the ``else`` follows
             return (*body[:-1], changed)

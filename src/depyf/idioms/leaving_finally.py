@@ -13,23 +13,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.bytecode.codeunit import CodeUnit
 from depyf.structure.exits import ends
-from depyf.tree.expr import Const
-from depyf.tree.nodes import Body, For, If, Pass, Return, Try, While, With
+from depyf.tree.expr import Const, Name
+from depyf.tree.nodes import Body, ExceptClause, For, If, Pass, Return, Try, While, With
 from depyf.tree.rewrite import walk, with_bodies
 
 _Shape = list[tuple[type, int, bool]]
 _LONGEST = 40
 
 
-def leaving_finally(stmt: Try, body: Body, after: int) -> tuple[Try, int]:
+def leaving_finally(unit: CodeUnit, stmt: Try, body: Body, after: int) -> tuple[Try, int]:
     """``stmt`` without copies of its ``finally``; ``body[after:]`` follows it, up to the index in the result it is kept."""
     end = len(body)
     if stmt.final:
         if not ends(stmt.final):
             return stmt, end
         wanted = _shape(stmt.final)
-        return (replace(stmt, body=_without(stmt.body, stmt.final, wanted)) if wanted else stmt), after
+        return (replace(stmt, body=_without(unit, stmt.body, stmt.final, wanted)) if wanted else stmt), after
     if len(stmt.handlers) != 1 or stmt.final or stmt.star or stmt.handlers[0].type is not None:
         return stmt, end
     handler = stmt.handlers[0].body
@@ -47,16 +48,23 @@ def leaving_finally(stmt: Try, body: Body, after: int) -> tuple[Try, int]:
     return stmt, end
 
 
-def _without(body: Body, final: Body, wanted: _Shape) -> Body:
+def _without(unit: CodeUnit, body: Body, final: Body, wanted: _Shape) -> Body:
     """``body`` without copies of ``final`` at its ends."""
     if len(body) >= len(final) and _shape(body[-len(final) :]) == wanted:
         return body[: -len(final)] or (Pass(),)
     last = body[-1]
-    if isinstance(last, (If, Try, With)):
-        last = with_bodies(last, lambda inner: _without(inner, final, wanted) if inner else inner)
+    if isinstance(last, Try) and any(unbinds(unit, clause) for clause in last.handlers):
+        last = replace(last, body=_without(unit, last.body, final, wanted))
+    elif isinstance(last, (If, Try, With)):
+        last = with_bodies(last, lambda inner: _without(unit, inner, final, wanted) if inner else inner)
     elif isinstance(last, (For, While)) and last.orelse:
-        last = replace(last, orelse=_without(last.orelse, final, wanted))
+        last = replace(last, orelse=_without(unit, last.orelse, final, wanted))
     return (*body[:-1], last)
+
+
+def unbinds(unit: CodeUnit, clause: ExceptClause) -> bool:
+    """Whether others see if the clause is left before its name is unbound: by its end it is not (3.8)."""
+    return unit.unbinds_handled and isinstance(clause.name, Name) and clause.name.scope != "fast"
 
 
 def returns_none(stmt: Return) -> bool:

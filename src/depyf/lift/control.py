@@ -142,7 +142,7 @@ def _pop_except(s: Symbolic, count: int) -> None:
     for _ in range(count):
         s.raw()
     if s.at in s.program.clause_ends:
-        s.emit(ExprStmt(Marker("falls"), s.instr.line))
+        s.emit(ExprStmt(Marker("falls", s.at in s.program.shared_ends), s.instr.line))
 
 
 def _exc_match(s: Symbolic, kind: Any) -> None:

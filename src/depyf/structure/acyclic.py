@@ -128,9 +128,11 @@ class Acyclic:
         if block.cond is None:
             written = bool(stmts) and marker_of(stmts[-1], "continue") is not None
             after = self._follow(block, 0) if block.succs else []
-            if stmts and marker_of(stmts[-1], "falls") is not None:
+            if stmts and (end := marker_of(stmts[-1], "falls")) is not None:
                 stmts.pop()
-                after = [replace(stmt, falls=True) if isinstance(stmt, Exit) else stmt for stmt in after]
+                after = [
+                    replace(stmt, falls=True, unbinds=end.detail) if isinstance(stmt, Exit) else stmt for stmt in after
+                ]
             if not written and len(after) == 1:
                 after = [self._ending_clause(block, after[0])]
             if written:

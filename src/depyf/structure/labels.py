@@ -132,7 +132,7 @@ class Lowering:
                     inner = _replace_exits(inner, stmt.label, self.lower(tail, fall, breaks, loop))
                     result.extend(inner)
                     if ends(inner):
-                        return tuple(result)
+                        return _without_exit(tuple(result), fall, loop)
                     continue
                 result.extend(inner)
                 continue
@@ -278,6 +278,14 @@ class Lowering:
     def _new_flag(self) -> Temp:
         self.flags += 1
         return Temp(FLAGS + self.flags)
+
+
+def _without_exit(body: Body, fall: Labels, loop: int | None) -> Body:
+    """``body`` without an exit at its end to where control goes anyway."""
+    last = body[-1]
+    if isinstance(last, Exit) and last.label in fall and not (last.written and last.label == loop):
+        return body[:-1]
+    return body
 
 
 def _comes_round(body: Body, loop: int) -> bool:

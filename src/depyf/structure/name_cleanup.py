@@ -45,7 +45,7 @@ def strip_unused_names(program: Program) -> set[str]:
             position = program.follow(program.next[position])
         if position == NONE or program.instrs[position].op not in _NAME_STORES:
             continue
-        name = program.instrs[position].arg
+        name, store = program.instrs[position].arg, position
         last, position = position, program.follow(program.next[position])
         while position != NONE and program.instrs[position].op in (ops.POP, ops.JUMP):
             last, position = position, program.follow(program.next[position])
@@ -59,19 +59,30 @@ def strip_unused_names(program: Program) -> set[str]:
         if ops.POP_EXCEPT in ends:  # behind the clean-up in 3.8
             program.next[last] = found[1]
             found_names.add(name)
-            _note_end(program, found[1])
+            _note_end(program, found[1], program.instrs[store].op != ops.STORE_FAST)
     return found_names
 
 
-def _note_end(program: Program, after: int) -> None:
-    """Note what follows the clean-up of a name: at the end of its clause the exception is still handled (3.8)."""
+def _note_end(program: Program, after: int, shared: bool) -> None:
+    """Note what follows the clean-up of a name: at the end of its clause the exception is still handled (3.8).
+
+    Where it is not, a statement of the clause has left it.  ``shared``: other code sees the name, too.
+    """
     if not program.unit.unbinds_handled:
         return
     end = program.follow(after)
     if end != NONE and program.instrs[end].op == ops.POP_EXCEPT:
         program.clause_ends.add(end)
+        if shared:
+            program.shared_ends.add(end)
     elif program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
         program.own_continues.add(after)
+    else:
+        last, at = NONE, after
+        while at != NONE and program.jump[at] == NONE and program.instrs[at].op != ops.RETURN:
+            last, at = at, program.next[at]  # managers are left
+        if at != NONE and last != NONE and program.jump[at] == NONE and program.instrs[last].op == ops.LOAD_CONST:
+            program.own_returns.add(last)
 
 
 def is_name_cleanup(program: Program, region: Region) -> bool:
@@ -87,6 +98,7 @@ def strip_name_cleanup(regions: Regions, region: Region, withs: list[Region]) ->
     program = regions.program
     wanted = _name_cleanup_end(program, region.target)
     assert wanted is not None
+    shared = wanted[0] not in program.unit.varnames
     edits: list[tuple[int, int, int]] = []
     for source, after in exits_of(regions, region):
         before, position = source, after
@@ -106,7 +118,7 @@ def strip_name_cleanup(regions: Regions, region: Region, withs: list[Region]) ->
                 resumed.append((inner, copy[1]))
     for source, old, new in edits:
         redirect(program, source, old, new)
-        _note_end(program, new)
+        _note_end(program, new, shared)
     for inner, new in resumed:
         inner.resume = new
     regions.bound_names.add(wanted[0])

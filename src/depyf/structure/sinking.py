@@ -27,11 +27,12 @@ MOST = 60
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """An exit: whether it crosses a loop, one with an iterator, or a handler's protection."""
+    """An exit: whether it crosses a loop, one with an iterator, or a handler's protection, and ``Exit.unbinds``."""
 
     loop: bool
     iterator: bool
     protected: bool
+    unbinds: bool = False
 
 
 Cost = tuple[int, ...]
@@ -73,8 +74,8 @@ def _may_sink(block: Block, tail: Body) -> bool:
         return False
     uses = list(_uses(block.body, block.label, _Use(False, False, False)))
     small = len(tail) == 1 and _small(tail[0])
-    if not uses or len(uses) > 1 and not small:
-        return False
+    if not uses or len(uses) > 1 and not small or any(use.unbinds for use in uses):
+        return False  # behind the clause
     if small and isinstance(tail[0], Return) and tail[0].implicit:
         return not any(use.protected for use in uses)  # the end of the function is behind a ``with``, not in it
     return small or uses[0].loop and not uses[0].iterator and not uses[0].protected
@@ -92,7 +93,7 @@ def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
             found.append(use)
             stmt = _without_exit(stmt)
         if isinstance(stmt, Exit) and stmt.label == label:
-            found.append(use)
+            found.append(replace(use, unbinds=stmt.unbinds))
         elif isinstance(stmt, Loop):
             inside = replace(use, loop=True, iterator=use.iterator or _has_iterator(stmt))
         elif isinstance(stmt, Try):

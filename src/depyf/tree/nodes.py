@@ -305,10 +305,11 @@ class Exit(Stmt):
     """Go to the end of the enclosing Block (or the start of the enclosing Loop) with this label.
 
     ``written`` where the jump has a line of its own: somebody said ``continue`` there.  ``falls`` where it is known that
-    nobody said anything: a clause ends.
+    nobody said anything: a clause ends.  ``unbinds`` where others see that its name is unbound first.
     """
 
     label: int
     line: int | None = None
     written: bool = False
     falls: bool = False
+    unbinds: bool = False

@@ -1,0 +1,77 @@
+# versions: 3.8
+# known ugly: 3.8 they handle different exceptions at that point
+def falls(read, log):
+    try:
+        try:
+            if read():
+                log()
+        except ValueError:
+            return log
+        except OSError as error:
+            pass
+        return
+    except KeyError as other:
+        log()
+    finally:
+        log(lambda: error)
+
+
+def leaves(first, second, third):
+    with first:
+        with second:
+            try:
+                third()
+            except KeyError as error:
+                third.clear()
+                return
+        return
+    first()
+    return lambda: error
+
+
+def leaves_twice(read):
+    try:
+        read()
+    except OSError as error:
+        return
+    finally:
+        return
+    def late():
+        return error
+# output
+def falls(read, log):
+    try:
+        try:
+            if read():
+                log()
+        except ValueError:
+            return log
+        except OSError as error:
+            pass
+    except KeyError as other:
+        log()
+    finally:
+        log(lambda: error)
+
+
+def leaves(first, second, third):
+    with first:
+        with second:
+            try:
+                third()
+            except KeyError as error:
+                third.clear()
+                return None
+        return None
+    first()
+    return lambda: error
+
+
+def leaves_twice(read):
+    if 0: shared = lambda: error
+    try:
+        read()
+    except OSError as error:
+        return
+    finally:
+        return
