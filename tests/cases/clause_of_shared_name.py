@@ -38,6 +38,33 @@ def leaves_twice(read):
         return
     def late():
         return error
+
+
+def leaves_handler(read, log):
+    try:
+        return log
+    except OSError as error:
+        pass
+    except:
+        try:
+            if log:
+                pass
+        except KeyError as error:
+            return
+        else:
+            read(lambda: error)
+
+
+def leaves_to_finally(read, log):
+    try:
+        log()
+    except KeyError:
+        try:
+            read()
+        except ValueError as error:
+            return
+    finally:
+        log(lambda: error)
 # output
 def falls(read, log):
     try:
@@ -75,3 +102,29 @@ def leaves_twice(read):
         return
     finally:
         return
+
+
+def leaves_handler(read, log):
+    try:
+        return log
+    except OSError as error:
+        pass
+    except:
+        try:
+            if log:
+                pass
+        except KeyError as error:
+            return None
+        read(lambda: error)
+
+
+def leaves_to_finally(read, log):
+    try:
+        log()
+    except KeyError:
+        try:
+            read()
+        except ValueError as error:
+            return
+    finally:
+        log(lambda: error)

@@ -59,19 +59,20 @@ def strip_unused_names(program: Program) -> set[str]:
         if ops.POP_EXCEPT in ends:  # behind the clean-up in 3.8
             program.next[last] = found[1]
             found_names.add(name)
-            _note_end(program, found[1], program.instrs[store].op != ops.STORE_FAST)
+            left = program.instrs[last].op == ops.POP_EXCEPT
+            _note_end(program, found[1], left, program.instrs[store].op != ops.STORE_FAST)
     return found_names
 
 
-def _note_end(program: Program, after: int, shared: bool) -> None:
+def _note_end(program: Program, after: int, left: bool, shared: bool) -> None:
     """Note what follows the clean-up of a name: at the end of its clause the exception is still handled (3.8).
 
-    Where it is not, a statement of the clause has left it.  ``shared``: other code sees the name, too.
+    ``left``: it is not, for a statement of the clause has left it.  ``shared``: other code sees the name, too.
     """
     if not program.unit.unbinds_handled:
         return
     end = program.follow(after)
-    if end != NONE and program.instrs[end].op == ops.POP_EXCEPT:
+    if end != NONE and program.instrs[end].op == ops.POP_EXCEPT and not left:
         program.clause_ends.add(end)
         if shared:
             program.shared_ends.add(end)
@@ -99,26 +100,28 @@ def strip_name_cleanup(regions: Regions, region: Region, withs: list[Region]) ->
     wanted = _name_cleanup_end(program, region.target)
     assert wanted is not None
     shared = wanted[0] not in program.unit.varnames
-    edits: list[tuple[int, int, int]] = []
+    edits: list[tuple[int, int, int, bool]] = []
     for source, after in exits_of(regions, region):
         before, position = source, after
         edge = after
+        left = False
         while position != NONE and program.instrs[position].op in SHUFFLES | {ops.JUMP}:
             before = position
+            left |= program.instrs[position].op == ops.POP_EXCEPT
             position = edge = program.successors(position)[0]
         copy = _name_cleanup_end(program, position)
         if copy is None or copy[0] != wanted[0]:
             return
-        edits.append((before, edge, copy[1]))
+        edits.append((before, edge, copy[1], left))
     resumed: list[tuple[Region, int]] = []
     for inner in withs:
         if not regions.inside(inner.resume, region.index):
             copy = _name_cleanup_end(program, inner.resume)
             if copy is not None and copy[0] == wanted[0]:
                 resumed.append((inner, copy[1]))
-    for source, old, new in edits:
+    for source, old, new, left in edits:
         redirect(program, source, old, new)
-        _note_end(program, new, shared)
+        _note_end(program, new, left, shared)
     for inner, new in resumed:
         inner.resume = new
     regions.bound_names.add(wanted[0])
