@@ -231,6 +231,14 @@ def _shared(scope: Scope, cells: set[str], free: set[str], spell: Spell) -> str:
     return f"if 0: {name} = {', '.join(parts)}"
 
 
+def unread_cells(scope: Scope) -> list[str]:
+    """Variables of the functions around a lambda that it has, and that only code which is never reached used."""
+    free = set(scope.unit.freevars) if scope.unit is not None else set()
+    if not free:
+        return []
+    return sorted(free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - set(_captured(scope)))
+
+
 def _captured(scope: Scope) -> Iterator[str]:
     """Names of this block that code nested in it takes as free variables."""
     yield from scope.captured

@@ -7,6 +7,8 @@ from depyf.flow.program import NONE, Program
 from depyf.structure.region_table import SHUFFLES, Region, Regions, exits_of, redirect
 
 _NAME_STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
+_LEAVING = 150
+"""How many instructions may leave what is around a ``return``: twenty blocks of up to seven."""
 _NAME_DELETES = frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, ops.DELETE_DEREF})
 
 
@@ -79,11 +81,20 @@ def _note_end(program: Program, after: int, left: bool, shared: bool) -> None:
     elif program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
         program.own_continues.add(after)
     else:
-        last, at = NONE, after
-        while at != NONE and program.jump[at] == NONE and program.instrs[at].op != ops.RETURN:
-            last, at = at, program.next[at]  # managers are left
-        if at != NONE and last != NONE and program.jump[at] == NONE and program.instrs[last].op == ops.LOAD_CONST:
-            program.own_returns.add(last)
+        _note_return(program, after)
+
+
+def _note_return(program: Program, at: int) -> None:
+    """The constant that is returned at ``at``, or once managers and handlers are left, is the statement's own."""
+    last = NONE
+    for _ in range(_LEAVING):
+        if at == NONE or program.jump[at] != NONE:
+            return
+        if program.instrs[at].op == ops.RETURN:
+            break
+        last, at = at, program.next[at]
+    if last != NONE and at != NONE and program.instrs[last].op == ops.LOAD_CONST:
+        program.own_returns.add(last)
 
 
 def is_name_cleanup(program: Program, region: Region) -> bool:
