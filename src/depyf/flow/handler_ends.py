@@ -21,10 +21,11 @@ def join_handler_ends(program: Program) -> None:
     if not program.handlers:
         return
     instrs = program.instrs
-    ends: dict[int, list[int]] = {}
-    for i, instr in enumerate(instrs):
-        if instr.op == ops.POP_EXCEPT and instr.line is None:
-            ends.setdefault(program.handler[i], []).append(i)
+    ends: dict[int, dict[int, None]] = {}  # by what protects the handler that they end
+    for i in range(len(instrs)):
+        for after in (program.next[i], program.jump[i]):
+            if after != NONE and instrs[after].op == ops.POP_EXCEPT and instrs[after].line is None:
+                ends.setdefault(program.handler[i], {})[after] = None
     if not ends:
         return
     places = Places(program)
@@ -33,5 +34,7 @@ def join_handler_ends(program: Program) -> None:
             continue
         for after in {program.jump[test], program.next[test]} - {NONE}:
             if instrs[after].op == ops.POP_EXCEPT and program.place(after) == program.place(test) is not None:
-                found = (end for end in ends.get(program.handler[after], ())[:_ENDS] if alike(program, after, end))
+                known = sorted(ends.get(program.handler[test], ()))[:_ENDS]
+                same = (end for end in known if program.handler[end] == program.handler[after])
+                found = (end for end in same if alike(program, after, end))
                 places.join(after, next(found, NONE))

@@ -1,0 +1,15 @@
+# versions: 3.11+
+def settle(ready, wait, first, second, cancel):
+    if ready:
+        try:
+            first()
+        except ValueError:
+            while wait:
+                pass
+    else:
+        try:
+            second()
+        except* KeyError:
+            cancel(second)
+            if ready.state or wait:
+                cancel(first)
