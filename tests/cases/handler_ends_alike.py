@@ -1,4 +1,4 @@
-# versions: 3.11+
+# versions: 3.12+
 def settle(ready, wait, first, second, cancel):
     if ready:
         try:
