@@ -1,4 +1,5 @@
 # versions: 3.12+
+# known ugly: 3.12+ a clause of except* would say return
 def settle(ready, wait, first, second, cancel):
     if ready:
         try:
