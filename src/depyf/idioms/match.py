@@ -145,7 +145,9 @@ class Raising:
         pattern = self._lines.get(id(cases[-1].pattern))
         if len(rest) == 1 and isinstance(rest[0], Return) and (rest[0].line is None or rest[0].line == pattern):
             return False
-        if any(isinstance(stmt, Exit) for case in cases for stmt in walk(case.body)):
+        ends = {stmt.label for stmt in walk(rest) if isinstance(stmt, Exit)}
+        exits = (stmt for case in cases for stmt in walk(case.body) if isinstance(stmt, Exit))
+        if any(stmt.label in ends and not stmt.written for stmt in exits):
             return True
         start = first_line(rest)
         lines = [stmt.line for stmt in walk(cases[-1].body) if stmt.line is not None]

@@ -10,6 +10,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.loop_ends import behind_dead_jumps
 from depyf.flow.program import NONE, Program
 from depyf.lift.block import Lifted
+from depyf.tree.expr import Marker
 
 _STEPS = 3
 """A ``break`` is at most: a jump out of the ``try``, dropping the iterator, and the jump itself."""
@@ -29,6 +30,14 @@ def note_break_lines(program: Program, blocks: dict[int, Lifted]) -> None:
                 line = _line(program, block.code[-1])
                 if line is not None:
                     block.breaks_at[side] = line
+            elif side == 0 and block.code and isinstance(block.cond, Marker) and block.cond.kind == "case":
+                at = program.next[block.code[-1]]
+                if at != NONE and program.instrs[at].op == ops.POP:
+                    at = program.next[at]  # the subject
+                if at != NONE and program.instrs[at].op == ops.JUMP and program.jump[at] > at:
+                    line = _own_line(program, at)
+                    if line is not None:
+                        block.breaks_at[side] = line
 
 
 def _note_directly_reached(program: Program, blocks: dict[int, Lifted]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
 from depyf.structure.edges import Edges
-from depyf.structure.items import DISPATCH, TRY, Item, LoopItems, is_for
+from depyf.structure.items import DISPATCH, TRY, Item, LoopItems, first_line, is_for
 from depyf.tree.expr import Const, Marker
 from depyf.tree.nodes import ExprStmt, Return
 
@@ -105,13 +105,17 @@ class Inside:
                     loop.body.discard(key)
 
     def _in_match(self, key: int, header: int, preds: set[int]) -> bool:
-        """Whether a block belongs to a ``match`` inside the loop: what a case goes to, or its subject is on the stack."""
+        """Whether a block belongs to a ``match`` inside the loop: its subject is on the stack, or a case goes to it, and does
+        not say ``break`` before."""
         block, head = self.blocks.get(key), self.blocks.get(header)
         if block is None or head is None:
             return False
         tests = [self.blocks[p] for p in preds if p in self.blocks]
-        if any(isinstance(t.cond, Marker) and t.cond.kind == "case" and t.succs[0] == key for t in tests):
-            return True
+        for test in tests:
+            if isinstance(test.cond, Marker) and test.cond.kind == "case" and test.succs[0] == key:
+                left = test.breaks_at.get(0)
+                first = first_line(block)
+                return left is None or first is None or first <= left
         return any(isinstance(v, Marker) and v.kind == "subject" and v not in head.entry for v in block.entry)
 
     def _in_for(self, key: int, header: int) -> bool:
