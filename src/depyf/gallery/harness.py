@@ -14,6 +14,19 @@ from typing import Any
 import torch
 
 
+def process_groups(sizes: dict[str, int]) -> None:
+    """The groups that the graph's collectives name: this process is alone in them, and nothing is sent."""
+    import torch.distributed as dist
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=max(sizes.values()))
+    for name, size in sizes.items():
+        if name == dist.distributed_c10d._get_default_group().group_name:
+            torch._C._distributed_c10d._unregister_process_group(name)
+        group = dist.new_group(list(range(size)), use_local_synchronization=True)
+        torch._C._distributed_c10d._register_process_group(name, group)
+
+
 class Make:
     """Random tensors of a given layout: the same seed makes the same values, on any device."""
 

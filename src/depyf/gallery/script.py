@@ -16,6 +16,7 @@ from typing import Any
 from depyf.gallery.classes import class_text, constants_of
 from depyf.gallery.dump import BACKWARD, CAPTURED, FORWARD, CompiledGraph
 from depyf.gallery.graph_text import GraphClass, imports_of, read_graph, short_path
+from depyf.gallery.groups import NOTE, groups_of
 from depyf.gallery.inputs import CannotRender, input_lines, readable_source, same_layout
 from depyf.gallery.parts import harness_text
 from depyf.gallery.types import Number, tensor_type
@@ -186,7 +187,7 @@ def _page(
     sources = {i["symbol"]: i.get("source", "") for i in facts.get("inputs", ()) if i.get("symbol")}
     head = [
         f'"""{_title(graph, root)}\n',
-        *_about(graph, aot, random),
+        *_about(graph, aot, random, bool(groups_of(texts))),
         *notes,
         '"""\n',
         "from __future__ import annotations\n",
@@ -253,7 +254,7 @@ def _short(place: str, root: str) -> str:
     return f"{short_path(path, root)}:{line}" if path else place
 
 
-def _about(graph: CompiledGraph, aot: _Aot | None, random: bool) -> list[str]:
+def _about(graph: CompiledGraph, aot: _Aot | None, random: bool, groups: bool) -> list[str]:
     also = ""
     if aot is not None:
         also = " and as AOTAutograd's " + ("forward and backward graphs" if aot.backward is not None else "graph")
@@ -263,6 +264,8 @@ def _about(graph: CompiledGraph, aot: _Aot | None, random: bool) -> list[str]:
         "    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]\n",
         "Exit status: 0 everything agrees, 1 something differs, 2 a device or an operator is missing.",
     ]  # fmt: skip
+    if groups:
+        lines.append(NOTE)
     if random:
         lines.append("The graph draws random numbers: they come from a fixed pattern where draws would differ.")
     return lines
@@ -314,6 +317,9 @@ def _main(
             f'        print(*missing({_names(tuple(own))}), "is missing: --import the module that registers it", file=sys.stderr)',
             "        return 2",
         ]
+    groups = groups_of(texts)
+    if groups:
+        lines.append(f"    process_groups({groups})")
     lines += [
         f"    report = Report(tolerance={_tolerance(texts)})",
         "    captured = Captured()",

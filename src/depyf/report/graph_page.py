@@ -12,6 +12,7 @@ import re
 from depyf.dynamo.graphs import importable, imports_for, parsed, sample_run
 from depyf.dynamo.records import GraphRecord
 from depyf.gallery.graph_text import read_graph
+from depyf.gallery.groups import with_groups
 from depyf.gallery.masks import exactly_true
 from depyf.gallery.types import tensor_type
 from depyf.report.layout import WRAPPER_STAGE
@@ -49,7 +50,7 @@ def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = Tr
     made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
     page = f"{head}\n\n{imports_for(body)}{made}\n\n{body}\n"
     name = "GraphModule" if "class GraphModule(" in body else _class_name(body)
-    runnable = sample_run(name, body, _true_elements(body))
+    runnable = with_groups(sample_run(name, body, _true_elements(body)), body)
     return f"{page}\n\n{runnable}" if runnable else page
 
 
