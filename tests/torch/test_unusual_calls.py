@@ -367,3 +367,27 @@ def test_causes_have_names(reason, explanation, cause):
 
     text = f"Graph break in user code at a.py:3\nGraph Break Reason: {reason}\n  Explanation: {explanation}\n"
     assert parse_break(text).cause == cause
+
+
+def told(*args, **kwargs):
+    return len(args) + len(kwargs)
+
+
+def keywords_behind_a_break(x, args, kw):
+    y = x.cos()
+    n = told(*args, **kw)
+    m = told(x, **kw)
+    return y + n + m
+
+
+@pytest.mark.parametrize(("kw", "texts"), [({}, ("(*args)", "told(x)")), ({"a": 1}, ('told(x, a=kw["a"])',))])
+def test_keywords_are_written_as_such(tmp_path, monkeypatch, kw, texts):
+    """Dynamo hands over a dict that it has made; an empty one says nothing."""
+    monkeypatch.setitem(globals(), "told", torch._dynamo.disable(told))
+    with depyf.prepare_debug(tmp_path):
+        found = torch.compile(keywords_behind_a_break, backend="eager")(torch.ones(3), [1, 2], kw)
+    assert torch.equal(found, torch.ones(3).cos() + 3 + 2 * len(kw))
+    pages = [page.read_text() for page in sorted(tmp_path.glob("__transformed_code_*.py"))]
+    assert all("EQUIVALENT (proven)" in page or "IDENTICAL (proven)" in page for page in pages)
+    whole = "".join(pages)
+    assert "**{" not in whole and all(text in whole for text in texts), whole

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import dis
+import functools
+import operator
 import sys
 import types
 
@@ -97,3 +99,72 @@ def test_what_is_no_copy_of_it_is_refuted():
         module: types.CodeType = compile(f"def g(f, a, d):\n    return {body}\n", "<test>", "exec")
         inner = next(const for const in module.co_consts if isinstance(const, types.CodeType))
         assert verify(original, CodeUnit.from_code(inner), "__temp_")[-1].proven is proven, body
+
+
+def made_by_hand(version: str, text: str) -> CodeUnit:
+    """``g`` of ``text`` with the dict at its call handed over as it is: the copy and the merge are gone."""
+    unit = next(unit for unit in walk(compiled_text(version, text)) if unit.name == "g")
+    opnames = spec_for(unit.version).opnames
+    units = [unit.code[at : at + 2] for at in range(0, len(unit.code), 2)]
+    names = [opnames[each[0]] for each in units]
+    if "DICT_MERGE" not in names:  # 3.8
+        return unit
+    merge = names.index("DICT_MERGE")
+    copy = [at for at in range(merge) if names[at] == "BUILD_MAP"][-2 if names[merge - 1] == "BUILD_MAP" else -1]
+    return dataclasses.replace(unit, code=b"".join(each for at, each in enumerate(units) if at not in (merge, copy)))
+
+
+NOTHING = "def g(f, a, d):\n    return f(*a, **{})\n"
+KEPT = "def g(f, a, d):\n    e = {}\n    return f(*a, **e), e\n"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_empty_dict_passes_nothing(version):
+    for original, body, proven in (
+        (NOTHING, "return f(*a)", True),
+        (NOTHING, "return f(*a, **{})", True),
+        (NOTHING, "return f(a)", False),
+        (NOTHING, "return f(*d)", False),
+        (NOTHING, "return f(*a, **d)", False),
+        (NOTHING, "return f(*a, x=1)", False),
+        (TEXTS["plain"], "return f(*a)", False),
+        (TEXTS["plain"], "return f(*a, **{})", False),
+        (NOTHING.replace("{}", "{'x': d}"), "return f(*a)", False),
+        (NOTHING.replace("{}", "{'x': d}"), "return f(*a, x=d)", True),
+        # what f, written in C, leaves in the dict is seen behind the call
+        (KEPT, "e = {}\n    return f(*a), e", False),
+        (KEPT, "return f(*a), {}", False),
+    ):
+        made = compiled_text(version, f"def g(f, a, d):\n    {body}\n")
+        inner = next(unit for unit in walk(made) if unit.name == "g")
+        found = verify(made_by_hand(version, original), inner, "__temp_")[-1]
+        assert found.proven is proven, (original, body, found)
+
+
+def test_an_empty_dict_is_handed_to_nobody():
+    """Whatever is called: Python functions, built-in ones, classes, objects of classes in C and in Python."""
+
+    class Called:
+        def __call__(self, *args, **kwargs):
+            return args, kwargs
+
+    space: dict[str, types.FunctionType] = {}
+    exec("def with_dict(f, a):\n    return f(*a, **{})\ndef without(f, a):\n    return f(*a)\n", space)
+    code = space["with_dict"].__code__
+    units = [code.co_code[at : at + 2] for at in range(0, len(code.co_code), 2)]
+    names = [dis.opname[each[0]] for each in units]
+    merge = names.index("DICT_MERGE")
+    kept = [each for at, each in enumerate(units) if at not in (merge, names.index("BUILD_MAP"))]
+    by_hand = types.FunctionType(code.replace(co_code=b"".join(kept)), {}, "by_hand")
+    callees = [
+        lambda *args, **kwargs: (args, kwargs), lambda *args: args, Called(), Called, print, len, dict, int, str.join, "".join,
+        functools.partial(Called(), 1), type, operator.itemgetter(0), object, [].append, types.SimpleNamespace, None, 3,
+    ]  # fmt: skip
+    for callee in callees:
+        for positional in ((), (1,), [1, 2], ("a", ("b",)), None, iter((1,))):
+            if positional.__class__.__name__ == "tuple_iterator":
+                positional, again = iter((1,)), iter((1,))
+            else:
+                again = positional
+            first, second = called(by_hand, callee, positional), called(space["without"], callee, again)
+            assert first == second or type(first) is type(second) and type(first) in (Called, object), callee

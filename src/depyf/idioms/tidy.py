@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from depyf.emit.naming import is_legal
 from depyf.idioms.effects import EVENT, PURE, READ, Effects, Variable, conditional, in_order, variable, width
 from depyf.idioms.usage import Usage
 from depyf.promises import Promises
@@ -87,7 +88,7 @@ class _Round:
 
         def change(node: Expr) -> Expr:
             found = variable(node)
-            return values.get(found, node) if found is not None else node
+            return spelled(node) if found is None else values.get(found, node)
 
         self.gone |= values.keys()
         if not self.gone:
@@ -324,7 +325,7 @@ class _Round:
             if node in named:
                 return named[node]
             name = variable(node)
-            return moved.get(name, node) if name is not None else node
+            return spelled(node) if name is None else moved.get(name, node)
 
         new: Stmt = map_expressions(stmt, change)
         target = self.bound(new)
@@ -382,6 +383,24 @@ class _Use:
         if self._width < 0:
             self._width = sum(width(part) for part in self.operands)
         return long + self._width < _LINE
+
+
+def spelled(node: Expr) -> Expr:
+    """``f(*a, **{"k": b})`` is ``f(*a, k=b)``, and ``f(*a, **{})`` is ``f(*a)``: no dict is copied for either."""
+    if type(node) is not Invoke or not node.keywords:
+        return node
+    last, mapping = node.keywords[-1]
+    if last is not None or not isinstance(mapping, DictOf):
+        return node
+    names = {name for name, _ in node.keywords}
+    added: list[tuple[str | None, Expr]] = []
+    for key, value in mapping.items:
+        name = key.value if isinstance(key, Const) else None
+        if type(name) is not str or not is_legal(name) or name in names:
+            return node
+        names.add(name)
+        added.append((name, value))
+    return Invoke(node.func, node.args, (*node.keywords[:-1], *added))
 
 
 def _touched(stmt: Stmt) -> set[Variable]:

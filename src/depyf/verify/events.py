@@ -156,7 +156,26 @@ def _call_ex(pair: Pair, side: Side, values: Values, arg: tuple[int, bool]) -> E
         keywords = _keywords(pair, values, tail[-1]) if has_kwargs else ((), ())
         if keywords is not None:
             return Event((ops.CALL, keywords[0]), (*callee, *items, *keywords[1]), pops, 1)
+    elif has_kwargs and _empty_and_alone(pair, side, tail[-1]):
+        has_kwargs, tail = False, tail[:1]
     return Event((ops.CALL_EX, has_kwargs), (*callee, *tail), pops, 1)
+
+
+def _empty_and_alone(pair: Pair, side: Side, value: int) -> bool:
+    """Whether ``value`` is a new empty dict that nothing else holds: ``f(*args, **{})`` is ``f(*args)``, whatever ``f`` is.
+
+    CALL_FUNCTION_EX (3.8-3.15) takes an exact dict as it is: no code runs for it, and ``args`` becomes a tuple in both.
+    ``_PyVectorcall_Call`` takes the same path for an empty dict as for none, and so without keyword names; a Python function has a
+    dict of its own for ``**``; a ``tp_call`` in C gets an empty dict or NULL, which its protocol defines to be the same, as it
+    is for ``f(x, **{})`` above.  What such a one leaves in the dict nobody can see, because nobody has it.
+    """
+    return (
+        pair.fresh.get(value) == (DICT, ())
+        and side.stack.count(value) == 1
+        and value not in pair.temps.values()
+        and value not in pair.loc.values()
+        and not any(value in inside[1] for inside in pair.fresh.values())
+    )
 
 
 def _dict_merge(pair: Pair, side: Side, values: Values, depth: int) -> Event:
