@@ -5,7 +5,7 @@
     python tools/readdiff.py --limit 50 --kind "If" --show 5  source and text of five functions of one kind
 
 Two trees are compared after taking away what no bytecode tells: comments, dead code, folded constants, annotations of
-local variables, ``global``, ``return`` against ``return None``, a list where the optimiser made a tuple of it.  The
+variables in functions, ``global``, ``return`` against ``return None``, a list where the optimiser made a tuple of it.  The
 first place where they part gives the kind; the kinds are printed with their counts, most frequent first.
 """
 
@@ -83,9 +83,12 @@ class Normal(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         self.generic_visit(node)
-        if not self.local or not isinstance(node.target, ast.Name):
+        if not self.local:
             return node
-        return ast.Assign([node.target], node.value) if node.value else None
+        if node.value:
+            return ast.Assign([node.target], node.value)
+        # of ``self.x: int`` the object is evaluated
+        return ast.Expr(node.target.value) if isinstance(node.target, ast.Attribute) else None
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         self.generic_visit(node)
