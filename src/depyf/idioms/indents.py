@@ -101,7 +101,7 @@ class Indents:
         level, column = self.first(stmt.body), self._column(stmt)
         if level is None or column is None or (stmt.body[0].line or 0) <= (stmt.line or 0):
             return None
-        right = level - column + _KEYWORDS[If] + _NOT * _leading_nots(stmt.test, least=True)
+        right = level - column + _KEYWORDS[If] + _leading_name(stmt.test) + _NOT * _leading_nots(stmt.test, least=True)
         return -(-right // STEP)  # it is less by two places for ``elif`` and by one for a parenthesis
 
     def is_one_with(self, stmt: With, inner: With) -> bool:
@@ -186,8 +186,8 @@ def _tests(test: Expr) -> int:
 
 def _leading_name(test: Expr) -> int:
     """How wide ``(name := `` before the first operand of a test is."""
-    while isinstance(test, BoolOf):
-        test = test.values[0]
+    while isinstance(test, (BoolOf, Cmp)):
+        test = test.values[0] if isinstance(test, BoolOf) else test.left
     return len(f"({test.target.id} := ") if isinstance(test, Walrus) and isinstance(test.target, Name) else 0
 
 
