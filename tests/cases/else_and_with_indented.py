@@ -276,8 +276,9 @@ def u_f(n, d):
 def u_g(c, x):
     if c:
         return x
-    if (m := c(x)) and (m or x):
-        return m
+    if m := c(x):
+        if m or x:
+            return m
     raise V
 
 

@@ -181,6 +181,8 @@ class Lowering:
         inner = self._resolve(self.lower(stmt.body, frozenset({label}), fall, label), label)
         if orelse is None:
             orelse = self.lower(exhausted, fall, breaks, loop)
+            if orelse and not breaks_out(inner):
+                return replace(stmt, body=inner, orelse=()), *orelse  # an ``else`` without a ``break`` says nothing
         return (replace(stmt, body=inner, orelse=orelse),)
 
     def _with_else(
