@@ -163,7 +163,7 @@ def _class_at(address: int) -> type | None:
 
 def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:
     """``guard  # code  # file:line in function (why)`` taken apart."""
-    parts = _REMARK.split(text) if "# " in text else [text]
+    parts = _remarks(text)
     for position in range(len(parts) - 1, 0, -1):
         match = _PLACE.match(parts[position].strip())
         if match is None:
@@ -181,6 +181,14 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
     if hint and (is_expression(guard.strip()) or _TYPE_ID.match(guard.strip())):
         return guard.strip(), None, without_addresses(advice.removesuffix(")"))
     return text.strip(), None, ""
+
+
+def _remarks(text: str) -> list[str]:
+    """``text`` taken apart at each ``# `` that stands behind a space; nearly always these are the two spaces of torch."""
+    parts = text.split("  # ")
+    if text.count("# ") == len(parts) - 1 and not any(part[-1:].isspace() for part in parts[:-1]):
+        return parts
+    return _REMARK.split(text)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -279,9 +279,9 @@ def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:
     asking, arguments = check in ASKING, expression[len(check) + 1 : -1]
     if asking and arguments and "(" not in arguments and expression[-1] == ")" and len(expression) < WIDTH // 2:
         return [f"        {joint}{check}({', '.join(_asking(check, [arguments], handle))})"]
-    tensor = _TENSOR.fullmatch(expression) if asking else None
-    if tensor is not None:  # nearly half of all guards, told by one match
-        return wrap(f"{joint}{check}(", _asking(check, list(tensor.groups()), handle), ")", " " * 8)
+    told = (_TENSOR if check == "check_tensor" else _PAIR).fullmatch(expression) if asking else None
+    if told is not None:  # nearly all guards, told by one match
+        return wrap(f"{joint}{check}(", _asking(check, list(told.groups()), handle), ")", " " * 8)
     call = split_call(expression) if asking or len(expression) + len(joint) + 8 > WIDTH else None
     if asking and call is not None:
         return wrap(f"{joint}{check}(", _asking(check, call[1], handle), ")", " " * 8)
@@ -298,6 +298,7 @@ _TENSOR = re.compile(
     r"check_tensor\(([\w.\[\]']+), ('[\w.]+'), (torch\.\w+), (size=\[[^]]*\]), (stride=\[[^]]*\]), (requires_grad=\w+)"
     r", (device_index=\w+), (keys='[\w, ]*')\)"
 )
+_PAIR = re.compile(r"\w+\(([\w.\[\]']+), ('[\w.]+')\)")
 _MAY_BE_LOOSE = re.compile(r"\b(?:and|or|if|lambda)\b|:=")
 
 
