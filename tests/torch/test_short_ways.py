@@ -10,9 +10,11 @@ import pytest
 import torch
 
 from depyf.api import prepare_debug
-from depyf.dynamo import guard_names, seen
+from depyf.dynamo import guard_names, guards, seen
 from depyf.dynamo.graphs import sample_run
+from depyf.report import full_code
 from depyf.report.manifest import indented
+from depyf.report.wrap import split_call
 
 pytestmark = pytest.mark.torch
 
@@ -52,6 +54,23 @@ def test_sides_told_by_the_text(text, monkeypatch):
     short = guard_names.equal_sides(text)
     monkeypatch.setattr(guard_names, "_PLAIN_SIDES", guard_names.re.compile(r"(?!)"))
     assert short == guard_names.equal_sides(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a", "a  # b", "a # b", "a  # b  # c:1 in f", "a   # b", "a  #  # b", "a# b  # c", "#", "# a", "  # a\n  # b"],
+)
+def test_remarks_told_apart(text):
+    assert guards._remarks(text) == (guards._REMARK.split(text) if "# " in text else [text])
+
+
+@pytest.mark.parametrize(
+    "check", ["type_is(L['x'].a[0], 'torch.Tensor')", "same_object(L['it'], 'a')", "f(L['x, y'], 'a')", "f(L['x'])"]
+)
+def test_two_arguments_told_by_one_match(check):
+    told = full_code._PAIR.fullmatch(check)
+    assert told is None or split_call(check) == (check.partition("(")[0], list(told.groups()))
+    assert (told is None) == (check.startswith("f("))
 
 
 def test_json_with_an_indent():
