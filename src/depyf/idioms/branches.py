@@ -230,7 +230,11 @@ def _inner_tests(test: BoolOf, depth: int | None) -> list[int]:
     for at, steps in test.deeper:
         if steps == len(found) + 1:
             found.append(at)
-    return found if depth in (None, len(found) + 1) else []
+    if depth in (None, len(found) + 1):
+        return found
+    # of ``if (`` over several lines, the first operand has a column of its own
+    below = [at for at, _ in test.deeper]
+    return below if depth == len(below) + 1 else []
 
 
 def _and(test: BoolOf, start: int, end: int) -> Expr:

@@ -122,8 +122,7 @@ def _as_written(lifter: Lifter, parent: Lifted, child: Lifted, test: BoolOf) -> 
     found = grouped(test, left, right, program.columns.least)
     if found is test and test.op == "and" and first and left and right and left[1][0] < right[0][0]:
         steps = steps_deeper(test, first[0][1], right[0][1])
-        if steps:
-            return replace(test, deeper=(*test.deeper, (len(test.values) - 1, steps)))
+        return replace(test, deeper=(*test.deeper, (len(test.values) - 1, steps)))
     return found
 
 
