@@ -85,6 +85,17 @@ def test_a_stand_in_is_no_name_of_the_module(roles):
     assert names["f"]() == (1, 2)
 
 
+@pytest.mark.parametrize("name", ["<print>", "@_name__", "@_x"])
+def test_a_stand_in_is_no_builtin_and_nothing_a_module_has(name):
+    code = named("class C:\n    def f(self):\n        return GG\n", GG=name)
+    result = module(code)
+    assert all(verdict.proven for verdict in result.verdicts)
+    space = {"__name__": "m"}
+    exec(result.source, space)
+    with pytest.raises(NameError):
+        space["C"]().f()
+
+
 def test_an_attribute_has_no_stand_in():
     result = module(named("f = g.KK\n", KK="a b"))
     assert not result.verdicts[0].proven

@@ -30,7 +30,10 @@ MAKER = "__make_"
 
 
 def emit_module(unit: CodeUnit, body: _Body, options: Options = DEFAULTS) -> Emitted:
-    """A whole module, or what else is no function: an expression for ``eval``, a statement at the prompt.  Future features without an import statement are the caller's to pass to ``compile``."""
+    """A whole module, or what else is no function: an expression for ``eval``, a statement at the prompt.
+
+    Future features without an import statement are the caller's to pass to ``compile``.
+    """
     return _emit(unit, options, lambda p: _module(p, body))
 
 
@@ -184,7 +187,7 @@ def wrap_closures(p: Printer, unit: CodeUnit, shown: str, path: list[str]) -> st
     name = read_back(shown)
     outer = p.names.fresh(MAKER + name)
     path[:] = [outer, name]
-    free = [p.spelled(name) for name in unit.freevars]
+    free = [p.spelled(variable) for variable in unit.freevars]
     p.line(f"def {outer}({', '.join(free)}):", None, False)
     p.enter("function", None)
     p.pad = p.step

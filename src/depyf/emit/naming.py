@@ -8,6 +8,7 @@ original).  Inside a class the mangled ``_Cls__x`` is written ``__x`` again.
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 import unicodedata
@@ -103,7 +104,12 @@ class Names:
         """The legal identifier that stands for the illegal ``name``."""
         found = self._stand_ins.get(name)
         if found is None:
-            found = self._stand_ins[name] = self.fresh(legalised(name))
+            base = legalised(name)
+            if base.startswith("__"):  # a class would mangle it, and a module has some of these
+                base = "_" + base.lstrip("_")
+            if hasattr(builtins, base):  # what the original looks for is no builtin
+                base += "_"
+            found = self._stand_ins[name] = self.fresh(base)
             self.renames[found] = name
         return found
 

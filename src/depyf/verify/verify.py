@@ -40,8 +40,8 @@ def verify(
 
     Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
     not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
-    identifiers); ``stand_ins`` the same for names of the module, which nothing else has; ``bindings`` maps global names of the recompiled code to the constants they stand for.  ``promises``
-    is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
+    identifiers); ``stand_ins`` the same for names of the module, which nothing else has; ``bindings`` maps global names of
+    the recompiled code to the constants they stand for.  ``promises`` is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
     ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
     """
