@@ -76,9 +76,9 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 
 def _has_hooks(module: Any) -> bool:
     """Whether a call of ``module`` is more than a call of its ``forward``."""
-    from torch.nn.modules.module import _has_any_global_hook
+    from torch.nn.modules import module as of_torch  # _has_any_global_hook() is not in 2.6
 
-    return any(getattr(module, name, None) for name in _HOOKS) or bool(_has_any_global_hook())
+    return any(getattr(module, name, None) or getattr(of_torch, "_global" + name, None) for name in _HOOKS)
 
 
 def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Replay:
