@@ -86,6 +86,18 @@ def lacks(manifest: dict[str, Any], what: str) -> bool:
     return any(what in line for line in manifest["not_reported"])
 
 
+def reasons_kept() -> bool:
+    """Whether this torch keeps why an entry was compiled again, for ``depyf.explain`` to say without a dump; 2.6 does not."""
+    from torch._dynamo.utils import CompilationMetrics
+
+    return "recompile_reason" in CompilationMetrics.__dataclass_fields__
+
+
+def qualified(function: Any) -> str:
+    """The name that code objects know: the whole one since Python 3.11."""
+    return str(getattr(function.__code__, "co_qualname", function.__code__.co_name))
+
+
 def fresh_cache() -> Any:
     """An empty Inductor cache as a context manager, under the name this torch has for it."""
     import torch._inductor.utils as utils

@@ -6,6 +6,7 @@ import functools
 
 import pytest
 import torch
+from dumps import qualified
 
 import depyf
 from depyf.dynamo.decorated import stands_for
@@ -71,20 +72,21 @@ def index_of(folder, *compiled):
 def test_methods_and_functions(tmp_path):
     text = index_of(tmp_path, First(), plain, nameless)
     line = First.forward.__wrapped__.__code__.co_firstlineno
+    wrapper, inner = First.forward, plain
     assert (
-        f"`twice.<locals>.wrapper` ({__file__}:{twice.__code__.co_firstlineno + 1}), the decorated `First.forward` ({__file__}:{line})"
+        f"`{qualified(wrapper)}` ({__file__}:{twice.__code__.co_firstlineno + 1}), the decorated `First.forward` ({__file__}:{line})"
         in text
     )
-    assert "`loose.<locals>.inner`" in text and "the decorated `plain`" in text
+    assert f"`{qualified(inner)}`" in text and "the decorated `plain`" in text
     page = (tmp_path / "full_code_for_wrapper_0.py").read_text()
-    assert page.startswith('"""What runs when twice.<locals>.wrapper (') and ", the decorated First.forward (" in page
+    assert page.startswith(f'"""What runs when {qualified(wrapper)} (') and ", the decorated First.forward (" in page
     line = next(line for line in text.splitlines() if "hidden`" in line)
     assert "the decorated" not in line
 
 
 def test_two_decorators(tmp_path):
     text = index_of(tmp_path, Second())
-    assert "`loose.<locals>.inner`" in text and "the decorated `Second.forward`" in text
+    assert f"`{qualified(plain)}`" in text and "the decorated `Second.forward`" in text
 
 
 def test_only_what_a_call_finds():

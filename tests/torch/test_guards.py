@@ -84,6 +84,8 @@ def test_tree():
         ),
         ("DICT_CONTAINS", "not ___dict_contains(('a', 1), L['d'])", "('a', 1) not in L['d']"),
         ("SET_CONTAINS", "set.__contains__(L['s'], 3)", "3 in L['s']"),
+        ("EQUALS_MATCH", "list(L['d'].keys())[0] == 'a'", "same_value(list(dict.keys(L['d']))[0], 'a')"),
+        ("EQUALS_MATCH", "list(dict.keys(L['d']))[0] == 'a'", "same_value(list(dict.keys(L['d']))[0], 'a')"),
         (
             "DICT_CONTAINS",
             "not ___dict_contains(<class 'torch.Tensor'>, G['nodes'])",

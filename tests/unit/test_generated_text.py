@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 import types
 
+import pytest
+
 from depyf.options import Options
 from depyf.pipeline import decompile_code
 from depyf.promises import Promises
@@ -30,6 +32,21 @@ def test_entries_of_a_dict_that_calls_make():
     )
     assert "D({k_result: i(y, k_result), k(y, 1): x, (i_argument := k(y, 2)): i(y, i_argument)})" in text
     assert "    k_result = k(y, 0)\n" in text and "value_" not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x for j in y]",
+        "{i: x for i in y}",
+        "[f([], [j]) for j in y if j]",
+        "{i: [f(x, i, j) for j in y] for i in y}",
+        "[k for j in y for k in j]",
+    ],
+)
+def test_comprehensions_in_functions_of_the_program(text):
+    """Dynamo of torch 2.6 makes a resume function with free variables inside of its own code."""
+    assert f"        return {text}\n" in text_of(f"def rest(x):\n    return {text}\nreturn rest(x)")
 
 
 def test_a_variable_that_nothing_waits_for_has_a_line_of_its_own():

@@ -47,7 +47,7 @@ class AtAStop:
         from torch._dynamo import eval_frame
 
         ask: Callable[..., Any] | None = getattr(eval_frame, "_callback_from_stance", None)
-        if ask is None:
+        if ask is None or _set_count() is None:  # an older torch counts nothing, and 2.6 would compile our function
             return
 
         def asked(*args: Any) -> Any:
@@ -89,11 +89,16 @@ def not_this_time(code: types.CodeType) -> Any:
 
 def _nothing_to_count() -> None:
     """With ``fullgraph=True`` torch counts the frames that a call compiled, and raises for none (2.12 and later)."""
-    try:
-        from torch._C._dynamo.eval_frame import set_fullgraph_compiled_frame_count
-    except ImportError:
-        return
-    set_fullgraph_compiled_frame_count(-1)  # the end of the call sets it, too
+    set_count = _set_count()
+    if set_count is not None:
+        set_count(-1)  # the end of the call sets it, too
+
+
+def _set_count() -> Callable[[int], Any] | None:
+    from torch._C._dynamo import eval_frame
+
+    found: Callable[[int], Any] | None = getattr(eval_frame, "set_fullgraph_compiled_frame_count", None)
+    return found
 
 
 def _belongs_to_debugger(filename: str) -> bool:

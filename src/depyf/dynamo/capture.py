@@ -181,7 +181,8 @@ class Capture:
     def _close(self, entry: EntryBuilder, event: Event) -> None:
         """torch is done with the frame, or with its backward."""
         self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
-        if event.name != "compilation_metrics":
+        refused = event.data.get("fail_reason") and event.data.get("is_forward", False) is None
+        if event.name != "compilation_metrics" and not refused:  # 2.6: what failed before torch knew which it is
             return
         entry.closed = True
         function = self.functions.get(entry.key.function)

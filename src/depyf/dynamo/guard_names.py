@@ -5,6 +5,7 @@ functions of ``guard_checks``), or None where it uses another one.
 
     not ___dict_contains('k', L['d'])             ->  'k' not in L['d']
     ___tuple_iterator_len(L['it']) == 2           ->  iterator_length(L['it']) == 2
+    list(L['d'].keys())[0] == 'k'                 ->  list(dict.keys(L['d']))[0] == 'k'     (torch 2.6)
     L['device'] == device(type='cpu')             ->  L['device'] == torch.device(type='cpu')
 """
 
@@ -100,7 +101,7 @@ _EASY = re.compile(
 
 
 _TOKEN = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<![\w.])(?P<name>[^\W\d]\w*\b)(?! *=(?!=))""", re.S)
-_UNLIKE = re.compile(r"\'\'\'|\"\"\"|[#{]|\b(?:lambda|for)\b|:=|__contains__|\bnot (?!in\b).* in ", re.S)
+_UNLIKE = re.compile(r"\'\'\'|\"\"\"|[#{]|\b(?:lambda|for)\b|:=|__contains__|\.keys\(\)|\bnot (?!in\b).* in ", re.S)
 """What ``_TOKEN`` does not read right, and what the rewriter may change although it is written in names that are known."""
 
 
@@ -147,6 +148,10 @@ class _Rewriter(ast.NodeTransformer):
         if len(node.args) == 1 and name == "___namedtuple_fields":
             self.changed = True
             return ast.Attribute(node.args[0], "_fields", ast.Load())
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "keys" and not node.args and name != "dict.keys":
+            owner = ast.Attribute(ast.Name("dict", ast.Load()), "keys", ast.Load())
+            self.changed = True
+            return ast.Call(owner, [node.func.value], [])
         if name in _IN_TORCH:
             return self._replaced(node, ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load()))
         if name in _RENAMED:

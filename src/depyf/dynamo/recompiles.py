@@ -34,6 +34,10 @@ _LENGTH = re.compile(r"^(len\(.*\)) != (\d+)$")
 """How torch reports the number of items of a dictionary: what it found wrong, not what it wanted."""
 
 
+_LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
+"""A variable, as torch named it until 2.7; later ones say ``x``."""
+
+
 def parse_recompile(
     payload: str, call: CallValues | None = None, resolve: Callable[[str], str] = lambda name: name
 ) -> tuple[RecompileRecord, ...]:
@@ -95,7 +99,7 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]
     guard, place, _ = split_comment(rest, resolve)
-    guard = _LENGTH.sub(r"\1 == \2", guard.strip())
+    guard = _LENGTH.sub(r"\1 == \2", _LOCAL.sub(r"\1", guard.strip()))
     shown = readable("", with_class(guard.strip()), any_names=True)
     guard = without_addresses(guard.strip()) if shown.startswith("torch_checks(") else shown
     mismatch = _MISMATCH.match(guard)

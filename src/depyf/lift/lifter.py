@@ -274,6 +274,11 @@ class Lifter:
             iterator = stack[below + 1] if below >= 0 else None
             made_here = isinstance(iterator, Marker) and iterator.kind == "iter"
             result = stack[below] if made_here or below >= 0 and self.unit.name in COMPREHENSIONS else None
+            if (
+                isinstance(result, fresh.Fresh)
+                and sum(part is result for value in stack for part in fresh.inside(value)) == 1
+            ):
+                result = fresh.display_of(result)
             if isinstance(result, Display) and not result.elts:
                 stack[below] = Marker("acc", result.kind)
             elif isinstance(result, DictOf) and not result.items:
