@@ -8,7 +8,6 @@ restarted attempt reported is dropped; only weak references to live objects are 
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import threading
@@ -21,10 +20,10 @@ from depyf.dynamo.call_values import call_values
 from depyf.dynamo.code_record import code_record
 from depyf.dynamo.decorated import decorated
 from depyf.dynamo.entries import cache_entries
-from depyf.dynamo.events import STAGES, Event, cache_of, read_event
+from depyf.dynamo.events import STAGES, Event, cache_of
 from depyf.dynamo.graph_breaks import raises
 from depyf.dynamo.graph_facts import GraphFacts, facts_of
-from depyf.dynamo.listening import ignore, listen
+from depyf.dynamo.listening import Listener, ignore, listen
 from depyf.dynamo.metrics import cache_record, failure, first_line, last_line, phases
 from depyf.dynamo.recompiles import parse_recompile, refused_recompile, specialised
 from depyf.dynamo.records import (
@@ -112,7 +111,7 @@ class Capture:
         self.timings: dict[CompileKey, dict[str, float]] = {}
         """Compile times per phase, in seconds: another in every run, so no part of the records."""
         self._pid = os.getpid()
-        self._handler = _TraceHandler(self)
+        self._handler = Listener(self._take, self._failed)
 
     def start(self) -> None:
         listen(self._handler)
@@ -143,6 +142,13 @@ class Capture:
     def entry(self, key: CompileKey) -> EntryBuilder:
         with self.lock:
             return self.entries.setdefault(key, EntryBuilder(key))
+
+    def _take(self, event: Event) -> None:
+        if self.here:
+            self.handle(event)
+
+    def _failed(self, error: Exception) -> None:
+        self.note(f"an event of torch could not be recorded: {type(error).__name__}: {error}")
 
     def handle(self, event: Event) -> None:
         """Take one event in."""
@@ -300,24 +306,3 @@ def _from_start(event: Event) -> CodeRecord:
     line = frame.get("line", 0)
     name = str(frame.get("name", "unknown"))
     return CodeRecord(name, name, interned(filename), line if isinstance(line, int) else 0, (), (), (), None, None, ())
-
-
-class _TraceHandler(logging.Handler):
-    """Never lets an exception reach the compilation that is being reported."""
-
-    def __init__(self, capture: Capture) -> None:
-        super().__init__(logging.DEBUG)
-        self._capture = capture
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            if not self._capture.here:
-                return
-            event = read_event(record)
-            if event is not None:
-                self._capture.handle(event)
-        except Exception as error:  # contract 1: ours must not become the user's
-            self._capture.note(f"an event of torch could not be recorded: {type(error).__name__}: {error}")
-
-    def handleError(self, record: logging.LogRecord) -> None:
-        """Silent: logging would print a traceback into the user's output."""

@@ -43,9 +43,6 @@ OTHERS = frozenset({
     "guard_added_fast",
 })  # fmt: skip
 
-READ = frozenset({"artifact", *STAGES, *OTHERS})
-"""The names of the records that may hold something for depyf (torch itself names more kinds of artifact)."""
-
 _CACHES = (
     ("fx_graph_cache_", "FX graph"),
     ("fx_graph_bundled_cache_", "FX graph (bundled)"),
@@ -62,6 +59,11 @@ def cache_of(name: str) -> tuple[str, str] | None:
         if name.startswith(prefix) and name[len(prefix) :] in ("hit", "miss", "bypass", "exception"):
             return cache, name[len(prefix) :]
     return None
+
+
+def is_read(name: str) -> bool:
+    """Whether depyf wants the events, or the artifacts, of this name."""
+    return name in STAGES or name in OTHERS or cache_of(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def read_event(record: logging.LogRecord) -> Event | None:
     for name, data in metadata.items():
         if name == "artifact" and isinstance(data, dict):
             name = str(data.get("name", ""))
-        if name in STAGES or name in OTHERS or cache_of(name) is not None:
+        if is_read(name):
             payload = getattr(record, "payload", None)
             text = payload if isinstance(payload, str) else ""
             attempt = metadata.get("attempt")

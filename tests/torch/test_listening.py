@@ -1,0 +1,107 @@
+"""Events are read where torch asks whether anybody listens, or from its log records where others listen too: the same dump."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+
+import pytest
+import torch
+
+import depyf
+from depyf.dynamo.listening import TRACE_LOGGER
+
+pytestmark = pytest.mark.torch
+
+
+_SERIAL = re.compile(r"(?<=_resume_at_)(\d+)_\d+")
+"""torch numbers what it generates through the whole process."""
+
+
+class Other(logging.Handler):
+    """Somebody else who listens to torch's trace."""
+
+    def __init__(self):
+        super().__init__(logging.DEBUG)
+        self.heard = 0
+
+    def emit(self, record):
+        self.heard += 1
+
+
+@torch._dynamo.disable
+def probe(x):
+    return x
+
+
+def program(backend):
+    """Breaks, a recompilation, a symbol, a backward pass, a frame that fails, one that has nothing to compile."""
+
+    def step(x, n):
+        y = probe(torch.sin(x)) * n
+        return (y + x.shape[0]).sum()
+
+    def refused(x):
+        return torch.ones(int(x.sum())) if x.sum() > 0 else x
+
+    def idle(n):
+        return n + 1
+
+    compiled = torch.compile(step, backend=backend)
+    for size, n in ((3, 1), (4, 1), (5, 2), (6, 3)):
+        compiled(torch.ones(size, requires_grad=True), n).backward()
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch.compile(refused, backend=backend, fullgraph=True)(torch.ones(2))
+    torch.compile(idle, backend=backend)(1)
+
+
+def dumped(folder, backend, *others):
+    """Every file of a dump but the one with times."""
+    torch._dynamo.reset()
+    logger = logging.getLogger(TRACE_LOGGER)
+    for other in others:
+        logger.addHandler(other)
+    try:
+        with depyf.prepare_debug(folder):
+            program(backend)
+    finally:
+        for other in others:
+            logger.removeHandler(other)
+    text = {path.name: _SERIAL.sub(r"\1", path.read_text()) for path in sorted(folder.iterdir())}
+    times = json.loads(text.pop("timings.json"))
+    return text, times
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_another_listener_changes_nothing(tmp_path, backend):
+    """Nor does it miss anything; the phases that are timed are the same."""
+    other = Other()
+    alone, times = dumped(tmp_path / "alone", backend)
+    together, others_times = dumped(tmp_path / "together", backend, other)
+    assert other.heard > 50
+    assert alone == together
+    phases = [{key: sorted(found) for key, found in each.items()} for each in (times, others_times)]
+    assert phases[0] == phases[1] and any(phases[0].values())
+
+
+def test_an_event_that_fails_is_a_note(tmp_path):
+    """What torch cannot tell us is no reason for a compilation to fail."""
+
+    def broken():
+        raise RuntimeError("no text")
+
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(torch.sin, backend="eager")(torch.ones(2))
+        torch._logging.trace_structured("dynamo_output_graph", payload_fn=broken)
+    notes = json.loads((tmp_path / "manifest.json").read_text())["notes"]
+    assert notes == ["an event of torch could not be recorded: RuntimeError: no text"]
+
+
+def test_the_list_of_handlers_is_as_before(tmp_path):
+    logger = logging.getLogger(TRACE_LOGGER)
+    before, other = logger.handlers, Other()
+    with depyf.prepare_debug(tmp_path):
+        logger.addHandler(other)
+    assert logger.handlers is before and before[-1] is other
+    logger.removeHandler(other)
