@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import json
 import os
 import sys
@@ -20,6 +21,9 @@ from pathlib import Path
 
 from models import sweep, table, vision_libraries
 from models.rows import BACKENDS, MODES
+
+COMMON = {"transformers": "transformers.modeling_layers", "timm": "timm", "torchvision": "torchvision"}
+"""Library -> the module that imports what all of its models need."""
 
 
 def main() -> int:
@@ -85,7 +89,7 @@ def _run(
         TimeRemainingColumn,
     )
 
-    _import_once({task.backend for task in todo})
+    _import_once({task.backend for task in todo}, {task.row.library for task in todo})
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -112,10 +116,12 @@ def _run(
         progress.update(bar, description="done", refresh=True)
 
 
-def _import_once(backends: set[str]) -> None:
+def _import_once(backends: set[str], libraries: set[str]) -> None:
     """What every task needs, before the first fork."""
 
     import tqdm
+
+    import depyf.dynamo.contexts  # what `prepare_debug` imports when it is called
 
     import models.runner
 
@@ -123,6 +129,8 @@ def _import_once(backends: set[str]) -> None:
     models.runner.settle()
     for backend in sorted(backends | {"eager"}):
         models.runner.warm_up(backend)  # what the first compilation imports and sets up
+    for library in libraries & set(COMMON):
+        importlib.import_module(COMMON[library])
     gc.collect()
     gc.freeze()  # a collection in a child need not look at, and copy, what this process holds
 

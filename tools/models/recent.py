@@ -84,7 +84,7 @@ _CONFIG: dict[str, Mapping[str, Any]] = {
     },
     "EfficientNetForImageClassification": {
         "kernel_sizes": [3, 5], "in_channels": [32, 8], "out_channels": [8, 16], "strides": [1, 2], "num_block_repeats": [1, 2],
-        "expand_ratios": [1, 6], "depthwise_padding": [], "hidden_dim": 1280, "width_coefficient": 1.0, "depth_coefficient": 1.0,
+        "expand_ratios": [1, 6], "depthwise_padding": [], "hidden_dim": 64, "width_coefficient": 0.05, "depth_coefficient": 1.0,
         "image_size": 32,
     },
     "DetrForObjectDetection": {"backbone_config": _RESNET, "num_queries": 10},
