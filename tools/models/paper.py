@@ -76,6 +76,7 @@ vit_base_patch16_224 volo_d1_224 xcit_large_24_p8_224
 _VIT = {"img_size": 32, "depth": 2, "embed_dim": 32, "num_heads": 2}
 _MIXER = {"img_size": 32}
 _RESNET = {"layers": (1, 1, 1, 1), "image": 64}
+_INCEPTION = {"image": 96, "without": ["Mixed_5d", "Mixed_6c", "Mixed_6d", "Mixed_6e", "Mixed_7c"]}
 _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
     "beit_base_patch16_224": _VIT,
     "deit_base_distilled_patch16_224": _VIT,
@@ -135,10 +136,13 @@ _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
     "resnest101e": _RESNET,
     "swsl_resnext101_32x16d": _RESNET,
     "hrnet_w18": {"width": 8, "image": 64},
-    "inception_v3": {"image": 96},
-    "adv_inception_v3": {"image": 96},
-    "gluon_inception_v3": {"image": 96},
-    "pnasnet5large": {"image": 96},
+    "inception_v3": _INCEPTION,
+    "adv_inception_v3": _INCEPTION,
+    "gluon_inception_v3": _INCEPTION,
+    "pnasnet5large": {"image": 96, "without": [f"cell_{at}" for at in (1, 2, 3, 5, 6, 7, 9, 10, 11)]},
+    "regnety_002": {"depth": 5, "wa": 60.0, "image": 64},
+    "rexnet_100": {"depth_mult": 0.3, "image": 64},
+    "ghostnet_100": {"without": ["blocks.6.1", "blocks.6.2", "blocks.6.4", "blocks.8.1", "blocks.8.2"], "image": 64},
     "botnet26t_256": {"img_size": 64},
     "eca_botnext26ts_256": {"img_size": 64},
     "sebotnet33ts_256": {"img_size": 64},
@@ -148,10 +152,11 @@ _TIMM_CONFIG: dict[str, Mapping[str, Any]] = {
 _TORCHBENCH = {
     name: ("torchvision", name, "")
     for name in """
-mnasnet1_0 mobilenet_v2 mobilenet_v3_large resnet18 resnet50 resnext50_32x4d alexnet densenet121 shufflenet_v2_x1_0
+mnasnet1_0 mobilenet_v2 mobilenet_v3_large resnet18 resnet50 resnext50_32x4d alexnet shufflenet_v2_x1_0
 squeezenet1_1 vgg16
 """.split()
 } | {
+    "densenet121": ("torchvision", "DenseNet", "its class: the depth is no argument of the variant"),
     "BERT_pytorch": ("transformers", "BertForPreTraining", "a BERT of its own, with both pre-training heads"),
     "hf_Bert": ("transformers", "BertForMaskedLM", ""),
     "hf_Bart": ("transformers", "BartForConditionalGeneration", ""),
@@ -170,7 +175,9 @@ squeezenet1_1 vgg16
 _TORCHBENCH_CONFIG: dict[str, Mapping[str, Any]] = {
     "timm_nfnet": _TIMM_CONFIG["dm_nfnet_f0"],
     "timm_vision_transformer": _VIT,
+    "timm_regnet": {"depth": 5, "w0": 48, "wa": 120.0, "group_size": 16, "image": 64},
     "alexnet": {"image": 80},
+    "densenet121": {"block_config": (2, 2, 2, 2)},
 }
 
 ROWS = (

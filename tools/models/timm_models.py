@@ -1,23 +1,26 @@
-"""Models of timm and torchvision: random weights, images as small as the model allows, fewer blocks where it says how."""
+"""Models of timm and torchvision: random weights, images as small as the model allows, few blocks (``thin.py``)."""
 
 from __future__ import annotations
 
 import torch
 
 from models.rows import Built, Row
+from models.thin import thin
 
 
 def build_timm(row: Row) -> Built:
     """``config`` goes to ``timm.create_model``; ``image`` is the size of the image, where the model
-    is not told it (``img_size``); ``width``: the one of the finest branch of a high-resolution net, whose depth is not an argument."""
+    is not told it (``img_size``); ``width``: the one of the finest branch of a high-resolution net, whose depth is not an argument;
+    ``without``: names of blocks to leave out."""
     import timm
 
     options = dict(row.config)
     if "width" in options:
         _narrow(row.target, options.pop("width"))
     size = options.pop("image", None) or options.get("img_size")
+    without = options.pop("without", ())
     module = timm.create_model(row.target, pretrained=False, num_classes=10, **options)
-    return Built(module, {"0": torch.randn(2, 3, size, size)})
+    return Built(thin(module, without), {"0": torch.randn(2, 3, size, size)})
 
 
 def _narrow(variant: str, width: int) -> None:
@@ -32,10 +35,13 @@ def _narrow(variant: str, width: int) -> None:
 
 
 def build_torchvision(row: Row) -> Built:
-    """``config`` goes to ``torchvision.models.get_model``, but for ``image``, the size."""
+    """``config`` goes to the class that is named, or ``torchvision.models.get_model``, but for ``image``, the size."""
     import torchvision
 
     options = dict(row.config)
     size = options.pop("image", 64)
-    module = torchvision.models.get_model(row.target, weights=None, num_classes=10, **options)
-    return Built(module, {"0": torch.randn(2, 3, size, size)})
+    if row.target[0].isupper():
+        module = getattr(torchvision.models, row.target)(num_classes=10, **options)
+    else:
+        module = torchvision.models.get_model(row.target, weights=None, num_classes=10, **options)
+    return Built(thin(module), {"0": torch.randn(2, 3, size, size)})
