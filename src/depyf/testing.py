@@ -84,6 +84,8 @@ def _break(seen: Seen, item: BreakRecord) -> list[str]:
     lines = [f"{where} in {seen.function} [{seen.compile_id}]", f"  cause: {item.cause or item.reason}"]
     if item.skipped:
         lines.append("  the whole function runs as ordinary Python")
+    if item.cut:
+        lines.append("  the rest of the function runs as ordinary Python")
     if item.reason and item.reason != item.cause:
         lines.append(f"  torch: {item.reason}")
     return lines + [f"  hint:  {hint}" for hint in item.hints if "report an issue" not in hint]

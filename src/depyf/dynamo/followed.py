@@ -24,6 +24,7 @@ from typing import Any
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
 from depyf.dynamo.live import LiveFrame, LiveGuard
+from depyf.dynamo.looking import ITEM, item, looking
 from depyf.errors import DepyfError
 
 
@@ -76,7 +77,7 @@ def read_page(path: Path) -> Page:
         raise DepyfError(f"{path} is no full_code_for_* file of a dump: {error}") from error
     placeholders: dict[str, str] = {}
     tree.body = [kept for node in tree.body for kept in _followed(node, placeholders)]
-    names: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
+    names: dict[str, Any] = {"__name__": path.stem, "__file__": str(path), ITEM: item}
     exec(compile(tree, str(path), "exec", dont_inherit=True), names)
     # functions written in C, so that a debugger that steps has nothing of ours to step into
     enter = types.SimpleNamespace(enter=functools.partial(getattr, _CALL, "entered"))
@@ -104,7 +105,7 @@ def _followed(node: ast.stmt, placeholders: dict[str, str]) -> list[ast.stmt]:
         placeholders[node.name] = "torch goes on: no entry of this page fits, it looks for a newer one, or compiles"
         return []
     if kind == "confirmed" and isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name):
-        return [_answering(node, decorator.value.id)]
+        return [looking(_answering(node, decorator.value.id))]
     return [node]
 
 

@@ -18,6 +18,7 @@ _REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
 _FIELD = re.compile(r"^  (?P<name>Explanation|Hint|Developer debug context): ?(?P<text>.*)$")
 _FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
 _SKIPPED = "Skipping the function and falling back to eager"
+_CUT = "then skipping the rest of the function"
 
 _PLAIN = (
     ("data-dependent branching", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
@@ -77,12 +78,12 @@ def must_not_break() -> bool:
     return True
 
 
-_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{5,}")
+_ADDRESS = re.compile(r" ?\bat 0x[0-9a-fA-F]{5,}")
 
 
 def parse_break(text: str) -> BreakRecord:
     """The record of one report, without the addresses of objects that torch shows: they differ in every run."""
-    text = _ADDRESS.sub("at 0xADDR", text)
+    text = _ADDRESS.sub("", text)
     at = _AT.search(text)
     frames = list(_FRAME.finditer(text.partition("User code traceback:")[2].partition("\nTraceback ")[0]))
     place = None
@@ -103,7 +104,23 @@ def parse_break(text: str) -> BreakRecord:
         hints=tuple(fields.get("Hint", ())),
         code=_code(text),
         skipped=_SKIPPED in text,
+        cut=_CUT in text,
     )
+
+
+def told_later(text: str) -> tuple[str, str]:
+    """The cause in plain words, and torch's own, of a reason as torch keeps it: without the lines around it."""
+    text = _ADDRESS.sub("", text.partition("Developer debug context:")[0].strip())
+    reason = text.partition("\n")[0].strip()
+    explanation = " ".join(_fields(text).get("Explanation", ()))
+    if not reason or reason.startswith("Unknown "):
+        return "torch keeps no cause of it: depyf.prepare_debug, entered before, records one", ""
+    return _plain_words(reason, explanation, None), f"{reason}: {explanation}" if explanation else reason
+
+
+def hints_of(text: str) -> tuple[str, ...]:
+    """torch's hints in a reason as torch keeps it."""
+    return tuple(_fields(text).get("Hint", ()))
 
 
 def _code(text: str) -> str:
@@ -114,9 +131,7 @@ def _code(text: str) -> str:
 def _reason(text: str) -> str:
     match = _REASON.search(text)
     reason = match["reason"].strip() if match else ""
-    if _SKIPPED in reason or reason.startswith(
-        "Encountered graph break when"
-    ):  # the real one is the paragraph after it
+    if _SKIPPED in reason or reason.startswith("Encountered graph break "):  # the real one is the paragraph after it
         rest = text[match.end() :].strip().splitlines() if match else []
         reason = rest[0].strip() if rest else reason
     reason = reason.removeprefix("Unsupported: ")  # the exception's name, before torch 2.7

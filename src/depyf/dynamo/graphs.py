@@ -250,10 +250,15 @@ _SELF = re.compile(r"\bself\.")
 _BOXED = re.compile(r'^ *(?P<name>\w+): "(?P<type>[^"]*)" = next\(args_iter\)', re.M)
 
 
-def sample_run(class_name: str, text: str, true: Mapping[str, int] = MappingProxyType({})) -> str:
+def sample_run(
+    class_name: str,
+    text: str,
+    true: Mapping[str, int] = MappingProxyType({}),
+    known: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """A ``__main__`` block that runs the graph ``text`` on made-up inputs of the recorded shapes; "" where that cannot work.
 
-    ``true``: how many elements of a mask are true, for those of which any will not do.
+    ``true``: how many elements of a mask are true, for those of which any will not do; ``known``: inputs with a given value.
     """
     lines = text.splitlines()
     if _INNER_CLASS.search(text) or any(
@@ -282,6 +287,7 @@ def sample_run(class_name: str, text: str, true: Mapping[str, int] = MappingProx
     for name in names:
         state = name.startswith("rng_state_output")  # AOTAutograd's name for what a recomputed operator draws from
         value = "torch.get_rng_state()" if state else sample_value(kinds.get(name, ""), true.get(name))
+        value = known.get(name, value)
         if value is None:
             return ""
         values.append(f"        {value},  # {name}: {kinds[name]}")

@@ -9,11 +9,15 @@ In any other process that one answers None, and the check says what the text alo
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import dataclasses
 import operator
 import sys
+import types
 from typing import Any, Protocol
+
+from depyf.dynamo.reprs import sets_in_order
 
 ASKING = frozenset({
     "check_global_state", "check_tensor", "check_torch_function_mode_stack", "same_object",
@@ -165,7 +169,9 @@ def torch_checks(text: str, guard: Guard | None = None, L: dict[str, Any] | None
 
 def shows_as(value: Any, text: str, guard: Guard | None = None) -> bool:
     """``value`` equals one whose repr is ``text``, which is no Python."""
-    return _asked(guard, value, repr(value) == text)
+    from depyf.dynamo.guards import without_addresses
+
+    return _asked(guard, value, sets_in_order(without_addresses(repr(value))) == text)
 
 
 def unchanged(value: Any, guard: Guard | None = None) -> bool:
@@ -259,6 +265,11 @@ def as_tensor(value: Any) -> Any:
 def class_named(name: str) -> Any:
     """The class of this full name, from a module that is imported.  LookupError where there is none."""
     module, _, rest = name.rpartition(".")
+    if not module:  # of the interpreter: `function`, `mappingproxy`
+        known = (kind for kind in vars(types).values() if isinstance(kind, type) and kind.__name__ == name)
+        if (kind := next(known, vars(builtins).get(name))) is None:
+            raise LookupError(name)
+        return kind
     while module and module not in sys.modules:
         module, _, part = module.rpartition(".")
         rest = f"{part}.{rest}"

@@ -13,6 +13,7 @@ from typing import Any
 
 from depyf.dynamo.entries import LiveEntry, guard_text
 from depyf.dynamo.guards import DICT_ITEMS, dict_record, own_source, parse_guards, split_comment, without_addresses
+from depyf.dynamo.looking import ITEM, compiled, item
 from depyf.dynamo.records import GuardRecord
 
 _NOT_ALONE = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD", DICT_ITEMS)
@@ -100,7 +101,7 @@ def ask_leaves(leaves: tuple[Leaf, ...], names: dict[str, Any]) -> bool | None:
     answers = []
     for leaf in leaves:
         try:
-            value = eval(leaf.source, dict(names)) if leaf.source else names["L"]
+            value = eval(compiled(leaf.source), {ITEM: item, **names}) if leaf.source else names["L"]
         except Exception:  # there is no such value: that is a guard that fails
             return False
         answers.append(leaf.ask(value))

@@ -16,7 +16,9 @@ from typing import Any
 
 from depyf.dynamo import guard_checks
 from depyf.dynamo.guards import without_addresses
+from depyf.dynamo.looking import ITEM, compiled, item
 from depyf.dynamo.records import Place
+from depyf.dynamo.reprs import sets_in_order
 
 _LONGEST = 80
 
@@ -102,14 +104,14 @@ def _short(text: str) -> str:
 def evaluate(expression: str, names: dict[str, Any]) -> bool:
     """Does the guard hold?  A value that is not there (no such key, attribute, ...) is one that does not fit."""
     try:
-        return bool(eval(compile(expression.strip(), "<guard>", "eval"), {**CHECKS, **names}))
+        return bool(eval(compiled(expression), {**CHECKS, **names}))
     except Exception:  # whatever the user's objects raise while being looked at
         return False
 
 
 CHECKS: dict[str, Any] = {
     name: value for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType)
-}
+} | {ITEM: item}
 
 
 def values_of(expression: str, names: dict[str, Any], holds: bool) -> tuple[str, str]:
@@ -136,7 +138,7 @@ class _NotThereError(Exception):
 def _finder(names: dict[str, Any]) -> Callable[[ast.AST], Any]:
     def find(node: ast.AST) -> Any:
         try:
-            return eval(compile(ast.Expression(node), "<guard>", "eval"), {**CHECKS, **names})  # type: ignore[arg-type]
+            return eval(compiled(ast.unparse(node)), {**CHECKS, **names})
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise _NotThereError(f"{ast.unparse(node)} cannot be had ({_short(without_addresses(what))})") from None
@@ -281,7 +283,9 @@ def _ambient(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tup
 
 
 def _shown(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
-    return str(find(tree.args[1])), describe(find(tree.args[0]))
+    """Both as ``repr`` shows them."""
+    value = find(tree.args[0])
+    return _short(str(find(tree.args[1]))), _short(sets_in_order(without_addresses(repr(value))))
 
 
 _CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tuple[str, str]]] = {

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 
 from depyf.dynamo.guard_names import equal_sides, in_python, is_expression
 from depyf.dynamo.records import GuardRecord, Place
+from depyf.dynamo.reprs import sets_in_order
 
 _KIND = re.compile(r"[A-Z][A-Z0-9_]*")
 _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?(\w*(?:Manager|Guard\w*))")
@@ -313,9 +314,9 @@ def _equals(kind: str, text: str) -> str | None:
     """``EQUALS_MATCH`` also wants the very type: ``True`` and ``1.0`` are not ``1`` to it."""
     if kind != "EQUALS_MATCH":
         return None
-    text = _classes_named(text)
-    sides = equal_sides(text)
-    if sides is not None and _plain(kind, text) is not None and in_python(text) is not None:
+    named = _classes_named(text)
+    sides = equal_sides(named)
+    if sides is not None and _plain(kind, named) is not None and in_python(named) is not None:
         return f"same_value({sides[0]}, {sides[1]})"
     return _shows_as(text)
 
@@ -323,7 +324,8 @@ def _equals(kind: str, text: str) -> str | None:
 def _shows_as(text: str) -> str | None:
     """The value wanted has a repr that is no Python: ``L['e'] == <Color.RED: 1>``."""
     left, middle, right = text.partition(" == ")
-    return f"shows_as({left}, {without_addresses(right)!r})" if middle and is_expression(left) else None
+    right = sets_in_order(without_addresses(right))
+    return f"shows_as({left}, {right!r})" if middle and is_expression(left) else None
 
 
 def _plain(kind: str, text: str) -> str | None:
@@ -340,6 +342,8 @@ def _classes_named(text: str) -> str:
 
     def name(match: re.Match[str]) -> str:
         found = match["name"]
+        if found == "NoneType":
+            return "type(None)"
         return found if found.startswith("torch.") or found in vars(builtins) else f"class_named({found!r})"
 
     return _CLASS.sub(name, text)

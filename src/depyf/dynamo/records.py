@@ -93,6 +93,8 @@ class BreakRecord:
     """torch's number for this kind of break, ``GB0170``; "" where it has none."""
     skipped: bool
     """Dynamo could not go on after it: the whole function runs as ordinary Python."""
+    cut: bool = False
+    """Dynamo could not go on after it, but what comes before is compiled: the rest runs as ordinary Python."""
 
     @property
     def limit(self) -> bool:

@@ -11,7 +11,6 @@ import ast
 import importlib.util
 import os
 import shutil
-import sys
 import tempfile
 import types
 import weakref
@@ -21,6 +20,7 @@ from typing import Any
 from depyf.dynamo import live
 from depyf.dynamo.ask import EntryAnswer, ask_entry
 from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.looking import ITEM, item, looking
 from depyf.dynamo.target import Target, find_target
 from depyf.errors import DepyfError
 
@@ -110,11 +110,13 @@ def _load(path: Path, target: Target | None, made: Path | None = None) -> Replay
     if spec is None or spec.loader is None:
         raise DepyfError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # a dump holds what depyf wrote, and nothing else
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = before
+    vars(module)[ITEM] = item
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and any(
+            ast.unparse(d).endswith(".confirmed") for d in node.decorator_list
+        ):
+            looking(node)
+    exec(compile(tree, str(path), "exec", dont_inherit=True), vars(module))
     if target is None:
         frames = [value for value in vars(module).values() if isinstance(value, live.LiveFrame)]
         if not frames:

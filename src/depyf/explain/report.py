@@ -22,6 +22,7 @@ from depyf.dynamo.call_values import CallValues
 from depyf.dynamo.compilations import Compilation, of_code, recent_compilations
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
+from depyf.dynamo.graph_breaks import hints_of, told_later
 from depyf.dynamo.guard_values import plain
 from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.live_graphs import compiled_functions, live_code
@@ -37,11 +38,14 @@ class Break:
     """Why a graph ended before the function did, or why a function was left alone."""
 
     cause: str
+    """In plain words."""
     hints: tuple[str, ...]
     line: int | None = None
+    torch: str = ""
+    """What torch calls it, where that says more."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"cause": self.cause, "hints": list(self.hints), "line": self.line}
+        return {"cause": self.cause, "torch": self.torch, "hints": list(self.hints), "line": self.line}
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +249,9 @@ _NO_REASON = "Dynamo gave up on it, and this torch keeps no reason: put its firs
 
 def _break(text: str, line: int | None = None) -> Break:
     """torch's reason taken apart: what happened, and its hints."""
-    before = text.partition("Developer debug context:")[0]
-    lines = [part.strip() for part in before.strip().splitlines()]
-    explanation = [part.removeprefix("Explanation:").strip() for part in lines if part.startswith("Explanation:")]
-    hints = [part.removeprefix("Hint:").strip() for part in lines if part.startswith("Hint:")]
-    first = next((part for part in lines if part), "unknown")
-    cause = f"{first}: {explanation[0]}" if explanation else first
-    return Break(cause, tuple(hint for hint in hints if "report an issue" not in hint), line)
+    cause, told = told_later(text)
+    hints = tuple(hint for hint in hints_of(text) if "report an issue" not in hint)
+    return Break(cause, hints, line, told if told != cause else "")
 
 
 def _entry_lines(entry: EntryReport) -> list[str]:
@@ -316,7 +316,8 @@ def _entry_html(entry: EntryReport) -> str:
 
 def _break_lines(what: str, item: Break) -> list[str]:
     where = f" (line {item.line})" if item.line is not None else ""
-    return [f"  {what}{where}: {item.cause}", *(f"    hint: {hint}" for hint in item.hints)]
+    told = [f"    torch: {item.torch}"] if item.torch else []
+    return [f"  {what}{where}: {item.cause}", *told, *(f"    hint: {hint}" for hint in item.hints)]
 
 
 def _time(seconds: float | None) -> str:

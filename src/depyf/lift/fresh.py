@@ -51,6 +51,12 @@ def copy_fresh(value: Expr, made: dict[int, Fresh]) -> Expr:
     return known
 
 
+def names(value: Expr) -> frozenset[str]:
+    """The locals that ``value`` is, or that fresh containers in it hold."""
+    held = [item for part in inside(value) for item in part.items] if isinstance(value, Fresh) else [value]
+    return frozenset(item.id for item in held if isinstance(item, Name) and item.scope == "fast")
+
+
 def display_of(value: Expr) -> Expr:
     """The display that makes a fresh container."""
     if isinstance(value, Fresh):

@@ -27,6 +27,7 @@ from depyf.lift.block import Lifted
 from depyf.lift.calls import COMPREHENSIONS
 from depyf.lift.comprehensions import fold_comprehension
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
+from depyf.lift.over_loops import stored_above
 from depyf.lift.plain import PlainSymbolic
 from depyf.lift.ready import LOOPS, Once, before_loop, put_comprehension, skip_loop
 from depyf.lift.symbolic import Symbolic
@@ -315,15 +316,23 @@ class Lifter:
             linked = self._chain_link(before, node.id)
             if linked is not None:
                 return linked
-        if self.generated and len(self.preds[node.id]) == 1:
-            made: dict[int, fresh.Fresh] = {}
-            return [
-                fresh.copy_fresh(value, made) if self.symbolic.atomic(value) and not is_slot(value) else Temp(i)
-                for i, value in enumerate(stack)
-            ]
+        if self.generated and len(known) == 1:
+            kept = frozenset[str]() if len(self.preds[node.id]) == 1 else stored_above(self.graph, node)
+            if kept is not None:
+                return self._kept(stack, kept)
         single = len(known) == 1
         entry = [self._carried(value, i, single) for i, value in enumerate(stack)]
         return entry if self.plain is None else self.plain.marks.entered(node, entry)
+
+    def _kept(self, stack: list[Expr], stored: frozenset[str]) -> list[Expr]:
+        """The stack on entry of a block where it is what the block before left, but for the locals that are ``stored``."""
+        made: dict[int, fresh.Fresh] = {}
+        return [
+            fresh.copy_fresh(value, made)
+            if self.symbolic.atomic(value) and not is_slot(value) and not fresh.names(value) & stored
+            else Temp(i)
+            for i, value in enumerate(stack)
+        ]
 
     def _carried(self, value: Expr, position: int, single: bool) -> Expr:
         if isinstance(value, Marker):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
+from depyf.dynamo.graph_facts import GraphFacts
 from depyf.dynamo.graphs import importable, imports_for, parsed, sample_run
 from depyf.dynamo.records import GraphRecord
 from depyf.gallery.graph_text import read_graph
@@ -51,7 +52,7 @@ def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = Tr
     made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
     page = f"{head}\n\n{imports_for(body)}{made}\n\n{body}\n"
     name = "GraphModule" if "class GraphModule(" in body else _class_name(body)
-    runnable = with_groups(sample_run(name, body, _true_elements(body)), body)
+    runnable = with_groups(sample_run(name, body, _true_elements(body), _plain_numbers(record.facts, body)), body)
     return f"{page}\n\n{runnable}" if runnable else page
 
 
@@ -65,6 +66,18 @@ def _true_elements(body: str) -> dict[str, int]:
     types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, symbols)) is not None}
     true = exactly_true(graph, types, symbols)
     return {p.original: true[p.name][0] for p in graph.parameters if p.name in true}
+
+
+def _plain_numbers(facts: GraphFacts | None, body: str) -> dict[str, str]:
+    """Inputs that are numbers, and the size of nothing in the graph: an index, a factor.  They have the recorded value."""
+    numbers = (
+        {i.name: i for i in facts.inputs if i.symbol and type(i.value) in (int, float)} if facts is not None else {}
+    )
+    return {
+        name: repr(number.value)
+        for name, number in numbers.items()
+        if not re.search(rf'"\w+\[[^"]*\b{re.escape(number.symbol)}\b', body)
+    }
 
 
 def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:

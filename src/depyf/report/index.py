@@ -83,18 +83,26 @@ def provisional_page() -> str:
     )
 
 
-def distinct_breaks(run: RunRecord) -> list[tuple[BreakRecord, list[str], list[str]]]:
-    """Each graph break once, with the compile ids that met it, and those for which it was the end."""
-    found: dict[tuple[str, int, str], tuple[BreakRecord, dict[CompileKey, bool]]] = {}
+def distinct_breaks(run: RunRecord) -> list[tuple[BreakRecord, dict[str, list[str]]]]:
+    """Each graph break once, with the compile ids that met it, and how much of the function ran as ordinary Python then."""
+    found: dict[tuple[str, int, str], tuple[BreakRecord, dict[CompileKey, str]]] = {}
     for function in run.functions:
         for entry in function.entries:
             for record in entry.breaks:
                 if record.limit:
                     continue
                 _, met = found.setdefault(record.identity, (record, {}))
-                met[entry.key] = met.get(entry.key, False) or record.skipped
-    ordered = [(record, sorted(met.items(), key=lambda pair: pair[0].order)) for record, met in found.values()]
-    return [(record, [k.label for k, _ in met], [k.label for k, end in met if end]) for record, met in ordered]
+                ran = "the whole function" if record.skipped else "the rest of the function" if record.cut else ""
+                met[entry.key] = ran or met.get(entry.key, "")
+    breaks = []
+    for record, met in found.values():
+        parts: dict[str, list[str]] = {"": []}
+        for key, ran in sorted(met.items(), key=lambda pair: pair[0].order):
+            parts[""].append(key.label)
+            if ran:
+                parts.setdefault(ran, []).append(key.label)
+        breaks.append((record, parts))
+    return breaks
 
 
 def _count(number: int, what: str) -> str:
@@ -161,17 +169,19 @@ def _at(place: Place | None) -> str:
     return f"{place.filename}:{place.line}" + (f" `{text}`" if text else "")
 
 
-def _break(number: int, record: BreakRecord, ids: list[str], ends: list[str]) -> str:
+def _break(number: int, record: BreakRecord, parts: dict[str, list[str]]) -> str:
     lines = [f"{number}. {_at(record.place)}: {record.cause}"]
     code = f" ({record.code})" if record.code else ""
     lines.append(f"   - torch: {record.reason}{code}")
     if record.explanation and record.explanation != record.cause:
         lines.append(f"   - {record.explanation}")
     lines += [f"   - hint: {hint}" for hint in record.hints]
+    ids = parts[""]
     last = f"   - met in {', '.join(ids)}"
-    if ends:
-        which = "" if ends == ids else f" in {', '.join(ends)}"
-        last += f"; the whole function ran as ordinary Python{which}"
+    for part, ends in parts.items():
+        if part:
+            which = "" if ends == ids else f" in {', '.join(ends)}"
+            last += f"; {part} ran as ordinary Python{which}"
     lines.append(last)
     return "\n".join(lines)
 

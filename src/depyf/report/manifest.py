@@ -247,6 +247,7 @@ def _break(record: BreakRecord) -> dict[str, Any]:
         "hints": list(record.hints),
         "code": record.code,
         "skipped": record.skipped,
+        "rest_skipped": record.cut,
     }
 
 
