@@ -59,7 +59,7 @@ def leftovers(text: str) -> Leftovers:
         if isinstance(node, (ast.Subscript, ast.Starred)) and isinstance(node.value, (ast.List, ast.Tuple)):
             shuffles += isinstance(node.ctx, ast.Load)
         elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.Tuple)):
-            shuffles += isinstance(node.targets[0], ast.Tuple) and len(node.targets[0].elts) < 2
+            shuffles += isinstance(node.targets[0], ast.Tuple) and _of_nothing(node.targets[0])
         elif isinstance(node, ast.Expr) and not any(
             isinstance(part, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.Attribute, ast.Subscript, ast.BinOp,
                               ast.Compare, ast.NamedExpr))
@@ -69,6 +69,12 @@ def leftovers(text: str) -> Leftovers:
             given = isinstance(node.value, ast.Name) and node.value.id.startswith("___stack")
             idle += not given and (not isinstance(node.value, ast.Constant) or not isinstance(node.value.value, str))
     return Leftovers(len(text.splitlines()), len(names), deletions, shuffles, idle)
+
+
+def _of_nothing(target: ast.Tuple) -> bool:
+    """``(a,) = (x,)``, and ``a, a = x, y``, which only drops ``x``."""
+    names = [part.id for part in target.elts if isinstance(part, ast.Name)]
+    return len(target.elts) < 2 or len(set(names)) < len(names)
 
 
 def frames(wanted: list[str]) -> dict[str, list[tuple[types.CodeType, types.CodeType, Any]]]:

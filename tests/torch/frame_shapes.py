@@ -742,7 +742,17 @@ def b_history(run, history):
     return r, dataclasses.replace(run, h=run.h * 2)
 
 
+def goes_on_uncompiled(a, labels, **options):
+    """The last variable that gets its value from Dynamo's list is the last thing done with the list."""
+    y = torch.sin(a)
+    pair = P(y)
+    y = pair.w + 1
+    torch._dynamo.step_unsupported()
+    return pair.w * y * labels, options
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
+    "goes_on_uncompiled": lambda compiled: compiled(goes_on_uncompiled)(_x(), _x(), n=3),
     "break_in_with": lambda compiled: compiled(break_in_with)(_x()),
     "break_in_try": lambda compiled: compiled(break_in_try)(_x()),
     "break_in_loop": lambda compiled: compiled(break_in_loop)(_x(), 4),

@@ -214,7 +214,7 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
         kind = "dict" if isinstance(value, DictOf) else value.kind
         found[key] = {"dict": "entries", "set": "members"}.get(kind, "items")
     elif isinstance(value, Name) and value.scope != "fast":
-        found[key] = value.id
+        found[key] = "cls" if _is_class(value.id) else value.id  # its own name is taken
     elif name := _key_name(value, found):
         found[key] = name
     elif tested:
@@ -223,6 +223,10 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
         found[key] = name
         if isinstance(value.key, Temp):
             found.setdefault(value.key.key, name.removesuffix("item") + "key")
+
+
+def _is_class(name: str) -> bool:
+    return name[:1].isupper() and not name.isupper()
 
 
 def _loop_names(loop: For) -> dict[int, str]:

@@ -416,6 +416,8 @@ class Symbolic:
                 if isinstance(pending, (Item, Marker, Shared, Chain, Walrus)) or is_slot(pending) or pending is value:
                     break
                 again = instrs[index].op == ops.POP
+                if again and isinstance(pending, fresh.Fresh):
+                    break  # generated code lets go of its list, which nobody evaluated for a target
                 twice += again
                 run.append(run[-1] if again else Name(instrs[index].arg, "fast"))
             elif not isinstance(pending, Marker):
