@@ -360,6 +360,7 @@ def test_a_number_that_torch_could_not_make_dynamic(tmp_path):
         ("logging.Logger method not supported for non-export cases",
          "logging.Logger methods are not supported for non-export cases.",
          "logging writes while the program runs; a compiled graph cannot"),
+        ("'skip function graph_break in file /env/torch/_dynamo/decorators.py'", "", "the program asked for a graph break here"),
     ],
 )  # fmt: skip
 def test_causes_have_names(reason, explanation, cause):

@@ -38,6 +38,7 @@ _PLAIN = (
     ("observed exception", "an exception was raised here while compiling"),
     ("generic_jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
     ("tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
+    ("skip function graph_break in file", "the program asked for a graph break here"),
     ("'skip function", "Dynamo does not look into this function (a builtin, C or library function)"),
     ("call_function graph_break", "the program asked for a graph break here"),
     ("recompile limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
