@@ -52,3 +52,9 @@ def test_comprehensions_in_functions_of_the_program(text):
 def test_a_variable_that_nothing_waits_for_has_a_line_of_its_own():
     text = text_of("tmp_1 = y((tmp_2 := x(0)), tmp_2)\nreturn tmp_1, tmp_2")
     assert "tmp_2 = x(0)" in text and ":=" not in text
+
+
+def test_copies_around_a_block_that_is_protected():
+    """A handler that binds no name hides no variable: what stands for a parameter goes."""
+    text = text_of("tmp_2 = f((tmp_1 := x), tmp_1)\ntry:\n    y(tmp_2)\nfinally:\n    g()\nreturn tmp_2")
+    assert "f(x, x)" in text and "tmp_1" not in text

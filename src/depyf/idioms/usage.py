@@ -7,7 +7,7 @@ from collections import Counter
 from depyf.idioms.effects import Variable, variable
 from depyf.tree.expr import Display, Expr, Star, Walrus
 from depyf.tree.exprs import LEAVES, children
-from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, For, If, Pass, Raise, Return, Stmt, While, With
+from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, For, If, Pass, Raise, Return, Stmt, Try, While, With
 from depyf.tree.rewrite import walk
 
 _KNOWN = (Assign, Delete, ExprStmt, For, If, Pass, Raise, Return, While, With)
@@ -49,6 +49,10 @@ class Usage:
                 self._binds(stmt.target)
             elif isinstance(stmt, With):
                 self._binds(*[target for _, target in stmt.items if target is not None])
+            elif isinstance(stmt, Try) and all(clause.name is None for clause in stmt.handlers):
+                for clause in stmt.handlers:
+                    if clause.type is not None:
+                        self._reads(clause.type)
             elif not isinstance(stmt, _KNOWN):
                 self.opaque = True
                 self._binds(*[child for child in children(stmt) if isinstance(child, Expr)])
