@@ -48,8 +48,9 @@ _LEVEL_FILES = {
 }
 
 
-def pause(directory: str, steppable: Sequence[str], level: str | None) -> None:
-    """Print where to look; then wait in the debugger, where there is somebody to wait for."""
+def pause(directory: str, steppable: Sequence[str], level: str | None, followed: bool) -> None:
+    """Print where to look; then wait in the debugger, where there is somebody to wait for.  ``followed``: breakpoints in
+    the page of a dispatcher stop."""
     lines = [f"depyf: the code torch.compile runs is in {directory}"]
     if level is not None:
         lines.append(
@@ -57,8 +58,10 @@ def pause(directory: str, steppable: Sequence[str], level: str | None) -> None:
         )
     else:
         lines += [
-            "depyf: read full_code_for_*.py first: breakpoints in it stop whenever torch looks for compiled code, those in "
-            "__transformed_code_*.py when that code runs"
+            "depyf: read full_code_for_*.py first: breakpoints in "
+            + ("it stop whenever torch looks for compiled code, those in " if followed else "")
+            + "__transformed_code_*.py "
+            + ("when that code runs" if followed else "stop when that code runs")
             + (f", and so do those in {len(steppable)} __compiled_fn_* file(s):" if steppable else "."),
             *(f"depyf:   {name}" for name in sorted(steppable, key=_by_number)),
         ]

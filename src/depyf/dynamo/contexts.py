@@ -195,7 +195,7 @@ class Debug:
             for note in self._dispatching.notes:
                 print(f"depyf: {note}", file=sys.stderr)
             if self._watch is None:
-                pause(str(session.writer.directory), stepping.steppable, self._level)
+                pause(str(session.writer.directory), stepping.steppable, self._level, self._dispatching.follows)
         except BaseException:  # the user quits the debugger here: without a block there is no exit
             self.__exit__(None, None, None)
             raise

@@ -116,6 +116,11 @@ class Dispatching:
     """Thread -> the code whose dispatcher it follows.  torch holds that entry's lock meanwhile."""
     _stance_callback: Any = None
 
+    @property
+    def follows(self) -> bool:
+        """Whether this torch asks us before it looks for compiled code."""
+        return self._open
+
     def start(self, session: Session) -> None:
         """Follow every page of ``session`` from now on; what cannot be followed becomes a note."""
         try:

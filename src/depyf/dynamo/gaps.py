@@ -12,6 +12,7 @@ import re
 _FIRST = (
     ((2, 8), "the graphs before and after the pre-grad and joint passes, and before the post-grad passes"),
     ((2, 8), "the post-grad graphs of a cache hit"),
+    ((2, 10), "which line of the program uses a tensor first that a guard looks at"),
 )
 """The torch that reports it first, and what it is."""
 
