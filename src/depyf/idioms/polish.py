@@ -88,11 +88,18 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
     sources = _sources(body, inside)
     calls = _calls(nodes, {**sources, **hints}, promises)
     parts = _sources(body, inside, calls)  # of what a call gave
+    classes = {
+        node.value.key
+        for node in nodes
+        if isinstance(node, Attr) and node.name == "__new__" and isinstance(node.value, Temp)
+    }
     names: dict[int, str] = {}
     for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
         base = hints.get(key) or sources.get(key) or calls.get(key) or parts.get(key, "")
         if not base.isidentifier() or keyword.iskeyword(base) or base.startswith("__") and base not in hints.values():
             continue
+        if base in taken and key in classes:
+            base = "cls"
         name, number = base, 1
         while name in taken:
             number += 1
@@ -214,7 +221,7 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
         kind = "dict" if isinstance(value, DictOf) else value.kind
         found[key] = {"dict": "entries", "set": "members"}.get(kind, "items")
     elif isinstance(value, Name) and value.scope != "fast":
-        found[key] = "cls" if _is_class(value.id) else value.id  # its own name is taken
+        found[key] = value.id
     elif name := _key_name(value, found):
         found[key] = name
     elif tested:
@@ -223,10 +230,6 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
         found[key] = name
         if isinstance(value.key, Temp):
             found.setdefault(value.key.key, name.removesuffix("item") + "key")
-
-
-def _is_class(name: str) -> bool:
-    return name[:1].isupper() and not name.isupper()
 
 
 def _loop_names(loop: For) -> dict[int, str]:
