@@ -9,7 +9,8 @@ from dumps import check_dump, check_substituted, followed
 
 import depyf
 from depyf.dynamo.guard_checks import class_named, shows_as
-from depyf.dynamo.guards import readable
+from depyf.dynamo.guard_tree import Globals
+from depyf.dynamo.guards import readable, without_addresses
 from depyf.dynamo.reprs import sets_in_order
 
 pytestmark = pytest.mark.torch
@@ -143,3 +144,21 @@ def test_a_page_indexes_where_the_program_did(tmp_path):
         compiled(torch.ones(4, 2), 3)
     pages = [path.read_text() for path in sorted(tmp_path.glob("__compiled_fn_*.py"))]
     assert any("        3,  # " in page for page in pages)
+
+
+def test_a_page_has_the_numbers_that_torch_passes_as_tensors(tmp_path):
+    def dropped(x, p):
+        return torch.nn.functional.dropout(x, p, True)
+
+    with depyf.prepare_debug(tmp_path):
+        compiled = torch.compile(dropped, backend="eager")
+        compiled(torch.ones(4), 0.5)
+        compiled(torch.ones(4), 0.25)
+    pages = [path.read_text() for path in sorted(tmp_path.glob("__compiled_fn_*.py"))]
+    assert any("torch.tensor(0.25, dtype=torch.float64)," in page for page in pages)
+
+
+def test_an_optimizer_is_named_without_its_addresses():
+    name = "__optimizer_140086971341712_140086969506832_c32"
+    assert without_addresses(f"G['{name}']() is not None") == "G['__optimizer_c32']() is not None"
+    assert Globals({name: 1})["__optimizer_c32"] == 1

@@ -38,7 +38,7 @@ _JOINED = re.compile(r"^.*:\d+ in [\w<>.]+\)?(?: \(.*\))? and (?=\S)", re.S)
 """What stands before the last origin of a guard that torch has made of several (a range, from both of its ends)."""
 _REMARK = re.compile(r"\s+# ")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
-_IN_NAME = re.compile(r"_\d{12,}(?=_c\d)|(?<=\w)_\d{12,}\b")
+_IN_NAME = re.compile(r"(?:_\d{12,})+(?=_c\d)|(?<=\w)_\d{12,}\b")
 _VERSION = re.compile(r"(?<=\) == )\d+$")
 """The version of a dictionary, a counter of the process: ``___dict_version(...) == 1078199``."""
 _LONG_NUMBER = re.compile(r"\d{9}")

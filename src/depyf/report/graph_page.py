@@ -70,14 +70,15 @@ def _true_elements(body: str) -> dict[str, int]:
 
 def _plain_numbers(facts: GraphFacts | None, body: str) -> dict[str, str]:
     """Inputs that are numbers, and the size of nothing in the graph: an index, a factor.  They have the recorded value."""
-    numbers = (
-        {i.name: i for i in facts.inputs if i.symbol and type(i.value) in (int, float)} if facts is not None else {}
-    )
-    return {
-        name: repr(number.value)
-        for name, number in numbers.items()
-        if not re.search(rf'"\w+\[[^"]*\b{re.escape(number.symbol)}\b', body)
-    }
+    known = {}
+    for number in facts.inputs if facts is not None else ():
+        if type(number.value) not in (int, float):
+            continue
+        if number.tensor is not None:  # torch passes it as a tensor
+            known[number.name] = f"torch.tensor({number.value!r}, dtype={number.tensor.dtype})"
+        elif number.symbol and not re.search(rf'"\w+\[[^"]*\b{re.escape(number.symbol)}\b', body):
+            known[number.name] = repr(number.value)
+    return {name: text for name, text in known.items() if not re.search(r"\b(?:inf|nan)\b", text)}
 
 
 def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:
