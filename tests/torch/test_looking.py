@@ -162,3 +162,21 @@ def test_an_optimizer_is_named_without_its_addresses():
     name = "__optimizer_140086971341712_140086969506832_c32"
     assert without_addresses(f"G['{name}']() is not None") == "G['__optimizer_c32']() is not None"
     assert Globals({name: 1})["__optimizer_c32"] == 1
+
+
+def test_what_reads_local_variables_sees_those_of_dynamos_code(tmp_path):
+    """A temporary of ours would be one more; where none is needed the text runs."""
+    seen = []
+
+    def looks(x, seen):
+        y = x + 1
+        exec("seen.append(sorted(locals()))")
+        return y + eval("y + 1")
+
+    want = torch.compile(looks, backend="eager")(torch.ones(2), seen)
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path):
+        got = torch.compile(looks, backend="eager")(torch.ones(2), seen)
+    assert torch.equal(want, got) and seen[0] == seen[1]
+    resumed = next(tmp_path.glob("__transformed_code_1_0_for_torch_dynamo_resume_*.py")).read_text()
+    assert '["eval"]("y + 1"))' in resumed

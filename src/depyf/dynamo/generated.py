@@ -23,8 +23,9 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
     """How to decompile ``made``, which Dynamo made of ``code`` (None where that is not known)."""
     # what the user's code does not have is Dynamo's own: output_graph.new_var takes care of that
     added = None
-    if code is not None and not _looks_up_locals(made):
-        added = frozenset(made.co_varnames).difference(code.co_varnames, code.co_cellvars)
+    if code is not None:
+        own = () if _looks_up_locals(made) else made.co_varnames  # all of them can be seen there
+        added = frozenset(own).difference(code.co_varnames, code.co_cellvars)
     return Options(
         generated=True,
         temp_prefix="value_",

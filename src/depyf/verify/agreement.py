@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.promises import READ_LOCALS
 from depyf.verify.events import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
+from depyf.verify.promised import Stable
 from depyf.verify.proof import EXTEND_NOTE, ITERATOR_NOTE, KEYWORDS_NOTE, TESTED_NOTE, WHOLE_NOTE, Ground
 from depyf.verify.silent import CIRCLE, LifetimeMismatch
 from depyf.verify.state import Pair
@@ -17,7 +19,13 @@ CALLS = frozenset({ops.CALL, ops.CALL_EX})
 
 def reads_locals(event: Event, values: Values) -> bool:
     """A call of a builtin that shows the caller's local variables."""
-    return event.key[0] in CALLS and values.desc[event.operands[0]] == ("type", FRAME_READER)
+    if event.key[0] not in CALLS:
+        return False
+    known = values.desc[event.operands[0]]
+    stable = known[1] if known is not None and known[0] == "const" else None
+    if type(stable) is Stable:  # from the table of builtins that a program keeps
+        return stable.owner is not None and stable.name in READ_LOCALS
+    return known == ("type", FRAME_READER)
 
 
 class Agreement:
