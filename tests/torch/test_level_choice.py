@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
 import torch
-from dumps import fresh_cache
+from dumps import fresh_cache, lacks
 
 import depyf
 
@@ -82,7 +83,10 @@ def test_inference_of_inductor_at_level_aot_runs_what_aotautograd_made(tmp_path,
     with fresh_cache(), depyf.prepare_debug(tmp_path / "d"):  # a cached graph has no stage behind the joint passes
         first = fn(x, w)
     before = sorted(path.name for path in (tmp_path / "d").iterdir())
-    passed = (tmp_path / "d" / "__compiled_fn_0_0.AFTER_JOINT_GRAPH.0.py").read_text()
+    manifest = json.loads((tmp_path / "d" / "manifest.json").read_text())
+    passed = ""
+    if not lacks(manifest, "joint passes"):  # torch 2.6 reports no graph behind them
+        passed = (tmp_path / "d" / "__compiled_fn_0_0.AFTER_JOINT_GRAPH.0.py").read_text()
     dumped = (tmp_path / "d" / "__compiled_fn_0_0.Forward_graph.0.py").read_text()
     assert "aten.mul.Tensor(" in dumped and "aten.mul.Tensor(" not in passed
     passes = torch._inductor.compile_fx._recursive_joint_graph_passes
