@@ -46,6 +46,20 @@ def test_report(capsys):
     capsys.readouterr()
 
 
+def test_guards_on_a_module_of_torch_are_its_own():
+    from depyf.dynamo.guards import parse_guards
+    from depyf.explain.report import split_guards
+
+    tree = """
+TREE_GUARD_MANAGER:
++- RootGuardManager
+| +- LAMBDA_GUARD: len(__load_module('torch').utils._pytree.SUPPORTED_NODES) == 9  # x = f(y)  # home/me/x.py:3 in f
+| +- LAMBDA_GUARD: len(L['x']) == 9  # x = f(y)  # home/me/x.py:3 in f
+"""
+    (about,), rest = split_guards(parse_guards(tree))
+    assert about.expression == "len(L['x']) == 9" and rest == 1
+
+
 def test_skipped_frame(capsys):
     def loops(x):
         for _ in range(2):

@@ -293,7 +293,7 @@ def split_guards(guards: tuple[GuardRecord, ...]) -> tuple[list[GuardRecord], in
 
 
 _MACHINERY = re.compile(
-    r"^(?:same_object|no_dynamic_marks|torch_checks)\(|__import_torch|^type_is\(.*\._(?:modules|parameters|buffers)\b|\.__dict__$"
+    r"^(?:same_object|no_dynamic_marks|torch_checks)\(|__import_(?:_\(')?torch|^type_is\(.*\._(?:modules|parameters|buffers)\b|\.__dict__$"
 )
 """Guards that follow from how torch finds values, not from what the user's program does with them."""
 
