@@ -161,6 +161,8 @@ def test_what_is_typed_at_a_stop_is_not_compiled(backend, level, file, text, tmp
     terminal.command("debug __main__.gn(torch.zeros(4))", "RECURSIVE")
     terminal.prompt = "(Pdb) "
     terminal.command("c", "LEAVING")
+    import torch
+
     untouched = hasattr(torch._dynamo.types, "FrameExecStrategy")  # torch 2.6 can only leave a function alone for ever
     terminal.command("p before, __main__.compiled == before", f"(['f'], {untouched})")
     terminal.command("import depyf; depyf.where()", file)
