@@ -27,6 +27,11 @@ if "--raise" in sys.argv:
     raise RuntimeError("mine")
 if "--exit" in sys.argv:
     sys.exit(7)
+if "--interrupt" in sys.argv:
+    import atexit, os, signal, time
+    atexit.register(print, "at exit")
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(9)
 """
 
 
@@ -46,12 +51,12 @@ def program(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("flags", [(), ("--raise",), ("--exit",)])
+@pytest.mark.parametrize("flags", [(), ("--raise",), ("--exit",), ("--interrupt",)])
 def test_run_is_invisible(program, flags):
     plain = python("app/program.py", "3", *flags, cwd=program)
     done = python("-m", "depyf", "run", "--out", "dump", "app/program.py", "3", *flags, cwd=program)
     assert done.stdout == plain.stdout
-    assert done.returncode == plain.returncode == {(): 0, ("--raise",): 1, ("--exit",): 7}[flags]
+    assert done.returncode == plain.returncode == {(): 0, ("--raise",): 1, ("--exit",): 7, ("--interrupt",): -2}[flags]
     own, where = done.stderr.rsplit("depyf: ", 1)
     assert own == plain.stderr, "the traceback too"
     assert "compiled function" in where and "dump" in where
@@ -94,6 +99,8 @@ def test_diff(program):
     assert "-        y: 'f32[3]" in shown.stdout and "+        y: 'f32[4]" in shown.stdout
     exact = python("-m", "depyf", "diff", "-u", "--strict", "--stage", "Captured_Graph", "one", "three", cwd=program)
     assert '-        y: "f32[3]' in exact.stdout and '+        y: "f32[4]' in exact.stdout
+    unknown = python("-m", "depyf", "diff", "--stage", "nothing", "one", "three", cwd=program)
+    assert unknown.returncode == 2 and "they have: " in unknown.stderr and "Captured_Graph" in unknown.stderr
     data = json.loads(python("-m", "depyf", "diff", "--json", "one", "three", cwd=program).stdout)
     assert data["equal"] is False and data["stages"]["Captured_Graph"]["differ"] == 2
     assert data["first_difference"]["0/0"] == "full_code_for_f_0.py"

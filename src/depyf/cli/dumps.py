@@ -22,6 +22,11 @@ def run_diff(options: argparse.Namespace) -> int:
     except DepyfError as error:
         print(f"depyf: {error}", file=sys.stderr)
         return Exit.UNREADABLE
+    if options.stage is not None and options.stage not in found.stages:
+        print(
+            f"depyf: no stage {options.stage!r} in these dumps; they have: {', '.join(found.stages)}", file=sys.stderr
+        )
+        return Exit.USAGE
     if options.json:
         print(json.dumps(found.to_json(diffs=options.unified), indent=1))
         return SAME if found.equal else DIFFERENT

@@ -7,6 +7,7 @@ Input: a script or module and its arguments.  Output: the dump, and one line on 
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import importlib.machinery
 import importlib.util
@@ -33,16 +34,19 @@ def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: 
     sys.argv = [str(main.__file__) if is_module else target, *arguments]
     sys.modules["__main__"] = main
     prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run
+    interrupted: list[BaseException] = []
+    atexit.register(_end_as_interrupted, interrupted)  # called last, after those of the program
     try:
-        return _guarded(lambda: exec(code, main.__dict__))
+        return _guarded(lambda: exec(code, main.__dict__), interrupted)
     finally:
         prepare.__exit__(None, None, None)
         sys.stdout.flush()
         print(_where_to_look(Path(folder)), file=sys.stderr)
 
 
-def _guarded(program: Callable[[], None]) -> int:
-    """Status 0, or that of an exception nobody caught, shown without the frames of depyf."""
+def _guarded(program: Callable[[], None], interrupted: list[BaseException]) -> int:
+    """Status 0, or that of an exception nobody caught, shown without the frames of depyf; ``interrupted`` is told of one
+    that means that the program was interrupted."""
     try:
         program()
     except SystemExit:
@@ -52,12 +56,19 @@ def _guarded(program: Callable[[], None]) -> int:
         traceback = own.tb_next.tb_next if own is not None and own.tb_next is not None else None
         error.__traceback__ = traceback
         sys.excepthook(type(error), error, traceback)
-        if isinstance(error, KeyboardInterrupt):  # as the interpreter does: the shell sees that it was interrupted
-            sys.stderr.flush()
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGINT)
+        if isinstance(error, KeyboardInterrupt):
+            interrupted.append(error.with_traceback(None))
         return 1
     return 0
+
+
+def _end_as_interrupted(interrupted: list[BaseException]) -> None:
+    """As the interpreter does when all else is done: the shell sees that the program was interrupted."""
+    if interrupted:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def _script(path: str) -> tuple[types.CodeType, types.ModuleType]:

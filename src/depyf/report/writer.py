@@ -40,7 +40,8 @@ class DumpWriter:
                 os.close(handle)
                 os.unlink(probe)
         except (OSError, TypeError, ValueError) as error:
-            raise DepyfError(f"cannot write to the dump directory {directory!r}: {error}") from error
+            shown = str(directory) if isinstance(directory, os.PathLike) else directory
+            raise DepyfError(f"cannot write to the dump directory {shown!r}: {error}") from error
         return cls(path)
 
     def path(self, name: str) -> Path:
