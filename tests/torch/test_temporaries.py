@@ -177,3 +177,18 @@ def test_keys_of_a_dictionary_that_is_an_argument(tmp_path):
         assert not [name for name in variables(text) if re.fullmatch(r"(value|tmp)_\d+", name)], text
     if len(texts) == 1:  # 2.6 breaks the graph at the dispatcher instead of looking into it
         assert "ref(" in texts[0] and "del ref_result" not in texts[0]
+
+
+def shifted_in_a_block(x, scale):
+    y = torch.relu(x)
+    with torch.no_grad():
+        z = three_results(y, scale)
+    return z
+
+
+def test_a_break_in_a_block(tmp_path):
+    """torch 2.15 keeps sizes on the stack over its question about the profiler, where the block's values lie later."""
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(shifted_in_a_block, backend="eager", dynamic=True)(torch.ones(3, 4), torch.ones(4))
+    for text in transformed_texts(tmp_path):
+        assert not [name for name in variables(text) if re.fullmatch(r"(value|tmp)_\d+", name)], text

@@ -7,9 +7,12 @@ import types
 
 import pytest
 
+from depyf.idioms.release import release_temporaries
 from depyf.options import Options
 from depyf.pipeline import decompile_code
 from depyf.promises import Promises
+from depyf.tree.expr import Invoke, Name, Temp
+from depyf.tree.nodes import Assign, Delete, ExprStmt, Return, Try
 
 PROMISES = {"stable": ("__import_",), "fixed": ("__import_torch_dot__dynamo_",), "reads_first": True}
 
@@ -58,3 +61,14 @@ def test_copies_around_a_block_that_is_protected():
     """A handler that binds no name hides no variable: what stands for a parameter goes."""
     text = text_of("tmp_2 = f((tmp_1 := x), tmp_1)\ntry:\n    y(tmp_2)\nfinally:\n    g()\nreturn tmp_2")
     assert "f(x, x)" in text and "tmp_1" not in text
+
+
+def test_a_temporary_that_a_protected_block_binds_anew_is_released_before():
+    """An exception leaves the block through its ``finally``: nothing reads there what the block binds first."""
+    one, call = Temp(1), Invoke(Name("f", "global"), ())
+    block = Try((Assign((one,), call),), (), (), (ExprStmt(call),))
+    body = (Assign((one,), call), ExprStmt(Invoke(Name("g", "global"), (one,))), block, Return(one))
+    released = release_temporaries(body, in_try=True)
+    assert [type(stmt).__name__ for stmt in released] == ["Assign", "ExprStmt", "Delete", "Try", "Return"]
+    reads = (body[0], body[1], Try((Assign((one,), call),), (), (), (ExprStmt(one),)), Return(one))
+    assert not any(isinstance(stmt, Delete) for stmt in release_temporaries(reads, in_try=True))

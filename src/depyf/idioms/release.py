@@ -48,10 +48,14 @@ def release_temporaries(body: Body, promises: Promises = NO_PROMISES, *, in_try:
     With ``in_try`` that may be inside a ``try`` that a temporary was bound before; where the ``try`` is left by an
     exception, it stays then until the function returns (the proof says so).
     """
-    return _only_bound(_Releaser(promises.stable, in_try).block(body, frozenset())[0], set())[0]
+    return _only_bound(_Releaser(promises.stable, in_try).block(body, frozenset())[0], set(), in_try)[0]
 
 
-def _only_bound(body: Body, bound: set[int]) -> tuple[Body, set[int] | None]:
+def _only_finally(stmt: Try) -> bool:
+    return bool(stmt.final) and not stmt.handlers and not stmt.orelse
+
+
+def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[int] | None]:
     """``body`` without the ``del`` of a temporary that some path has not bound.
 
     ``bound`` are those bound on entry; the result says which are bound behind the block, None if it always leaves.
@@ -66,13 +70,17 @@ def _only_bound(body: Body, bound: set[int]) -> tuple[Body, set[int] | None]:
             continue
         after: set[int] | None = bound
         if isinstance(stmt, If):
-            yes, after_yes = _only_bound(stmt.body, set(bound))
-            no, after_no = _only_bound(stmt.orelse, set(bound))
+            yes, after_yes = _only_bound(stmt.body, set(bound), in_try)
+            no, after_no = _only_bound(stmt.orelse, set(bound), in_try)
             stmt = If(stmt.test, yes or (Pass(stmt.line),), no, stmt.line)
             after = after_no if after_yes is None else after_yes if after_no is None else after_yes & after_no
+        elif isinstance(stmt, Try) and in_try and _only_finally(stmt):
+            inner, after = _only_bound(stmt.body, set(bound), in_try)
+            final, _ = _only_bound(stmt.final, set(bound), in_try)
+            stmt = replace(stmt, body=inner, final=final)
         elif bodies(stmt):
             entry = frozenset(bound)
-            stmt = with_bodies(stmt, partial(_inner_bound, entry))
+            stmt = with_bodies(stmt, partial(_inner_bound, entry, in_try))
         elif isinstance(stmt, _LEAVES):
             after = None
         elif isinstance(stmt, Assign):
@@ -84,8 +92,8 @@ def _only_bound(body: Body, bound: set[int]) -> tuple[Body, set[int] | None]:
     return tuple(out), bound
 
 
-def _inner_bound(bound: Live, body: Body) -> Body:
-    return _only_bound(body, set(bound))[0]
+def _inner_bound(bound: Live, in_try: bool, body: Body) -> Body:
+    return _only_bound(body, set(bound), in_try)[0]
 
 
 def _bound_by(targets: tuple[Expr, ...]) -> set[int]:
@@ -162,6 +170,12 @@ class _Releaser:
             outside = self.temporaries(replace(stmt, body=())) if isinstance(stmt, Try) and self.in_try else used
             kept = after | outside
             floor, self.floor = self.floor, self.floor | kept
+            if isinstance(stmt, Try) and self.in_try and _only_finally(stmt):
+                # an exception goes through the ``finally`` and on: what the body binds first is not read before
+                body, entry = self.block(stmt.body, kept)
+                final = self.block(stmt.final, kept)[0]
+                self.floor = floor
+                return replace(stmt, body=body, final=final), entry | outside | floor, outside - after
             stmt = with_bodies(stmt, lambda inner: self.block(inner, kept)[0])
             self.floor = floor
             return stmt, after | used, outside - after
