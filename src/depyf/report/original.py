@@ -8,7 +8,7 @@ from depyf.dynamo.records import FunctionRecord
 def original_page(function: FunctionRecord) -> str:
     """The whole file: where the function is, its source (decompiled, for a resume function), its bytecode."""
     code = function.code
-    what = "The rest of a function after a graph break" if function.resume_of is not None else "The function"
+    what = "The rest of a function after a graph break:" if function.resume_of is not None else "The function"
     source = code.source or "(its source cannot be read)"
     return (
         f"{what} {code.qualname}, {code.filename}:{code.line}, as Dynamo was given it.\n\n"
