@@ -126,6 +126,9 @@ def test_inductor_stages(tmp_path):
     def loss(x, w):
         return torch.relu(x @ w).sum()
 
+    def alike(x, w):
+        return torch.relu(x @ w).sum()
+
     compiled = torch.compile(loss)
     with fresh_cache():
         with depyf.prepare_debug(tmp_path / "cold"):
@@ -133,6 +136,8 @@ def test_inductor_stages(tmp_path):
         torch._dynamo.reset()
         with depyf.prepare_debug(tmp_path / "warm"):
             compiled(torch.ones(4, 4), torch.ones(4, 4, requires_grad=True)).backward()
+        with depyf.prepare_debug(tmp_path / "alike"):
+            torch.compile(alike)(torch.ones(4, 4), torch.ones(4, 4, requires_grad=True)).backward()
     cold, warm = check_dump(tmp_path / "cold"), check_dump(tmp_path / "warm")
     for manifest in (cold, warm):
         check_substituted(manifest)
@@ -146,6 +151,11 @@ def test_inductor_stages(tmp_path):
         assert kernels and all(name.endswith(".cpp") for name in kernels)
     assert "FX graph miss" in (tmp_path / "cold" / "index.md").read_text()
     assert "FX graph hit" in (tmp_path / "warm" / "index.md").read_text()
+    # the graphs of a hit name the lines of the function that filled the cache
+    for folder in ("cold", "warm", "alike"):
+        for page in (tmp_path / folder).glob("*_graph.0.py"):
+            text = page.read_text()
+            assert ("Taken from a compile cache" in text) == (folder == "alike" and " in loss, code" in text), page
     assert len(files_of(cold, stage="BEFORE_PRE_GRAD")) == (0 if lacks(cold, "before and after the pre-grad") else 1)
     text = (tmp_path / "cold" / files_of(cold, kind="kernel_source")[0]).read_text()
     assert text.startswith("// Kernel cpp_fused") and 'extern "C"' in text

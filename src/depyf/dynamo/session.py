@@ -16,6 +16,7 @@ from typing import Any
 
 from depyf.collecting import rare_collections
 from depyf.dynamo import live
+from depyf.dynamo.cached_lines import identity, with_lines_of_another_run
 from depyf.dynamo.capture import Capture, FunctionBuilder
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.formatted import Formatted
@@ -98,9 +99,11 @@ class Session:
         self._add_compiled_before()
         self._add_cached_wrappers()
         finished = self._final_graphs()
+        elsewhere = with_lines_of_another_run(self.capture)
         for record in [graph.record for graph in self.capture.graphs]:
             name = graph_file(record)
-            self.writer.write(name, finished.get(name) or with_user_lines(graph_page(record), user_lines(record.path)))
+            page = finished.get(name) or graph_page(record, elsewhere=identity(record) in elsewhere)
+            self.writer.write(name, page if name in finished else with_user_lines(page, user_lines(record.path)))
             if record.facts is not None:
                 self.writer.write(inputs_file(record), inputs_page(record.facts))
         run = freeze(self.capture, self._never_compiled())

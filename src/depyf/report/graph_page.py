@@ -35,20 +35,23 @@ _TITLES = {
 }
 
 
-def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) -> str:
-    """The whole file; ``exact`` is False where torch changed the graph after printing it."""
+def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
+    """The whole file; ``exact`` is False where torch changed the graph after printing it, ``elsewhere`` is true where its
+    lines are those of another program."""
     if record.stage == WRAPPER_STAGE:
         return record.text if parsed(record.text) is not None else _as_comments(record)
-    page = unchecked_page(record, step_text, exact=exact)
+    page = unchecked_page(record, step_text, exact=exact, elsewhere=elsewhere)
     return page if parsed(page) is not None else _as_comments(record)
 
 
-def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = True) -> str:
+def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
     """As ``graph_page``, for a graph that the caller compiles: only then is it known to be Python."""
     body = (step_text or importable(record.text)).rstrip("\n")
     head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
     if not exact:
         head += "\n# This is the graph that runs; torch rewrote it after it reported this stage."
+    if elsewhere:
+        head += "\n# Taken from a compile cache: the files and lines below are those of the program that filled it."
     made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
     page = f"{head}\n\n{imports_for(body)}{made}\n\n{body}\n"
     name = "GraphModule" if "class GraphModule(" in body else _class_name(body)
