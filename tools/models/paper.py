@@ -176,7 +176,8 @@ _TORCHBENCH_CONFIG: dict[str, Mapping[str, Any]] = {
     "timm_nfnet": _TIMM_CONFIG["dm_nfnet_f0"],
     "timm_vision_transformer": _VIT,
     "timm_regnet": {"depth": 5, "w0": 48, "wa": 120.0, "group_size": 16, "image": 64},
-    "alexnet": {"image": 80},
+    "alexnet": {"image": 80, "classifier": 64},
+    "vgg16": {"classifier": 64},
     "densenet121": {"block_config": (2, 2, 2, 2)},
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
 
 from models.rows import Built, Row
 from models.thin import thin
@@ -35,13 +36,24 @@ def _narrow(variant: str, width: int) -> None:
 
 
 def build_torchvision(row: Row) -> Built:
-    """``config`` goes to the class that is named, or ``torchvision.models.get_model``, but for ``image``, the size."""
+    """``config`` goes to the class that is named, or ``torchvision.models.get_model``, but for ``image``, the size, and
+    ``classifier``: the width of the hidden layers there, which have most of the parameters of VGG and AlexNet."""
     import torchvision
 
     options = dict(row.config)
     size = options.pop("image", 64)
+    width = options.pop("classifier", None)
     if row.target[0].isupper():
         module = getattr(torchvision.models, row.target)(num_classes=10, **options)
     else:
         module = torchvision.models.get_model(row.target, weights=None, num_classes=10, **options)
+    if width is not None:
+        _narrow_classifier(module.classifier, width)
     return Built(thin(module), {"0": torch.randn(2, 3, size, size)})
+
+
+def _narrow_classifier(classifier: nn.Sequential, width: int) -> None:
+    layers = [at for at, layer in enumerate(classifier) if isinstance(layer, nn.Linear)]
+    sizes = [classifier[layers[0]].in_features, *[width] * (len(layers) - 1), classifier[layers[-1]].out_features]
+    for at, taken, made in zip(layers, sizes, sizes[1:]):
+        classifier[at] = nn.Linear(taken, made)
