@@ -103,7 +103,7 @@ _CONFIG: dict[str, Mapping[str, Any]] = {
     "HGNetV2ForImageClassification": _HGNET,
     "RTDetrForObjectDetection": _DETECTION,
     "RTDetrV2ForObjectDetection": _DETECTION,
-    "DFineForObjectDetection": _DETECTION | {f"backbone_config.{name}": value for name, value in _HGNET.items()},
+    "DFineForObjectDetection": _DETECTION | {"depth_mult": 0.34} | {f"backbone_config.{name}": value for name, value in _HGNET.items()},
     "DepthAnythingForDepthEstimation": {
         "backbone_config.out_indices": [1, 2], "backbone_config.reshape_hidden_states": False, "neck_hidden_sizes": [16, 32], "reassemble_factors": [1, 0.5],
         "reassemble_hidden_size": 32, "head_hidden_size": 8,
