@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from depyf.api import prepare_debug
 from depyf.cli import main as command
-from depyf.gallery import GalleryError, render_dump, write_gallery
+from depyf.gallery import GalleryError, harness, render_dump, write_gallery
 
 pytestmark = pytest.mark.torch
 
@@ -79,6 +80,36 @@ def test_a_wrong_backward_is_noticed(tmp_path, capsys):
     assert broken != script.text
     assert run_script(broken, "--backend", "none") == 1
     assert "MISMATCH" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("factor", "error", "agrees"), [(1e6, 3e-2, True), (1e6, 0.9, False), (1.0, 3e-2, False)])
+def test_differences_are_judged_by_what_rounding_does(factor, error, agrees, capsys):
+    """Where rounding errors grow, two ways of computing the same differ more: no script is wrong for it."""
+
+    def inputs():
+        return [torch.linspace(1, 2, 50).requires_grad_()]
+
+    def computed(shake):
+        return harness.run(
+            lambda x: (x * factor).sin(), harness.shaken(inputs()) if shake else inputs(), contextlib.nullcontext
+        )
+
+    report = harness.Report(1e-4, computed)
+    plain = computed(False)["outputs"]
+    report.all("output", ["0"], plain, [plain[0] + error])
+    assert report.conclusion() == (0 if agrees else 1)
+    assert ("a rounding error in the inputs" in capsys.readouterr().out) == agrees
+
+
+def test_shaken_inputs():
+    whole = torch.rand(8) + 1
+    values = [whole, whole[2:6].expand(3, 4), torch.arange(3), torch.tensor([0.0, float("-inf")]), 2.5]
+    before = [value.clone() if isinstance(value, torch.Tensor) else value for value in values]
+    harness.shaken(values[:1])
+    assert ((whole / before[0] - 1).abs() - torch.finfo(torch.float32).eps).abs().max() < 1e-7
+    harness.shaken(values)
+    assert values[1].data_ptr() == whole[2:].data_ptr()
+    assert [torch.equal(a, b) for a, b in zip(before[2:4], values[2:4])] == [True, True]
 
 
 def test_script_needs_torch_only(tmp_path):

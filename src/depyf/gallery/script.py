@@ -321,13 +321,17 @@ def _main(
     if groups:
         lines.append(f"    process_groups({groups})")
     lines += [
-        f"    report = Report(tolerance={_tolerance(texts)})",
         "    captured = Captured()",
         "    names = list(make_inputs())",
         "",
         "    def inputs():",
         "        return list(make_inputs(options.seed).values())",
         "",
+        "    def computed(shake):",
+        f"        with drawing(fixed={random}){inlined}:",
+        "            return run(captured, shaken(inputs()) if shake else inputs(), ambient)",
+        "",
+        f"    report = Report({_tolerance(texts)}, computed)",
         '    report.title("The captured graph in eager mode")',
         f"    with drawing(fixed=False){inlined}:",
         "        eager = run(captured, inputs(), ambient)",
