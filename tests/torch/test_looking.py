@@ -1,6 +1,7 @@
 """Guards are read and evaluated without a trace in the program, and read the same in every run."""
 
 import collections
+import runpy
 import sys
 
 import pytest
@@ -156,6 +157,32 @@ def test_a_page_has_the_numbers_that_torch_passes_as_tensors(tmp_path):
         compiled(torch.ones(4), 0.25)
     pages = [path.read_text() for path in sorted(tmp_path.glob("__compiled_fn_*.py"))]
     assert any("torch.tensor(0.25, dtype=torch.float64)," in page for page in pages)
+
+
+@torch._dynamo.allow_in_graph
+def opaque(x):
+    return x + 1
+
+
+def test_a_page_runs_with_the_recorded_sizes_and_not_where_it_calls_the_program(tmp_path):
+    table = {5: torch.ones(5), 7: torch.ones(7)}
+
+    def f(x, n):
+        return x.view(-1) + table[n]
+
+    with depyf.prepare_debug(tmp_path):
+        compiled = torch.compile(f, backend="eager")
+        compiled(torch.ones(5, 1), 5)
+        compiled(torch.ones(7, 1), 7)
+        torch.compile(lambda x: opaque(x) * 2, backend="eager")(torch.ones(2))
+    runs = 0
+    for path in tmp_path.glob("__compiled_fn_*.py"):
+        if "opaque" in path.read_text():
+            assert "__main__" not in path.read_text()
+        else:
+            runpy.run_path(str(path), run_name="__main__")
+            runs += 1
+    assert runs == 2
 
 
 def test_an_optimizer_is_named_without_its_addresses():

@@ -255,10 +255,12 @@ def sample_run(
     text: str,
     true: Mapping[str, int] = MappingProxyType({}),
     known: Mapping[str, str] = MappingProxyType({}),
+    symbols: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
     """A ``__main__`` block that runs the graph ``text`` on made-up inputs of the recorded shapes; "" where that cannot work.
 
-    ``true``: how many elements of a mask are true, for those of which any will not do; ``known``: inputs with a given value.
+    ``true``: how many elements of a mask are true, for those of which any will not do; ``known``: inputs with a given value;
+    ``symbols``: their values, 8 where there is none.
     """
     lines = text.splitlines()
     if _INNER_CLASS.search(text) or any(
@@ -286,7 +288,7 @@ def sample_run(
     values = []
     for name in names:
         state = name.startswith("rng_state_output")  # AOTAutograd's name for what a recomputed operator draws from
-        value = "torch.get_rng_state()" if state else sample_value(kinds.get(name, ""), true.get(name))
+        value = "torch.get_rng_state()" if state else sample_value(kinds.get(name, ""), true.get(name), symbols)
         value = known.get(name, value)
         if value is None:
             return ""
@@ -302,20 +304,20 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def sample_value(kind: str, true: int | None = None) -> str | None:
-    """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol counts as 8.
+def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] = MappingProxyType({})) -> str | None:
+    """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol that ``symbols`` lacks counts as 8.
 
     ``true``: the number of true elements of a mask; without it all are false.
     """
     symbol = _SYMBOL.match(kind)
     if symbol:
-        return symbol["value"] if symbol["value"].isdigit() else "8"
+        return symbol["value"] if symbol["value"].isdigit() else repr(symbols.get(symbol["value"], 8))
     match = _TENSOR_TYPE.match(kind)
     if match is None or match["dtype"] not in _DTYPES:
         return None
     sizes = []
     for size in filter(None, (part.strip() for part in match["size"].split(","))):
-        replaced = re.sub(r"\b[su]\d+\b", "8", size)
+        replaced = re.sub(r"\b[su]\d+\b", lambda match: str(symbols.get(match[0], 8)), size)
         if not re.fullmatch(r"[\d+*/() -]+", replaced):
             return None
         sizes.append(replaced)

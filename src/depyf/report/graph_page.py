@@ -7,6 +7,7 @@ invariant: valid Python; a generated wrapper has the code and the lines that tor
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 
 from depyf.dynamo.graph_facts import GraphFacts
@@ -19,6 +20,7 @@ from depyf.gallery.types import tensor_type
 from depyf.report.layout import WRAPPER_STAGE
 
 _SIZE = re.compile(r"\b[su]\d+\b")
+_CALLED = re.compile(r" = (\w+)\(")
 _STORED = re.compile(r"(?:^|;)[ \t]*[\w.]+\[.*\] = ", re.M)
 _TITLES = {
     "Captured_Graph": "the graph Dynamo captured",
@@ -53,34 +55,36 @@ def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = Tr
     if elsewhere:
         head += "\n# Taken from a compile cache: the files and lines below are those of the program that filled it."
     made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
-    page = f"{head}\n\n{imports_for(body)}{made}\n\n{body}\n"
+    top = f"{head}\n\n{imports_for(body)}{made}\n\n"
+    page = f"{top}{body}\n"
+    if any(not hasattr(builtins, called) and not re.search(rf"\b{called}\b", top) for called in _CALLED.findall(body)):
+        return page  # it calls a function of the program
     name = "GraphModule" if "class GraphModule(" in body else _class_name(body)
-    runnable = with_groups(sample_run(name, body, _true_elements(body), _plain_numbers(record.facts, body)), body)
+    facts = record.facts
+    symbols = {name: value for name, value in facts.symbols if isinstance(value, int)} if facts is not None else {}
+    run = sample_run(name, body, _true_elements(body, symbols), _passed_as_tensors(facts), symbols)
+    runnable = with_groups(run, body)
     return f"{page}\n\n{runnable}" if runnable else page
 
 
-def _true_elements(body: str) -> dict[str, int]:
+def _true_elements(body: str, known: dict[str, int]) -> dict[str, int]:
     """Inputs that are masks of which a known number of elements is true, as the scripts of the gallery make them."""
     stores = '"b8[' in body and ("index_put" in body or _STORED.search(body))
     graph = read_graph(body, "") if stores else None  # taking a graph apart takes as long as all else on its page
     if graph is None:
         return {}
-    symbols = dict.fromkeys(_SIZE.findall(body), 8)  # as in the other inputs
+    symbols = {**dict.fromkeys(_SIZE.findall(body), 8), **known}  # as in the other inputs
     types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, symbols)) is not None}
     true = exactly_true(graph, types, symbols)
     return {p.original: true[p.name][0] for p in graph.parameters if p.name in true}
 
 
-def _plain_numbers(facts: GraphFacts | None, body: str) -> dict[str, str]:
-    """Inputs that are numbers, and the size of nothing in the graph: an index, a factor.  They have the recorded value."""
-    known = {}
-    for number in facts.inputs if facts is not None else ():
-        if type(number.value) not in (int, float):
-            continue
-        if number.tensor is not None:  # torch passes it as a tensor
-            known[number.name] = f"torch.tensor({number.value!r}, dtype={number.tensor.dtype})"
-        elif number.symbol and not re.search(rf'"\w+\[[^"]*\b{re.escape(number.symbol)}\b', body):
-            known[number.name] = repr(number.value)
+def _passed_as_tensors(facts: GraphFacts | None) -> dict[str, str]:
+    """Inputs that are numbers, which torch passes as tensors, with their recorded values."""
+    found = (
+        [i for i in facts.inputs if i.tensor is not None and type(i.value) in (int, float)] if facts is not None else []
+    )
+    known = {i.name: f"torch.tensor({i.value!r}, dtype={i.tensor.dtype})" for i in found if i.tensor is not None}
     return {name: text for name, text in known.items() if not re.search(r"\b(?:inf|nan)\b", text)}
 
 
