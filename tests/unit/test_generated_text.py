@@ -8,11 +8,12 @@ import types
 import pytest
 
 from depyf.idioms.release import release_temporaries
+from depyf.idioms.unread import drop_unread
 from depyf.options import Options
 from depyf.pipeline import decompile_code
 from depyf.promises import Promises
-from depyf.tree.expr import Invoke, Name, Temp
-from depyf.tree.nodes import Assign, Delete, ExprStmt, Return, Try
+from depyf.tree.expr import Const, Invoke, Name, Temp
+from depyf.tree.nodes import Assign, Delete, ExprStmt, If, Return, Try
 
 PROMISES = {"stable": ("__import_",), "fixed": ("__import_torch_dot__dynamo_",), "reads_first": True}
 
@@ -72,3 +73,12 @@ def test_a_temporary_that_a_protected_block_binds_anew_is_released_before():
     assert [type(stmt).__name__ for stmt in released] == ["Assign", "ExprStmt", "Delete", "Try", "Return"]
     reads = (body[0], body[1], Try((Assign((one,), call),), (), (), (ExprStmt(one),)), Return(one))
     assert not any(isinstance(stmt, Delete) for stmt in release_temporaries(reads, in_try=True))
+
+
+def test_an_arm_that_says_nothing():
+    """torch 2.15 puts None on the stack in both arms of its question about the profiler, and takes it off behind them."""
+    stmt = If(
+        Name("x", "fast"), (ExprStmt(Invoke(Name("f", "global"), ())), none := Assign((Temp(1),), Const(None))), (none,)
+    )
+    (left,) = drop_unread((stmt,))
+    assert isinstance(left, If) and len(left.body) == 1 and not left.orelse

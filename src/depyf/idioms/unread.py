@@ -18,7 +18,7 @@ from dataclasses import replace
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Func, Temp
 from depyf.tree.exprs import children
-from depyf.tree.nodes import Assign, Body, ExprStmt, Pass, Return, Stmt, Try
+from depyf.tree.nodes import Assign, Body, ExprStmt, If, Pass, Return, Stmt, Try
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 
@@ -59,6 +59,8 @@ def _block(body: Body, unread: frozenset[int]) -> Body:
         if isinstance(stmt, Try):
             stmt = _returning(stmt, unread)
         if bodies(stmt):
+            if isinstance(stmt, If) and all(_says_nothing(inner, unread) for inner in stmt.orelse):
+                stmt = replace(stmt, orelse=())
             stmt = with_bodies(stmt, lambda inner: _block(inner, unread) or ((Pass(),) if inner else ()))
         if _is_unread(stmt, unread):
             assert isinstance(stmt, Assign)
@@ -67,6 +69,11 @@ def _block(body: Body, unread: frozenset[int]) -> Body:
         else:
             out.append(stmt)
     return tuple(out)
+
+
+def _says_nothing(stmt: Stmt, unread: frozenset[int]) -> bool:
+    """It has put a constant on the stack that nobody takes."""
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Const) and _is_unread(stmt, unread)
 
 
 def _returning(stmt: Try, unread: frozenset[int]) -> Try:
