@@ -159,6 +159,19 @@ def test_a_page_has_the_numbers_that_torch_passes_as_tensors(tmp_path):
     assert any("torch.tensor(0.25, dtype=torch.float64)," in page for page in pages)
 
 
+@pytest.mark.skipif(not hasattr(torch._dynamo, "error_on_graph_break"), reason="this torch has no such setting")
+def test_a_break_that_must_be_an_error_is_one(tmp_path):
+    def strict(x):
+        with torch._dynamo.error_on_graph_break(True):
+            print("here")
+        return x + 1
+
+    with depyf.prepare_debug(tmp_path), pytest.raises(torch._dynamo.exc.Unsupported):
+        torch.compile(strict, backend="eager")(torch.ones(2))
+    index = (tmp_path / "index.md").read_text()
+    assert "torch raised an error" in index and "Ran as ordinary Python" not in index
+
+
 @torch._dynamo.allow_in_graph
 def opaque(x):
     return x + 1

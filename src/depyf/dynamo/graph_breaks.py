@@ -67,12 +67,13 @@ def raises(error: str) -> bool:
 
 
 def must_not_break() -> bool:
-    """Whether the compilation that torch reports on at this moment is one with ``fullgraph=True``, where a graph break is
-    an error of the user's to see; True where that cannot be known."""
+    """Whether the compilation that torch reports on at this moment is one with ``fullgraph=True``, or at a place under
+    ``error_on_graph_break(True)``, where a graph break is an error of the user's to see; True where that cannot be known."""
     frame = sys._getframe(1)
     for _ in range(_DEPTH):
         if "one_graph" in frame.f_code.co_varnames:
-            return bool(frame.f_locals.get("one_graph", True))
+            tracer = frame.f_locals.get("tracer_output")  # it knows what held where the graph broke
+            return bool(frame.f_locals.get("one_graph", True) or getattr(tracer, "error_on_graph_break", False))
         if frame.f_back is None:
             break
         frame = frame.f_back

@@ -158,7 +158,11 @@ def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
         return f"- {where}: {entry.failed}"
     if broken.limit:
         return f"- {where}: {broken.cause}; why the entries did not fit stands under *Recompilations*"
-    end = "with `fullgraph=True` that is an error" if entry.raised else "Dynamo cannot go on after a graph break there"
+    end = (
+        "with `fullgraph=True` that is an error, and where `error_on_graph_break` is set"
+        if entry.raised
+        else "Dynamo cannot go on after a graph break there"
+    )
     return f"- {where}: {broken.cause}, {_at(broken.place)}; {end}"
 
 
