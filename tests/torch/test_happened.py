@@ -40,7 +40,7 @@ def test_events(tmp_path):
     lines = events_apart(one, two)
     line = noisy.__code__.co_firstlineno + 3
     assert lines[0].startswith(f"noisy ({__file__}:{line - 3}): only 2 breaks the graph at {__file__}:{line}: print()")
-    assert "only 2 compiled it again" in lines[1] and "expected 3, got 4" in lines[1]
+    assert "only 2 compiled it again" in lines[1] and lines[1].count("expected 3") == 1
     assert lines[2].endswith("1 compilation in 1, 2 in 2")
     assert "from 1/0 on compile ids are of other functions (1/0 is late in 1" in lines[3]
     assert any("only 1 breaks the graph" in line for line in events_apart(two, one))

@@ -107,6 +107,15 @@ class BreakRecord:
         return (self.place.filename, self.place.line, self.reason) if self.place else ("", 0, self.reason)
 
 
+def values_beside(guard: str, expected: str, actual: str) -> str:
+    """``; expected 3, got 4`` behind a guard that failed, without what torch's own words for it say already."""
+    told = guard.startswith("tensor '") and ". expected " in guard
+    parts = [f"expected {expected}"] if expected and not told else []
+    if actual and (not told or ", actual " not in guard):
+        parts.append(f"got {actual}")
+    return "; " + ", ".join(parts) if parts else ""
+
+
 @dataclass(frozen=True, slots=True)
 class RecompileRecord:
     """Why one earlier entry did not fit a call."""

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from depyf.dynamo import guard_checks
 from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.names import file_safe, transformed_name, without_changing_parts
-from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
+from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
 from depyf.report.layout import transformed_file
 from depyf.report.standing import without_defaults
 from depyf.report.wrap import WIDTH, split_call, wrap
@@ -348,8 +348,7 @@ def _dispatcher(function: FunctionRecord) -> str:
 
 
 def _unfit(record: RecompileRecord) -> str:
-    values = f"; expected {record.expected}" if record.expected else ""
-    values += f", got {record.actual}" if record.actual else ""
+    values = values_beside(record.guard, record.expected, record.actual)
     return one_line(f"{record.entry or 'the earlier entry'} did not fit: {record.guard}{values}")
 
 

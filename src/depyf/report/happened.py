@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from depyf.dynamo.records import values_beside
+
 Function = dict[str, Any]
 _INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")
 _MANY = 12
@@ -112,9 +114,9 @@ def _recompiled(function: Function) -> dict[str, str]:
 
 
 def _reason(record: dict[str, Any]) -> str:
-    values = f" (expected {record['expected']}" if record.get("expected") else ""
-    values += f", got {record['actual']})" if values and record.get("actual") else ")" if values else ""
-    return f"{record.get('guard')}{values}"
+    guard = str(record.get("guard"))
+    values = values_beside(guard, str(record.get("expected") or ""), str(record.get("actual") or ""))
+    return guard + values
 
 
 def _shifted(first: Iterable[Function], second: Iterable[Function]) -> list[str]:

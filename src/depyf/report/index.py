@@ -11,7 +11,16 @@ from collections.abc import Iterable
 
 from depyf.dynamo.advice import named
 from depyf.dynamo.events import STAGES
-from depyf.dynamo.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
+from depyf.dynamo.records import (
+    BreakRecord,
+    CompileKey,
+    EntryRecord,
+    FunctionRecord,
+    GraphRecord,
+    Place,
+    RunRecord,
+    values_beside,
+)
 from depyf.report.layout import TIMINGS
 
 Pages = dict[str, tuple[FunctionRecord, ...]]
@@ -195,9 +204,7 @@ def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
     ran = f" (not compiled again: {end})" if entry.failed else ""
     lines = [f"- `{function.code.qualname}`, {entry.key.label}{ran}:"]
     for record in entry.recompiles:
-        told = record.guard.startswith("tensor '") and ". expected " in record.guard  # in torch's own words
-        values = f"; expected {record.expected}" if record.expected and not told else ""
-        values += f", got {record.actual}" if record.actual and (not told or ", actual " not in record.guard) else ""
+        values = values_beside(record.guard, record.expected, record.actual)
         place = f" ({_at(record.place)})" if record.place else ""
         lines.append(f"  - {record.entry or 'an earlier entry'} did not fit: `{record.guard}`{place}{values}")
         if record.advice and record is entry.recompiles[0]:
