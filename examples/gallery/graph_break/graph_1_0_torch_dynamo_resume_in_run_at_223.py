@@ -242,7 +242,7 @@ def shaken(values: list[Any]) -> list[Any]:
 
 
 def sensitivity(computed: Callable[[bool], dict[str, Any]]) -> float:
-    """By how much of its largest value a result changes that is computed from shaken inputs: at most a tenth.
+    """By how much of its largest value a result changes that is computed from shaken inputs: at most 0.025.
 
     Two ways of computing the same round differently at each step, which changes the results about as much."""
     found = [0.0]
@@ -252,7 +252,7 @@ def sensitivity(computed: Callable[[bool], dict[str, Any]]) -> float:
             wide = torch.complex128 if one.dtype.is_complex else torch.float64
             change, size = ((t.detach().to(wide)).abs().nan_to_num(0.0, 0.0).max() for t in (one - two, one))
             found.append(float(change) / max(1.0, float(size)))
-    return min(0.1, max(found))
+    return min(0.025, max(found))
 
 
 def flat(value: Any) -> list[Any]:
