@@ -68,7 +68,9 @@ def test_the_program_decides(threshold):
 def test_no_cycles_are_left(threshold):
     unit = CodeUnit.from_code(compile(TEXT, "<collecting>", "exec", dont_inherit=True))
     decompile_unit(unit)
-    gc.collect()
+    for _ in range(9):  # what other tests left may be held by what is collected first
+        if not gc.collect():
+            break
     gc.disable()
     try:
         found = decompile_unit(unit)

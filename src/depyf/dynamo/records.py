@@ -110,10 +110,8 @@ class BreakRecord:
 def values_beside(guard: str, expected: str, actual: str) -> str:
     """``; expected 3, got 4`` behind a guard that failed, without what torch's own words for it say already."""
     told = guard.startswith("tensor '") and ". expected " in guard
-    parts = [f"expected {expected}"] if expected and not told else []
-    if actual and (not told or ", actual " not in guard):
-        parts.append(f"got {actual}")
-    return "; " + ", ".join(parts) if parts else ""
+    values = f"; expected {expected}" if expected and not told else ""
+    return f"{values}, got {actual}" if actual and (not told or ", actual " not in guard) else values
 
 
 @dataclass(frozen=True, slots=True)
