@@ -36,6 +36,7 @@ def test_modules_that_register_operators():
     if hasattr(inductor_prims, "fma"):
         text = "fma_default = torch.ops.prims.fma.default(mul, 0.5, mul_)"
         assert registering_modules(text) == ("torch._inductor.inductor_prims",)
+    assert registering_modules("s = torch.ops.prims.inductor_seeds.default(2)") == ("torch._inductor.inductor_prims",)
 
 
 def test_the_step_of_an_optimizer(tmp_path):
