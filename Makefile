@@ -31,10 +31,11 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy --strict src
 
-# One process for each core, up to four; a file's tests stay together.  make unit JOBS=0 PYTEST_ARGS="tests/unit -x": in one process
+# One process for each core, up to four; a file's tests stay together.  make unit JOBS=0 PYTEST_ARGS="tests/unit -x": in one process.
+# All have one hash seed, another in each run: a test may be named after a set
 JOBS ?= auto
 unit: $(STAMP)
-	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --durations 25 $(PYTEST_ARGS)
+	PYTHONHASHSEED=$$$$ $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --durations 25 $(PYTEST_ARGS)
 
 # Every code object of the standard library, beside what ast.unparse's text gives: make corpus VERSION=3.13, or VERSION=all
 VERSION ?= 3.11

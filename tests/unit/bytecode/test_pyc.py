@@ -22,7 +22,7 @@ HOST = sys.version_info[:2]
 
 VALUES: list[Any] = [
     None, True, False, ..., 0, -1, 2**31 - 1, -(2**31), 2**31, -(2**100), 10**300, 0.0, -0.0, 1.5, float("inf"), 1 + 2j,
-    "", "a", "\xe9", "\udc80", "x" * 300, b"", b"bytes", (), (1, (2, ("3",))), [1, [2]], {"a": 1, 2: [3]}, {1, 2}, frozenset({"a", "b"}),
+    "", "a", "\xe9", "\udc80", "x" * 300, b"", b"bytes", (), (1, (2, ("3",))), [1, [2]], {"a": 1, 2: [3]}, {1, 2}, frozenset({3, 4}), frozenset({"a"}),
     tuple(range(300)), ("same", "same"),
 ]  # fmt: skip
 
