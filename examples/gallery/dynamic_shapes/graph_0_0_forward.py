@@ -339,9 +339,12 @@ def sensitivity(computed: Callable[[bool], dict[str, Any]]) -> float:
     found = [0.0]
     plain, other = computed(False), computed(True)
     for one, two in zip(plain["outputs"] + plain["gradients"], other["outputs"] + other["gradients"]):
-        if isinstance(one, torch.Tensor) and one.layout == torch.strided and one.numel():
+        if not isinstance(one, torch.Tensor) or one.layout != torch.strided or not one.numel() or one.shape != two.shape:
+            continue
+        if one.dtype.is_floating_point or one.dtype.is_complex:
             wide = torch.complex128 if one.dtype.is_complex else torch.float64
-            change, size = ((t.detach().to(wide)).abs().nan_to_num(0.0, 0.0).max() for t in (one - two, one))
+            first, second = one.detach().to(wide), two.detach().to(wide)
+            change, size = (t.abs().nan_to_num(0.0, 0.0).max() for t in (first - second, first))
             found.append(float(change) / max(1.0, float(size)))
     return min(0.025, max(found))
 
