@@ -389,7 +389,12 @@ def sensitivity(computed: Callable[[bool], dict[str, Any]]) -> float:
     found = [0.0]
     plain, other = computed(False), computed(True)
     for one, two in zip(plain["outputs"] + plain["gradients"], other["outputs"] + other["gradients"]):
-        if not isinstance(one, torch.Tensor) or one.layout != torch.strided or not one.numel() or one.shape != two.shape:
+        if (
+            not isinstance(one, torch.Tensor)
+            or one.layout != torch.strided
+            or not one.numel()
+            or one.shape != two.shape
+        ):
             continue
         if one.dtype.is_floating_point or one.dtype.is_complex:
             wide = torch.complex128 if one.dtype.is_complex else torch.float64
