@@ -9,27 +9,24 @@ from __future__ import annotations
 import re
 
 from depyf.dynamo.capture import Capture
-from depyf.dynamo.records import GraphRecord
+from depyf.dynamo.records import CompileKey
+from depyf.report.layout import graph_file
 
 _PLACE = re.compile(r"^ *# (?:[^/\n]*? )?File: (.+?:\d+) in ", re.M)
 _CAPTURED = "Captured_Graph"
 
 
-def with_lines_of_another_run(capture: Capture) -> frozenset[tuple[str, str, int]]:
-    """(file name's key, stage, index) of each such graph."""
+def with_lines_of_another_run(capture: Capture) -> frozenset[str]:
+    """The file of each such graph."""
     with capture.lock:
         records = [graph.record for graph in capture.graphs]
         hits = {key for key, entry in capture.entries.items() if any(cache.status == "hit" for cache in entry.caches)}
-    own: dict[str, set[str]] = {}
+    own: dict[CompileKey, set[str]] = {}
     for record in records:
         if record.stage == _CAPTURED and record.key in hits:
-            own.setdefault(record.key.slug, set()).update(_PLACE.findall(record.text))
+            own.setdefault(record.key, set()).update(_PLACE.findall(record.text))
     return frozenset(
-        identity(record)
+        graph_file(record)
         for record in records
-        if record.key.slug in own and not own[record.key.slug].issuperset(_PLACE.findall(record.text))
+        if record.key in own and not own[record.key].issuperset(_PLACE.findall(record.text))
     )
-
-
-def identity(record: GraphRecord) -> tuple[str, str, int]:
-    return record.key.slug, record.stage, record.index

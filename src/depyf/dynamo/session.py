@@ -16,7 +16,7 @@ from typing import Any
 
 from depyf.collecting import rare_collections
 from depyf.dynamo import live
-from depyf.dynamo.cached_lines import identity, with_lines_of_another_run
+from depyf.dynamo.cached_lines import with_lines_of_another_run
 from depyf.dynamo.capture import Capture, FunctionBuilder
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.formatted import Formatted
@@ -102,7 +102,7 @@ class Session:
         elsewhere = with_lines_of_another_run(self.capture)
         for record in [graph.record for graph in self.capture.graphs]:
             name = graph_file(record)
-            page = finished.get(name) or graph_page(record, elsewhere=identity(record) in elsewhere)
+            page = finished.get(name) or graph_page(record, elsewhere=name in elsewhere)
             self.writer.write(name, page if name in finished else with_user_lines(page, user_lines(record.path)))
             if record.facts is not None:
                 self.writer.write(inputs_file(record), inputs_page(record.facts))

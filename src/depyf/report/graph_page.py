@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 import re
 
 from depyf.dynamo.graph_facts import GraphFacts
@@ -81,11 +82,14 @@ def _true_elements(body: str, known: dict[str, int]) -> dict[str, int]:
 
 def _passed_as_tensors(facts: GraphFacts | None) -> dict[str, str]:
     """Inputs that are numbers, which torch passes as tensors, with their recorded values."""
-    found = (
-        [i for i in facts.inputs if i.tensor is not None and type(i.value) in (int, float)] if facts is not None else []
-    )
-    known = {i.name: f"torch.tensor({i.value!r}, dtype={i.tensor.dtype})" for i in found if i.tensor is not None}
-    return {name: text for name, text in known.items() if not re.search(r"\b(?:inf|nan)\b", text)}
+    return {
+        number.name: f"torch.tensor({number.value!r}, dtype={number.tensor.dtype})"
+        for number in (facts.inputs if facts is not None else ())
+        if number.tensor is not None
+        and isinstance(number.value, (int, float))
+        and type(number.value) is not bool
+        and math.isfinite(number.value)
+    }
 
 
 def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:
