@@ -6,12 +6,14 @@ An environment is made below FOLDER (default ``.torch-matrix``, ignored by git),
 wheels, about 5 GB, which run on CPU machines.  It is removed after its run unless ``--keep``; one that is there is used.
 Each test file has a process and a time limit of its own; its result goes to ``FOLDER/results.json`` at once, and a run goes
 on where the last one ended (``--again``: from the start; ``--failed``: the files that had a failure).  The table goes to
-standard output, logs are in ``FOLDER``.  Exit status 0: every test passed.
+standard output, logs are in ``FOLDER``.  One run at a time has a folder; what a killed one left running, the next one ends.
+Exit status 0: every test passed.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import re
@@ -21,7 +23,8 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,48 @@ MATRIX = {
 PACKAGES = (
     "numpy", "pytest>=8", "hypothesis>=6.100", "rich>=13", "transformers>=4.50", "debugpy>=1.8", "pexpect>=4.9", "ipdb>=0.13",
 )  # fmt: skip
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Two runs in one folder would overwrite each other's results.  The lock ends with its process, however that ends."""
+    with (folder / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = (folder / "lock").read_text().split()[:1] or ["?"]
+            sys.exit(f"{folder} belongs to another run (process {holder[0]}): wait for it, or name another --folder")
+        end_left_behind(folder)
+        note(folder, None)
+        try:
+            yield
+        finally:
+            note(folder, None)
+
+
+def note(folder: Path, child: int | None) -> None:
+    """Who has the folder, and the group of processes that it started, for whoever finds them left behind."""
+    (folder / "lock").write_text(f"{os.getpid()} {child or ''}\n")
+
+
+def end_left_behind(folder: Path) -> None:
+    """The tests of a run that was killed without a chance to end them."""
+    noted = (folder / "lock").read_text().split()
+    if len(noted) == 2:
+        try:
+            command = Path(f"/proc/{noted[1]}/cmdline").read_bytes()
+        except OSError:
+            return
+        if f"--junitxml={folder}".encode() in command:  # the number may be another process's by now
+            end_group(int(noted[1]))
+
+
+def end_group(leader: int) -> None:
+    """The process and all that it started."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 def interpreter(version: str) -> str | None:
@@ -135,14 +180,16 @@ def run_file(python: Path, test: str, folder: Path, torch: str, limit: float) ->
         child = subprocess.Popen(
             command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
         )
+        note(folder, child.pid)
         try:
             child.wait(limit)
         except subprocess.TimeoutExpired:
             pass
         finally:
             if child.poll() is None:
-                os.killpg(child.pid, signal.SIGKILL)  # with what it started
+                end_group(child.pid)
                 child.wait()
+            note(folder, None)
     result: dict[str, Any] = {
         "seconds": round(time.time() - started),
         "commit": commit(),
@@ -231,23 +278,9 @@ def run_version(torch: str, tests: list[str], folder: Path, before: dict[str, An
     keep(found)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("versions", nargs="*", metavar="VERSION", help=f"of {', '.join(MATRIX)} (default: all)")
-    parser.add_argument("--keep", action="store_true", help="do not remove the environments")
-    parser.add_argument("--again", action="store_true", help="run what has a result already, too")
-    parser.add_argument("--failed", action="store_true", help="run the files again that had a failure")
-    parser.add_argument("--folder", type=Path, default=ROOT / ".torch-matrix")
-    parser.add_argument("--limit", type=float, default=1800, help="seconds for one test file (default 1800)")
-    parser.add_argument("--tests", nargs="+", default=["tests/torch"])
-    options = parser.parse_args()
-    versions = options.versions or list(MATRIX)
-    unknown = [version for version in versions if version not in MATRIX]
-    if unknown:
-        parser.error(f"not in the matrix: {', '.join(unknown)}")
-    folder: Path = options.folder.absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    tests = test_files(options.tests)
+def run_versions(
+    versions: list[str], tests: list[str], folder: Path, options: argparse.Namespace
+) -> dict[str, dict[str, Any]]:
     kept = folder / "results.json"
     results: dict[str, dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else {}
 
@@ -267,6 +300,31 @@ def main() -> int:
         if not options.keep:
             shutil.rmtree(folder / f"torch-{torch}", ignore_errors=True)
         shutil.rmtree(folder / f"inductor-{torch}", ignore_errors=True)
+    return results
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("versions", nargs="*", metavar="VERSION", help=f"of {', '.join(MATRIX)} (default: all)")
+    parser.add_argument("--keep", action="store_true", help="do not remove the environments")
+    parser.add_argument("--again", action="store_true", help="run what has a result already, too")
+    parser.add_argument("--failed", action="store_true", help="run the files again that had a failure")
+    parser.add_argument("--folder", type=Path, default=ROOT / ".torch-matrix")
+    parser.add_argument("--limit", type=float, default=1800, help="seconds for one test file (default 1800)")
+    parser.add_argument("--tests", nargs="+", default=["tests/torch"])
+    options = parser.parse_args()
+    versions = options.versions or list(MATRIX)
+    unknown = [version for version in versions if version not in MATRIX]
+    if unknown:
+        parser.error(f"not in the matrix: {', '.join(unknown)}")
+    folder: Path = options.folder.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    tests = test_files(options.tests)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))  # through every ``finally``
+    with alone(folder):
+        results = run_versions(versions, tests, folder, options)
     shown = {torch: results[torch] for torch in MATRIX if torch in versions}
     print(table(shown))
     return 0 if all("error" not in found and not total(found)["failed"] for found in shown.values()) else 1
