@@ -109,6 +109,17 @@ def test_diff(program):
     assert gone.returncode == 4 and "no dump of depyf" in gone.stderr
 
 
+def test_diff_of_one_program_in_two_folders(program):
+    shutil.copytree(program / "app", program / "other" / "app")
+    for name, folder in (("one", program), ("two", program / "other")):
+        done = python("-m", "depyf", "run", "--out", str(program / name), "app/program.py", "3", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    found = python("-m", "depyf", "diff", "one", "two", cwd=program)
+    assert found.returncode == 0 and "the two mean the same" in found.stdout, found.stdout + found.stderr
+    assert found.stdout.split("\n\n")[1].startswith("stage"), found.stdout  # nothing happened differently
+    assert python("-m", "depyf", "diff", "--strict", "one", "two", cwd=program).returncode == 1
+
+
 RANKS = """
 import os, sys, torch
 import torch.distributed as dist

@@ -20,6 +20,7 @@ from depyf.errors import DepyfError
 from depyf.report.happened import events_apart
 from depyf.report.layout import MANIFEST
 from depyf.report.meaning import meaning
+from depyf.report.program_folder import from_folder, program_folders
 
 ORDER = (
     "original_code", "bytecode", "full_code", "transformed_code", "Captured_Graph", "Compiled_Autograd_Graph", "BEFORE_PRE_GRAD",
@@ -169,6 +170,7 @@ def compare(
     same: dict[str, int] = {}
     alike: list[DumpFile] = []
     differences: list[Difference] = []
+    folders = program_folders(first.functions, second.functions)
     for name in sorted({*first.files, *second.files}, key=lambda name: _position(first.files.get(name) or second.files[name])):  # fmt: skip
         one, two = first.files.get(name), second.files.get(name)
         file = one or two
@@ -178,7 +180,7 @@ def compare(
             same[file.stage] = same.get(file.stage, 0) + 1
             continue
         if not strict:
-            before, after = (meaning(name, text) for text in (before, after))
+            before, after = (from_folder(meaning(name, text), f) for text, f in zip((before, after), folders))
         if one is not None and two is not None and before == after:
             alike.append(file)
             continue
@@ -232,7 +234,7 @@ def table(comparison: Comparison) -> list[str]:
         same, alike, differ, one, two = comparison.counts(stage)
         lines.append(f"{stage:18} {same:6} {alike or '-':>6} {differ or '-':>7} {one or '-':>7} {two or '-':>7}")
     if comparison.alike:
-        lines += ["", f"{len(comparison.alike)} alike: they differ in comments, layout, bytecode or released names only; --strict compares all"]  # fmt: skip
+        lines += ["", f"{len(comparison.alike)} alike: they differ in comments, places, layout, bytecode or released names only; --strict compares all"]  # fmt: skip
     return lines
 
 

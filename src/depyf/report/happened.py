@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from depyf.dynamo.records import values_beside
+from depyf.report.program_folder import from_folder, program_folders
 
 Function = dict[str, Any]
 _INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")
@@ -20,14 +21,15 @@ _MANY = 12
 
 def events_apart(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
     """The lines; "1" and "2" are the two runs."""
-    one, two = _by_place(first), _by_place(second)
+    folders = program_folders(first, second)
+    one, two = _by_place(first, folders[0]), _by_place(second, folders[1])
     lines: list[str] = []
     for place in dict.fromkeys([*one, *two]):
         mine, other = one.get(place), two.get(place)
         if mine is None or other is None:
             lines += _only(mine or other or {}, "1" if other is None else "2")
         else:
-            lines += _apart(mine, other)
+            lines += _apart(mine, other, folders)
     shifted = _shifted(first, second)
     more = len(lines) - _MANY
     if more > 0:
@@ -35,11 +37,11 @@ def events_apart(first: Sequence[Function], second: Sequence[Function]) -> list[
     return lines + shifted
 
 
-def _by_place(functions: Iterable[Function]) -> dict[tuple[str, str], Function]:
+def _by_place(functions: Iterable[Function], folder: str) -> dict[tuple[str, str], Function]:
     """Each function of the program; Python before 3.11 knows no qualified names."""
     found: dict[tuple[str, str], Function] = {}
     for item in functions:
-        key = _last(item.get("function")), _place(item.get("from"))
+        key = _last(item.get("function")), _place(item.get("from"), folder)
         known = found.get(key)
         found[key] = (
             item if known is None else {**known, "entries": [*known.get("entries", ()), *item.get("entries", ())]}
@@ -51,10 +53,10 @@ def _last(name: object) -> str:
     return re.sub(r"_at_\d+$", "", str(name).rpartition(".")[2])
 
 
-def _place(place: object) -> str:
-    """A line of the program; of a library only the file, whose lines differ between versions."""
+def _place(place: object, folder: str) -> str:
+    """A line of the program in ``folder``; of a library only the file, whose lines differ between versions."""
     text = str(place)
-    return _INSTALLED.sub("", text).rpartition(":")[0] if _INSTALLED.match(text) else text
+    return _INSTALLED.sub("", text).rpartition(":")[0] if _INSTALLED.match(text) else from_folder(text, folder)
 
 
 def _name(function: Function) -> str:
@@ -67,13 +69,14 @@ def _only(function: Function, side: str) -> list[str]:
     entries = function.get("entries", ())
     if not entries:
         return []
-    return [f"only {side} compiled {_name(function)}", *_lacking(function, _breaks(function), {}, side)]
+    return [f"only {side} compiled {_name(function)}", *_lacking(function, _breaks(function, ""), {}, side)]
 
 
-def _apart(one: Function, two: Function) -> list[str]:
+def _apart(one: Function, two: Function, folders: tuple[str, str]) -> list[str]:
     lines: list[str] = []
+    breaks = _breaks(one, folders[0]), _breaks(two, folders[1])
     for mine, other, side in ((one, two, "1"), (two, one, "2")):
-        lines += _lacking(mine, _breaks(mine), _breaks(other), side)
+        lines += _lacking(mine, *(breaks if side == "1" else breaks[::-1]), side)
         lines += _lacking(mine, _given_up(mine), _given_up(other), side)
         lines += _lacking(mine, _recompiled(mine), _recompiled(other), side)
     counts = [sum(bool(entry.get("compiled")) for entry in function.get("entries", ())) for function in (one, two)]
@@ -86,10 +89,10 @@ def _lacking(function: Function, mine: dict[str, str], other: dict[str, str], si
     return [f"{_name(function)}: only {side} {what}" for key, what in mine.items() if key not in other]
 
 
-def _breaks(function: Function) -> dict[str, str]:
+def _breaks(function: Function, folder: str) -> dict[str, str]:
     """Place -> what to say of it; another torch says the cause in other words."""
     return {
-        _place(found.get("at")): f"breaks the graph at "
+        _place(found.get("at"), folder): f"breaks the graph at "
         f"{found.get('at') or 'a line that torch did not name'}: {found.get('cause')}"
         for entry in function.get("entries", ())
         for found in entry.get("graph_breaks", ())
