@@ -204,6 +204,70 @@ def test_globals_modules_modes(monkeypatch):
     assert agree(compiled, X[:1]) == []
 
 
+def refusal(compiled, *args):
+    (found,) = depyf.why(compiled, *args).refusals
+    return found.guard.expected, found.guard.actual, found.advice
+
+
+def test_torch_state_is_said_in_words():
+    compiled = torch.compile(lambda x: x * 2, backend="eager")
+    compiled(X)
+    with torch.autocast("cpu"):
+        found = refusal(compiled, X)
+    if found[0].startswith("autocast"):  # torch before 2.8 says nothing of its state
+        assert found == (
+            "autocast={}",
+            "autocast={'cpu': torch.bfloat16}",
+            "make every call under the same torch.autocast",
+        )
+        torch.set_default_dtype(torch.float64)
+        try:
+            expected, actual, advice = refusal(compiled, X)
+        finally:
+            torch.set_default_dtype(torch.float32)
+        assert (expected, actual) == ("default_dtype=torch.float32", "default_dtype=torch.float64")
+        assert advice == "make every call under the same torch.set_default_dtype"
+    with torch.device("meta"):
+        expected, actual, advice = refusal(compiled, X)
+    assert actual == "active: DeviceContext" and advice.startswith("make every call under the same modes")
+
+
+def test_what_is_not_there_and_what_is_of_another_class():
+    def f(x, d, flag):
+        return x * d["k"] if flag else x
+
+    compiled = torch.compile(f, backend="eager")
+    compiled(X, {"k": 2}, True)
+    expected, actual, advice = refusal(compiled, X, {"z": 2}, True)
+    assert expected == "2" and "KeyError" in actual and advice == "let it be there in every call, or in none"
+    assert refusal(compiled, X, {"k": 2}, 1) == (
+        "True (bool)", "1 (int)", "let flag be a bool in every call, or an int in every call",
+    )  # fmt: skip
+    assert agree(compiled, X, {"k": 2}, 1) == []
+
+    def g(x, s):
+        return x * len(s)
+
+    compiled = torch.compile(g, backend="eager")
+    compiled(X, {1, 2})
+    assert refusal(compiled, X, {1, 3})[:2] == ("{1, 2}", "{1, 3}")
+
+
+def test_conditions_on_sizes_and_marks():
+    def f(x):
+        return x * 2 if x.shape[0] > 10 else x + 1
+
+    compiled = torch.compile(f, backend="eager", dynamic=True)
+    compiled(torch.ones(4))
+    assert "became a condition" in refusal(compiled, torch.ones(12))[2]
+    assert refusal(compiled, torch.ones(1))[2].startswith("sizes 0 and 1")
+    compiled = torch.compile(lambda x: x * 3, backend="eager")
+    compiled(X)
+    marked = torch.ones(X.shape)
+    torch._dynamo.mark_dynamic(marked, 0)
+    assert refusal(compiled, marked)[2] == "mark the tensors of every call alike, from the first call on"
+
+
 def test_breaks_and_closures(capsys):
     offset = 1.0
 

@@ -106,8 +106,16 @@ def test_tree():
         ),
         ("LAMBDA_GUARD", "something_of_torch(L['v']) == 2", "torch_checks(\"something_of_torch(L['v']) == 2\")"),
         ("ANY", "[n for n in L['v']] == [1]", "[n for n in L['v']] == [1]"),
+        ("TRUE_MATCH", "L['b'] == True", "L['b'] is True"),
+        ("FALSE_MATCH", "L['self'].training == False", "L['self'].training is False"),
+        ("EQUALS_MATCH", "L['b'] == True", "same_value(L['b'], True)"),
         ("NEW_KIND", "something <odd> at 0x7f12345678", "torch_checks('something <odd> at 0xADDR')"),
         ("GLOBAL_STATE", '___check_global_state() against {"grad_mode":true}', "check_global_state(grad_mode=True)"),
+        (
+            "GLOBAL_STATE",
+            '___check_global_state() against {"default_dtype":7}',
+            "check_global_state(default_dtype=torch.float64)",
+        ),
     ],
 )
 def test_expressions(kind, text, expression):

@@ -73,6 +73,8 @@ def _failing(
     if not parts:
         return GuardStep("torch_checks('')", False, "every guard to hold", "torch does not say which one failed")
     text, place, why = parts[0]
+    if text.startswith("KeyError on "):
+        return GuardStep(readable("", text), False, "it is there", "it is not there (KeyError)", place, why)
     return GuardStep(readable("", text), False, without_addresses(text), "it does not hold", place, why)
 
 

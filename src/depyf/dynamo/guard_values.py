@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dynamo import guard_checks
+from depyf.dynamo.global_state import in_words
 from depyf.dynamo.guards import without_addresses
 from depyf.dynamo.looking import ITEM, compiled, item
 from depyf.dynamo.records import Place
 from depyf.dynamo.reprs import sets_in_order
 
 _LONGEST = 80
+NOT_THERE = "cannot be had"
+"""What is said of a value that does not exist, behind its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,13 @@ def _container(value: Any) -> str:
         return _short("{" + ", ".join(f"{describe(key)}: {describe(item)}" for key, item in value.items()) + "}")
     items = sorted(map(describe, value)) if isinstance(value, (set, frozenset)) else list(map(describe, value))
     return _short(
-        f"{type(value).__name__}({', '.join(items)})" if not isinstance(value, list) else f"[{', '.join(items)}]"
+        _DISPLAYS.get((type(value), min(len(items), 2)), f"{type(value).__name__}({{}})").format(", ".join(items))
     )
+
+
+_DISPLAYS: dict[tuple[type, int], str] = {(list, 0): "[{}]", (list, 1): "[{}]", (list, 2): "[{}]", (tuple, 0): "({})", (tuple, 1): "({},)", (tuple, 2): "({})",
+             (set, 1): "{{{}}}", (set, 2): "{{{}}}", (frozenset, 1): "frozenset({{{}}})", (frozenset, 2): "frozenset({{{}}})"}  # fmt: skip
+"""(class, how many items: none, one, several) -> how Python shows it."""
 
 
 def _is_tensor(value: Any) -> bool:
@@ -128,7 +136,14 @@ def values_of(expression: str, names: dict[str, Any], holds: bool) -> tuple[str,
         parts = {ast.unparse(node): node for node in ast.walk(tree) if _is_source(node)}
         return ast.unparse(tree), "; ".join(f"{text} is {describe(find(node))}" for text, node in parts.items())
     except _NotThereError as missing:
-        return ast.unparse(tree), str(missing)
+        return _wanted(tree, find), str(missing)
+
+
+def _wanted(tree: ast.expr, find: Callable[[ast.AST], Any]) -> str:
+    """What a guard expects that finds nothing to look at."""
+    if isinstance(tree, ast.Call) and ast.unparse(tree.func) == "same_value":
+        return describe(find(tree.args[1]))
+    return ast.unparse(tree)
 
 
 class _NotThereError(Exception):
@@ -141,7 +156,7 @@ def _finder(names: dict[str, Any]) -> Callable[[ast.AST], Any]:
             return eval(compiled(ast.unparse(node)), {**CHECKS, **names})
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
-            raise _NotThereError(f"{ast.unparse(node)} cannot be had ({_short(without_addresses(what))})") from None
+            raise _NotThereError(f"{ast.unparse(node)} {NOT_THERE} ({_short(without_addresses(what))})") from None
 
     return find
 
@@ -159,7 +174,7 @@ def _comparison(tree: ast.Compare, find: Callable[[ast.AST], Any]) -> tuple[str,
     sides = [tree.left, *tree.comparators]
     varying = [node for node in sides if any(isinstance(n, ast.Name) for n in ast.walk(node))]
     if len(sides) == 2 and len(varying) == 1 and varying[0] is tree.left and isinstance(tree.ops[0], (ast.Eq, ast.Is)):
-        return describe(find(tree.comparators[0])), describe(find(tree.left))
+        return _two(find(tree.comparators[0]), find(tree.left))
     if len(sides) == 2 and len(varying) == 2 and isinstance(tree.ops[0], ast.Is):
         first, second = map(find, sides)
         shown = describe(first) if first is second else f"{describe(first)} and {describe(second)}"
@@ -199,8 +214,12 @@ def _type(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[
 
 
 def _value(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
-    found, wanted = find(tree.args[0]), find(tree.args[1])
-    if type(found) is type(wanted):
+    return _two(find(tree.args[1]), find(tree.args[0]))
+
+
+def _two(wanted: Any, found: Any) -> tuple[str, str]:
+    """Both, with their classes where values that may be equal are of two."""
+    if type(found) is type(wanted) or wanted is None:
         return describe(wanted), describe(found)
     return f"{describe(wanted)} ({type(wanted).__name__})", f"{describe(found)} ({type(found).__name__})"
 
@@ -247,8 +266,8 @@ def _aliasing(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tu
 
 
 def _global_state(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
-    wanted = {keyword.arg: find(keyword.value) for keyword in tree.keywords if keyword.arg}
-    found = global_state()
+    wanted = {keyword.arg: ast.unparse(keyword.value) for keyword in tree.keywords if keyword.arg}
+    found = in_words(global_state())
     wrong = [name for name in wanted if name in found and wanted[name] != found[name]]
     if not wrong:
         return ("" if holds else "torch's state of when it was compiled"), ("as compiled" if holds else "another state")
@@ -282,6 +301,15 @@ def _ambient(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tup
     return "as when it was compiled", "as when it was compiled" if holds else "changed since"
 
 
+def _modes(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    try:
+        from torch.overrides import _get_current_function_mode_stack
+    except ImportError:  # torch before 2.6
+        return _ambient(tree, find, holds)
+    active = ", ".join(type(mode).__name__ for mode in _get_current_function_mode_stack())
+    return "the torch function modes of when it was compiled", f"active: {active}" if active else "none is active"
+
+
 def _shown(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
     """Both as ``repr`` shows them."""
     value = find(tree.args[0])
@@ -292,7 +320,7 @@ _CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tu
     "check_global_state": _global_state,
     "check_no_aliasing": _aliasing,
     "check_tensor": _tensor,
-    "check_torch_function_mode_stack": _ambient,
+    "check_torch_function_mode_stack": _modes,
     "default_device_is": _default_device,
     "marks_within": _marked,
     "no_dynamic_marks": _marks,

@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 
+from depyf.dynamo.global_state import in_words
 from depyf.dynamo.guard_names import equal_sides, in_python, is_expression
 from depyf.dynamo.records import GuardRecord, Place
 from depyf.dynamo.reprs import sets_in_order
@@ -290,7 +291,7 @@ def _global_state(kind: str, text: str) -> str | None:
         state = json.loads(match["state"])
     except ValueError:
         return None
-    return "check_global_state(" + ", ".join(f"{name}={value!r}" for name, value in sorted(state.items())) + ")"
+    return "check_global_state(" + ", ".join(f"{name}={value}" for name, value in in_words(state).items()) + ")"
 
 
 def _ambient(kind: str, text: str) -> str | None:
@@ -308,6 +309,14 @@ def _ambient(kind: str, text: str) -> str | None:
 def _version(kind: str, text: str) -> str | None:
     match = re.match(r"^___dict_version\((?P<source>.*)\) == \d+$", text)
     return f"unchanged({match['source']})" if match else None
+
+
+def _bool(kind: str, text: str) -> str | None:
+    """torch's text says ``==``, and its guard wants this very object: ``1`` is not ``True`` to it."""
+    match = re.match(r"^(?P<source>.*) == (?P<value>True|False)$", text, re.S)
+    if match is None or kind not in ("TRUE_MATCH", "FALSE_MATCH"):
+        return None
+    return _plain(kind, f"{match['source']} is {match['value']}")
 
 
 def _equals(kind: str, text: str) -> str | None:
@@ -360,6 +369,7 @@ _RULES: tuple[Callable[[str, str], str | None], ...] = (
     _global_state,
     _ambient,
     _version,
+    _bool,
     _equals,
     _with_classes,
     _plain,  # last: any other rule is more precise

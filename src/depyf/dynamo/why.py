@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.dynamo.advice import (
+    for_condition,
+    for_global_state,
     for_kind,
     for_small_size,
     for_tensor,
@@ -26,7 +28,7 @@ from depyf.dynamo.ask import EntryAnswer, ask_entry
 from depyf.dynamo.call_values import CallValues
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries
-from depyf.dynamo.guard_values import GuardStep, plain
+from depyf.dynamo.guard_values import NOT_THERE, GuardStep, plain
 from depyf.dynamo.guards import file_resolver
 from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.target import Target, find_target
@@ -237,6 +239,8 @@ def subject(expression: str) -> str:
     check = expression.partition("(")[0]
     if check == "check_global_state":
         return "torch's global state changed"
+    if check == "check_torch_function_mode_stack":
+        return "other torch function modes are active"
     found = _SOURCE.search(expression)
     if found is None:
         return "a guard fails"
@@ -268,11 +272,15 @@ def advice(guard: GuardStep, of_module: bool = False) -> str:
     if expression.startswith("type_is(") and guard.expected.startswith("type ") and guard.actual.startswith("type "):
         return for_type(source, guard.expected.removeprefix("type "), guard.actual.removeprefix("type "))
     if expression.startswith("check_global_state("):
-        return for_kind(guard.expected) or for_kind(expression)
+        return for_global_state(guard.expected)
+    if NOT_THERE in guard.actual:
+        return for_kind("KeyError on")
     kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
     if source and kinds[0] is not None and kinds[1] is not None and kinds[0][1] != kinds[1][1]:
         return for_type(source, kinds[0][1], kinds[1][1])
     if re.search(r" == | is (None|True|False)$", expression) and source:
         whole = expression.rpartition(" == ")[0]
         return for_value(whole if whole.startswith(("len(", "list(dict.keys(")) else source, guard.expected, of_module)
+    if re.search(r"\.size\(\)\[\d+\]", expression):
+        return for_small_size() if guard.actual.endswith((" is 0", " is 1")) else for_condition()
     return for_kind(expression)
