@@ -94,6 +94,41 @@ def test_compiled_autograd(tmp_path):
     assert found or any(item.get("compile_id", "").startswith("!") for item in manifest["files"])
 
 
+def test_compiled_autograd_has_one_list_of_entries_per_function(tmp_path):
+    """torch compiles ``call_backward`` of its own under ``!0/..``, ``!1/..``, ``!2/..``: one code object, one page."""
+    from torch._dynamo import compiled_autograd
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    forward = torch.compile(lambda x: Double.apply(x) * 3, backend="eager", dynamic=False)
+    grads = []
+    with prepare_debug(tmp_path), compiled_autograd._enable(torch.compile(backend="eager")):
+        for size in (2, 3, 4):
+            x = torch.ones(size, requires_grad=True)
+            forward(x).sum().backward()
+            grads.append(x.grad)
+    assert all(same(grad, torch.full((len(grad),), 6.0)) for grad in grads)
+    manifest = check_dump(tmp_path)
+    entries = {f["function"]: f["entries"] for f in manifest["functions"] if f["resume_of"] is None}
+    if "call_backward" not in entries:
+        pytest.skip("this torch compiles no call_backward")
+    ids = [entry["compile_id"] for entry in entries["call_backward"]]
+    assert len(ids) >= 2 and len({name.split("/")[0] for name in ids}) == len(ids), ids
+    (page,) = tmp_path.glob("full_code_for_call_backward_*.py")
+    assert all(f"guards_ca{name[1:].replace('/', '_')}(L, G)" in page.read_text() for name in ids)
+    assert (tmp_path / f"__original_code_{ids[0].split('/')[1]}_for_call_backward.txt").exists()
+    index = (tmp_path / "index.md").read_text()
+    assert "a backward that compiled autograd captured calls it" in index
+    assert "got torch.autograd.function.ApplyTemplateBackward (another class of that name)" in index
+
+
 def test_subprocess_compile_mode(tmp_path, monkeypatch):
     from torch._inductor import compile_fx
 

@@ -81,10 +81,16 @@ def for_small_size() -> str:
     return "sizes 0 and 1 are always compiled separately; pad the input, or torch._dynamo.decorators.mark_unbacked"
 
 
+OF_THAT_NAME = " (another class of that name)"
+"""What is said of a class that is not the expected one and has its name."""
+
+
 def for_type(source: str, expected: str, actual: str) -> str:
     """A value is of another class than the ``expected`` one."""
     name = named(source)
-    if not actual or actual == expected:
+    if actual.removesuffix(OF_THAT_NAME) == expected:
+        return f"the class of {name} is made anew (by a function that runs again): one entry per class is needed"
+    if not actual:
         return f"let {name} be {_one(expected)} in every call"
     return f"let {name} be {_one(expected)} in every call, or {_one(actual)} in every call"
 

@@ -311,14 +311,14 @@ def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] 
     """
     symbol = _SYMBOL.match(kind)
     if symbol:
-        return symbol["value"] if symbol["value"].isdigit() else repr(symbols.get(symbol["value"], 8))
+        return _size(symbol["value"], symbols) or repr(symbols.get(symbol["value"], 8))
     match = _TENSOR_TYPE.match(kind)
     if match is None or match["dtype"] not in _DTYPES:
         return None
     sizes = []
     for size in filter(None, (part.strip() for part in match["size"].split(","))):
-        replaced = re.sub(r"\b[su]\d+\b", lambda match: str(symbols.get(match[0], 8)), size)
-        if not re.fullmatch(r"[\d+*/() -]+", replaced):
+        replaced = _size(size, symbols)
+        if replaced is None:
             return None
         sizes.append(replaced)
     dtype = _DTYPES[match["dtype"]]
@@ -329,3 +329,9 @@ def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] 
         count = " * ".join(size if size.isdigit() else f"({size})" for size in sizes)
         return f"(torch.arange({count}{place}) < {true}).view({shape})"
     return f"torch.{maker}({shape}, dtype=torch.{dtype}{place})"
+
+
+def _size(text: str, symbols: Mapping[str, int]) -> str | None:
+    """``(s23//4) + 1`` with the values of its symbols; None where more than arithmetic is left."""
+    replaced = re.sub(r"\b[su]\d+\b", lambda match: str(symbols.get(match[0], 8)), text)
+    return replaced if re.fullmatch(r"[\d+*/() -]+", replaced) else None

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dynamo import guard_checks
+from depyf.dynamo.advice import OF_THAT_NAME
 from depyf.dynamo.global_state import in_words
 from depyf.dynamo.guards import without_addresses
 from depyf.dynamo.looking import ITEM, compiled, item
@@ -209,7 +210,7 @@ def _type(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[
     wanted, found = str(find(tree.args[1])), type(find(tree.args[0]))
     full = f"{found.__module__}.{found.__qualname__}" if "." in wanted else found.__qualname__
     if full == wanted and not holds:
-        full += " (another class of that name)"
+        full += OF_THAT_NAME
     return f"type {wanted}", f"type {full}"
 
 

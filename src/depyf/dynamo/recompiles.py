@@ -116,7 +116,10 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
     if wanted is not None:
         source, expected = wanted
         actual = call.type_name(source)
-        return RecompileRecord(entry, guard, place, expected, actual, advice.for_type(source, expected, actual))
+        remedy = advice.for_type(source, expected, actual)
+        if actual == expected:
+            actual += advice.OF_THAT_NAME
+        return RecompileRecord(entry, guard, place, expected, actual, remedy)
     wanted = comparison(guard)
     if wanted is not None:
         source, expected = wanted

@@ -33,8 +33,9 @@ class CompileKey:
 
     @property
     def function(self) -> tuple[int, str]:
-        """What all compilations of one code object share: the id without its last number."""
-        return self.generation, self.text.rpartition("/")[0]
+        """What all compilations of one code object share: the number of the frame, ``1`` of ``1/0`` and of ``!0/1/2``
+        (torch counts frames in and out of compiled autograd alike, and has one list of entries for both)."""
+        return self.generation, self.text.rpartition("/")[0].rpartition("/")[2]
 
     @property
     def order(self) -> tuple[int, int, tuple[int, ...]]:

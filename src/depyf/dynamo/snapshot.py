@@ -54,9 +54,9 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
         )
 
 
-def _order(function: tuple[int, str]) -> tuple[int, int, tuple[int, ...]]:
+def _order(function: tuple[int, str]) -> tuple[int, int, str]:
     generation, text = function
-    return generation, int(text.startswith("!")), tuple(int(p) for p in text.strip("!").split("/") if p.isdigit())
+    return generation, int(text) if text.isdigit() else -1, text
 
 
 def _torch_version() -> str:

@@ -105,7 +105,7 @@ def _function(function: FunctionRecord) -> list[str]:
 
 
 def function_id(function: tuple[int, str]) -> str:
-    """The compile ids of one function without their last number: ``0``, ``0r1`` after ``torch._dynamo.reset()``."""
+    """The number of the frame in the compile ids of one function: ``0``, ``0r1`` after ``torch._dynamo.reset()``."""
     generation, text = function
     return f"{text}r{generation}" if generation else text
 

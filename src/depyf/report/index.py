@@ -141,7 +141,10 @@ def _remark(function: FunctionRecord) -> str:
         return f", the decorated `{inner.function}` ({inner.filename}:{inner.line})"
     if code.qualname == "wrap_inline.<locals>.inner" and code.filename.endswith("external_utils.py"):
         return ", torch's wrapper around a callable object"
-    return ", a backward that compiled autograd captured" if function.function[1].startswith("!") else ""
+    if not function.entries or not all(entry.key.text.startswith("!") for entry in function.entries):
+        return ""
+    traced = code.filename.startswith("<")
+    return f", a backward that compiled autograd captured{'' if traced else ' calls it'}"
 
 
 def _outcome(entry: EntryRecord) -> str:

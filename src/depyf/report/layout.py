@@ -35,7 +35,7 @@ def inputs_file(graph: GraphRecord) -> str:
 
 
 def original_file(function: FunctionRecord) -> str:
-    """``__original_code_0_for_f.txt``: the frame's number is the compile id without its last part."""
+    """``__original_code_0_for_f.txt``: the number of the frame in its compile ids."""
     slug = CompileKey(*function.function).slug
     return f"__original_code_{slug}_for_{file_safe(function.code.name)}.txt"
 
