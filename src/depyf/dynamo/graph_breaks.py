@@ -19,6 +19,7 @@ _FIELD = re.compile(r"^  (?P<name>Explanation|Hint|Developer debug context): ?(?
 _FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
 _SKIPPED = "Skipping the function and falling back to eager"
 _CUT = "then skipping the rest of the function"
+_IN_LOOP = "graph break in a for/while loop"
 
 _PLAIN = (
     ("data-dependent branching", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
@@ -107,6 +108,7 @@ def parse_break(text: str) -> BreakRecord:
         code=_code(text),
         skipped=_SKIPPED in text,
         cut=_CUT in text,
+        in_loop=_IN_LOOP in text,
     )
 
 

@@ -96,6 +96,8 @@ class BreakRecord:
     """Dynamo could not go on after it: the whole function runs as ordinary Python."""
     cut: bool = False
     """Dynamo could not go on after it, but what comes before is compiled: the rest runs as ordinary Python."""
+    in_loop: bool = False
+    """It could not go on because a loop of the function was running."""
 
     @property
     def limit(self) -> bool:

@@ -339,9 +339,16 @@ def _dispatcher(function: FunctionRecord) -> str:
         gone = "" if entry.guard_state == "live" else "  # no longer in torch's cache when the dump was written"
         lines.append(f"    if guards_{entry.key.slug}(L, G):{gone}")
         lines += wrap(f"return {name}(", forwarded, ")", " " * 8)
+    skipped = all(entry.failed and not entry.raised for entry in function.entries)
     lines += [
-        "    # No entry fits. torch compiles this call, adds an entry and runs it; once the function has",
-        "    # torch._dynamo.config.recompile_limit entries, or where Dynamo skips the frame, the original runs:",
+        *(
+            ["    # Nothing was compiled (why is said below), so the original runs:"]
+            if skipped
+            else [
+                "    # No entry fits. torch compiles this call, adds an entry and runs it; once the function has",
+                "    # torch._dynamo.config.recompile_limit entries, or where Dynamo skips the frame, the original runs:",
+            ]
+        ),
         *wrap(f"return {original_name(function)}(", forwarded, ")", " " * 4),
     ]
     return "\n".join(lines)

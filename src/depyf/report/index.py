@@ -173,6 +173,8 @@ def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
     end = (
         "with `fullgraph=True` that is an error, and where `error_on_graph_break` is set"
         if entry.raised
+        else "Dynamo cannot go on after a graph break in a loop"
+        if broken.in_loop
         else "Dynamo cannot go on after a graph break there"
     )
     return f"- {where}: {broken.cause}, {_at(broken.place)}; {end}"
