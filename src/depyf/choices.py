@@ -44,7 +44,7 @@ LADDER = (
 def ladder(generated: bool, promises: Promises) -> tuple[Choices, ...]:
     """The choices to try for one decompilation."""
     if not generated:
-        return LADDER
+        return tuple(replace(choices, promises=promises) for choices in LADDER)
     first = Choices(generated=True, promises=promises)
     tidy = (replace(first, tidy=True),) if promises.variables is not None else ()
     return (*tidy, first, *LADDER)

@@ -13,6 +13,7 @@ from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.loop_ends import loop_ends
 from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.nops import nop_lines
+from depyf.bytecode.unreached import unreached
 from depyf.choices import LADDER, Choices
 from depyf.deep import deep_recursion
 from depyf.errors import BytecodeError, DecompilationError
@@ -28,6 +29,7 @@ from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
 from depyf.idioms.handed_over import hand_over
+from depyf.idioms.marks import drop_marks, drop_unreached
 from depyf.idioms.one_line import join_lines
 from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
@@ -97,7 +99,10 @@ class Pass:
 
 
 def _lower(state: State) -> object:
-    state.program = Program(state.lowered(state.unit))
+    lowered = state.lowered(state.unit)
+    state.program = Program(lowered)
+    if state.choices.promises.unreached:
+        state.program.unreached = unreached(lowered)
     drop_class_ends(state.program)
     if state.choices.idioms:
         join_returned(state.program)
@@ -213,6 +218,11 @@ def _bodies(state: State) -> object:
     state.body = finish_body(state.program.columns, state.body, idioms=state.choices.idioms)
     if state.choices.idioms and not state.choices.generated:
         state.body = join_lines(state.body)
+    if state.choices.idioms and state.choices.promises.unreached:
+        state.body = drop_unreached(state.body)
+    variables = state.choices.promises.variables
+    if variables:
+        state.body = drop_marks(state.body, variables, frozenset(state.unit.params))
     if state.temporaries:
         if state.choices.idioms:
             state.body = drop_unread(state.body)

@@ -31,6 +31,34 @@ G_COUNT = 0
 LOG = []
 
 
+def return_in_with_behind_a_break(a):
+    with torch.no_grad():
+        graph_break()
+        return a.sin()
+
+
+def break_in_two_withs(a):
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        b = a @ a.T
+        graph_break()
+        for item in range(3):
+            if item == 2:
+                break
+            b = b + item
+    return b.float() + a
+
+
+def break_in_a_with_in_a_with(a, flag=True):
+    with torch.enable_grad():
+        with torch.no_grad():
+            b = a * 2
+            graph_break()
+            if flag:
+                return b + 1
+        c = b - 1
+    return c
+
+
 def break_in_with(a):
     with torch.no_grad():
         b = a * 2
@@ -754,6 +782,9 @@ def goes_on_uncompiled(a, labels, **options):
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "goes_on_uncompiled": lambda compiled: compiled(goes_on_uncompiled)(_x(), _x(), n=3),
     "break_in_with": lambda compiled: compiled(break_in_with)(_x()),
+    "return_in_with_behind_a_break": lambda compiled: compiled(return_in_with_behind_a_break)(_x()),
+    "break_in_two_withs": lambda compiled: compiled(break_in_two_withs)(_x()),
+    "break_in_a_with_in_a_with": lambda compiled: compiled(break_in_a_with_in_a_with)(_x()),
     "break_in_try": lambda compiled: compiled(break_in_try)(_x()),
     "break_in_loop": lambda compiled: compiled(break_in_loop)(_x(), 4),
     "globals_mut": lambda compiled: compiled(globals_mut)(_x()),

@@ -22,6 +22,7 @@ PROMISES = {
     "measures": ("call_size",),
     "readers": ("type",),
     "reads_first": True,
+    "unreached": True,
 }
 
 SAME = {
@@ -71,6 +72,16 @@ SAME = {
         "if tmp_1:\n    del tmp_1\n    return y(tmp_2)\nreturn tmp_2",
         "graph_out_0 = __compiled_fn_0(x)\nvalue = graph_out_0[1]\ntmp_1 = graph_out_0[0]\ndel graph_out_0\n"
         "if tmp_1:\n    del tmp_1\n    return y(value)\nreturn value",
+    ),
+    "behind a with that suppressed, torch raises None": (
+        "while True:\n    with x:\n        y()\n        break\n    raise None\nreturn y(1)",
+        "with x:\n    y()\nreturn y(1)",
+    ),
+    "and behind the one around it": (
+        "while True:\n    with x:\n        while True:\n            with x(1):\n                y()\n                break\n"
+        "            x.__exit__\n            raise None\n        y(2)\n        break\n    raise None\nreturn y(1)",
+        "with x:\n    while True:\n        with x(1):\n            y()\n            break\n"
+        "        x.__exit__\n        raise None\n    y(2)\nreturn y(1)",
     ),
     "a variable of its own in place of one that was added": (
         "tmp_1 = x(y)\nx()\nreturn tmp_1",
@@ -141,6 +152,19 @@ DIFFERENT = {
     "another mark": (
         "tmp_2 = __import_torch_dot__dynamo_utils.enter()\n__import_torch_dot__dynamo_utils.leave(tmp_2)\nreturn __compiled_fn_0(x)",
         "tmp_2 = __import_torch_dot__dynamo_utils.enter()\n__import_torch_dot__dynamo_utils.leave(x)\nreturn __compiled_fn_0(x)",
+    ),
+    "raise None that a with falls to, too": ("with x:\n    y()\nraise None", "with x:\n    y()"),
+    "raise None behind a with and a test": (
+        "while True:\n    with x:\n        if y():\n            break\n    raise None\nreturn y(1)",
+        "with x:\n    y()\nreturn y(1)",
+    ),
+    "another raise behind a with": (
+        "while True:\n    with x:\n        y()\n        break\n    raise y\nreturn y(1)",
+        "with x:\n    y()\nreturn y(1)",
+    ),
+    "work before raise None": (
+        "while True:\n    with x:\n        y()\n        break\n    y(2)\n    raise None\nreturn y(1)",
+        "with x:\n    y()\nreturn y(1)",
     ),
     "a variable of the user": ("z = x(y)\nx()\nreturn z", "result = x(y)\nx()\nreturn result"),
     "a read that an exception handler covers": (

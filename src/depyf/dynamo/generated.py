@@ -19,6 +19,16 @@ from depyf.verify.promised import global_names
 _RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
 
 
+_IN_PROLOGUE = "__is_tracing_resume_prologue"
+"""The variable by which Dynamo knows that it traces the head of a resume function; nothing reads it."""
+
+
+def resume_options(code: types.CodeType) -> Options:
+    """How to decompile a resume function: the user's code, behind Dynamo's way back into it."""
+    variables = frozenset() if _looks_up_locals(code) else frozenset({_IN_PROLOGUE}).intersection(code.co_varnames)
+    return Options(promises=Promises(unreached=True, variables=variables))
+
+
 def generated_options(code: types.CodeType | None, made: types.CodeType) -> Options:
     """How to decompile ``made``, which Dynamo made of ``code`` (None where that is not known)."""
     # what the user's code does not have is Dynamo's own: output_graph.new_var takes care of that

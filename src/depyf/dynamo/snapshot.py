@@ -18,6 +18,7 @@ from depyf.dynamo.code_record import code_record, with_parameters, with_source
 from depyf.dynamo.disassembly import disassembly
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.gaps import gaps
+from depyf.dynamo.generated import resume_options
 from depyf.dynamo.graph_breaks import parse_break
 from depyf.dynamo.guards import file_resolver, parse_guards, without_addresses
 from depyf.dynamo.names import file_safe
@@ -133,7 +134,8 @@ def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecor
     if code is None:
         return record
     try:
-        return replace(record, source=decompile_code(code, name=file_safe(record.name)).source.rstrip("\n"))
+        found = decompile_code(code, name=file_safe(record.name), options=resume_options(code))
+        return replace(record, source=found.source.rstrip("\n"))
     except DepyfError as error:
         return replace(record, source=f"# {' '.join(str(error).split())}")
 

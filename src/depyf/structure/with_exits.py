@@ -125,8 +125,16 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> _Left 
         exit_at: _strip_exit_call(regions, region, exit_at, slots, incoming)
         for exit_at in sorted({after for _, after in left})
     }
+    if resume in program.unreached:
+        region.resume = _behind(program, exits, region.depth - slots, resume)
     note_continues(program, {copy: after for copy, after in exits.items() if after != NONE})
     return _Left(region, left, exits)
+
+
+def _behind(program: Program, exits: dict[int, int], depth: int, otherwise: int) -> int:
+    """Where a ``with`` ends whose manager suppresses nothing: there its body ends, if anywhere."""
+    ends = [copy for copy, after in exits.items() if after != NONE and program.depths[after] == depth]
+    return exits[max(ends)] if ends else otherwise
 
 
 def _note_returns(regions: Regions, left: _Left) -> None:

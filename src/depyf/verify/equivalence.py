@@ -20,12 +20,14 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
+from depyf.bytecode.unreached import unreached
 from depyf.promises import NO_PROMISES, READ_LOCALS, Promises
 from depyf.verify.agreement import CALLS, FRAME_READER, Agreement
 from depyf.verify.events import DIVERGE, RESULT_TYPES, TRUTH, UNWIND, Event
 from depyf.verify.joins import Joins
 from depyf.verify.managers import ENTERING, MANAGER_NOTE, asks, refuses
 from depyf.verify.outcomes import push_results, settle
+from depyf.verify.promised import UNREACHED_NOTE
 from depyf.verify.proof import GaveUp, Ground, Proof
 from depyf.verify.silent import advance
 from depyf.verify.state import Pair, Side, reachable, resolve, settle_facts
@@ -71,6 +73,8 @@ class _Walk:
         self.values, self.a, self.b, self.promised = ground.values, ground.a, ground.b, ground.promised
         self.agreement = Agreement(ground)
         self.joins = Joins(ground)
+        asked = self.promised is not None and self.promised.promises.unreached
+        self.unreached = unreached(ground.a.lowered) if asked else frozenset()
         self.work: list[Pair] = []
         self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
 
@@ -95,6 +99,9 @@ class _Walk:
             proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
             if proof.steps > self.budget:
                 raise GaveUp(f"gave up after {self.budget} steps")
+            if a.pc in self.unreached and self.promised is not None:
+                self.promised.use(UNREACHED_NOTE)
+                return
             if a.pc == pair.standing:
                 a.joined = False
             if a.split >= 0 or b.split >= 0:

@@ -37,6 +37,7 @@ READ_NOTE = "assuming that what the guards have just read can be read in another
 MARK_NOTE = "assuming that torch's profiler marks change nothing the program can see"
 ORDER_NOTE = "assuming that the order does not matter in which a set of constants gives its elements"
 IDLE_NOTE = "assuming that a function whose code does nothing keeps that code"
+UNREACHED_NOTE = "assuming that no exception is suppressed by a 'with' behind which torch raises None then"
 VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 
 GRAPH = "graph"
