@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from dumps import as_in_a_process_of_its_own, fresh_cache, run_python, traces_autocast_calls
+from torch._inductor.compile_fx import compile_fx
 from torch.utils.checkpoint import checkpoint
 
 from depyf.api import prepare_debug
@@ -248,6 +249,38 @@ def test_situations(fn, backward, tmp_path):
     (script,) = recorded(tmp_path, fn, x, backward=backward)
     assert "Forward" in script.stages
     assert run_script(script.text) == 0
+
+
+def random_by_inductor(x):
+    """What Inductor computes from uniform numbers of its own."""
+    drop, y = torch.nn.functional, x.detach()
+    made = [torch.empty_like(y, dtype=kind) for kind in (torch.float32, torch.float64, torch.bfloat16)]
+    drawn = [z.exponential_(2.0) for z in made] + [z.clone().geometric_(0.3) for z in made]
+    drawn += [z.clone().cauchy_() for z in made] + [z.clone().log_normal_() for z in made]
+    drawn += [z.clone().uniform_(-1, 2) for z in made] + [torch.randn_like(z) for z in made]
+    drawn += [torch.bernoulli(y.sigmoid()), torch.bernoulli(y, 0.3), y.clone().bernoulli_(y.sigmoid())]
+    drawn += [torch.normal(y, 2.0), torch.randint_like(y, 5), torch.randint(2, 9, (16,)), torch.randperm(16)]
+    dropped = [
+        drop.dropout(x, 0.3),
+        drop.dropout(x.bfloat16(), 0.4),
+        drop.dropout1d(x, 0.3),
+        drop.alpha_dropout(x, 0.3),
+    ]
+    return (*dropped, drop.rrelu(x, training=True), drop.gumbel_softmax(x, hard=True), *drawn)
+
+
+def test_random_numbers_of_inductor(tmp_path):
+    def without_code(module, inputs):
+        return compile_fx(module, inputs, inner_compile=lambda graph, *args, **options: graph)
+
+    x = torch.randn(16, 16, requires_grad=True)
+    (script,) = recorded(tmp_path, random_by_inductor, x, backend=without_code)
+    assert script.stages == ("Captured", "Forward", "Backward")
+    assert "inductor_random" in script.text
+    path = tmp_path / script.file
+    path.write_text(script.text)
+    done = run_python(str(path), "--backend", "none")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])

@@ -360,7 +360,9 @@ class Report:
 
 
 class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same."""
+    """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same.
+
+    Each distribution is computed from the pattern as Inductor computes it from uniform numbers."""
 
     supports_higher_order_operators = True
 
@@ -371,16 +373,16 @@ class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: 
         name = func.overloadpacket.__name__
         if name == "native_dropout" and args[2] is not False:
             x, p = args[:2]
-            mask = self.pattern(x) > p
+            mask = self.pattern(x).to(x.dtype) > p
             return x * mask * (1 / (1 - p) if p < 1 else 1.0), mask
         if name in ("bernoulli", "bernoulli_"):
             p = args[1] if len(args) > 1 else kwargs.get("p", args[0] if name == "bernoulli" else 0.5)
-            drawn = (self.pattern(args[0]) > 1 - p).to(args[0].dtype)
+            drawn = self.trials(args[0], p, p is args[0]).to(args[0].dtype)
             return args[0].copy_(drawn) if name == "bernoulli_" else drawn
         if name == "multinomial":
             return self.chosen(*args)
         made = func(*args, **kwargs)
-        values = self.drawn(name, args, made)
+        values = self.drawn(name, args, kwargs, made)
         return made if values is None else made.copy_(values)
 
     def higher(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -393,13 +395,13 @@ class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: 
                 return args[1](*args[2:], **kwargs)
         return func(*args, **kwargs)
 
-    def drawn(self, name: str, args: tuple[Any, ...], made: Any) -> torch.Tensor | None:
+    def drawn(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> torch.Tensor | None:
         """What an operator that made ``made`` would have drawn; None where it draws nothing."""
         base = name.removesuffix("_").removesuffix("_functional").removesuffix("_like").removeprefix("inductor_")
         if base == "random" and name.startswith("inductor"):
             base = args[2]  # rand or randn
         if base == "normal" and name == "normal":  # of tensors
-            mean, std = (*args[:2], 1.0)[:2]
+            mean, std = (kwargs["mean"], kwargs["std"]) if "mean" in kwargs else (*args[:2], 1.0)[:2]
             return self.normal(made) * std + mean
         numbers = [arg for arg in args if isinstance(arg, (int, float))]
         if base in ("randint", "random"):
@@ -415,14 +417,21 @@ class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: 
             "uniform": ((0.0, 1.0), lambda low, high: self.pattern(made) * (high - low) + low),
             "normal": ((0.0, 1.0), lambda mean, std: self.normal(made) * std + mean),
             "log_normal": ((1.0, 2.0), lambda mean, std: (self.normal(made) * std + mean).exp()),
-            "exponential": ((1.0,), lambda rate: -torch.log(1 - self.pattern(made)) / rate),
+            "exponential": ((1.0,), lambda rate: -torch.log(self.pattern(made)) / rate),
             "cauchy": ((0.0, 1.0), lambda at, width: torch.tan((self.pattern(made) - 0.5) * math.pi) * width + at),
-            "geometric": ((0.5,), lambda p: (torch.log(1 - self.pattern(made)) / math.log1p(-p)).ceil()),
+            "geometric": ((0.5,), lambda p: (torch.log1p(-self.pattern(made)) / math.log1p(-p)).floor() + 1),
         }
         if base not in known:
             return None
         defaults, draw = known[base]
         return draw(*(*numbers, *defaults[len(numbers) :])[: len(defaults)])
+
+    def trials(self, like: torch.Tensor, p: Any, of_itself: bool) -> torch.Tensor:
+        """True with probability ``p``.  On a CPU dropout draws what it keeps, where ``native_dropout`` draws what it drops."""
+        drawn = self.pattern(like)
+        if of_itself or like.device.type != "cpu":
+            return drawn < p
+        return (drawn.to(like.dtype) if like.is_floating_point() else drawn) > 1 - p
 
     def normal(self, like: torch.Tensor) -> torch.Tensor:
         return torch.erfinv(2 * self.pattern(like) - 1) * math.sqrt(2)

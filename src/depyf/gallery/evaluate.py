@@ -36,6 +36,7 @@ _TRUTH = frozenset(
 _NONNEGATIVE = frozenset("relu exp abs square norm var std softplus cosh count_nonzero nonzero elu_ bincount".split())
 _UNIT = frozenset("tanh sin cos erf sign normalize".split())
 _COMPARISONS: dict[type[ast.cmpop], str] = {ast.Eq: "eq", ast.NotEq: "ne"}
+_DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _LIKE = {"zeros": 0.0, "zeros_like": 0.0, "new_zeros": 0.0, "ones": 1.0, "ones_like": 1.0, "new_ones": 1.0}
 
 
@@ -94,6 +95,8 @@ class Body:
             if kind is not None:
                 self.types[statement.target.id] = kind
         if isinstance(statement, ast.AugAssign):
+            if isinstance(statement.op, _DIVISIONS):
+                self.divided(expression)
             found = self.binary(statement.op, self.value(statement.target), self.value(expression))
         else:
             found = self.value(expression)
@@ -127,6 +130,8 @@ class Body:
                 return TRUTH if value == TRUTH else None
             return iv.negate(value) if isinstance(value, Span) and isinstance(node.op, ast.USub) else value
         if isinstance(node, ast.BinOp):
+            if isinstance(node.op, _DIVISIONS):
+                self.divided(node.right)
             return self.binary(node.op, self.value(node.left), self.value(node.right))
         if isinstance(node, ast.Compare):
             return _compared(_COMPARISONS.get(type(node.ops[0]), ""), self.value(node.left), self.value(node.comparators[0]))  # fmt: skip
@@ -162,6 +167,12 @@ class Body:
         if isinstance(op, ast.RShift) and b.low == b.high and 0 <= b.low < 64:
             return iv.divide(a, Span(2**b.low, 2**b.low), floor=True)
         return None
+
+    def divided(self, by: ast.expr) -> None:
+        """Whole numbers that something is divided by are not zero; made-up floating-point numbers never are."""
+        kind, value = self.types.get(by.id) if isinstance(by, ast.Name) else None, self.value(by)
+        if kind is not None and kind.integer and not (isinstance(value, Span) and value.all().high < 0):
+            self.run.sink(f"{self.here}/", value, 1, INF, "something is divided by it")
 
     def power(self, base: Span, exponent: Span) -> Value:
         if exponent.low != exponent.high:

@@ -23,6 +23,7 @@ _DOMAINS: dict[str, tuple[float, float]] = {
     "atanh": (-1 + 1e-6, 1 - 1e-6), "arctanh": (-1 + 1e-6, 1 - 1e-6), "acosh": (1.0, INF), "erfinv": (-1 + 1e-6, 1 - 1e-6),
     "multinomial": (0.0, INF), "bernoulli": (0.0, 1.0), "poisson": (0.0, INF), "bincount": (0.0, INF),
 }  # fmt: skip
+_DIVISIONS = frozenset({"div", "divide", "true_divide", "floor_divide", "remainder", "fmod"})
 _ALONG = {"gather": 2, "index_select": 2, "scatter": 2, "scatter_add": 2, "scatter_reduce": 2, "index_add": 2, "index_copy": 2, "index_fill": 2, "take_along_dim": 1}  # fmt: skip
 """Operations with an index along a dimension -> position of the index; the dimension stands at 1 (``dim=``)."""
 
@@ -38,6 +39,8 @@ def complain(body: Body, name: str, nodes: list[ast.expr], values: list[Any], ke
     if name in _DOMAINS and values:
         low, high = _DOMAINS[name]
         body.run.sink(where, values[0], low, high, f"{name}() is taken of it")
+    elif name in _DIVISIONS and len(nodes) > 1:
+        body.divided(nodes[1])
     elif name in ("embedding", "embedding_bag"):
         rows, table = (nodes[1], nodes[0]) if _is_aten(body, nodes) else (argument(0, "input"), argument(1, "weight"))
         shape = body.shape(table)
