@@ -136,9 +136,8 @@ def test_breakpoint_in_the_dispatcher_and_stop_at_the_nan(backend, tmp_path):
     assert re.search(r"> \S+\.Forward_graph\.0\.py\(\d+\)", answer)
     terminal.command("p log.isnan().all()", "tensor(True)")
     terminal.command("cl 1 2", "Deleted")
-    terminal.child.sendline("c")
-    terminal.child.expect_exact("LEFT")
-    terminal.child.close(force=True)
+    terminal.command("c", "LEFT")
+    terminal.command("q", "")
 
 
 @pytest.mark.parametrize("level", ["aot", "graph"])
