@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import depyf
+from depyf.dynamo.reference import is_rounding
 
 pytestmark = pytest.mark.torch
 
@@ -189,6 +190,16 @@ def test_rounding_is_no_difference(dtype):
         attention, x, w, bias, backends=("eager", replaces("softmax", softmax_over_rows, with_inductor))
     )
     assert not wrong and "softmax" in str(wrong.first.node.operation)
+
+
+@pytest.mark.parametrize(
+    "count, farther, rounding", [(256, 6, True), (256, 10, False), (1024, 3, True), (1024, 6, False)]
+)
+def test_how_much_farther_from_the_exact_value_is_rounding(count, farther, rounding):
+    exact = torch.ones(count, dtype=torch.float64)
+    error = 1e-6 * torch.randn(count, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    values = [(exact + times * error).float() for times in (1, farther)]
+    assert is_rounding(*values, exact, [exact]) is rounding
 
 
 def test_a_small_wrong_gradient_is_no_rounding():
