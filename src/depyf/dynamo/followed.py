@@ -23,7 +23,7 @@ from typing import Any
 
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
-from depyf.dynamo.live import LiveFrame, LiveGuard
+from depyf.dynamo.live import LiveFrame, LiveGuard, part
 from depyf.dynamo.looking import ITEM, item, looking
 from depyf.errors import DepyfError
 
@@ -94,18 +94,17 @@ def read_page(path: Path) -> Page:
 
 def _followed(node: ast.stmt, placeholders: dict[str, str]) -> list[ast.stmt]:
     """A statement of the page in followed form."""
-    if not isinstance(node, ast.FunctionDef) or not node.decorator_list:
+    kind, owner = part(node)
+    if not isinstance(node, ast.FunctionDef):
         return [node]
-    decorator = node.decorator_list[0]
-    kind = decorator.attr if isinstance(decorator, ast.Attribute) else ""
     if kind == "runs":
         placeholders[node.name] = f"torch goes on in {node.name}"
         return []
     if kind == "original":
         placeholders[node.name] = "torch goes on: no entry of this page fits, it looks for a newer one, or compiles"
         return []
-    if kind == "confirmed" and isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name):
-        return [looking(_answering(node, decorator.value.id))]
+    if kind == "confirmed":
+        return [looking(_answering(node, owner))]
     return [node]
 
 

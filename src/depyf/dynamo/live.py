@@ -9,6 +9,7 @@ compiled code alive; in any other process, and for entries that are gone, the an
 
 from __future__ import annotations
 
+import ast
 import functools
 import os
 import re
@@ -324,3 +325,11 @@ def live_guard(file: str, compile_id: str) -> LiveGuard:
 def live_frame(file: str, function: str) -> LiveFrame:
     """The function ``function`` (its compile ids without the last number) as dumped next to ``file``."""
     return LiveFrame(os.path.dirname(os.path.abspath(file)), function)
+
+
+def part(node: ast.stmt) -> tuple[str, str]:
+    """What a statement of a page is, and of which frame or guard: ``("confirmed", "guard_0_0")``; ``("", "")`` for others."""
+    decorator = node.decorator_list[0] if isinstance(node, ast.FunctionDef) and node.decorator_list else None
+    if isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name):
+        return decorator.attr, decorator.value.id
+    return "", ""

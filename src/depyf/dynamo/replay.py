@@ -112,9 +112,7 @@ def _load(path: Path, target: Target | None, made: Path | None = None) -> Replay
     module = importlib.util.module_from_spec(spec)
     vars(module)[ITEM] = item
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and any(
-            ast.unparse(d).endswith(".confirmed") for d in node.decorator_list
-        ):
+        if live.part(node)[0] == "confirmed":
             looking(node)
     exec(compile(tree, str(path), "exec", dont_inherit=True), vars(module))
     if target is None:
