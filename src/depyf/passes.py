@@ -218,14 +218,14 @@ def _bodies(state: State) -> object:
     state.body = finish_body(state.program.columns, state.body, idioms=state.choices.idioms)
     if state.choices.idioms and not state.choices.generated:
         state.body = join_lines(state.body)
+    if state.temporaries and state.choices.idioms:
+        state.body = drop_unread(state.body)
     if state.choices.idioms and state.choices.promises.unreached:
         state.body = drop_unreached(state.body)
     variables = state.choices.promises.variables
     if variables:
         state.body = drop_marks(state.body, variables, frozenset(state.unit.params))
     if state.temporaries:
-        if state.choices.idioms:
-            state.body = drop_unread(state.body)
         if state.choices.generated:
             state.body = store_at_once(state.body)
         if state.choices.tidy:

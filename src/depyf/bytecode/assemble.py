@@ -12,7 +12,7 @@ the old one after it: who jumped to it, and the ranges that started with it, the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -275,12 +275,19 @@ def _exception_table(code: CodeType, ops: Sequence[Op], offsets: Offsets) -> byt
     """3.11+ (Objects/exception_handling_notes.txt): the ranges of ``code`` moved to where their instructions are now."""
     moved = {op.start: offsets[id(op)][0] for op in ops if op.start >= 0}
     moved[len(code.co_code)] = offsets[-1][0]
-    out = bytearray()
+    entries = []
     for start, end, target, depth, lasti in table_entries(getattr(code, "co_exceptiontable")):  # noqa: B009
         try:
-            start, end, target = moved[start], moved[end], moved[target]
+            entries.append((moved[start], moved[end], moved[target], depth, lasti))
         except KeyError as missing:
             raise BytecodeError(f"{code.co_name}: no instruction at {missing}, where an exception range ends") from None
+    return table_of(entries)
+
+
+def table_of(entries: Iterable[tuple[int, int, int, int, bool]]) -> bytes:
+    """The exception table with these entries, as ``table_entries`` reads them."""
+    out = bytearray()
+    for start, end, target, depth, lasti in entries:
         entry = b"".join(map(_big_varint, (start // 2, (end - start) // 2, target // 2, depth << 1 | lasti)))
         out += bytes((entry[0] | 128,)) + entry[1:]
     return bytes(out)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from depyf.bytecode.handler_depths import with_one_depth
 from depyf.dynamo.capture import Capture, EntryBuilder, FunctionBuilder
 from depyf.dynamo.code_record import code_record, with_parameters, with_source
 from depyf.dynamo.disassembly import disassembly
@@ -134,7 +135,8 @@ def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecor
     if code is None:
         return record
     try:
-        found = decompile_code(code, name=file_safe(record.name), options=resume_options(code))
+        resumed = with_one_depth(code)
+        found = decompile_code(resumed, name=file_safe(record.name), options=resume_options(code))
         return replace(record, source=found.source.rstrip("\n"))
     except DepyfError as error:
         return replace(record, source=f"# {' '.join(str(error).split())}")

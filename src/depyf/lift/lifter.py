@@ -74,6 +74,8 @@ class Lifter:
         self.ready: dict[int, Comp] = {}
         self.unlinked: set[int] = set()
         """Blocks whose kept operand turned out to be no link of a chained comparison."""
+        self.uncarried: set[int] = set()
+        """Blocks that other edges, lifted later, turned out to enter with other values."""
 
     @cached_property
     def _stored(self) -> set[object]:
@@ -94,9 +96,10 @@ class Lifter:
                 return self.blocks
         raise DecompilationError("values shared on the stack do not settle", self.unit.qualname)
 
-    def _guesses(self) -> tuple[int, int, int]:
+    def _guesses(self) -> tuple[int, int, int, int]:
         """How many guesses have failed so far."""
-        return len(self.symbolic.forced), len(self.unlinked), len(self.plain.marks) if self.plain is not None else 0
+        marks = len(self.plain.marks) if self.plain is not None else 0
+        return len(self.symbolic.forced), len(self.unlinked), len(self.uncarried), marks
 
     def _lift_all(self) -> None:
         graph = self.graph
@@ -125,6 +128,8 @@ class Lifter:
         for block in self.blocks.values():
             if any(isinstance(value, LinkedLeft) for value in block.entry):
                 self.unlinked.add(self.linked_from[block.id])
+            if not self._enters_alike(block):
+                self.uncarried.add(block.id)
             self._materialise(block)
 
     def _folds_before(self, name: int) -> None:
@@ -316,13 +321,25 @@ class Lifter:
             linked = self._chain_link(before, node.id)
             if linked is not None:
                 return linked
-        if self.generated and len(known) == 1:
+        if self.generated and len(known) == 1 and node.id not in self.uncarried:
             kept = frozenset[str]() if len(self.preds[node.id]) == 1 else stored_above(self.graph, node)
             if kept is not None:
                 return self._kept(stack, kept)
-        single = len(known) == 1
+        single = len(known) == 1 and node.id not in self.uncarried
         entry = [self._carried(value, i, single) for i, value in enumerate(stack)]
         return entry if self.plain is None else self.plain.marks.entered(node, entry)
+
+    def _enters_alike(self, block: Lifted) -> bool:
+        """Whether every edge leads to ``block`` with the variables that it takes to be on the stack."""
+        carried = [(i, value) for i, value in enumerate(block.entry) if isinstance(value, Name)]
+        before = (self.blocks.get(self.merged.get(p, p)) for p in self.preds[block.id]) if carried else ()
+        return all(
+            isinstance(left := known.stack[i], Name) and left.id == value.id
+            for known in before
+            if known is not None
+            for i, value in carried
+            if i < len(known.stack)
+        )
 
     def _kept(self, stack: list[Expr], stored: frozenset[str]) -> list[Expr]:
         """The stack on entry of a block where it is what the block before left, but for the locals that are ``stored``."""
