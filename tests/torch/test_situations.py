@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 
 import pytest
 import torch
-from dumps import check_dump, check_substituted, files_of, followed, run_python
+from dumps import ROOT, check_dump, check_substituted, files_of, followed, run_python
 from torch_programs import same
 
 from depyf.api import prepare_debug
@@ -181,7 +183,7 @@ def test_several_threads(tmp_path):
 
 
 class Squares(torch.utils.data.Dataset):
-    """Each worker process compiles, too: its compilations are no part of the parent's dump."""
+    """Each worker process compiles, too: that goes to dumps of their own below the parent's."""
 
     def __len__(self):
         return 4
@@ -199,6 +201,12 @@ def test_forked_workers(tmp_path):
 
     manifest = recorded(run, tmp_path)
     assert [f["from"].rpartition(":")[0] for f in manifest["functions"]] == [__file__]
+    assert len(manifest["forks"]) == 2, manifest["forks"]
+    for name in manifest["forks"]:
+        child = check_dump(tmp_path / name)
+        (function,) = child["functions"]
+        assert function["from"] == f"{__file__}:{Squares.__getitem__.__code__.co_firstlineno + 1}"
+        assert f"[{name}]({name}/index.md)" in (tmp_path / "index.md").read_text()
 
 
 DYING = """
@@ -281,3 +289,48 @@ def test_warm_caches_in_a_fresh_process(tmp_path):
     # how AOTAutograd calls the graphs is not computed again either
     changed = {name for name in changed if not name.endswith(".Forward_graph.0.json")}
     assert changed <= {"index.md", "manifest.json"}, changed
+
+
+FORKS = """
+import os, sys, torch, depyf
+def f(x): return x.sin() + 1
+def g(x): return x.cos() * 2
+compiled, other = torch.compile(f, backend="eager"), torch.compile(g, backend="eager")
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        work()
+        sys.exit(0) if work is not silent else os._exit(0)
+    os.waitpid(pid, 0)
+def silent(): pass
+def compiles(): compiled(torch.ones(4))
+def grandchild(): child(compiles)
+def by_hand():
+    with depyf.prepare_debug(sys.argv[1] + "_by_hand"):
+        compiled(torch.ones(5))
+def never(): other(torch.ones(3))
+with depyf.prepare_debug(sys.argv[1]):
+    compiled(torch.ones(3))
+    for work in (silent, compiles, grandchild, by_hand): child(work)
+child(never)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+def test_forked_children_have_dumps_of_their_own(tmp_path):
+    (tmp_path / "forks.py").write_text(FORKS)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "forks.py"), str(tmp_path / "dump")],
+        env=dict(os.environ) | {"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("manifest.json"))
+    assert found == ["dump", "dump/fork_2", "dump/fork_3/fork_1", "dump_by_hand"]
+    assert check_dump(tmp_path / "dump")["forks"] == ["fork_2", "fork_3"]
+    manifest = check_dump(tmp_path / "dump" / "fork_2")
+    (function,) = manifest["functions"]
+    entries = {e["compile_id"]: e["before_recording"] for e in function["entries"]}
+    assert entries == {"0/1": False, "0/0": True}  # what the parent compiled, where the child compiled more of it
+    with prepare_debug(tmp_path / "dump"):  # a new dump in the same folder
+        pass
+    assert not (tmp_path / "dump" / "fork_2").exists()

@@ -89,7 +89,7 @@ class GraphBuilder:
 
 
 class Capture:
-    """Everything heard since ``start``; thread-safe; deaf in forked children."""
+    """Everything heard since ``start``; thread-safe; deaf in forked children, but for ``in_child``."""
 
     def __init__(
         self,
@@ -111,6 +111,8 @@ class Capture:
         self.timings: dict[CompileKey, dict[str, float]] = {}
         """Compile times per phase, in seconds: another in every run, so no part of the records."""
         self._pid = os.getpid()
+        self.in_child: Callable[[], Capture | None] | None = None
+        """Called in a forked child by the first event there: the capture of a dump of the child's own."""
         self._handler = Listener(self._take, self._failed)
 
     def start(self) -> None:
@@ -146,6 +148,8 @@ class Capture:
     def _take(self, event: Event) -> None:
         if self.here:
             self.handle(event)
+        elif self.in_child is not None and (own := self.in_child()) is not None:
+            own.handle(event)  # the first one; the others come to it
 
     def _failed(self, error: Exception) -> None:
         self.note(f"an event of torch could not be recorded: {type(error).__name__}: {error}")

@@ -16,8 +16,10 @@ from typing import ClassVar, Literal
 from depyf.debugger.pause import pause
 from depyf.debugger.program_pdb import Breakpoints
 from depyf.dynamo.at_a_stop import AtAStop
+from depyf.dynamo.capture import Capture
 from depyf.dynamo.compiled_inside import CompiledInside
 from depyf.dynamo.dispatch import Dispatching
+from depyf.dynamo.forks import Forks, at_end_of_worker
 from depyf.dynamo.interpreted import require_triton
 from depyf.dynamo.level_files import LevelFiles
 from depyf.dynamo.levels import LEVELS, Level, LevelRun
@@ -71,7 +73,9 @@ class PrepareDebug:
     def __enter__(self) -> None:
         with _Current.lock:
             active, owner = _Current.active, _Current.owner
-        if active is not None and owner is not None and owner() is None:
+        if active is not None and not active.capture.here:
+            _forget(active)
+        elif active is not None and owner is not None and owner() is None:
             _leave(active)  # entered by hand, and then dropped: nobody can leave it any more
         with _Current.lock:
             if _Current.active is not None:
@@ -81,10 +85,9 @@ class PrepareDebug:
                 )
             require_torch()
             session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode)
-            session.start()
-            self._session = _Current.active = session
+            _begin(session)
+            self._session = session
             _Current.owner = weakref.ref(self)
-            atexit.register(_leave_at_exit)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
@@ -93,6 +96,43 @@ class PrepareDebug:
         if session is not None and session is _Current.active:
             _leave(session)
         return False
+
+
+def _begin(session: Session) -> None:
+    session.start()
+    session.capture.in_child = _dump_of_child
+    _Current.active = session
+    Forks.watch(_in_child)
+    atexit.register(_leave_at_exit)
+    at_end_of_worker(_leave_at_exit)
+
+
+def _in_child() -> None:
+    """A forked child has no other threads: nobody would give a lock back that one of them held."""
+    _Current.lock = threading.Lock()
+
+
+def _forget(session: Session) -> None:
+    """In a forked child: the parent's dump is none of ours."""
+    session.detach()
+    with _Current.lock:
+        if _Current.active is session:
+            _Current.active = _Current.owner = None
+        _Current.known.clear()
+
+
+def _dump_of_child() -> Capture | None:
+    """A forked child compiles something: it gets a dump of its own, below that of its parent."""
+    parent = _Current.active
+    if parent is None or parent.capture.here:
+        return None
+    _forget(parent)
+    writer = DumpWriter.open(Forks.folder(parent.writer.directory))
+    remove_old_dump(writer.directory)
+    session = Session(writer, parent.log_bytecode, of_fork=True)
+    with _Current.lock:
+        _begin(session)
+    return session.capture
 
 
 def _leave(session: Session) -> None:
@@ -166,7 +206,7 @@ class Debug:
         self._directory = ""
 
     def __enter__(self) -> None:
-        if _Current.active is not None:
+        if _Current.active is not None and _Current.active.capture.here:
             raise DepyfError("depyf.debug() cannot be entered inside depyf.prepare_debug: leave that first")
         require_torch()
         if self._level == "kernel":

@@ -320,3 +320,5 @@ class RunRecord:
     """Functions that Dynamo met and left alone, and why."""
     not_reported: tuple[str, ...] = ()
     """What this torch does not tell."""
+    forks: tuple[str, ...] = ()
+    """The folders of forked children that compiled something, too."""

@@ -19,6 +19,7 @@ from depyf.dynamo import live
 from depyf.dynamo.cached_lines import with_lines_of_another_run
 from depyf.dynamo.capture import Capture, FunctionBuilder
 from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.forks import Forks
 from depyf.dynamo.formatted import Formatted
 from depyf.dynamo.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.records import CompileKey, FunctionRecord, GraphRecord, RunRecord
@@ -54,8 +55,9 @@ BEFORE = "it was compiled before prepare_debug was entered"
 class Session:
     """State of one ``prepare_debug``; usable afterwards by ``debug``."""
 
-    def __init__(self, writer: DumpWriter, log_bytecode: bool) -> None:
+    def __init__(self, writer: DumpWriter, log_bytecode: bool, of_fork: bool = False) -> None:
         self.writer = writer
+        self._of_fork = of_fork
         self.capture = Capture(self._write_graph, self._drop_graph, self._write_progress)
         self.record: RunRecord | None = None
         self.step_texts: dict[str, str] = {}
@@ -81,11 +83,7 @@ class Session:
 
     def finish(self) -> None:
         """Detach, then write; a problem becomes a note and one warning."""
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
-        self._formatted.stop()
-        self.capture.stop()
+        self.detach()
         if not self.capture.here:  # a forked child left the block: the dump is its parent's
             return
         try:
@@ -94,6 +92,14 @@ class Session:
         except Exception as error:  # contract 1
             self.capture.note(f"the summary could not be written: {type(error).__name__}: {error}")
         self._warn()
+
+    def detach(self) -> None:
+        """Listen no longer."""
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+        self._formatted.stop()
+        self.capture.stop()
 
     def _finish(self) -> None:
         self._add_compiled_before()
@@ -107,6 +113,7 @@ class Session:
             if record.facts is not None:
                 self.writer.write(inputs_file(record), inputs_page(record.facts))
         run = freeze(self.capture, self._never_compiled())
+        run = replace(run, forks=Forks.folders(self.writer.directory))
         self._remember_entries(run)
         pages = pages_of(run)
         for name, functions in pages.items():
@@ -141,6 +148,8 @@ class Session:
                 known = self.capture.entries.get(self.capture.key(entry.compile_id))
                 if (id(code), entry.compile_id) not in self._before or (known is not None and known.closed):
                     continue
+                if self._of_fork and self.capture.key(entry.compile_id).function not in self.capture.functions:
+                    continue  # it is in the dump of the parent, and a worker has little time for its end
                 key = self.capture.begin(code, entry.compile_id)
                 builder = self.capture.entry(key)
                 if builder.transformed is not None:

@@ -65,6 +65,7 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         ("Recompilations", [_recompile(f, e) for f, e in again]),
         ("Dynamic shapes", _symbols(e for _, e in entries)),
         ("Stages", _stages(run, kernels)),
+        ("Forked processes that compiled, too", [f"- [{name}]({name}/index.md)" for name in run.forks]),
         (f"Not reported by torch {run.torch_version}", [f"- {what}" for what in run.not_reported]),
         ("Notes", [f"- {note}" for note in run.notes]),
     )

@@ -6,6 +6,7 @@ Input: records and the names of the files that were written.  Output invariant: 
 from __future__ import annotations
 
 import json
+import re
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,7 @@ def manifest_page(
             {"function": code.qualname, "from": f"{code.filename}:{code.line}", "reason": reason}
             for code, reason in run.never_compiled
         ],
+        "forks": list(run.forks),
         "not_reported": list(run.not_reported),
         "notes": list(run.notes),
     }
@@ -106,6 +108,13 @@ def remove_old_dump(directory: Path) -> None:
         for name in names:
             if (name.startswith(_OURS) or name in (INDEX, TIMINGS)) and Path(name).name == name:
                 (directory / name).unlink(missing_ok=True)
+        for name in map(str, old.get("forks", ())):
+            child = directory / name
+            if re.fullmatch(r"fork_\d+", name) and (child / MANIFEST).exists():
+                remove_old_dump(child)
+                (child / MANIFEST).unlink()
+                if not any(child.iterdir()):
+                    child.rmdir()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return  # no dump of ours, or not readable: leave everything
 
