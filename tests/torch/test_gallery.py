@@ -101,6 +101,36 @@ def test_differences_are_judged_by_what_rounding_does(factor, error, agrees, cap
     assert ("a rounding error in the inputs" in capsys.readouterr().out) == agrees
 
 
+@pytest.mark.parametrize(("factor", "status"), [(3.9, 0), (3.9 + 1e-4, 1)])
+def test_where_rounding_errors_decide(factor, status, capsys):
+    """A chaotic sequence, computed in two ways: in double precision they agree, or they are not the same."""
+
+    def sequence(step):
+        def graph(x):
+            for _ in range(36):
+                x = step(x.float())
+            return (x,)
+
+        return graph
+
+    def compare(options, tolerance):
+        def inputs():
+            return [torch.linspace(0.1, 0.9, 50, dtype=torch.float32)]
+
+        def computed(shake):
+            given = harness.shaken(inputs()) if shake else inputs()
+            return harness.run(sequence(lambda x: 3.9 * x * (1 - x)), given, contextlib.nullcontext)
+
+        report = harness.Report(tolerance, computed)
+        other = harness.run_aot(sequence(lambda x: 3.9 * x - factor * x * x), inputs(), 1)
+        report.all("output", ["0"], computed(False)["outputs"], other["results"])
+        return report
+
+    assert harness.judged(compare, types.SimpleNamespace(backend="none"), 1e-4) == status
+    said = capsys.readouterr().out
+    assert "float32[50]" in said and "float64[50]" in said
+
+
 def test_shaken_inputs():
     whole = torch.rand(8) + 1
     values = [whole, whole[2:6].expand(3, 4), torch.arange(3), torch.tensor([0.0, float("-inf")]), 2.5]

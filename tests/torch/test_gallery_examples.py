@@ -47,6 +47,16 @@ def test_script(path, capsys):
     assert "results agree" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_double_precision(path, capsys):
+    """What a script does where rounding errors decide the results."""
+    module = types.ModuleType("gallery_script")
+    exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), module.__dict__)
+    with as_in_a_process_of_its_own(), module.Double():
+        assert module.compare(types.SimpleNamespace(backend="none", seed=0), 1e-6).failed == 0, capsys.readouterr().out
+    assert "float32" not in capsys.readouterr().out
+
+
 def test_other_values_and_sizes(capsys):
     """The seed and the dynamic sizes at the top may be changed."""
     (path,) = (GALLERY / "dynamic_shapes").glob("graph_*.py")

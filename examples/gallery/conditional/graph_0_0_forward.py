@@ -202,6 +202,10 @@ def main(argv=None):
     parser.add_argument("--backend", default="aot_eager", help="for torch.compile; none: leave it out")
     parser.add_argument("--seed", type=int, default=0, help="other values for the inputs")
     options = parser.parse_args(argv)
+    return judged(compare, options, 0.0001)
+
+
+def compare(options, tolerance):
     captured = Captured()
     names = list(make_inputs())
 
@@ -212,7 +216,7 @@ def main(argv=None):
         with drawing(fixed=False):
             return run(captured, shaken(inputs()) if shake else inputs(), ambient)
 
-    report = Report(0.0001, computed)
+    report = Report(tolerance, computed)
     report.title("The captured graph in eager mode")
     with drawing(fixed=False):
         eager = run(captured, inputs(), ambient)
@@ -239,7 +243,7 @@ def main(argv=None):
     report.all("", labels, outputs, got["results"])
     report.all("gradient of", names, eager["gradients"], got["gradients"])
 
-    return report.conclusion()
+    return report
 
 
 # What follows is the same in every script of the gallery.
@@ -434,6 +438,7 @@ class Report:
         self.computed = computed
         self.sensitive: float | None = None
         self.failed = 0
+        self.rounding = 0
         self.checked = 0
 
     def title(self, text: str) -> None:
@@ -450,6 +455,7 @@ class Report:
         self.all("output", numbers, expected["outputs"], actual["outputs"])
         self.all("gradient of", names, expected["gradients"], actual["gradients"])
         self.all("input", names, *(changed(one["inputs afterwards"], expected["inputs before"]) for one in (expected, actual)))  # fmt: skip
+        self.rounding = 0  # compiled code has no double precision to be judged by
 
     def conclusion(self) -> int:
         """The exit status."""
@@ -488,6 +494,7 @@ class Report:
                 self.sensitive = sensitivity(self.computed)
             same = difference <= 4 * self.sensitive * max(1.0, largest)
             note = f", a rounding error in the inputs makes {self.sensitive:.2g} of it" if same else ""
+            self.rounding += not same and self.sensitive >= 0.025
         same = same and bool(torch.equal(one[~finite].nan_to_num(), two[~finite].nan_to_num()))
         strange = int((~finite).sum())
         note += f", {strange} of {finite.numel()} not finite in both" if strange else ""
@@ -505,6 +512,37 @@ class Report:
         self.failed += not same
         self.checked += 1
         print(f"  {'ok      ' if same else 'MISMATCH'}  {name:<32}  {text}")
+
+
+class Double(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Computes in double precision, whatever the graph says."""
+
+    supports_higher_order_operators = True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        args, kwargs = torch.utils._pytree.tree_map(self.wide, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+    def wide(self, value: Any) -> Any:
+        kinds = dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64)
+        kinds[torch.complex64] = torch.complex128
+        if isinstance(value, torch.Tensor):
+            return value.to(kinds[value.dtype]) if value.dtype in kinds else value
+        return kinds.get(value, value) if isinstance(value, torch.dtype) else value
+
+
+def judged(compare: Callable[[Any, float], Report], options: Any, tolerance: float) -> int:
+    """The exit status.  Where rounding errors alone decide the results, those in double precision are compared."""
+    report = compare(options, tolerance)
+    if report.failed and report.failed == report.rounding:
+        print("\nRounding errors decide the results that differ.  Once more, in double precision:")
+        options.backend = "none"
+        try:
+            with Double():
+                report = compare(options, 1e-6)
+        except Exception as error:
+            print(f"that does not work: {type(error).__name__}: {error}")
+    return report.conclusion()
 
 
 class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]

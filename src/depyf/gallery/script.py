@@ -321,6 +321,10 @@ def _main(
     if groups:
         lines.append(f"    process_groups({groups})")
     lines += [
+        f"    return judged(compare, options, {_tolerance(texts)})",
+        "",
+        "",
+        "def compare(options, tolerance):",
         "    captured = Captured()",
         "    names = list(make_inputs())",
         "",
@@ -331,7 +335,7 @@ def _main(
         f"        with drawing(fixed={random}){inlined}:",
         "            return run(captured, shaken(inputs()) if shake else inputs(), ambient)",
         "",
-        f"    report = Report({_tolerance(texts)}, computed)",
+        "    report = Report(tolerance, computed)",
         '    report.title("The captured graph in eager mode")',
         f"    with drawing(fixed=False){inlined}:",
         "        eager = run(captured, inputs(), ambient)",
@@ -356,7 +360,7 @@ def _main(
     ]
     if aot is not None:
         lines += _aot_lines(aot, random, [p.name for p in captured.parameters], inlined)
-    lines += ["", "    return report.conclusion()"]
+    lines += ["", "    return report"]
     return "\n".join(lines)
 
 
