@@ -6,7 +6,7 @@ Every pass is a function from the artifact of the one before; ``trace_passes`` s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
@@ -101,7 +101,7 @@ class Pass:
 def _lower(state: State) -> object:
     lowered = state.lowered(state.unit)
     state.program = Program(lowered)
-    if state.choices.promises.unreached:
+    if state.unit.name.startswith(state.choices.promises.unreached):
         state.program.unreached = unreached(lowered)
     drop_class_ends(state.program)
     if state.choices.idioms:
@@ -220,10 +220,10 @@ def _bodies(state: State) -> object:
         state.body = join_lines(state.body)
     if state.temporaries and state.choices.idioms:
         state.body = drop_unread(state.body)
-    if state.choices.idioms and state.choices.promises.unreached:
+    if state.choices.idioms and state.unit.name.startswith(state.choices.promises.unreached):
         state.body = drop_unreached(state.body)
     variables = state.choices.promises.variables
-    if variables:
+    if variables is not None:
         state.body = drop_marks(state.body, variables, frozenset(state.unit.params))
     if state.temporaries:
         if state.choices.generated:
@@ -296,6 +296,13 @@ class Decompilation:
 
         ``expression`` says that the source shows the code as an expression, as it does a lambda.
         """
+        return self._body(unit, expression, strict=strict)
+
+    def _nested(self, unit: CodeUnit, expression: bool = False) -> Body:
+        """The code in code that a program wrote is what it found, somebody's source."""
+        return self._body(unit, expression, found=True)
+
+    def _body(self, unit: CodeUnit, expression: bool, *, strict: bool = False, found: bool = False) -> Body:
         key = key_of(unit)
         expression = expression or unit.name.startswith("<") and unit.name != "<module>"
         failure: DecompilationError | None = None
@@ -303,7 +310,9 @@ class Decompilation:
             choices = self.ladder[self.rungs.get(key, 0)]
             if not choices.idioms and expression:
                 choices = Choices()  # a lambda or comprehension is an expression or nothing
-            state = State(unit, choices, self.body, self._lowered)
+            if found and choices.generated:
+                choices = replace(choices, generated=False, tidy=False)
+            state = State(unit, choices, self._nested, self._lowered)
             try:
                 for step in PIPELINE:
                     step.run(state)
@@ -329,7 +338,7 @@ class Decompilation:
         if strict:
             raise failure
         self.failures[key] = failure
-        return in_place_of(unit, failure, self.body)
+        return in_place_of(unit, failure, self._nested)
 
     def _lowered(self, unit: CodeUnit) -> Lowered:
         found = self.lowered.get(id(unit))

@@ -19,7 +19,7 @@ class Promises:
     the program added for itself: nothing looks them up by name (None: it says nothing about locals).  ``reads_first`` says that what is read before the first
     operation of another kind has been read by the program just before the code runs: it may be read in any order.
     ``unordered`` says that the order in which a set of constants gives its elements does not matter.
-    ``unreached`` says that control never gets to a ``raise None`` that only stands behind what a ``with`` suppressed.
+    In code that is called as in ``unreached``, control never gets to a ``raise None`` that only stands behind what a ``with`` suppressed.
     ``signatures`` gives the parameter names of stable functions; they only choose names.
     """
 
@@ -34,7 +34,7 @@ class Promises:
     readers: tuple[str, ...] = ()
     reads_first: bool = False
     unordered: bool = False
-    unreached: bool = False
+    unreached: tuple[str, ...] = ()
     variables: frozenset[str] | None = None
     signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()
 

@@ -59,6 +59,32 @@ def break_in_a_with_in_a_with(a, flag=True):
     return c
 
 
+def break_before_none_in_with(a, b=None):
+    with torch.no_grad():
+        c = a + 1
+        graph_break()
+        parts = [t for t in (c, a, b) if t is not None]
+        d = sum(parts)
+    d = d * 2
+    with torch.no_grad():
+        graph_break()
+        d = d + 1
+    return d, (lambda q: q + d)(a)
+
+
+def break_before_none_in_try(a, b=None):
+    graph_break()
+    try:
+        c = a if b is None else b
+        if c is not a:
+            raise KeyError
+        while b is not None:
+            b = c
+    except KeyError:
+        c = -a
+    return c
+
+
 def break_in_with(a):
     with torch.no_grad():
         b = a * 2
@@ -784,6 +810,8 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "break_in_with": lambda compiled: compiled(break_in_with)(_x()),
     "return_in_with_behind_a_break": lambda compiled: compiled(return_in_with_behind_a_break)(_x()),
     "break_in_two_withs": lambda compiled: compiled(break_in_two_withs)(_x()),
+    "break_before_none_in_with": lambda compiled: compiled(break_before_none_in_with)(_x()),
+    "break_before_none_in_try": lambda compiled: compiled(break_before_none_in_try)(_x()),
     "break_in_a_with_in_a_with": lambda compiled: compiled(break_in_a_with_in_a_with)(_x()),
     "break_in_try": lambda compiled: compiled(break_in_try)(_x()),
     "break_in_loop": lambda compiled: compiled(break_in_loop)(_x(), 4),

@@ -22,7 +22,7 @@ PROMISES = {
     "measures": ("call_size",),
     "readers": ("type",),
     "reads_first": True,
-    "unreached": True,
+    "unreached": ("f",),
 }
 
 SAME = {
@@ -221,6 +221,13 @@ def test_same_by_promise(name: str) -> None:
 def test_not_the_same_without_promises(name: str) -> None:
     original, recompiled = map(compiled, SAME[name])
     assert not verify(CodeUnit.from_code(original), CodeUnit.from_code(recompiled))[0].proven
+
+
+def test_only_in_code_of_that_name() -> None:
+    original, recompiled = SAME["behind a with that suppressed, torch raises None"]
+    promises = Promises(unreached=("torch_dynamo_resume_in_",))
+    codes = (CodeUnit.from_code(compiled(text)) for text in (original, recompiled))
+    assert not verify(*codes, promises=promises)[0].proven
 
 
 @pytest.mark.parametrize("name", DIFFERENT)

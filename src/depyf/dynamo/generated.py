@@ -12,6 +12,7 @@ import types
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
+from depyf.dynamo.resume import RESUME_PREFIX
 from depyf.options import Options
 from depyf.promises import Promises, looks_up_locals
 from depyf.verify.promised import global_names
@@ -26,7 +27,7 @@ _IN_PROLOGUE = "__is_tracing_resume_prologue"
 def resume_options(code: types.CodeType) -> Options:
     """How to decompile a resume function: the user's code, behind Dynamo's way back into it."""
     variables = frozenset() if _looks_up_locals(code) else frozenset({_IN_PROLOGUE}).intersection(code.co_varnames)
-    return Options(promises=Promises(unreached=True, variables=variables))
+    return Options(promises=Promises(unreached=(RESUME_PREFIX,), variables=variables))
 
 
 def generated_options(code: types.CodeType | None, made: types.CodeType) -> Options:
@@ -51,6 +52,7 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
             readers=("type",),
             reads_first=True,
             unordered=True,
+            unreached=(RESUME_PREFIX,),  # torch 2.6 makes resume functions with free variables in place
             variables=added,
             signatures=_signatures(code, made) if code else (),
         ),

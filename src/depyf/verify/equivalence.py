@@ -73,8 +73,8 @@ class _Walk:
         self.values, self.a, self.b, self.promised = ground.values, ground.a, ground.b, ground.promised
         self.agreement = Agreement(ground)
         self.joins = Joins(ground)
-        asked = self.promised is not None and self.promised.promises.unreached
-        self.unreached = unreached(ground.a.lowered) if asked else frozenset()
+        promised = self.promised is not None and self.a.unit.name.startswith(self.promised.promises.unreached)
+        self.unreached = unreached(ground.a.lowered) if promised else frozenset()
         self.work: list[Pair] = []
         self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
 
