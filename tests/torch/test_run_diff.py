@@ -83,6 +83,31 @@ def test_run_module_and_errors(program):
     assert refused.returncode == 3 and "cannot write" in refused.stderr and refused.stdout == ""
 
 
+OWN = """
+import sys, torch, depyf
+def f(x): return x.sin() + 1
+def g(x): return x.cos() * 2
+def h(x): return x.tan()
+torch.compile(f, backend="eager")(torch.ones(3))
+with depyf.prepare_debug("inner"):
+    torch.compile(g, backend="eager")(torch.ones(3))
+with depyf.debug():
+    torch.compile(g, backend="eager")(torch.ones(3))
+torch.compile(h, backend="eager")(torch.ones(3))
+sys.exit(5)
+"""
+
+
+def test_run_gives_way_to_contexts_of_the_program(program):
+    (program / "own.py").write_text(OWN)
+    done = python("-m", "depyf", "run", "--out", "outer", "own.py", cwd=program, env={"DEPYF_NO_PAUSE": "1"})
+    assert done.returncode == 5 and "read outer/index.md" in done.stderr, done.stderr
+    inner, outer = check_dump(program / "inner"), check_dump(program / "outer")
+    assert {f["function"] for f in inner["functions"]} == {"f", "g"}
+    recorded = {f["function"]: not f["entries"][0]["before_recording"] for f in outer["functions"]}
+    assert recorded == {"f": True, "g": False, "h": True}
+
+
 def test_diff(program):
     for name, size in (("one", "3"), ("two", "3"), ("three", "4")):
         done = python("-m", "depyf", "run", "--out", name, "app/program.py", size, cwd=program)

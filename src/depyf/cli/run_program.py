@@ -27,9 +27,10 @@ DEFAULT_FOLDER = "depyf_dump"
 
 def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: str) -> int:
     """Run it; returns the exit status, or raises SystemExit as the program did."""
-    from depyf.api import prepare_debug
+    from depyf.dynamo.contexts import PrepareDebug
 
-    prepare = prepare_debug(folder)
+    prepare = PrepareDebug(folder, True, False)
+    prepare.gives_way = True  # the program may have such contexts of its own
     code, main = _module(target) if is_module else _script(target)
     sys.argv = [str(main.__file__) if is_module else target, *arguments]
     sys.modules["__main__"] = main

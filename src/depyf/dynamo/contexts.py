@@ -69,6 +69,9 @@ class PrepareDebug:
         self._directory = dump_src_dir
         self._log_bytecode = log_bytecode
         self._session: Session | None = None
+        self.gives_way = False
+        """``depyf run``: the program's own contexts take its place while they last."""
+        self._behind: PrepareDebug | None = None
 
     def __enter__(self) -> None:
         with _Current.lock:
@@ -77,6 +80,7 @@ class PrepareDebug:
             _forget(active)
         elif active is not None and owner is not None and owner() is None:
             _leave(active)  # entered by hand, and then dropped: nobody can leave it any more
+        self._behind = _made_room()
         with _Current.lock:
             if _Current.active is not None:
                 raise DepyfError(
@@ -95,7 +99,23 @@ class PrepareDebug:
         session, self._session = self._session, None
         if session is not None and session is _Current.active:
             _leave(session)
+            _go_on(self._behind)
         return False
+
+
+def _made_room() -> PrepareDebug | None:
+    """What gave way to a context that is about to be entered."""
+    owner = _Current.owner() if _Current.owner is not None else None
+    if _Current.active is None or owner is None or not owner.gives_way:
+        return None
+    owner.__exit__(None, None, None)
+    return owner
+
+
+def _go_on(behind: PrepareDebug | None) -> None:
+    """What had given way records again, into the same dump."""
+    if behind is not None:
+        behind.__enter__()
 
 
 def _begin(session: Session) -> None:
@@ -204,8 +224,10 @@ class Debug:
         self._at_a_stop: AtAStop | None = None
         self._breakpoints = Breakpoints()
         self._directory = ""
+        self._behind: PrepareDebug | None = None
 
     def __enter__(self) -> None:
+        self._behind = _made_room()
         if _Current.active is not None and _Current.active.capture.here:
             raise DepyfError("depyf.debug() cannot be entered inside depyf.prepare_debug: leave that first")
         require_torch()
@@ -259,6 +281,8 @@ class Debug:
         if self._stepping is not None:
             self._stepping.restore()
             self._stepping = None
+        behind, self._behind = self._behind, None
+        _go_on(behind)
         return False
 
 
