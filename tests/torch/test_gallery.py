@@ -366,6 +366,56 @@ def test_operators_of_the_program(tmp_path, capsys):
     assert "torch.ops.depyf_gallery_test.twice" in script.text
 
 
+def settled(x, ids):
+    torch._assert_async(x.min() >= 0, "no negative numbers")
+    torch._assert_async((ids < 7).all())
+    return x.sqrt() + ids
+
+
+def unsettled(x, ids):
+    torch._assert_async((x.sum(-1) == 1).all(), "rows add up to one")
+    return x * 2 + ids
+
+
+@pytest.mark.parametrize(("fn", "said"), [(settled, ""), (unsettled, "made up and do not hold what the program asserts: rows add")])  # fmt: skip
+def test_assertions_of_the_program(fn, said, tmp_path, capsys):
+    """Values that hold them, where the graph tells; else they are no fault of compiled code."""
+    inputs = torch.eye(3).requires_grad_(), torch.arange(3)
+    (script,) = recorded(tmp_path, fn, *inputs)
+    assert "_assert_async" in script.text
+    assert run_script(script.text) == 0
+    shown = capsys.readouterr().out
+    assert said in shown if said else "asserts" not in shown
+    assert ("torch.compile(" in shown) == (not said)
+
+
+def test_operators_without_a_derivative(tmp_path, capsys):
+    """The forward only, if the gradients were not asked for; the script says so."""
+    library = torch.library.Library("depyf_gallery_flat", "DEF")  # keeps the operators alive
+    library.define("plain(Tensor x) -> Tensor")
+    library.impl("plain", lambda x: x * 2, "CompositeExplicitAutograd")
+    library.impl("plain", lambda x: torch.empty_like(x), "Meta")
+
+    @torch.library.custom_op("depyf_gallery_flat::made", mutates_args=())
+    def made(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    made.register_fake(torch.empty_like)
+    cases = [
+        (lambda x: torch.ops.depyf_gallery_flat.plain(x) + x.sin(), "aot_eager"),
+        (lambda x: torch.ops.depyf_gallery_flat.made(x) + x.sin(), "eager"),
+        (lambda x: torch.special.gammainc(x.abs() + 1, x), "eager"),
+    ]
+    for number, (fn, backend) in enumerate(cases):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        torch._dynamo.reset()
+        (script,) = recorded(folder, fn, torch.randn(3, requires_grad=True), backend=backend, backward=False)
+        assert run_script(script.text) == 0, capsys.readouterr().out
+        shown = capsys.readouterr().out
+        assert ": the forward only" in shown and "gradient of" not in shown, shown
+
+
 def test_gradients_arrive_as_the_backward_graph_wants_them(tmp_path):
     """With dynamic sizes that is contiguous, whatever the output is; the backward graph takes views of it."""
 

@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import math
 import sys
+import warnings
 
 import torch
 from torch import device
@@ -201,19 +202,22 @@ def main(argv=None):
 def compare(options, tolerance):
     captured = Captured()
     names = list(make_inputs())
+    asserted = Assertions()
 
     def inputs():
-        return list(make_inputs(options.seed).values())
+        return report.given(list(make_inputs(options.seed).values()))
 
     def computed(shake):
-        with drawing(fixed=False):
+        with drawing(fixed=False), asserted:
             return run(captured, shaken(inputs()) if shake else inputs(), ambient)
 
     report = Report(tolerance, computed)
     report.title("The captured graph in eager mode")
-    with drawing(fixed=False):
-        eager = run(captured, inputs(), ambient)
+    with drawing(fixed=False), asserted:
+        eager = report.first(lambda: run(captured, inputs(), ambient))
     report.describe(eager["outputs"])
+    if asserted.tell():
+        options.backend = "none"  # compiled code would raise
 
     if options.backend != "none":
         report.title(f"torch.compile(graph, backend={options.backend!r})")
@@ -224,13 +228,13 @@ def compare(options, tolerance):
         report.same(names, eager, got)
 
     report.title("AOTAutograd's forward and backward graphs")
-    with drawing(fixed=False):
+    with drawing(fixed=False), asserted:
         eager = run(captured, inputs(), ambient, targets)
     outputs, arguments = eager["outputs"], eager["inputs afterwards"]
     saved = ("primals_3", "getitem_1", "gather", "unsqueeze_5", "detach_1")
     wanted = ("primals_3", "getitem_1", "gather", "unsqueeze_5", "detach_1", "tangents_1")
     cotangents = [c.contiguous() for c in eager["cotangents"]]
-    with drawing(fixed=False):
+    with drawing(fixed=False), asserted:
         got = run_aot(Forward(), inputs(), front=2, backward=Backward(), saved=saved, wanted=wanted, cotangents=cotangents)
     labels = ("output 0", "output 1")
     report.all("", labels, outputs, got["results"])
@@ -331,10 +335,7 @@ def run(
     # a view made under no_grad of what requires a gradient says so too, but no gradient goes through it
     wanted = [t for t in found if t.grad_fn is not None or any(t is leaf for leaf in leaves)]
     cotangents = [cotangent(target, number) for number, target in enumerate(wanted)]
-    grads: Any = ()
-    if wanted and leaves:
-        grads = torch.autograd.grad(wanted, leaves, cotangents, allow_unused=True)
-    left = iter(grads)
+    left = iter(derivatives(wanted, leaves, cotangents) if wanted and leaves else ())
     return {
         "outputs": outputs,
         "inputs before": before,
@@ -342,6 +343,26 @@ def run(
         "gradients": [next(left, None) if getattr(v, "requires_grad", False) else None for v in inputs],
         "cotangents": cotangents,
     }
+
+
+def derivatives(wanted: list[Any], leaves: list[Any], cotangents: list[Any]) -> tuple[Any, ...]:
+    """The gradients of ``leaves``.  NoDerivative where an operator on the way has none."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            found = tuple(torch.autograd.grad(wanted, leaves, cotangents, allow_unused=True))
+        except RuntimeError as error:  # NotImplementedError is one, too
+            if "derivative for " in str(error) or "no autograd formula" in str(error):
+                raise NoDerivative(str(error).partition("\n")[0]) from error
+            raise
+    for warning in heard:
+        if "autograd kernel was not registered" in str(warning.message):
+            raise NoDerivative(str(warning.message).partition(" to the ")[0])
+    return found
+
+
+class NoDerivative(Exception):
+    """An operator of the graph cannot be differentiated; the message says which."""
 
 
 def as_arguments(values: list[Any]) -> list[Any]:
@@ -433,6 +454,20 @@ class Report:
         self.failed = 0
         self.rounding = 0
         self.checked = 0
+        self.forward_only = False
+
+    def first(self, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What the eager graph computes; from here on without gradients, if one of its operators has none."""
+        try:
+            return compute()
+        except NoDerivative as error:
+            print(f"            {error}: the forward only")
+            self.forward_only = True
+            return compute()
+
+    def given(self, values: list[Any]) -> list[Any]:
+        """Inputs of which no gradients are asked, where there are none."""
+        return [v.detach() if self.forward_only and isinstance(v, torch.Tensor) else v for v in values]
 
     def title(self, text: str) -> None:
         print(f"\n{text}")
@@ -507,6 +542,45 @@ class Report:
         print(f"  {'ok      ' if same else 'MISMATCH'}  {name:<32}  {text}")
 
 
+def judged(compare: Callable[[Any, float], Report], options: Any, tolerance: float) -> int:
+    """The exit status.  Where rounding errors alone decide the results, those in double precision are compared."""
+    report = compare(options, tolerance)
+    if report.failed and report.failed == report.rounding:
+        print("\nRounding errors decide the results that differ.  Once more, in double precision:")
+        options.backend = "none"
+        try:
+            with Double():
+                report = compare(options, 1e-6)
+        except Exception as error:
+            print(f"that does not work: {type(error).__name__}: {error}")
+    return report.conclusion()
+
+
+def run_aot(
+    forward: Callable[..., Any],
+    inputs: list[Any],
+    front: int,
+    backward: Callable[..., Any] | None = None,
+    saved: tuple[str, ...] = (),
+    wanted: tuple[str, ...] = (),
+    cotangents: tuple[torch.Tensor, ...] = (),
+) -> dict[str, Any]:
+    """AOTAutograd's graphs, called as its runtime calls them.
+
+    The forward returns ``front`` results and then what it saves; the backward takes the saved values by name, and the
+    gradients that arrive in place of its ``tangents_N``.
+    """
+    arguments = as_arguments([value.detach() if isinstance(value, torch.Tensor) else value for value in inputs])
+    with torch.no_grad():
+        results = list(forward(*arguments))
+        grads: list[Any] = []
+        if backward is not None:
+            known = dict(zip(saved, results[front:]))
+            left = iter(cotangents)
+            grads = list(backward(*[next(left) if name.startswith("tangents_") else known[name] for name in wanted]))
+    return {"results": results[:front], "inputs afterwards": arguments, "gradients": grads[: len(inputs)]}
+
+
 class Double(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     """Computes in double precision, whatever the graph says."""
 
@@ -524,18 +598,26 @@ class Double(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[mi
         return kinds.get(value, value) if isinstance(value, torch.dtype) else value
 
 
-def judged(compare: Callable[[Any, float], Report], options: Any, tolerance: float) -> int:
-    """The exit status.  Where rounding errors alone decide the results, those in double precision are compared."""
-    report = compare(options, tolerance)
-    if report.failed and report.failed == report.rounding:
-        print("\nRounding errors decide the results that differ.  Once more, in double precision:")
-        options.backend = "none"
-        try:
-            with Double():
-                report = compare(options, 1e-6)
-        except Exception as error:
-            print(f"that does not work: {type(error).__name__}: {error}")
-    return report.conclusion()
+class Assertions(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """What the program asserts of values is told, not raised, where made-up values do not hold it."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.broken: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = "" if isinstance(func, torch._ops.HigherOrderOperator) else func.overloadpacket.__name__
+        if name.removeprefix("_functional") in ("_assert_async", "_assert_scalar") and not bool(args[0]):
+            self.broken.append(str(args[1]) if len(args) > 1 else "an assertion")
+            args = (torch.ones_like(args[0]) if isinstance(args[0], torch.Tensor) else True, *args[1:])
+        return func(*args, **(kwargs or {}))
+
+    def tell(self) -> bool:
+        for message in dict.fromkeys(self.broken):
+            print(f"            the inputs are made up and do not hold what the program asserts: {message}")
+        return bool(self.broken)
 
 
 class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
@@ -636,31 +718,6 @@ def drawing(fixed: bool, seed: int = 0) -> Iterator[None]:
     torch.manual_seed(seed)
     with FixedRandomness() if fixed else contextlib.nullcontext():
         yield
-
-
-def run_aot(
-    forward: Callable[..., Any],
-    inputs: list[Any],
-    front: int,
-    backward: Callable[..., Any] | None = None,
-    saved: tuple[str, ...] = (),
-    wanted: tuple[str, ...] = (),
-    cotangents: tuple[torch.Tensor, ...] = (),
-) -> dict[str, Any]:
-    """AOTAutograd's graphs, called as its runtime calls them.
-
-    The forward returns ``front`` results and then what it saves; the backward takes the saved values by name, and the
-    gradients that arrive in place of its ``tangents_N``.
-    """
-    arguments = as_arguments([value.detach() if isinstance(value, torch.Tensor) else value for value in inputs])
-    with torch.no_grad():
-        results = list(forward(*arguments))
-        grads: list[Any] = []
-        if backward is not None:
-            known = dict(zip(saved, results[front:]))
-            left = iter(cotangents)
-            grads = list(backward(*[next(left) if name.startswith("tangents_") else known[name] for name in wanted]))
-    return {"results": results[:front], "inputs afterwards": arguments, "gradients": grads[: len(inputs)]}
 
 
 if __name__ == "__main__":

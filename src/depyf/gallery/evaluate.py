@@ -35,7 +35,9 @@ _TRUTH = frozenset(
 )
 _NONNEGATIVE = frozenset("relu exp abs square norm var std softplus cosh count_nonzero nonzero elu_ bincount".split())
 _UNIT = frozenset("tanh sin cos erf sign normalize".split())
-_COMPARISONS: dict[type[ast.cmpop], str] = {ast.Eq: "eq", ast.NotEq: "ne"}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"
+}  # fmt: skip
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _LIKE = {"zeros": 0.0, "zeros_like": 0.0, "new_zeros": 0.0, "ones": 1.0, "ones_like": 1.0, "new_ones": 1.0}
 
@@ -283,6 +285,9 @@ class Body:
             return Span(_LIKE[name], _LIKE[name])
         if name in ("arange", "full", "full_like", "new_full", "tensor"):
             return self.made(name, nodes, values, keywords)
+        if name == "abs" and isinstance(first, Span):
+            ends = abs(first.all().low), abs(first.all().high)
+            return Span(0 if first.all().low <= 0 <= first.all().high else min(ends), max(ends))
         if name in _NONNEGATIVE:
             high = first.all().high if isinstance(first, Span) and name == "relu" else INF
             return Span(0, max(0.0, high))
@@ -349,9 +354,20 @@ class Body:
 
 def _compared(name: str, one: Value, two: Value) -> Span:
     """Equality with a constant, where the interval decides it; else true or false."""
+    if name in ("all", "any") and isinstance(one, Span) and _constant(one) and one.within(0, 1):
+        return one
+    if not isinstance(one, Span) or not isinstance(two, Span):
+        return TRUTH
     if _constant(one) and _constant(two) and name in ("eq", "ne"):
         same = float(one.low == two.low)
         return Span(same, same) if name == "eq" else Span(1 - same, 1 - same)
+    less, more = (two.all(), one.all()) if name in ("gt", "ge") else (one.all(), two.all())
+    if name in ("lt", "gt", "le", "ge"):
+        strict = name in ("lt", "gt")
+        if less.high < more.low or not strict and less.high == more.low:
+            return Span(1, 1)
+        if more.high < less.low or strict and more.high == less.low:
+            return Span(0, 0)
     return TRUTH
 
 

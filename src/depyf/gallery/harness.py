@@ -1,17 +1,19 @@
 """The functions that a gallery script carries with it: making inputs, running, comparing.
 
 Never imported by depyf: ``script.py`` copies the text of what a script needs into it, docstrings included.  Hence no
-state and no imports but those that each script has (``contextlib``, ``math``, ``torch``).
+state and no imports but those that ``parts.py`` knows.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
+
+from depyf.gallery.modes import Double
 
 
 def process_groups(sizes: dict[str, int]) -> None:
@@ -116,10 +118,7 @@ def run(
     # a view made under no_grad of what requires a gradient says so too, but no gradient goes through it
     wanted = [t for t in found if t.grad_fn is not None or any(t is leaf for leaf in leaves)]
     cotangents = [cotangent(target, number) for number, target in enumerate(wanted)]
-    grads: Any = ()
-    if wanted and leaves:
-        grads = torch.autograd.grad(wanted, leaves, cotangents, allow_unused=True)
-    left = iter(grads)
+    left = iter(derivatives(wanted, leaves, cotangents) if wanted and leaves else ())
     return {
         "outputs": outputs,
         "inputs before": before,
@@ -127,6 +126,26 @@ def run(
         "gradients": [next(left, None) if getattr(v, "requires_grad", False) else None for v in inputs],
         "cotangents": cotangents,
     }
+
+
+def derivatives(wanted: list[Any], leaves: list[Any], cotangents: list[Any]) -> tuple[Any, ...]:
+    """The gradients of ``leaves``.  NoDerivative where an operator on the way has none."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            found = tuple(torch.autograd.grad(wanted, leaves, cotangents, allow_unused=True))
+        except RuntimeError as error:  # NotImplementedError is one, too
+            if "derivative for " in str(error) or "no autograd formula" in str(error):
+                raise NoDerivative(str(error).partition("\n")[0]) from error
+            raise
+    for warning in heard:
+        if "autograd kernel was not registered" in str(warning.message):
+            raise NoDerivative(str(warning.message).partition(" to the ")[0])
+    return found
+
+
+class NoDerivative(Exception):
+    """An operator of the graph cannot be differentiated; the message says which."""
 
 
 def as_arguments(values: list[Any]) -> list[Any]:
@@ -229,6 +248,20 @@ class Report:
         self.failed = 0
         self.rounding = 0
         self.checked = 0
+        self.forward_only = False
+
+    def first(self, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What the eager graph computes; from here on without gradients, if one of its operators has none."""
+        try:
+            return compute()
+        except NoDerivative as error:
+            print(f"            {error}: the forward only")
+            self.forward_only = True
+            return compute()
+
+    def given(self, values: list[Any]) -> list[Any]:
+        """Inputs of which no gradients are asked, where there are none."""
+        return [v.detach() if self.forward_only and isinstance(v, torch.Tensor) else v for v in values]
 
     def title(self, text: str) -> None:
         print(f"\n{text}")
@@ -303,23 +336,6 @@ class Report:
         print(f"  {'ok      ' if same else 'MISMATCH'}  {name:<32}  {text}")
 
 
-class Double(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Computes in double precision, whatever the graph says."""
-
-    supports_higher_order_operators = True
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        args, kwargs = torch.utils._pytree.tree_map(self.wide, (args, kwargs or {}))
-        return func(*args, **kwargs)
-
-    def wide(self, value: Any) -> Any:
-        kinds = dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64)
-        kinds[torch.complex64] = torch.complex128
-        if isinstance(value, torch.Tensor):
-            return value.to(kinds[value.dtype]) if value.dtype in kinds else value
-        return kinds.get(value, value) if isinstance(value, torch.dtype) else value
-
-
 def judged(compare: Callable[[Any, float], Report], options: Any, tolerance: float) -> int:
     """The exit status.  Where rounding errors alone decide the results, those in double precision are compared."""
     report = compare(options, tolerance)
@@ -332,118 +348,6 @@ def judged(compare: Callable[[Any, float], Report], options: Any, tolerance: flo
         except Exception as error:
             print(f"that does not work: {type(error).__name__}: {error}")
     return report.conclusion()
-
-
-class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same.
-
-    Each distribution is computed from the pattern as Inductor computes it from uniform numbers."""
-
-    supports_higher_order_operators = True
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if isinstance(func, torch._ops.HigherOrderOperator):
-            return self.higher(func, args, kwargs)
-        name = func.overloadpacket.__name__
-        if name == "native_dropout" and args[2] is not False:
-            x, p = args[:2]
-            mask = self.pattern(x).to(x.dtype) > p
-            return x * mask * (1 / (1 - p) if p < 1 else 1.0), mask
-        if name in ("bernoulli", "bernoulli_"):
-            p = args[1] if len(args) > 1 else kwargs.get("p", args[0] if name == "bernoulli" else 0.5)
-            drawn = self.trials(args[0], p, p is args[0]).to(args[0].dtype)
-            return args[0].copy_(drawn) if name == "bernoulli_" else drawn
-        if name == "multinomial":
-            return self.chosen(*args)
-        made = func(*args, **kwargs)
-        values = self.drawn(name, args, kwargs, made)
-        return made if values is None else made.copy_(values)
-
-    def higher(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Those that run a random operator again, as it ran before, draw from the pattern, too."""
-        if func.name() == "run_and_save_rng_state":
-            with self:
-                return torch.get_rng_state(), args[0](*args[1:], **kwargs)
-        if func.name() == "run_with_rng_state":
-            with self:
-                return args[1](*args[2:], **kwargs)
-        return func(*args, **kwargs)
-
-    def drawn(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> torch.Tensor | None:
-        """What an operator that made ``made`` would have drawn; None where it draws nothing."""
-        base = name.removesuffix("_").removesuffix("_functional").removesuffix("_like").removeprefix("inductor_")
-        if base == "random" and name.startswith("inductor"):
-            base = args[2]  # rand or randn
-        if base == "normal" and name == "normal":  # of tensors
-            mean, std = (kwargs["mean"], kwargs["std"]) if "mean" in kwargs else (*args[:2], 1.0)[:2]
-            return self.normal(made) * std + mean
-        numbers = [arg for arg in args if isinstance(arg, (int, float))]
-        if base in ("randint", "random"):
-            low, high = [*([0] if len(numbers) < 2 else []), *(numbers or [1 << 16])][:2]
-            return (self.pattern(made) * (high - low) + low).floor()
-        if base == "randperm":
-            return self.pattern(made).argsort()
-        if base == "poisson":
-            return (args[0] + self.pattern(made)).floor()
-        known: dict[str, tuple[tuple[float, ...], Callable[..., torch.Tensor]]] = {
-            "rand": ((), lambda: self.pattern(made)),
-            "randn": ((), lambda: self.normal(made)),
-            "uniform": ((0.0, 1.0), lambda low, high: self.pattern(made) * (high - low) + low),
-            "normal": ((0.0, 1.0), lambda mean, std: self.normal(made) * std + mean),
-            "log_normal": ((1.0, 2.0), lambda mean, std: (self.normal(made) * std + mean).exp()),
-            "exponential": ((1.0,), lambda rate: -torch.log(self.pattern(made)) / rate),
-            "cauchy": ((0.0, 1.0), lambda at, width: torch.tan((self.pattern(made) - 0.5) * math.pi) * width + at),
-            "geometric": ((0.5,), lambda p: (torch.log1p(-self.pattern(made)) / math.log1p(-p)).floor() + 1),
-        }
-        if base not in known:
-            return None
-        defaults, draw = known[base]
-        return draw(*(*numbers, *defaults[len(numbers) :])[: len(defaults)])
-
-    def trials(self, like: torch.Tensor, p: Any, of_itself: bool) -> torch.Tensor:
-        """True with probability ``p``.  On a CPU dropout draws what it keeps, where ``native_dropout`` draws what it drops."""
-        drawn = self.pattern(like)
-        if of_itself or like.device.type != "cpu":
-            return drawn < p
-        return (drawn.to(like.dtype) if like.is_floating_point() else drawn) > 1 - p
-
-    def normal(self, like: torch.Tensor) -> torch.Tensor:
-        return torch.erfinv(2 * self.pattern(like) - 1) * math.sqrt(2)
-
-    def chosen(self, weights: torch.Tensor, count: int, again: bool = False) -> torch.Tensor:
-        """As ``torch.multinomial``."""
-        if not again:
-            noise = -torch.log(-torch.log(self.pattern(weights)))
-            return (weights.float().log() + noise).topk(count, -1).indices
-        totals = weights.float().cumsum(-1)
-        at = self.pattern(weights.new_empty(*weights.shape[:-1], count, dtype=torch.float32)) * totals[..., -1:]
-        return torch.searchsorted(totals, at, right=True).clamp(max=weights.shape[-1] - 1)
-
-    def pattern(self, like: torch.Tensor) -> torch.Tensor:
-        """Evenly spread over (0, 1): the fractions of multiples of the golden ratio."""
-        values = (torch.arange(1, like.numel() + 1, dtype=torch.float64) * 0.6180339887498949).frac()
-        return values.clamp(1e-6, 1 - 1e-6).to(torch.float32).reshape(like.shape).to(like.device)
-
-
-@contextlib.contextmanager
-def drawing(fixed: bool, seed: int = 0) -> Iterator[None]:
-    """Random numbers from a fixed pattern, or from a fixed seed."""
-    torch.manual_seed(seed)
-    with FixedRandomness() if fixed else contextlib.nullcontext():
-        yield
-
-
-@contextlib.contextmanager
-def inlined() -> Iterator[None]:
-    """``invoke_subgraph`` calls its body: outside of torch.compile it has no backward."""
-    operators = torch.ops.higher_order
-    before = operators.invoke_subgraph
-    operators.invoke_subgraph = lambda body, name, *arguments: body(*arguments)
-    try:
-        yield
-    finally:
-        operators.invoke_subgraph = before
 
 
 def run_aot(

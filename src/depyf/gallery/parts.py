@@ -1,4 +1,4 @@
-"""The part of ``harness.py`` that a script needs, as text.
+"""The part of ``harness.py`` and ``modes.py`` that a script needs, as text.
 
 Input: the text of the rest of the script.  Output: the definitions that it uses, and those that these use, in the order
 of the file; and the standard library imports they need.  ``harness.py`` is read, not imported: it needs torch.
@@ -11,21 +11,22 @@ import functools
 import re
 from pathlib import Path
 
-HARNESS = Path(__file__).with_name("harness.py")
+HARNESS = Path(__file__).with_name("harness.py"), Path(__file__).with_name("modes.py")
 _ANNOTATION = re.compile(r"\b(?:Any|Callable|Iterator)\b")
 
 
 @functools.cache
 def _definitions() -> dict[str, tuple[str, frozenset[str]]]:
     """Name -> text of the definition, and the words in it."""
-    text = HARNESS.read_text(encoding="utf-8")
-    lines = text.splitlines()
     found = {}
-    for node in ast.parse(text).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            body = "\n".join(lines[first - 1 : node.end_lineno])
-            found[node.name] = (body, frozenset(re.findall(r"\w+", body)))
+    for path in HARNESS:
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        for node in ast.parse(text).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                body = "\n".join(lines[first - 1 : node.end_lineno])
+                found[node.name] = (body, frozenset(re.findall(r"\w+", body)))
     return found
 
 
@@ -40,7 +41,7 @@ def harness_text(rest: str) -> tuple[str, list[str]]:
             queue.append(name)
     text = "\n\n\n".join(body for name, (body, _) in definitions.items() if name in wanted)
     both = text + rest
-    imports = [f"import {module}" for module in ("contextlib", "math") if re.search(rf"\b{module}\.", both)]
+    imports = [f"import {module}" for module in ("contextlib", "math", "warnings") if re.search(rf"\b{module}\.", both)]
     typing = [name for name in ("Callable", "Iterator") if re.search(rf"\b{name}\[", both)]
     if typing:
         imports.append(f"from collections.abc import {', '.join(typing)}")

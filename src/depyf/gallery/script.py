@@ -24,6 +24,7 @@ from depyf.gallery.types import Number, tensor_type
 _RANDOM = re.compile(
     r"dropout|bernoulli|\brand|\.rand|normal|uniform|inductor_rand|multinomial|exponential|cauchy|geometric|poisson"
 )
+_ASSERTS = re.compile(r"_assert_(?:async|scalar)\b")
 _REGISTERS = re.compile(r"^import torch\.[\w.]+$", re.M)
 """Modules of torch that a page imports because they register operators."""
 _ONE_WAY = re.compile(
@@ -290,6 +291,8 @@ def _main(
     backend = "none" if one_way else "inductor" if graph.wrapper else "aot_eager"
     why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
     inlined = ", inlined()" if "higher_order.invoke_subgraph(" in texts else ""
+    asserts = any(_ASSERTS.search(line) for line in _code_lines(texts))
+    inlined += ", asserted" if asserts else ""
     lines = _ambient(modes)
     if aot is not None and aot.backward is not None:
         lines += _targets(aot)
@@ -327,9 +330,10 @@ def _main(
         "def compare(options, tolerance):",
         "    captured = Captured()",
         "    names = list(make_inputs())",
+        *(["    asserted = Assertions()"] if asserts else []),
         "",
         "    def inputs():",
-        "        return list(make_inputs(options.seed).values())",
+        "        return report.given(list(make_inputs(options.seed).values()))",
         "",
         "    def computed(shake):",
         f"        with drawing(fixed={random}){inlined}:",
@@ -338,8 +342,13 @@ def _main(
         "    report = Report(tolerance, computed)",
         '    report.title("The captured graph in eager mode")',
         f"    with drawing(fixed=False){inlined}:",
-        "        eager = run(captured, inputs(), ambient)",
+        "        eager = report.first(lambda: run(captured, inputs(), ambient))",
         '    report.describe(eager["outputs"])',
+        *(
+            ["    if asserted.tell():", '        options.backend = "none"  # compiled code would raise']
+            if asserts
+            else []
+        ),
         "",
         '    if options.backend != "none":',
         '        report.title(f"torch.compile(graph, backend={options.backend!r})")',
@@ -359,7 +368,7 @@ def _main(
         "        report.same(names, eager, got)",
     ]
     if aot is not None:
-        lines += _aot_lines(aot, random, [p.name for p in captured.parameters], inlined)
+        lines += _aot_lines(aot, random, [p.name for p in captured.parameters], inlined, bool(own))
     lines += ["", "    return report"]
     return "\n".join(lines)
 
@@ -417,7 +426,7 @@ def _targets(aot: _Aot) -> list[str]:
     ]
 
 
-def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str) -> list[str]:
+def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str, own: bool) -> list[str]:
     chosen = ", targets" if aot.backward is not None else ""
     lines = [
         "",
@@ -435,7 +444,12 @@ def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str) -> list
             lines.append('    cotangents = [laid_out(c, s) for c, s in zip(eager["cotangents"], strides)]')
         else:
             lines.append('    cotangents = [c.contiguous() for c in eager["cotangents"]]')
-        call += ["backward=Backward()", "saved=saved", "wanted=wanted", "cotangents=cotangents"]
+        call += [
+            "backward=None if report.forward_only else Backward()" if own else "backward=Backward()",
+            "saved=saved",
+            "wanted=wanted",
+            "cotangents=cotangents",
+        ]
     expected = [f"arguments[{i}]" for i in aot.facts["mutated"]]
     everything = f"[*outputs{''.join(', ' + b for b in _bases(aot))}]" if aot.facts["bases"] else "outputs"
     if expected:
@@ -455,7 +469,9 @@ def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str) -> list
         lines.append(f"    for i in {_names(kept, quote=False)}:  # written to inside the graph")
         lines.append('        report.check(f"input {names[i]}", arguments[i], got["inputs afterwards"][i])')
     if aot.backward is not None:
-        lines.append('    report.all("gradient of", names, eager["gradients"], got["gradients"])')
+        lines += ["    if not report.forward_only:"] if own else []
+        indent = "    " * (1 + own)
+        lines.append(f'{indent}report.all("gradient of", names, eager["gradients"], got["gradients"])')
     return lines
 
 

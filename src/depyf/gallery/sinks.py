@@ -39,6 +39,8 @@ def complain(body: Body, name: str, nodes: list[ast.expr], values: list[Any], ke
     if name in _DOMAINS and values:
         low, high = _DOMAINS[name]
         body.run.sink(where, values[0], low, high, f"{name}() is taken of it")
+    elif name in ("_assert_async", "_assert_scalar", "_check") and values:
+        body.run.sink(where, values[0], 1, 1, "the program asserts something of it")
     elif name in _DIVISIONS and len(nodes) > 1:
         body.divided(nodes[1])
     elif name in ("embedding", "embedding_bag"):
