@@ -47,19 +47,28 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     from depyf import testing
 
-    with ExitStack() as stack:
-        if "no_graph_breaks" in wanted:
-            stack.enter_context(testing.assert_no_graph_breaks())
-        if "no_recompiles" in wanted:
-            stack.enter_context(testing.assert_no_recompiles())
-        if "graph_count" in wanted:
-            stack.enter_context(testing.assert_graph_count(_count(item)))
-        return (yield)
+    passed = False
+    try:
+        with ExitStack() as stack:
+            if "no_graph_breaks" in wanted:
+                stack.enter_context(testing.assert_no_graph_breaks())
+            if "no_recompiles" in wanted:
+                stack.enter_context(testing.assert_no_recompiles())
+            if "graph_count" in wanted:
+                stack.enter_context(testing.assert_graph_count(_count(item)))
+            result = yield
+            passed = True
+            return result
+    except AssertionError as error:
+        if not passed:  # the test's own
+            raise
+        message = str(error)
+    pytest.fail(message, pytrace=False)  # the traceback would show nothing but us
 
 
 def _count(item: pytest.Item) -> int:
     marker = item.get_closest_marker("graph_count")
     given = marker.args if marker is not None else ()
     if len(given) != 1 or not isinstance(given[0], int):
-        raise pytest.UsageError(f"{item.nodeid}: graph_count takes one number, as in @pytest.mark.graph_count(2)")
+        pytest.fail("graph_count takes one number, as in @pytest.mark.graph_count(2)", pytrace=False)
     return given[0]

@@ -121,6 +121,7 @@ def run_pytest(folder, text, *options):
 def test_plugin(tmp_path):
     done = run_pytest(tmp_path, SUITE, "--strict-markers")
     assert "3 failed, 2 passed" in done.stdout, done.stdout
+    assert "pytest_plugin.py" not in done.stdout  # a traceback would show nothing but depyf
     for name in ("test_breaks", "test_fixture", "test_wrong"):
         assert f"FAILED test_it.py::{name}" in done.stdout, done.stdout
     assert "1 graph break:" in done.stdout and "graph_count takes one number" in done.stdout
