@@ -104,6 +104,8 @@ import depyf
 def f(x):
     return (torch.sin(x) * 2).sum()
 fn = torch.compile(f, backend="eager", dynamic=False)
+with torch._subclasses.FakeTensorMode():
+    pass  # torch 2.10 dies in the second thread that compiles where the main thread has not, with depyf or without
 def main():
     results = []
     def work(n):
@@ -135,7 +137,7 @@ def test_breakpoints_in_threads(tmp_path):
         terminal.command("p L['x'].dim()", "1")
     terminal.command("c", f"{graph}({line})")
     terminal.command("n", f"{graph}({line + 1})")
-    terminal.command("w", "program.py(12)work()")
+    terminal.command("w", "program.py(14)work()")
     terminal.command("up", "__transformed_code_0_1_for_f.py(")
     terminal.child.sendline("c")
     assert "LEFT True None None" in terminal.end()
