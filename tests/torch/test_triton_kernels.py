@@ -66,6 +66,7 @@ def softmax(x, y):
     return F.softmax(x, -1), F.log_softmax(y, 0), F.layer_norm(x, (33,)), F.cross_entropy(x, i[:9])
 def scans(x, y):
     return x.cumsum(1), y.cumprod(1), torch.sort(x, 1)[0], torch.cummax(x, 1)[0]
+scanned = [scans] if hasattr(interpreter.InterpreterBuilder, "get_int1_ty") else []  # Triton's interpreter since 3.3: of tuples
 def indexing(x, y):
     return x[i], x.index_add(0, i, x[i]), F.embedding(i, y), torch.gather(x, 1, i[None].expand(9, 17)), x.flip(0), F.pad(x, (1, 2))
 def integers(x, y):
@@ -75,11 +76,11 @@ def pooling(x, y):
 def halves(x, y):
     return (x.half() + y.half()) * 2, x.bfloat16().sum(1), x.double().erfc()
 
-STATE = (tl, tl.core, tl.math, tl.standard, tl.tensor, tl.dtype, AsyncCompile, JITFunction, interpreter.InterpretedFunction)
+STATE = (tl, tl.core, tl.math, tl.standard, tl.tensor, tl.dtype, AsyncCompile, JITFunction, interpreter.InterpretedFunction, interpreter.InterpreterBuilder)
 def state():
     return [dict(vars(owner)) for owner in STATE] + [dict(interpreter.InterpretedFunction.rewritten_fn), list(PyCodeCache.modules)]
 wrong = []
-for function in (pointwise, reductions, softmax, scans, indexing, integers, pooling, halves):
+for function in (pointwise, reductions, softmax, *scanned, indexing, integers, pooling, halves):
     before = state()
     with depyf.debug(level="kernel"):
         got = torch.compile(function)(x, y)

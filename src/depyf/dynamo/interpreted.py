@@ -129,6 +129,23 @@ def _without_driver(text: str) -> str:
     return "\n".join("" if line.startswith("triton_helpers.set_driver_to_") else line for line in text.split("\n"))
 
 
+def _know_booleans(builder: Any) -> None:
+    """As in Triton 3.3 and later: before, its interpreter neither reduces nor inverts them."""
+    import triton.language as tl
+    from triton.runtime.interpreter import TensorHandle
+
+    of_others = builder.get_all_ones_value
+
+    def get_all_ones_value(self: Any, of: Any) -> Any:
+        if of.scalar != tl.int1:
+            return of_others(self, of)
+        true = self.get_null_value(of)
+        return TensorHandle(~true.data, tl.int1)
+
+    builder.get_int1_ty = lambda self: tl.int1
+    builder.get_all_ones_value = get_all_ones_value
+
+
 _rewritten: dict[types.FunctionType, Callable[..., Any]] = {}
 
 
@@ -164,9 +181,11 @@ class Interpreting:
         import triton.language as tl
         import triton.runtime.interpreter
         from torch._inductor.async_compile import AsyncCompile
+        from triton.runtime.interpreter import InterpreterBuilder
         from triton.runtime.jit import JITFunction
 
         patched = [AsyncCompile, JITFunction, tl, tl.core, tl.math, tl.standard, tl.tensor, tl.dtype]
+        patched += [InterpreterBuilder]
         patched += [
             getattr(tl.core, name) for name in ("tensor_descriptor_base", "_experimental_tensor_descriptor_base")
             if hasattr(tl.core, name)
@@ -176,6 +195,8 @@ class Interpreting:
         if debugging is not None:
             self._undo.append((debugging, dict(vars(debugging))))
             debugging.front_end_debugging = True  # what is raised in a kernel comes out as it is
+        if not hasattr(InterpreterBuilder, "get_int1_ty"):
+            _know_booleans(InterpreterBuilder)
         AsyncCompile.triton = lambda compiler, name, source, *rest, **more: self._kernel(source)
         JITFunction.__call__ = lambda function, *args, **kwargs: rewritten(function.fn)(*args, **kwargs)
 
