@@ -22,6 +22,8 @@ from depyf.gallery import GalleryError, harness, render_dump, write_gallery
 
 pytestmark = pytest.mark.torch
 
+TORCH_2_6 = torch.__version__.startswith("2.6.")
+
 
 def run_script(text: str, *options: str) -> int:
     """The script's ``main`` in this process; its exit status."""
@@ -275,6 +277,8 @@ def masks(x):
 def test_situations(fn, backward, tmp_path):
     if fn is modes_inside and not traces_autocast_calls():
         pytest.skip("this torch cannot compile a graph that enters autocast, with depyf or without")
+    if fn is operator_map and TORCH_2_6:
+        pytest.skip("this torch cannot compile a graph again that maps")
     x = torch.randn(16, 16, requires_grad=backward)
     (script,) = recorded(tmp_path, fn, x, backward=backward)
     assert "Forward" in script.stages
@@ -299,6 +303,9 @@ def random_by_inductor(x):
     return (*dropped, drop.rrelu(x, training=True), drop.gumbel_softmax(x, hard=True), *drawn)
 
 
+@pytest.mark.skipif(
+    TORCH_2_6, reason="its operators, taken for custom ones, return what they were given: torch refuses"
+)
 def test_random_numbers_of_inductor(tmp_path):
     def without_code(module, inputs):
         return compile_fx(module, inputs, inner_compile=lambda graph, *args, **options: graph)
@@ -438,8 +445,9 @@ def test_numbers_that_torch_passes_as_tensors(again, tmp_path):
         return x * factor + shift, torch.tensor(factor) + x if again else x
 
     (script,) = recorded(tmp_path, scaled, torch.randn(3, requires_grad=True), 2.5, 7, dynamic=True)
-    # torch 2.15 starts again and takes the number for a constant where it must stay a tensor
-    assert again or "torch.tensor(2.5, dtype=torch.float64)" in script.text
+    # torch 2.15 starts again and takes the number for a constant where it must stay a tensor, torch 2.6 at once
+    wanted = "mul.Tensor(primals_2, 2.5)" if TORCH_2_6 else "torch.tensor(2.5, dtype=torch.float64)"
+    assert again or wanted in script.text
     assert run_script(script.text) == 0
 
 

@@ -434,10 +434,23 @@ def run_aot(
     return {"results": results[:front], "inputs afterwards": arguments, "gradients": grads[: len(inputs)]}
 
 
-class Double(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Computes in double precision, whatever the graph says."""
+class Mode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """One that higher-order operators go through, too; on torch 2.6 each of them asks for a rule."""
 
     supports_higher_order_operators = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        known = hasattr(torch.utils._python_dispatch.TorchDispatchMode, "supports_higher_order_operators")
+        for func in [] if known else list(getattr(torch._ops, "_higher_order_ops", {}).values()):
+            if type(self) not in func.python_key_table:
+                func.py_impl(type(self))(
+                    lambda mode, *args, func=func, **kwargs: mode.__torch_dispatch__(func, (), args, kwargs)
+                )
+
+
+class Double(Mode):
+    """Computes in double precision, whatever the graph says."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         args, kwargs = torch.utils._pytree.tree_map(self.wide, (args, kwargs or {}))
@@ -451,12 +464,10 @@ class Double(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[mi
         return kinds.get(value, value) if isinstance(value, torch.dtype) else value
 
 
-class FixedRandomness(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+class FixedRandomness(Mode):
     """Replaces random numbers by a fixed pattern, so that two ways of computing one thing draw the same.
 
     Each distribution is computed from the pattern as Inductor computes it from uniform numbers."""
-
-    supports_higher_order_operators = True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
