@@ -66,6 +66,19 @@ def test_names_and_lines_of_other_versions():
     assert events_apart([here, lib], [there, other]) == []
 
 
+def test_what_a_cache_had():
+    def run(*caches):
+        found = [{"cache": name, "status": status, "reason": ""} for name, status in caches]
+        entry = {"compile_id": "0/0", "compiled": True, "caches": found}
+        return [{"function": "f", "from": "m.py:3", "entries": [entry]}]
+
+    cold, warm = run(("AOTAutograd", "miss"), ("FX graph", "miss")), run(("FX graph", "hit"), ("AOTAutograd", "hit"))
+    said = "found 0/0 in torch's caches (AOTAutograd, FX graph): what a hit does not run again is in"
+    assert events_apart(cold, warm) == [f"only 2 {said} 1 only"]
+    assert events_apart(warm, cold) == [f"only 1 {said} 2 only"]
+    assert events_apart(warm, warm) == events_apart(cold, cold) == []
+
+
 RANKS = """
 import os, torch, torch.distributed as dist
 dist.init_process_group("gloo")

@@ -34,7 +34,30 @@ def events_apart(first: Sequence[Function], second: Sequence[Function]) -> list[
     more = len(lines) - _MANY
     if more > 0:
         lines = [*lines[:_MANY], f"and {more} more"]
-    return lines + shifted
+    return _cached(first, second) + lines + shifted
+
+
+def _cached(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
+    """What only one of the two found in torch's compile caches: that alone makes files that are there on one side only."""
+    one, two = _hits(first), _hits(second)
+    lines = []
+    for mine, other, side, without in ((one, two, "1", "2"), (two, one, "2", "1")):
+        found = {key: mine[key] - other[key] for key in mine if key in other and mine[key] - other[key]}
+        if found:
+            caches = ", ".join(sorted(set().union(*found.values())))
+            lines.append(
+                f"only {side} found {', '.join(found)} in torch's caches ({caches}): what a hit does not run again is in {without} only"
+            )
+    return lines
+
+
+def _hits(functions: Iterable[Function]) -> dict[str, set[str]]:
+    """compile id -> the caches that had it."""
+    return {
+        str(entry.get("compile_id")): {str(c.get("cache")) for c in entry.get("caches", ()) if c.get("status") == "hit"}
+        for function in functions
+        for entry in function.get("entries", ())
+    }
 
 
 def _by_place(functions: Iterable[Function], folder: str) -> dict[tuple[str, str], Function]:
