@@ -146,10 +146,18 @@ def test_export_inside(tmp_path):
             return torch.relu(x) + 1
 
     def run():
-        program = torch.export.export(Model(), (torch.ones(3),))
+        program = torch.export.export(Model(), (torch.ones(3),), strict=True)
         return [program.module()(torch.ones(3)), torch.compile(lambda t: t + 1, backend="eager")(torch.ones(3))]
 
-    recorded(run, tmp_path)
+    manifest = recorded(run, tmp_path)
+    captured = files_of(manifest, stage="Captured_Graph")
+    of_functions = {e["compile_id"] for f in manifest["functions"] for e in f["entries"]}
+    alone = [
+        f["file"] for f in manifest["files"] if f["file"] in map(str, captured) and f["compile_id"] not in of_functions
+    ]
+    index = (tmp_path / "index.md").read_text()
+    assert all(f"[{name}]({name}), captured for `torch.export`" in index for name in alone)
+    assert ("## Graphs of no compiled function" in index) == bool(alone)
 
 
 def test_several_threads(tmp_path):

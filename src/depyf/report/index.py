@@ -21,7 +21,7 @@ from depyf.dynamo.records import (
     RunRecord,
     values_beside,
 )
-from depyf.report.layout import TIMINGS
+from depyf.report.layout import TIMINGS, graph_file
 
 Pages = dict[str, tuple[FunctionRecord, ...]]
 _STAGES = (
@@ -61,6 +61,7 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         ("Ran as ordinary Python", [_eager(f, e) for f, e in eager]),
         ("Errors that torch raised", [_eager(f, e) for f, e in errors]),
         ("Never compiled", [f"- `{c.qualname}` ({c.filename}:{c.line}): {why}" for c, why in run.never_compiled]),
+        ("Graphs of no compiled function", _alone(run)),
         ("Graph breaks", [_break(n, *found) for n, found in enumerate(breaks, 1)]),
         ("Recompilations", [_recompile(f, e) for f, e in again]),
         ("Dynamic shapes", _symbols(e for _, e in entries)),
@@ -131,6 +132,16 @@ def _functions(pages: Pages) -> list[str]:
             for entry in function.entries:
                 lines.append(f"  - {what}{entry.key.label}: {_outcome(entry)}")
     return lines
+
+
+def _alone(run: RunRecord) -> list[str]:
+    """Graphs that were captured and not compiled in the place of a function: ``torch.export`` asks for them."""
+    known = {function.function for function in run.functions}
+    return [
+        f"- {graph.key.label}: [{graph_file(graph)}]({graph_file(graph)}), captured for `torch.export` or by a caller like it"
+        for graph in run.graphs
+        if graph.stage == "Captured_Graph" and graph.key.function not in known
+    ]
 
 
 def _remark(function: FunctionRecord) -> str:
