@@ -98,10 +98,13 @@ def test_an_event_that_fails_is_a_note(tmp_path):
     assert notes == ["an event of torch could not be recorded: RuntimeError: no text"]
 
 
-def test_the_list_of_handlers_is_as_before(tmp_path):
+@pytest.mark.parametrize("somebody", [True, False])
+def test_the_list_of_handlers_is_as_before(tmp_path, somebody):
     logger = logging.getLogger(TRACE_LOGGER)
-    before, other = logger.handlers, Other()
+    before, held, other = logger.handlers, list(logger.handlers), Other()
     with depyf.prepare_debug(tmp_path):
-        logger.addHandler(other)
-    assert logger.handlers is before and before[-1] is other
+        if somebody:
+            logger.addHandler(other)
+            held.append(other)
+    assert logger.handlers == held and logger.handlers is before
     logger.removeHandler(other)

