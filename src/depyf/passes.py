@@ -33,6 +33,7 @@ from depyf.idioms.marks import drop_marks, drop_unreached
 from depyf.idioms.one_line import join_lines
 from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
+from depyf.idioms.same_items import share_items
 from depyf.idioms.shared_tails import share_tails
 from depyf.idioms.stores import store_at_once
 from depyf.idioms.temporaries import number_temporaries
@@ -229,7 +230,8 @@ def _bodies(state: State) -> object:
         if state.choices.generated:
             state.body = store_at_once(state.body)
         if state.choices.tidy:
-            state.body = hand_over(tidy(share_tails(state.body), state.choices.promises), state.choices.promises)
+            shared = share_items(share_tails(state.body), state.choices.promises)
+            state.body = hand_over(tidy(shared, state.choices.promises), state.choices.promises)
         # plain lifting has put the deletions where the original drops its values
         released = state.body
         if state.choices.idioms:

@@ -59,6 +59,17 @@ def break_in_a_with_in_a_with(a, flag=True):
     return c
 
 
+def break_with_a_result_that_is_kept(a, n=2):
+    b = a.sin()
+    c = not_compiled(b, n)
+    return b + c
+
+
+@torch._dynamo.disable
+def not_compiled(b, n):
+    return b * n
+
+
 def break_before_none_in_with(a, b=None):
     with torch.no_grad():
         c = a + 1
@@ -810,6 +821,7 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "break_in_with": lambda compiled: compiled(break_in_with)(_x()),
     "return_in_with_behind_a_break": lambda compiled: compiled(return_in_with_behind_a_break)(_x()),
     "break_in_two_withs": lambda compiled: compiled(break_in_two_withs)(_x()),
+    "break_with_a_result_that_is_kept": lambda compiled: compiled(break_with_a_result_that_is_kept)(_x()),
     "break_before_none_in_with": lambda compiled: compiled(break_before_none_in_with)(_x()),
     "break_before_none_in_try": lambda compiled: compiled(break_before_none_in_try)(_x()),
     "break_in_a_with_in_a_with": lambda compiled: compiled(break_in_a_with_in_a_with)(_x()),

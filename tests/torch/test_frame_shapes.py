@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import warnings
 
 import pytest
@@ -39,6 +40,8 @@ def test_frames_are_proven_and_readable(name):
         written = decompile_code(new, options=options)
         assert written.proven, [verdict.reason for verdict in written.verdicts]
         assert not leftovers(written.source).any, written.source
+        items = re.findall(r"^ *\w+ = (\w*graph_out_\w+\[\d+\])$", written.source, re.M)
+        assert len(items) == len(set(items)), written.source
     for code in resumed:
         try:
             written = decompile_code(with_one_depth(code), options=resume_options(code))

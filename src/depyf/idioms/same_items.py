@@ -1,0 +1,79 @@
+"""One result of a graph that is read twice is one value (generated code only).
+
+    graph_out_0 = __compiled_fn_0(x)                graph_out_0 = __compiled_fn_0(x)
+    value_1 = graph_out_0[0]                        value_1 = graph_out_0[0]
+    value_2 = graph_out_0[0]                 ->     del graph_out_0
+    del graph_out_0
+    y = f(value_1); return g(y, value_2)            y = f(value_1); return g(y, value_1)
+
+What a graph returned is promised not to change.  Input and output: the Python dialect, before temporaries are released.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from depyf.promises import Promises
+from depyf.tree.expr import Const, Expr, Invoke, Name, Sub, Temp
+from depyf.tree.exprs import map_expressions
+from depyf.tree.nodes import Assign, Body, For, Loop, Stmt, While
+from depyf.tree.rewrite import bodies, walk, with_bodies
+
+
+def share_items(body: Body, promises: Promises) -> Body:
+    """``body`` with one temporary for each such value, where a block binds several; loops stay as they are."""
+    bound = Counter(
+        target.key if isinstance(target, Temp) else target.id
+        for stmt in walk(body)
+        if isinstance(stmt, Assign)
+        for target in stmt.targets
+        if isinstance(target, (Temp, Name))
+    )
+    graphs = {
+        target.id
+        for stmt in walk(body)
+        if isinstance(stmt, Assign) and _calls_graph(stmt.value, promises)
+        for target in stmt.targets
+        if isinstance(target, Name) and bound[target.id] == 1
+    }
+    once = {key for key, count in bound.items() if count == 1}
+    same: dict[int, Temp] = {}
+    left = _block(body, graphs, once, same) if graphs else body
+    if not same:
+        return body
+
+    def shared(node: Expr) -> Expr:
+        return same.get(node.key, node) if isinstance(node, Temp) else node
+
+    return tuple(map_expressions(stmt, shared) for stmt in left)
+
+
+def _calls_graph(value: Expr, promises: Promises) -> bool:
+    called = value.func if isinstance(value, Invoke) else None
+    return isinstance(called, Name) and bool(promises.graphs) and called.id.startswith(promises.graphs)
+
+
+def _block(body: Body, graphs: set[str], once: set[int | str], same: dict[int, Temp]) -> Body:
+    known: dict[tuple[str, int], Temp] = {}
+    out: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt) and not isinstance(stmt, (For, Loop, While)):
+            stmt = with_bodies(stmt, lambda inner: _block(inner, graphs, once, same))
+        read = _item(stmt, graphs)
+        target = stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
+        if read is not None and isinstance(target, Temp) and target.key in once:
+            first = known.setdefault(read, target)
+            if first is not target:
+                same[target.key] = first
+                continue
+        out.append(stmt)
+    return tuple(out)
+
+
+def _item(stmt: Stmt, graphs: set[str]) -> tuple[str, int] | None:
+    """The variable with a graph's results and the number of the one that a statement reads."""
+    value = stmt.value if isinstance(stmt, Assign) else None
+    if not isinstance(value, Sub) or not isinstance(value.value, Name) or not isinstance(value.key, Const):
+        return None
+    number = value.key.value
+    return (value.value.id, number) if value.value.id in graphs and type(number) is int else None
