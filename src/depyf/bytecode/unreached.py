@@ -13,20 +13,9 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 
-_BETWEEN = frozenset(
-    {
-        ops.POP,
-        ops.POP_EXCEPT,
-        ops.SWAP,
-        ops.ROT,
-        ops.COPY,
-        ops.JUMP,
-        ops.NULL,
-        ops.CALL,
-        ops.GET_AWAITABLE,
-        ops.DELEGATE,
-    }
-)
+_BETWEEN = frozenset({
+    ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, ops.COPY, ops.JUMP, ops.NULL, ops.CALL, ops.GET_AWAITABLE, ops.DELEGATE,
+})  # fmt: skip
 
 
 def unreached(lowered: Lowered) -> frozenset[int]:
@@ -81,7 +70,7 @@ def _is_none(instr: ops.Instr) -> bool:
 
 
 def _incoming(lowered: Lowered) -> dict[int, list[int]]:
-    """What leads to each instruction, of what control gets to."""
+    """What leads to each instruction, of what control gets to; an exception, too."""
     instrs, handlers = lowered.instrs, lowered.handlers
     incoming: dict[int, list[int]] = {}
     work, seen = [0], {0}
@@ -90,9 +79,9 @@ def _incoming(lowered: Lowered) -> dict[int, list[int]]:
         instr = instrs[at]
         after = [] if instr.op in ops.TERMINATORS else [at + 1]
         after += [instr.target] if instr.target >= 0 else []
+        after += [handlers[instr.handler].target] if instr.handler >= 0 else []
         for target in after:
             incoming.setdefault(target, []).append(at)
-        for target in [*after, *([handlers[instr.handler].target] if instr.handler >= 0 else [])]:
             if target < len(instrs) and target not in seen:
                 seen.add(target)
                 work.append(target)
