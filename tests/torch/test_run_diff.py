@@ -89,6 +89,12 @@ def f(x): return x.sin() + 1
 def g(x): return x.cos() * 2
 def h(x): return x.tan()
 torch.compile(f, backend="eager")(torch.ones(3))
+try:
+    depyf.prepare_debug("own.py").__enter__()
+except depyf.DepyfError:
+    print("refused")
+def early(x): return x.exp()
+torch.compile(early, backend="eager")(torch.ones(3))
 with depyf.prepare_debug("inner"):
     torch.compile(g, backend="eager")(torch.ones(3))
 with depyf.debug():
@@ -102,10 +108,11 @@ def test_run_gives_way_to_contexts_of_the_program(program):
     (program / "own.py").write_text(OWN)
     done = python("-m", "depyf", "run", "--out", "outer", "own.py", cwd=program, env={"DEPYF_NO_PAUSE": "1"})
     assert done.returncode == 5 and "read outer/index.md" in done.stderr, done.stderr
+    assert "refused" in done.stdout
     inner, outer = check_dump(program / "inner"), check_dump(program / "outer")
-    assert {f["function"] for f in inner["functions"]} == {"f", "g"}
+    assert {f["function"] for f in inner["functions"]} == {"f", "g", "early"}
     recorded = {f["function"]: not f["entries"][0]["before_recording"] for f in outer["functions"]}
-    assert recorded == {"f": True, "g": False, "h": True}
+    assert recorded == {"f": True, "early": True, "g": False, "h": True}
 
 
 def test_diff(program):

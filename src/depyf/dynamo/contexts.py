@@ -81,6 +81,14 @@ class PrepareDebug:
         elif active is not None and owner is not None and owner() is None:
             _leave(active)  # entered by hand, and then dropped: nobody can leave it any more
         self._behind = _made_room()
+        try:
+            self._begin()
+        except BaseException:
+            behind, self._behind = self._behind, None
+            _go_on(behind)
+            raise
+
+    def _begin(self) -> None:
         with _Current.lock:
             if _Current.active is not None:
                 raise DepyfError(
@@ -228,6 +236,13 @@ class Debug:
 
     def __enter__(self) -> None:
         self._behind = _made_room()
+        try:
+            self._begin()
+        except BaseException:  # the user quits the debugger here: without a block there is no exit
+            self.__exit__(None, None, None)
+            raise
+
+    def _begin(self) -> None:
         if _Current.active is not None and _Current.active.capture.here:
             raise DepyfError("depyf.debug() cannot be entered inside depyf.prepare_debug: leave that first")
         require_torch()
@@ -239,28 +254,24 @@ class Debug:
                 "depyf.debug() needs a dump to step through: first run the code once under "
                 "`with depyf.prepare_debug(directory):`, or ask for a level, as in depyf.debug(level='aot')"
             )
+        self._directory = str(session.writer.directory)
         self._stepping = stepping = Stepping() if self._level else redirect(session)
-        try:
-            self._at_a_stop = AtAStop()
-            self._at_a_stop.start()
-            self._breakpoints.start()
-            self._directory = str(session.writer.directory)
-            if self._level is not None:
-                instrument = self._watch.instrument if self._watch is not None else None
-                self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
-                self._run.start()
-            else:
-                self._inside = CompiledInside()
-                self._inside.start()
-            self._dispatching = Dispatching(own=self._level is not None)
-            self._dispatching.start(session)
-            for note in self._dispatching.notes:
-                print(f"depyf: {note}", file=sys.stderr)
-            if self._watch is None:
-                pause(str(session.writer.directory), stepping.steppable, self._level, self._dispatching.follows)
-        except BaseException:  # the user quits the debugger here: without a block there is no exit
-            self.__exit__(None, None, None)
-            raise
+        self._at_a_stop = AtAStop()
+        self._at_a_stop.start()
+        self._breakpoints.start()
+        if self._level is not None:
+            instrument = self._watch.instrument if self._watch is not None else None
+            self._run = LevelRun(self._level, session, LevelFiles(session, stepping, self._level, instrument))
+            self._run.start()
+        else:
+            self._inside = CompiledInside()
+            self._inside.start()
+        self._dispatching = Dispatching(own=self._level is not None)
+        self._dispatching.start(session)
+        for note in self._dispatching.notes:
+            print(f"depyf: {note}", file=sys.stderr)
+        if self._watch is None:
+            pause(str(session.writer.directory), stepping.steppable, self._level, self._dispatching.follows)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
@@ -277,7 +288,8 @@ class Debug:
         at_a_stop, self._at_a_stop = self._at_a_stop, None
         if at_a_stop is not None:
             at_a_stop.stop()
-        self._breakpoints.stop(self._directory)
+        if self._directory:
+            self._breakpoints.stop(self._directory)
         if self._stepping is not None:
             self._stepping.restore()
             self._stepping = None
