@@ -192,3 +192,23 @@ def test_a_break_in_a_block(tmp_path):
         torch.compile(shifted_in_a_block, backend="eager", dynamic=True)(torch.ones(3, 4), torch.ones(4))
     for text in transformed_texts(tmp_path):
         assert not [name for name in variables(text) if re.fullmatch(r"(value|tmp)_\d+", name)], text
+
+
+class Kept:
+    def __init__(self):
+        self.items = [0, 1]
+
+
+def changes_and_breaks(x, kept):
+    kept.items[0] = x.sum()
+    torch._dynamo.graph_break()
+    return x + 1
+
+
+def test_what_a_call_gave_to_a_resume_function(tmp_path):
+    """``___stack0`` says nothing; it is named after the call."""
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(changes_and_breaks, backend="eager")(torch.ones(3), Kept())
+    before = next(text for text in transformed_texts(tmp_path) if "def __transformed_code_0_0" in text)
+    assert "___stack" not in before
+    assert "graph_break_result" in before or "graph_break()," in before, before

@@ -25,6 +25,8 @@ from depyf.tree.rewrite import bodies, walk, with_bodies
 _LINE = 90
 _NUMBERED = re.compile(r"tmp_\d+")
 """Variables whose names say nothing (``output_graph.new_var``)."""
+_ON_STACK = re.compile(r"___stack\d+")
+"""Parameters of resume functions for what has no name in the program either: last of all names."""
 _TABLES = frozenset({"_modules", "_parameters", "_buffers"})
 """Attributes that every module has: called after the module as well."""
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -83,10 +85,11 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
     taken.update(unit.params, unit.cellvars, unit.freevars)
     if any(isinstance(node, Func) for node in nodes):
         taken.update(unit.varnames)
-    hints = _roles(body, nodes, dict(promises.signatures))
+    roles = _roles(body, nodes, dict(promises.signatures))
+    hints = {key: name for key, name in roles.items() if not _ON_STACK.fullmatch(name)}
     inside: list[tuple[Expr, Expr]] = [(node.target, node.value) for node in nodes if isinstance(node, Walrus)]
     sources = _sources(body, inside)
-    calls = _calls(nodes, {**sources, **hints}, promises)
+    calls = _calls(nodes, {**sources, **hints}, promises, roles)
     parts = _sources(body, inside, calls)  # of what a call gave
     classes = {
         node.value.key
@@ -97,6 +100,8 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
     for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
         base = hints.get(key) or sources.get(key) or calls.get(key) or parts.get(key, "")
         if not base.isidentifier() or keyword.iskeyword(base) or base.startswith("__") and base not in hints.values():
+            base = roles.get(key, "")
+        if not base:
             continue
         if base in taken and key in classes:
             base = "cls"
@@ -127,8 +132,8 @@ def _roles(body: Body, nodes: list[object], signatures: dict[str, tuple[str, ...
     return found
 
 
-def _calls(nodes: list[object], names: dict[int, str], promises: Promises) -> dict[int, str]:
-    """Temporaries called after the call that they come from or go to."""
+def _calls(nodes: list[object], names: dict[int, str], promises: Promises, roles: dict[int, str]) -> dict[int, str]:
+    """Temporaries called after the call that they come from or go to; ``roles``: not after that to a resume function."""
 
     def called(node: Expr) -> str:
         if isinstance(node, Temp):
@@ -148,7 +153,7 @@ def _calls(nodes: list[object], names: dict[int, str], promises: Promises) -> di
                     found[node.targets[0].key] = "entered" if name in promises.begins else _given(name)
         elif isinstance(node, Invoke) and (name := called(node.func)):
             for argument in node.args:
-                if isinstance(argument, Temp):
+                if isinstance(argument, Temp) and argument.key not in roles:
                     found.setdefault(argument.key, f"{name}_argument")
         if isinstance(node, Invoke):
             for keyword_name, value in node.keywords:
