@@ -103,6 +103,19 @@ def test_differences_are_judged_by_what_rounding_does(factor, error, agrees, cap
     assert ("a rounding error in the inputs" in capsys.readouterr().out) == agrees
 
 
+def test_an_input_that_is_left_as_it_was(capsys):
+    """A graph should write to its input; Inductor's code (torch 2.13, two inputs that are swapped) does not."""
+
+    def run(graph):
+        return harness.run(graph, [torch.ones(2), torch.zeros(2)], contextlib.nullcontext)
+
+    report = harness.Report(1e-4, lambda shaken: run(lambda a, b: (a.add_(1),)))
+    report.same(["a", "b"], run(lambda a, b: (a.add_(1),)), run(lambda a, b: (a + 1,)))
+    said = capsys.readouterr().out
+    assert "MISMATCH  input a" in said and "max difference 1, largest value 2" in said
+    assert "input b" not in said and "None" not in said
+
+
 @pytest.mark.parametrize(("factor", "status"), [(3.9, 0), (3.9 + 1e-4, 1)])
 def test_where_rounding_errors_decide(factor, status, capsys):
     """A chaotic sequence, computed in two ways: in double precision they agree, or they are not the same."""
