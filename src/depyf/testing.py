@@ -82,6 +82,8 @@ def _watched() -> Iterator[list[Seen]]:
 def _break(seen: Seen, item: BreakRecord) -> list[str]:
     where = f"{item.place.filename}:{item.place.line}" if item.place is not None else seen.place
     lines = [f"{where} in {seen.function} [{seen.compile_id}]", f"  cause: {item.cause or item.reason}"]
+    if item.caller is not None:
+        lines.append(f"  your line: {item.caller.filename}:{item.caller.line}")
     if item.skipped:
         lines.append("  the whole function runs as ordinary Python")
     if item.cut:

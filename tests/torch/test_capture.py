@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -63,6 +64,32 @@ def test_breaks_are_counted_once(tmp_path):
     assert "depends on the values in a tensor" in breaks[0]["cause"]
     assert bool(breaks[0]["hints"]) != lacks(manifest, "hints")
     assert "- 1 distinct graph break\n" in (tmp_path / "index.md").read_text()
+
+
+def encodes(x, keys):
+    y = x * 2
+    return json.dumps(keys), y + 1
+
+
+def encodes_once_more(x, keys):
+    y = x * 3
+    return json.dumps(keys), y + 1
+
+
+def test_break_in_a_library(tmp_path):
+    """The line of the program that led there is named, and two such lines are two breaks."""
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(encodes, backend="eager")(torch.ones(2), {"a": 1})
+        torch.compile(encodes_once_more, backend="eager")(torch.ones(2), {"a": 1})
+    manifest = check_dump(tmp_path)
+    index = (tmp_path / "index.md").read_text()
+    for function in (encodes, encodes_once_more):
+        broken = [b for e in entries(manifest, function.__name__) for b in e["graph_breaks"]]
+        assert broken, index
+        line = f"{__file__}:{function.__code__.co_firstlineno + 2}"
+        assert line in (broken[0].get("from"), broken[0]["at"])
+        if "from" in broken[0]:
+            assert index.count(f"   - your line: {line} `return json.dumps(keys), y + 1`") == 1
 
 
 def test_recompile_values(tmp_path):
@@ -161,6 +188,20 @@ def test_inductor_stages(tmp_path):
     assert text.startswith("// Kernel cpp_fused") and 'extern "C"' in text
     timings = json.loads((tmp_path / "cold" / "timings.json").read_text())["seconds"]["0_0"]
     assert timings["entire_frame_compile_time"] > 0 and any(name.startswith("backward.") for name in timings)
+
+
+def changes_a_list(tensors):
+    torch._foreach_add_(tensors, 1.5)
+    return [t * 2 for t in tensors]
+
+
+def test_operators_that_change_lists(tmp_path):
+    """Inductor takes items of the result of an operator that returns nothing; the page of that graph runs."""
+    with fresh_cache(), depyf.prepare_debug(tmp_path):
+        torch.compile(changes_a_list, backend="inductor")([torch.ones(2), torch.ones(3)])
+    for page in tmp_path.glob("__compiled_fn_*POST_GRAD.*.py"):
+        done = subprocess.run([sys.executable, str(page)], capture_output=True, text=True)
+        assert done.returncode == 0, (page.read_text(), done.stderr)
 
 
 def test_original_code(tmp_path):

@@ -12,6 +12,7 @@ import re
 import sys
 
 from depyf.dynamo.records import BreakRecord, Place
+from depyf.dynamo.seen import of_libraries
 
 _AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
 _REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
@@ -95,6 +96,10 @@ def parse_break(text: str) -> BreakRecord:
         place = Place(at["file"], int(at["line"]), inner["function"] if inner else "")
     elif frames:
         place = Place(frames[-1]["file"], int(frames[-1]["line"]), frames[-1]["function"])
+    own = next((f for f in reversed(frames) if not of_libraries(f["file"])), None)
+    caller = None
+    if place is not None and of_libraries(place.filename) and own is not None:
+        caller = Place(own["file"], int(own["line"]), own["function"])
     fields = _fields(text.partition("User code traceback:")[0])
     reason = _reason(text)
     explanation = " ".join(fields.get("Explanation", ()))
@@ -109,6 +114,7 @@ def parse_break(text: str) -> BreakRecord:
         skipped=_SKIPPED in text,
         cut=_CUT in text,
         in_loop=_IN_LOOP in text,
+        caller=caller,
     )
 
 

@@ -98,6 +98,8 @@ class BreakRecord:
     """Dynamo could not go on after it, but what comes before is compiled: the rest runs as ordinary Python."""
     in_loop: bool = False
     """It could not go on because a loop of the function was running."""
+    caller: Place | None = None
+    """Where ``place`` is in torch's code or the standard library's: the line of the program that led there."""
 
     @property
     def limit(self) -> bool:
@@ -107,7 +109,8 @@ class BreakRecord:
     @property
     def identity(self) -> tuple[str, int, str]:
         """What two reports of the same break share, whichever frame or attempt reported it."""
-        return (self.place.filename, self.place.line, self.reason) if self.place else ("", 0, self.reason)
+        place = self.caller or self.place
+        return (place.filename, place.line, self.reason) if place else ("", 0, self.reason)
 
 
 def values_beside(guard: str, expected: str, actual: str) -> str:

@@ -38,6 +38,11 @@ def _library_folders() -> tuple[str, ...]:
     return tuple(f"{folder}/" if Path(folder).is_dir() else folder for folder in sorted(folders))
 
 
+def of_libraries(filename: str) -> bool:
+    """Whether a function's file is of the standard library, torch, what that stands on, or depyf, or no file at all."""
+    return filename.startswith(_library_folders()) or filename.startswith(_MADE)
+
+
 def codes_seen() -> list[types.CodeType]:
     """Every code object that Dynamo was offered since its last reset, in that order, as far as they live."""
     try:
@@ -98,7 +103,7 @@ class _Found:
 
 
 def _reason(code: types.CodeType) -> str:
-    if code.co_filename.startswith(_library_folders()) or code.co_filename.startswith(_MADE):
+    if of_libraries(code.co_filename):
         return ""
     try:
         from torch._dynamo import trace_rules

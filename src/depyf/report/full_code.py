@@ -360,8 +360,10 @@ def _unfit(record: RecompileRecord) -> str:
 
 
 def _broken(record: BreakRecord) -> str:
-    at = f"{record.place.filename}:{record.place.line}: " if record.place else ""
-    return one_line(f"{at}{record.cause} ({record.reason})")
+    place = record.caller or record.place
+    at = f"{place.filename}:{place.line}: " if place else ""
+    within = f", in {record.place.filename}:{record.place.line}" if record.caller and record.place else ""
+    return one_line(f"{at}{record.cause} ({record.reason}{within})")
 
 
 def one_line(text: str) -> str:

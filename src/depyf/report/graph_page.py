@@ -23,6 +23,7 @@ from depyf.report.layout import WRAPPER_STAGE
 _SIZE = re.compile(r"\b[su]\d+\b")
 _CALLED = re.compile(r" = (\w+)\(")
 _STORED = re.compile(r"(?:^|;)[ \t]*[\w.]+\[.*\] = ", re.M)
+_IN_PLACE = re.compile(r"^( +)(\w+) = (torch\.ops\.aten\._foreach_\w+_\.\w+)\((\[[\w, ]*\])", re.M)
 _TITLES = {
     "Captured_Graph": "the graph Dynamo captured",
     "BEFORE_PRE_GRAD": "the graph before Inductor's pre-grad passes",
@@ -49,7 +50,7 @@ def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, 
 
 def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
     """As ``graph_page``, for a graph that the caller compiles: only then is it known to be Python."""
-    body = (step_text or importable(record.text)).rstrip("\n")
+    body = _lists_in_place((step_text or importable(record.text)).rstrip("\n"))
     head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
     if not exact:
         head += "\n# This is the graph that runs; torch rewrote it after it reported this stage."
@@ -66,6 +67,18 @@ def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = Tr
     run = sample_run(name, body, _true_elements(body, symbols), _passed_as_tensors(facts), symbols)
     runnable = with_groups(run, body)
     return f"{page}\n\n{runnable}" if runnable else page
+
+
+def _lists_in_place(body: str) -> str:
+    """``body`` with the list that an operator changes in place where items of its result are read, as Inductor reads
+    them: it returns nothing."""
+
+    def named(call: re.Match[str]) -> str:
+        space, name, operator, changed = call.groups()
+        read = re.search(rf" = {name}\[\d", body)
+        return f"{space}{name} = {changed};  {operator}({name}" if read else call[0]
+
+    return _IN_PLACE.sub(named, body) if "._foreach_" in body else body
 
 
 def _true_elements(body: str, known: dict[str, int]) -> dict[str, int]:

@@ -189,7 +189,7 @@ def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
         if broken.in_loop
         else "Dynamo cannot go on after a graph break there"
     )
-    return f"- {where}: {broken.cause}, {_at(broken.place)}; {end}"
+    return f"- {where}: {broken.cause}, {_at(broken.caller or broken.place)}; {end}"
 
 
 def _at(place: Place | None) -> str:
@@ -201,6 +201,8 @@ def _at(place: Place | None) -> str:
 
 def _break(number: int, record: BreakRecord, parts: dict[str, list[str]]) -> str:
     lines = [f"{number}. {_at(record.place)}: {record.cause}"]
+    if record.caller is not None:
+        lines.append(f"   - your line: {_at(record.caller)}")
     code = f" ({record.code})" if record.code else ""
     lines.append(f"   - torch: {record.reason}{code}")
     if record.explanation and record.explanation != record.cause:

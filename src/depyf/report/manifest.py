@@ -251,6 +251,7 @@ def _break(record: BreakRecord) -> dict[str, Any]:
     return {
         "at": _text(record.place),
         "function": record.place.function if record.place else "",
+        **({"from": _text(record.caller)} if record.caller is not None else {}),
         "reason": record.reason,
         "cause": record.cause,
         "hints": list(record.hints),
