@@ -29,7 +29,7 @@ from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
 from depyf.idioms.handed_over import hand_over
-from depyf.idioms.marks import drop_marks, drop_unreached
+from depyf.idioms.marks import drop_idle_parameters, drop_unreached
 from depyf.idioms.one_line import join_lines
 from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
@@ -42,6 +42,7 @@ from depyf.idioms.unread import drop_unread
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
+from depyf.resumed import without_books
 from depyf.structure.bare import drop_idle, handle_bare, trim_idle
 from depyf.structure.break_lines import note_break_lines
 from depyf.structure.containers import Containers
@@ -100,9 +101,10 @@ class Pass:
 
 
 def _lower(state: State) -> object:
-    lowered = state.lowered(state.unit)
+    promises = state.choices.promises
+    lowered, _ = without_books(state.lowered(state.unit), promises)
     state.program = Program(lowered)
-    if state.unit.name.startswith(state.choices.promises.unreached):
+    if state.unit.name.startswith(promises.resumed):
         state.program.unreached = unreached(lowered)
     drop_class_ends(state.program)
     if state.choices.idioms:
@@ -221,11 +223,10 @@ def _bodies(state: State) -> object:
         state.body = join_lines(state.body)
     if state.temporaries and state.choices.idioms:
         state.body = drop_unread(state.body)
-    if state.choices.idioms and state.unit.name.startswith(state.choices.promises.unreached):
+    if state.choices.idioms and state.unit.name.startswith(state.choices.promises.resumed):
         state.body = drop_unreached(state.body)
-    variables = state.choices.promises.variables
-    if variables is not None:
-        state.body = drop_marks(state.body, variables, frozenset(state.unit.params))
+    if state.choices.promises.variables is not None:
+        state.body = drop_idle_parameters(state.body, frozenset(state.unit.params))
     if state.temporaries:
         if state.choices.generated:
             state.body = store_at_once(state.body)

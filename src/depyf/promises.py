@@ -19,7 +19,9 @@ class Promises:
     the program added for itself: nothing looks them up by name (None: it says nothing about locals).  ``reads_first`` says that what is read before the first
     operation of another kind has been read by the program just before the code runs: it may be read in any order.
     ``unordered`` says that the order in which a set of constants gives its elements does not matter.
-    In code that is called as in ``unreached``, control never gets to a ``raise None`` that only stands behind what a ``with`` suppressed.
+    Code that is called as in ``resumed`` (how names begin) is the rest of a function that was cut in two.  Control never gets to a ``raise None``
+    there that only stands behind what a ``with`` suppressed; nothing looks up ``marks`` by name; parameters called as in ``lists`` are lists, with lists in them, which only
+    such code has: taking the last item off is one step, and nothing sees how long they live.
     ``signatures`` gives the parameter names of stable functions; they only choose names.
     """
 
@@ -34,10 +36,15 @@ class Promises:
     readers: tuple[str, ...] = ()
     reads_first: bool = False
     unordered: bool = False
-    unreached: tuple[str, ...] = ()
+    resumed: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
     variables: frozenset[str] | None = None
     signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
+
+LISTS_NOTE = "assuming that the lists by which torch hands frames on are torch's alone"
+VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 
 NO_PROMISES = Promises()
 

@@ -57,7 +57,7 @@ def test_graphs_with_collectives_run_alone(tmp_path):
     ran("-m", "depyf", "gallery", dump)
     (script,) = (dump / "gallery").glob("graph_*.py")
     assert "made-up process groups" in script.read_text()
-    if torch.__version__.startswith("2.6."):
+    if torch.__version__ < "2.13":
         return  # its made-up groups leave what a collective returns as the memory was
     assert "all 2 results agree" in ran(script, "--backend", "aot_eager")
 

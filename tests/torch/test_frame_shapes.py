@@ -19,16 +19,43 @@ from depyf.pipeline import decompile_code
 from dynamo_readability import leftovers
 
 
+def compiled(fn):
+    return torch.compile(fn, backend="eager")
+
+
+def compiled_around(fn):
+    """The function that is compiled calls ``fn``: what breaks is inside of it."""
+
+    def outer(*args, **kwargs):
+        before = [len(args)]
+        return fn(*args, **kwargs), before
+
+    run = compiled(outer)
+    return lambda *args, **kwargs: run(*args, **kwargs)[0]
+
+
+NESTED = pytest.param(
+    compiled_around,
+    id="nested",
+    marks=pytest.mark.skipif(
+        tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13),
+        reason="does not work in this torch, or is not there",
+    ),
+)
+
+
+@pytest.mark.parametrize("compiling", [pytest.param(compiled, id="plain"), NESTED])
 @pytest.mark.parametrize("name", CALLS)
-def test_frames_are_proven_and_readable(name):
+def test_frames_are_proven_and_readable(name, compiling):
     torch._dynamo.reset()
+    settings = {"nested_graph_breaks": True} if compiling is compiled_around else {}
     seen = []
     handle = torch._dynamo.convert_frame.register_bytecode_hook(lambda code, new: seen.append((code, new)))
     try:
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), torch._dynamo.config.patch(settings):
             warnings.simplefilter("ignore")
             for _ in range(2):
-                CALLS[name](lambda fn: torch.compile(fn, backend="eager"))
+                CALLS[name](compiling)
     except Exception as error:  # nothing of depyf runs here
         pytest.skip(f"torch {torch.__version__} itself cannot run it: {type(error).__name__}: {error}")
     finally:
@@ -44,7 +71,7 @@ def test_frames_are_proven_and_readable(name):
         assert len(items) == len(set(items)), written.source
     for code in resumed:
         try:
-            written = decompile_code(with_one_depth(code), options=resume_options(code))
+            written = decompile_code(with_one_depth(code), options=resume_options())
         except depyf.DepyfError:
             assert name in UNWRITTEN
             continue

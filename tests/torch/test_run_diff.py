@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -38,8 +39,9 @@ if "--interrupt" in sys.argv:
 def python(*command, cwd, env=None):
     environment = dict(os.environ) | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"} | (env or {})
     return subprocess.run(
-        [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+        [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -22,7 +22,9 @@ PROMISES = {
     "measures": ("call_size",),
     "readers": ("type",),
     "reads_first": True,
-    "unreached": ("f",),
+    "resumed": ("f",),
+    "marks": ("mark",),
+    "lists": ("y",),
 }
 
 SAME = {
@@ -83,6 +85,7 @@ SAME = {
         "with x:\n    while True:\n        with x(1):\n            y()\n            break\n"
         "        x.__exit__\n        raise None\n    y(2)\nreturn y(1)",
     ),
+    "a mark that nothing reads": ("mark = True\nx()\nmark = False\nreturn y()", "x()\nreturn y()"),
     "a variable of its own in place of one that was added": (
         "tmp_1 = x(y)\nx()\nreturn tmp_1",
         "result = x(y)\nx()\nreturn result",
@@ -166,6 +169,10 @@ DIFFERENT = {
         "while True:\n    with x:\n        y()\n        break\n    y(2)\n    raise None\nreturn y(1)",
         "with x:\n    y()\nreturn y(1)",
     ),
+    "a mark that is read": ("mark = True\nx()\nreturn mark", "x()\nreturn True"),
+    "another variable that nothing reads": ("mark = x(1)\nreturn y()", "return y()"),
+    "an item read and deleted in two steps": ("z = y[-1]\nx()\ndel y[-1]\nreturn z", "z = y.pop()\nx()\nreturn z"),
+    "a list that was not promised": ("z = x[-1]\ndel x[-1]\nreturn z", "return x.pop()"),
     "a variable of the user": ("z = x(y)\nx()\nreturn z", "result = x(y)\nx()\nreturn result"),
     "a read that an exception handler covers": (
         "try:\n    tmp_1 = x.a\n    tmp_2 = y.b\nexcept KeyError:\n    return 1\nreturn __compiled_fn_0(tmp_1, tmp_2)",
@@ -225,7 +232,7 @@ def test_not_the_same_without_promises(name: str) -> None:
 
 def test_only_in_code_of_that_name() -> None:
     original, recompiled = SAME["behind a with that suppressed, torch raises None"]
-    promises = Promises(unreached=("torch_dynamo_resume_in_",))
+    promises = Promises(resumed=("torch_dynamo_resume_in_",))
     codes = (CodeUnit.from_code(compiled(text)) for text in (original, recompiled))
     assert not verify(*codes, promises=promises)[0].proven
 

@@ -10,9 +10,13 @@ import types
 import pytest
 
 from depyf.bytecode.assemble import Op, assemble, disassemble, table_of
+from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.handler_depths import with_one_depth
 from depyf.bytecode.handlers import table_entries
+from depyf.options import Options
 from depyf.pipeline import decompile_code
+from depyf.promises import LISTS_NOTE, VARIABLE_NOTE, Promises
+from depyf.verify.verify import verify
 
 
 def counting(first, a, n, g):
@@ -64,3 +68,116 @@ def test_entries_of_one_handler_at_two_depths():
     mended = with_one_depth(code.replace(co_exceptiontable=table_of(torn)))
     assert [entry[3] for entry in table_entries(mended.co_exceptiontable)] == [depth, *[entry[3] for entry in entries]]
     assert decompile_code(mended).source == decompile_code(code).source
+
+
+def handing_on(functions, values, a):
+    mark = True
+    call = functions[-1]
+    del functions[-1]
+    arguments = [functions, values, *values[-1]]
+    del values[-1]
+    del functions
+    del values
+    mark = False  # noqa: F841
+    return call(*arguments) + a
+
+
+RESUMED = Promises(resumed=("handing_on",), marks=("mark",), lists=("functions", "values"))
+
+
+def on_the_stack(code):
+    """``handing_on`` as Dynamo writes it: what the call is given stays on the stack."""
+    names = {code.co_varnames.index(name) for name in ("call", "arguments")}
+    ops = disassemble(code)
+    call = [op for op in ops if op.name == "PUSH_NULL"]
+    kept = [
+        op
+        for op in ops
+        if op.name not in ("PUSH_NULL", "LIST_TO_TUPLE")
+        and not (op.name in ("STORE_FAST", "LOAD_FAST") and op.arg in names)
+    ]
+    first = next(at for at, op in enumerate(kept) if op.name == "LOAD_FAST")  # ``functions[-1]``
+    return assemble(code, [*kept[:first], *call, *kept[first:]])
+
+
+def written(code, promises):
+    return decompile_code(code, options=Options(promises=promises), name="f")
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the bytecode is that of 3.11")
+def test_what_is_taken_off_a_list_of_the_program_itself():
+    code = on_the_stack(handing_on.__code__)
+    found = written(code, RESUMED)
+    assert found.proven
+    assert found.source.endswith("return functions.pop()(functions, values, *values.pop()) + a\n"), found.source
+    assert "mark" not in found.source
+    assert LISTS_NOTE in found.verdicts[0].reason and VARIABLE_NOTE in found.verdicts[0].reason
+    namespace = {}
+    exec(found.source, namespace)
+    for function in (types.FunctionType(code, {}), namespace["f"]):
+        functions, values = [len, lambda functions, values, *rest: (len(functions), len(values), *rest)], [[1], [2, 3]]
+        assert function(functions, values, (4,)) == (1, 1, 2, 3, 4)
+        assert functions == [len] and values == [[1]]
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the bytecode is that of 3.11")
+@pytest.mark.parametrize(
+    "promises",
+    [
+        Promises(),
+        Promises(resumed=("other",), marks=("mark",), lists=("functions", "values")),
+        Promises(resumed=("handing_on",), marks=("mark",), lists=("values",)),
+        Promises(resumed=("handing_on",), lists=("other",)),
+    ],
+)
+def test_lists_that_nothing_was_promised_about(promises):
+    found = written(on_the_stack(handing_on.__code__), promises)
+    assert found.proven
+    assert "functions.pop()" not in found.source and "del functions[-1]" in found.source, found.source
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the bytecode is that of 3.11")
+def test_an_item_that_is_read_and_another_that_is_deleted():
+    ops = disassemble(on_the_stack(handing_on.__code__))
+    second = [op for op in ops if op.name == "DELETE_SUBSCR"][1]
+    position = ops.index(second) - 2
+    ops[position] = next(
+        op for op in ops if op.name == "LOAD_FAST" and op.arg == handing_on.__code__.co_varnames.index("a")
+    )
+    found = written(assemble(handing_on.__code__, ops), RESUMED)
+    assert found.proven and "values.pop()" not in found.source and "del a[-1]" in found.source, found.source
+
+
+def test_a_mark_that_something_may_look_up():
+    def handing_on(a):
+        mark = True
+        return a, locals()
+
+    found = written(handing_on.__code__, RESUMED)
+    assert found.proven and "mark = True" in found.source
+
+    def handing_on(a):
+        mark = True
+        return a(mark)
+
+    found = written(handing_on.__code__, RESUMED)
+    assert found.proven and "mark = True" in found.source
+
+
+def test_the_proof_wants_the_promise():
+    def handing_on(values):
+        item = values[-1]
+        del values[-1]
+        return item
+
+    def taking(values):
+        item = values.pop()
+        return item
+
+    original = CodeUnit.from_code(handing_on.__code__)
+    other = CodeUnit.from_code(
+        taking.__code__.replace(
+            co_name="handing_on", **({"co_qualname": handing_on.__qualname__} if sys.version_info >= (3, 11) else {})
+        )
+    )
+    assert not verify(original, other, promises=RESUMED)[0].proven  # a statement stands between

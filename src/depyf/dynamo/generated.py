@@ -9,25 +9,26 @@ from __future__ import annotations
 
 import re
 import types
+from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.dynamo.resume import RESUME_PREFIX
 from depyf.options import Options
 from depyf.promises import Promises, looks_up_locals
-from depyf.verify.promised import global_names
+from depyf.resumed import global_names
 
 _RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
-
-
 _IN_PROLOGUE = "__is_tracing_resume_prologue"
 """The variable by which Dynamo knows that it traces the head of a resume function; nothing reads it."""
+_FRAMES = ("__nested_resume_fns", "__nested_frame_values")
+"""The parameters by which resume functions hand on those of inner frames, with ``nested_graph_breaks``."""
+_RESUMED = Promises(resumed=(RESUME_PREFIX,), marks=(_IN_PROLOGUE,), lists=_FRAMES)
 
 
-def resume_options(code: types.CodeType) -> Options:
+def resume_options() -> Options:
     """How to decompile a resume function: the user's code, behind Dynamo's way back into it."""
-    variables = frozenset() if _looks_up_locals(code) else frozenset({_IN_PROLOGUE}).intersection(code.co_varnames)
-    return Options(promises=Promises(unreached=(RESUME_PREFIX,), variables=variables))
+    return Options(promises=replace(_RESUMED, variables=frozenset()))
 
 
 def generated_options(code: types.CodeType | None, made: types.CodeType) -> Options:
@@ -40,7 +41,8 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
     return Options(
         generated=True,
         temp_prefix="value_",
-        promises=Promises(
+        promises=replace(
+            _RESUMED,  # resume functions with free variables are made in place
             stable=("__compiled_fn_", "__resume_at_", "__import_", "__nested_resume_at_", "__builtins_dict_"),
             fixed=("__import_torch_dot__dynamo_", "__import_builtins"),
             tables=("__builtins_dict_",),
@@ -52,7 +54,6 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
             readers=("type",),
             reads_first=True,
             unordered=True,
-            unreached=(RESUME_PREFIX,),  # torch 2.6 makes resume functions with free variables in place
             variables=added,
             signatures=_signatures(code, made) if code else (),
         ),

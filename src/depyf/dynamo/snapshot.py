@@ -136,7 +136,7 @@ def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecor
         return record
     try:
         resumed = with_one_depth(code)
-        found = decompile_code(resumed, name=file_safe(record.name), options=resume_options(code))
+        found = decompile_code(resumed, name=file_safe(record.name), options=resume_options())
         return replace(record, source=found.source.rstrip("\n"))
     except DepyfError as error:
         return replace(record, source=f"# {' '.join(str(error).split())}")

@@ -17,7 +17,7 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.idioms.effects import variable
 from depyf.promises import Promises
-from depyf.tree.expr import Attr, CellOf, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp, Walrus
+from depyf.tree.expr import Attr, CellOf, Cmp, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp, Walrus
 from depyf.tree.exprs import map_expressions, walk_all
 from depyf.tree.nodes import Assign, Body, Delete, For, FuncDef, If, Return, Stmt
 from depyf.tree.rewrite import bodies, walk, with_bodies
@@ -229,7 +229,7 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
         found[key] = value.id
     elif name := _key_name(value, found):
         found[key] = name
-    elif tested:
+    elif tested or isinstance(value, Cmp):
         found[key] = "condition"
     elif isinstance(value, Sub) and (name := _item(value, found)):
         found[key] = name
@@ -267,7 +267,7 @@ def _container(node: Expr, names: dict[int, str]) -> str:
     if isinstance(node, Temp):
         return names.get(node.key, "")
     name = node.id if isinstance(node, Name) else node.name if isinstance(node, Attr) else _key_name(node, names)
-    return name.strip("_")
+    return name.strip("_") or (_item(node, names) if isinstance(node, Sub) else "")
 
 
 def _joined(body: Body) -> Body:

@@ -9,7 +9,7 @@ escapes; indexing, slicing, storing into and extending it happen here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +114,13 @@ def settle(s: Symbolic, position: int) -> Fresh | None:
 
 def _settles(value: Expr) -> bool:
     return isinstance(value, Display) and value.kind != "set" and not any(isinstance(item, Star) for item in value.elts)
+
+
+def _items(value: Expr) -> Sequence[Expr] | None:
+    """What a container holds that can be settled."""
+    if isinstance(value, Fresh):
+        return value.items
+    return value.elts if isinstance(value, Display) and _settles(value) else None
 
 
 def _settled(s: Symbolic, value: Expr) -> Expr:
@@ -271,8 +278,10 @@ def _pop(s: Symbolic, arg: Any) -> None:
 
 
 def _unpack(s: Symbolic, shape: Any) -> None:
-    container = s.stack[-1]
-    if isinstance(container, Fresh) and type(shape) is int and len(container.items) == shape:
+    items = _items(s.stack[-1])
+    if items is not None and len(items) == shape:
+        container = settle(s, len(s.stack) - 1)
+        assert container is not None
         s.raw()
         s.stack.extend(reversed(container.items))
         return

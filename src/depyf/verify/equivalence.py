@@ -73,7 +73,7 @@ class _Walk:
         self.values, self.a, self.b, self.promised = ground.values, ground.a, ground.b, ground.promised
         self.agreement = Agreement(ground)
         self.joins = Joins(ground)
-        promised = self.promised is not None and self.a.unit.name.startswith(self.promised.promises.unreached)
+        promised = self.promised is not None and self.a.unit.name.startswith(self.promised.promises.resumed)
         self.unreached = unreached(ground.a.lowered) if promised else frozenset()
         self.work: list[Pair] = []
         self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000

@@ -25,6 +25,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.idle import does_nothing
 from depyf.bytecode.lower import Lowered
 from depyf.promises import Promises, looks_up_locals
+from depyf.resumed import global_names
 from depyf.verify.events import Event
 from depyf.verify.known import new_fresh
 from depyf.verify.state import Pair, Side
@@ -38,7 +39,6 @@ MARK_NOTE = "assuming that torch's profiler marks change nothing the program can
 ORDER_NOTE = "assuming that the order does not matter in which a set of constants gives its elements"
 IDLE_NOTE = "assuming that a function whose code does nothing keeps that code"
 UNREACHED_NOTE = "assuming that no exception is suppressed by a 'with' behind which torch raises None then"
-VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 
 GRAPH = "graph"
 MARK = "mark"
@@ -246,11 +246,6 @@ def locals_of(code: Lowered) -> frozenset[str]:
     """The local variables that the instructions of a code object mention, and its parameters."""
     found = {str(instr.arg) for instr in code.instrs if instr.op in _LOCALS or instr.op in _HIDDEN}
     return frozenset(found) | frozenset(code.unit.params)
-
-
-def global_names(code: Lowered) -> set[str]:
-    """The names that a code object looks up among the globals and builtins."""
-    return {str(instr.arg) for instr in code.instrs if instr.op in (ops.LOAD_GLOBAL, ops.LOAD_NAME)}
 
 
 def added_variables(code: Lowered, promises: Promises) -> frozenset[str] | None:

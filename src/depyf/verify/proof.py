@@ -13,11 +13,11 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
-from depyf.promises import NO_PROMISES, Promises
+from depyf.promises import NO_PROMISES, VARIABLE_NOTE, Promises
 from depyf.verify.known import MAX_TRACKED, widest
 from depyf.verify.lifetimes import HANDLED_NOTE
 from depyf.verify.program import Program
-from depyf.verify.promised import VARIABLE_NOTE, Promised, stable_globals
+from depyf.verify.promised import Promised, stable_globals
 from depyf.verify.sameness import Sameness
 from depyf.verify.silent import Mismatch
 from depyf.verify.state import Pair

@@ -15,6 +15,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered, lower
 from depyf.errors import BytecodeError
 from depyf.promises import NO_PROMISES, Promises
+from depyf.resumed import without_books
 from depyf.verify.equivalence import prove
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.promised import added_variables, locals_of
@@ -125,16 +126,17 @@ class _Checker:
             if pairs is not None:
                 return Verdict(name, Status.IDENTICAL), pairs
         try:
-            left, right = self._lower(original), self._lower(recompiled)
+            written, right = self._lower(original), self._lower(recompiled)
         except BytecodeError as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
+        left, noted = without_books(written, self.promises)
         if left.leaks != right.leaks:
             return Verdict(
                 name, Status.UNVERIFIED, "it lets StopIteration out of a generator, which no source does"
             ), []
         pairs = same_instructions(left, right)
         if pairs is not None:
-            return Verdict(name, Status.IDENTICAL), pairs
+            return Verdict(name, Status.EQUIVALENT if noted else Status.IDENTICAL, "; ".join(noted)), pairs
         own_names = {*original.varnames, *original.names, *original.cellvars, *original.freevars}
         prefix = self.prefix
         variables = added_variables(left, self.promises) if parent is None else None
@@ -171,7 +173,9 @@ class _Checker:
         except GaveUp as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
         different = first_difference(left, right)
-        return Verdict(name, Status.EQUIVALENT, "; ".join(proof.notes), difference=different), proof.nested
+        return Verdict(
+            name, Status.EQUIVALENT, "; ".join(dict.fromkeys((*noted, *proof.notes))), difference=different
+        ), proof.nested
 
     def _same_but_lifetimes(
         self, name: str, left: Lowered, difference: LifetimeMismatch, walk: Callable[[bool], Proof]
