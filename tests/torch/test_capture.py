@@ -257,3 +257,52 @@ def test_never_compiled(tmp_path):
         assert manifest["never_compiled"] == []
         return
     assert any(f["function"].endswith("generated") and "generator" in f["reason"] for f in manifest["never_compiled"])
+
+
+def test_the_same_function_after_a_reset(tmp_path):
+    """Compile ids begin anew: what torch has in its cache is the last 0/0, and the page of the first one says so."""
+
+    def scaled(x, n):
+        return x * n
+
+    compiled = torch.compile(scaled, backend="eager", dynamic=False)
+    with depyf.prepare_debug(tmp_path):
+        for n in (2.5, 3.5):
+            compiled(torch.ones(2), n)
+            compiled(torch.ones(3), n)
+            torch._dynamo.reset()
+        compiled(torch.ones(2), 4.5)
+    manifest = check_dump(tmp_path)
+    states = [e["state"] for e in entries(manifest, "scaled")]
+    assert states[-1] == "live" and set(states[:-1]) == {"event"}, states
+    pages = sorted(tmp_path.glob("full_code_for_scaled_*.py"))
+    assert [page.read_text().count("no longer in torch's cache") for page in pages] == [2, 2, 0]
+
+
+def test_symbols_of_library_code(tmp_path):
+    """The line of the program that gave torch's module its input, not the line in the module."""
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3))
+
+    def applied(x):
+        return model(x) * 2
+
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(applied, backend="eager", dynamic=True)(torch.ones(2, 3, 8, 8))
+    index = (tmp_path / "index.md").read_text()
+    assert f"made at {__file__}:{applied.__code__.co_firstlineno + 1} `return model(x) * 2`" in index
+
+
+def test_kernels_in_cpp(tmp_path):
+    def softened(x):
+        return x.softmax(-1).sum(0)
+
+    with fresh_cache(), depyf.prepare_debug(tmp_path):
+        torch.compile(softened, options={"cpp_wrapper": True})(torch.ones(3, 8))
+    manifest = check_dump(tmp_path)
+    kernels = files_of(manifest, kind="kernel_source")
+    assert any("cpp_fused" in name for name in kernels) and any("cpp_wrapper" in name for name in kernels), kernels
+    (wrapper,) = tmp_path.glob("*.cpp_wrapper.cpp")
+    for name in kernels:
+        assert (tmp_path / name).read_text().count("\nextern") >= 1
+        kernel = name.split(".")[-2]
+        assert kernel == "cpp_wrapper" or f"{kernel}(" in wrapper.read_text()

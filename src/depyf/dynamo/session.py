@@ -32,7 +32,7 @@ from depyf.report.full_code import caller_name, full_code_page, function_id
 from depyf.report.graph_inputs import inputs_page
 from depyf.report.graph_page import graph_page, quick_page, unchecked_page
 from depyf.report.index import index_page, provisional_page
-from depyf.report.kernels import kernels_in
+from depyf.report.kernels import CALLS_IN_CPP, kernels_in
 from depyf.report.layout import (
     INDEX,
     MANIFEST,
@@ -122,7 +122,7 @@ class Session:
             self.writer.write(original_file(function), original_page(function))
         kernels = self._write_kernels(run)
         self.writer.write(TIMINGS, timings_page(self.capture.timings))
-        counts = Counter(wrapper.key.slug for wrapper in kernels.values())
+        counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
         self.writer.write(INDEX, index_page(run, pages, counts))
         if self.writer.problems:
             self.capture.note("not written: " + "; ".join(self.writer.problems))

@@ -32,7 +32,7 @@ from depyf.errors import DepyfError
 def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = MappingProxyType({})) -> RunRecord:
     """The record of everything captured so far; ``never_compiled`` are functions that Dynamo left alone, and why."""
     with capture.lock:
-        live = {function: _entries(builder) for function, builder in capture.functions.items()}
+        live = _live_entries(capture)
         by_code = {
             id(code): function
             for function, builder in capture.functions.items()
@@ -74,6 +74,25 @@ def live_code_of(builder: FunctionBuilder) -> types.CodeType | None:
 def _entries(builder: FunctionBuilder) -> tuple[LiveEntry, ...]:
     code = live_code_of(builder)
     return cache_entries(code) if code is not None else ()
+
+
+def _live_entries(capture: Capture) -> dict[tuple[int, str], tuple[LiveEntry, ...]]:
+    """What is in torch's cache for each function.  After ``torch._dynamo.reset()`` compile ids begin anew: an entry is that
+    of the last function with its id that was compiled from this code."""
+    newest = {
+        (id(code), key.text): key.function
+        for key in sorted(capture.entries, key=lambda key: key.generation)
+        if (builder := capture.functions.get(key.function)) is not None
+        and (code := live_code_of(builder)) is not None
+    }
+    return {
+        function: tuple(
+            entry
+            for entry in _entries(builder)
+            if newest.get((id(live_code_of(builder)), entry.compile_id), function) == function
+        )
+        for function, builder in capture.functions.items()
+    }
 
 
 def _resume_names(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.dynamo.records import Place, SymbolRecord
+from depyf.dynamo.seen import of_libraries
 
 _SYMBOL = re.compile(r"\b[suz]+\d+\b")
 
@@ -52,11 +53,13 @@ class SymbolTable:
 
 
 def user_place(data: dict[str, Any]) -> Place | None:
-    """The innermost line of the user that torch names in an event."""
+    """The innermost line of the user that torch names in an event; where there is none but those of libraries, of these."""
     stack = data.get("user_stack")
-    frame = stack[-1] if isinstance(stack, list) and stack else None
-    if not isinstance(frame, dict):
+    frames = [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
+    if not frames:
         return None
+    own = (frame for frame in reversed(frames) if not of_libraries(interned(frame.get("filename", ""))))
+    frame = next(own, frames[-1])
     line = frame.get("line", 0)
     return Place(
         interned(frame.get("filename", "")), line if isinstance(line, int) else 0, str(frame.get("name", "")),

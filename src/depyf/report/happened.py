@@ -115,10 +115,10 @@ def _lacking(function: Function, mine: dict[str, str], other: dict[str, str], si
 def _breaks(function: Function, folder: str) -> dict[str, str]:
     """Place -> what to say of it; another torch says the cause in other words."""
     return {
-        _place(found.get("at"), folder): f"breaks the graph at "
-        f"{found.get('at') or 'a line that torch did not name'}: {found.get('cause')}"
+        _place(at, folder): f"breaks the graph at {at or 'a line that torch did not name'}: {found.get('cause')}"
         for entry in function.get("entries", ())
         for found in entry.get("graph_breaks", ())
+        for at in [found.get("from") or found.get("at")]
     }
 
 
