@@ -92,6 +92,21 @@ def test_break_in_a_library(tmp_path):
             assert index.count(f"   - your line: {line} `return json.dumps(keys), y + 1`") == 1
 
 
+def test_break_behind_code_of_the_dump():
+    """Dynamo's code runs as a file of the dump, which is none of the program's."""
+    from depyf.dynamo.graph_breaks import parse_break
+
+    text = (
+        f"Graph break in user code at {json.__file__}:105\nGraph Break Reason: why\n\nUser code traceback:\n"
+        '  File "/home/me/train.py", line 45, in <module>\n    loss = model(x)\n'
+        '  File "/home/me/dump/__transformed_code_0_0_for_inner.py", line 8, in inner\n    return fn(*args)\n'
+        f'  File "{json.__file__}", line 105, in dumps\n    self.gen = func()\n'
+    )
+    caller = parse_break(text).caller
+    assert caller is not None and str(caller) == "/home/me/train.py:45 in <module>"
+    assert parse_break(text.replace(json.__file__, "/home/me/model.py")).caller is None
+
+
 def test_recompile_values(tmp_path):
     def scaled(x, n, flag=None):
         return x * n if flag is None else x + n

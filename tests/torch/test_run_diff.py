@@ -206,3 +206,47 @@ def test_two_ranks(kind, tmp_path):
     assert hint.returncode == 4 and "depyf merge" in hint.stderr
     alone = python("-m", "depyf", "merge", "dump/rank_0", cwd=tmp_path)
     assert alone.returncode == 4 and "one process only" in alone.stderr
+
+
+DIES = """
+import os, torch
+rank = int(os.environ["RANK"])
+def f(x, wanted):
+    y = (x * 2).sum()
+    print(end="")
+    return y * wanted
+step = torch.compile(f, backend="aot_eager")
+for rows in (2, 5) if rank else (2,):
+    step(torch.ones(rows, requires_grad=True), 1.5).backward()
+if "die" in os.environ.get("DO", ""):
+    os._exit(1)
+"""
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_rank_that_dies(both, tmp_path):
+    """What torch had reported until then is compared, and differs where a rank did something else, not for its page."""
+    (tmp_path / "p.py").write_text(DIES)
+    for rank in (0, 1):
+        environment = {"RANK": str(rank), "WORLD_SIZE": "2", "DO": "die" if rank or both else ""}
+        done = python("-m", "depyf", "run", "--out", "d", "p.py", cwd=tmp_path, env=environment)
+        assert ("rank 0: 1 compiled function; read d/rank_0/index.md first; `depyf merge d`" in done.stderr) == (
+            not rank and not both
+        )
+    done = python("-m", "depyf", "merge", "d", cwd=tmp_path)
+    assert done.returncode == 1 and "rank 1: has not finished: it died" in done.stdout, done
+    assert ("rank_0: has not finished" in done.stdout) == both
+    assert "0/1: they part at transformed_code" in done.stdout, "only rank 1 compiled it"
+    assert "0/0: they part" not in done.stdout and "only in 1" not in done.stdout, done.stdout
+    done = python("-m", "depyf", "diff", "d/rank_1", "d/rank_1", cwd=tmp_path)
+    assert done.returncode == 0 and "has not finished" in done.stdout
+
+
+def test_where_long_lines_differ():
+    from depyf.report.compare import Difference, first_change
+
+    lines = [f"{sign}    check({'a' * 200}, size=[{n}, 8], {'b' * 200})" for sign, n in (("-", 4), ("+", 5))]
+    one, two = first_change(Difference("f", "full_code", "0/0", "both", 1, 1, tuple(lines)))
+    assert one.startswith("-    ...aaa") and "size=[4, 8]" in one and "size=[5, 8]" in two
+    assert len(one) <= 150 and len(two) <= 150
+    assert first_change(Difference("f", "full_code", "0/0", "both", 1, 1, ("-  a", "+  b"))) == ["-  a", "+  b"]

@@ -13,6 +13,7 @@ from depyf.report.compare import Comparison, compare, compare_ranks, first_chang
 from depyf.report.happened import events_apart
 
 SAME, DIFFERENT = 0, 1
+_UNFINISHED = "has not finished: it died, or was killed, while it recorded; compared is what torch had reported by then"
 
 
 def run_diff(options: argparse.Namespace) -> int:
@@ -51,7 +52,11 @@ def run_merge(options: argparse.Namespace) -> int:
         return SAME if equal else DIFFERENT
     lowest = found[0][1].first
     print(f"{options.folder}: {len(found) + 1} ranks, each against {lowest.folder.name} ({len(lowest.files)} files)")
+    if not lowest.finished:
+        print(f"{lowest.folder.name}: {_UNFINISHED}")
     for rank, comparison in found:
+        if not comparison.second.finished:
+            print(f"rank {rank}: {_UNFINISHED}")
         if comparison.equal:
             print(f"rank {rank}: the same (device numbers apart)")
             continue
@@ -65,7 +70,8 @@ def run_merge(options: argparse.Namespace) -> int:
 
 def _heading(found: Comparison) -> None:
     for number, dump in enumerate((found.first, found.second), 1):
-        print(f"{number}: {dump.folder} (torch {dump.torch}, Python {dump.python}, {len(dump.files)} files)")
+        what = f"torch {dump.torch}, Python {dump.python}" if dump.finished else _UNFINISHED
+        print(f"{number}: {dump.folder} ({what}, {len(dump.files)} files)")
     print()
 
 

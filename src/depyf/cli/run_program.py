@@ -122,17 +122,22 @@ def _main_module(file: str, spec: importlib.machinery.ModuleSpec | None) -> type
 
 
 def _where_to_look(folder: Path) -> str:
-    """The first thing to read in the dump, or why there is nothing."""
+    """The first thing to read in the dump, or why there is nothing; each rank of a distributed run says where its own is."""
+    from depyf.dynamo.ranks import current_rank, rank_directory
     from depyf.report.compare import dumps_in
 
+    first = rank_directory(folder)
     try:
-        dumps = dumps_in(folder)
+        first = first if (first / "manifest.json").exists() else next(iter(dumps_in(folder).values()))
     except DepyfError:
         return f"depyf: nothing was written to {folder}"
-    first, count = next(iter(dumps.values())), len(dumps)
     pages = sorted(path.name for path in first.glob("full_code_for_*.py"))
     if not pages:
         return f"depyf: torch compiled nothing while the program ran; {first / 'manifest.json'} has the notes"
     entry = next((name for name in ("index.md",) if (first / name).exists()), pages[0])
-    ranks = f" (one of {count} ranks)" if count > 1 else ""
-    return f"depyf: {len(pages)} compiled function{'s' if len(pages) > 1 else ''}; read {first / entry} first{ranks}"
+    rank, merge = (
+        (f"rank {current_rank()}: ", f"; `depyf merge {folder}` compares the ranks") if first != folder else ("", "")
+    )
+    return (
+        f"depyf: {rank}{len(pages)} compiled function{'s' if len(pages) > 1 else ''}; read {first / entry} first{merge}"
+    )

@@ -18,6 +18,7 @@ _AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$"
 _REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
 _FIELD = re.compile(r"^  (?P<name>Explanation|Hint|Developer debug context): ?(?P<text>.*)$")
 _FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
+_OF_DUMP = re.compile(r"(?:^|[/\\])__(?:transformed_code|compiled_fn)_[^/\\]*\.py$")
 _SKIPPED = "Skipping the function and falling back to eager"
 _CUT = "then skipping the rest of the function"
 _IN_LOOP = "graph break in a for/while loop"
@@ -96,7 +97,7 @@ def parse_break(text: str) -> BreakRecord:
         place = Place(at["file"], int(at["line"]), inner["function"] if inner else "")
     elif frames:
         place = Place(frames[-1]["file"], int(frames[-1]["line"]), frames[-1]["function"])
-    own = next((f for f in reversed(frames) if not of_libraries(f["file"])), None)
+    own = next((f for f in reversed(frames) if not _OF_DUMP.search(f["file"]) and not of_libraries(f["file"])), None)
     caller = None
     if place is not None and of_libraries(place.filename) and own is not None:
         caller = Place(own["file"], int(own["line"]), own["function"])

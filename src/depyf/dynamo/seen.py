@@ -25,14 +25,17 @@ _GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 _MADE = ("<frozen ", "<string>", "<eval_with_key>", "<attrs ", "<__array_function__")
 """How the file names of generated functions begin."""
-_BENEATH = ("torch", "functorch", "sympy", "mpmath", "numpy", "networkx", "filelock", "fsspec", "triton", "depyf")
+_BENEATH = (
+    "torch", "functorch", "sympy", "mpmath", "numpy", "networkx", "filelock", "fsspec", "triton", "depyf", "jinja2",
+    "typing_extensions", "setuptools", "_distutils_hack",
+)  # fmt: skip
 
 
 @functools.cache
 def _library_folders() -> tuple[str, ...]:
     """Where the standard library, torch with what it stands on, and depyf lie."""
     packages = [spec.origin for name in _BENEATH if (spec := find_spec(name)) is not None and spec.origin]
-    folders = {str(Path(origin).parent) for origin in packages}
+    folders = {origin if Path(origin).name != "__init__.py" else str(Path(origin).parent) for origin in packages}
     standard = Path(sysconfig.get_paths()["stdlib"])
     folders |= {str(path) for path in standard.iterdir() if path.name not in ("site-packages", "dist-packages")}
     return tuple(f"{folder}/" if Path(folder).is_dir() else folder for folder in sorted(folders))

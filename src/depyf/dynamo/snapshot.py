@@ -82,8 +82,7 @@ def _live_entries(capture: Capture) -> dict[tuple[int, str], tuple[LiveEntry, ..
     newest = {
         (id(code), key.text): key.function
         for key in sorted(capture.entries, key=lambda key: key.generation)
-        if (builder := capture.functions.get(key.function)) is not None
-        and (code := live_code_of(builder)) is not None
+        if (builder := capture.functions.get(key.function)) is not None and (code := live_code_of(builder)) is not None
     }
     return {
         function: tuple(

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ class Dump:
     notes: tuple[str, ...]
     functions: tuple[dict[str, Any], ...] = ()
     """What was compiled, as the manifest has it."""
+    finished: bool = True
+    """Whether there is a manifest: it is written on exit.  Without, there is what torch had reported until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,9 @@ class Comparison:
 
 
 def _side(dump: Dump) -> dict[str, Any]:
-    return {"folder": str(dump.folder), "torch": dump.torch, "python": dump.python, "files": len(dump.files)}
+    return {
+        "folder": str(dump.folder), "torch": dump.torch, "python": dump.python, "files": len(dump.files), "finished": dump.finished,
+    }  # fmt: skip
 
 
 def _rank(stage: str) -> tuple[int, str]:
@@ -147,12 +152,53 @@ def load(folder: Path) -> Dump:
         items = [item for item in manifest["files"] if item.get("kind") not in _LEFT_OUT]
         files = {str(item["file"]): _file(folder, item) for item in items}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if reported := _reported(folder):
+            return Dump(folder, "?", "?", reported, (), finished=False)
         ranks = sorted(path.name for path in folder.glob("rank_*")) if folder.is_dir() else []
         if ranks:
             raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
         raise DepyfError(f"{folder} is no dump of depyf: {MANIFEST} is missing or cannot be read") from error
     return Dump(folder, str(manifest.get("torch", "?")), str(manifest.get("python", "?")), files, tuple(map(str, manifest.get("notes", ()))),
                 tuple(item for item in manifest.get("functions", ()) if isinstance(item, dict)))  # fmt: skip
+
+
+_ON_THE_WAY = re.compile(
+    r"__(?:transformed_code|compiled_fn)_(?P<id>(?:ca)?\d+(?:_\d+)+)(?:r\d+)?(?:_for_.*|\.(?P<stage>[a-zA-Z_]+?)(?:_\d+|\.\d+))\.py"
+)
+"""Files that are written while the program runs."""
+
+
+def _reported(folder: Path) -> dict[str, DumpFile]:
+    """What the dump of a run that has not finished holds; {} where the folder is none."""
+    if not folder.is_dir() or (folder / MANIFEST).exists():
+        return {}
+    names = {path.name: match for path in folder.iterdir() if (match := _ON_THE_WAY.fullmatch(path.name))}
+    return {
+        name: DumpFile(name, match["stage"] or "transformed_code", match["id"].replace("_", "/"), folder / name)
+        for name, match in sorted(names.items())
+    }
+
+
+def _as_far(dump: Dump) -> Dump:
+    """Of a finished dump what one that has not finished can have as well."""
+    return replace(dump, files={n: file for n, file in dump.files.items() if _ON_THE_WAY.fullmatch(n)}, functions=())
+
+
+def _graph_alone(text: str) -> str:
+    """A graph without what its page has more of when it is finished: imports, made-up inputs, and the way in which what
+    runs takes its arguments."""
+    if not text.startswith("# Compile id"):
+        return text
+    found = re.search(r"^class .*?(?=^if __name__|\Z)", text, re.M | re.S)
+    return _TAKEN.sub(
+        lambda taken: f"({', '.join(['self', *_NEXT.findall(taken[1])])}):\n", found[0] if found else text
+    )
+
+
+_NEXT = re.compile(r"^ +(.*) = next\(args_iter\)$", re.M)
+_TAKEN = re.compile(
+    r"\(self, args_list\):\n +args_iter = iter\(args_list\)\n((?: +.* = next\(args_iter\)\n)*) +args_list\.clear\(\)\n"
+)
 
 
 def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
@@ -167,6 +213,12 @@ def compare(
 ) -> Comparison:
     """Compare all files; ``normal`` takes out of a text what may differ (the number of a device between ranks).
     ``strict``: every character counts; otherwise what ``meaning`` leaves of the texts."""
+    if not (first.finished and second.finished):
+        first, second, whole = _as_far(first), _as_far(second), normal
+
+        def normal(text: str) -> str:
+            return _graph_alone(whole(text))
+
     same: dict[str, int] = {}
     alike: list[DumpFile] = []
     differences: list[Difference] = []
@@ -197,14 +249,16 @@ def _position(file: DumpFile) -> tuple[tuple[int, str], str]:
     return _rank(file.stage), file.name
 
 
-def dumps_in(folder: Path) -> dict[int, Path]:
-    """rank -> its dump; a run of one process is rank 0 in the folder itself.  DepyfError where there is no dump."""
+def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
+    """rank -> its dump, also of a rank that died where ``unfinished`` ones are wanted; a run of one process is rank 0 in
+    the folder itself.  DepyfError where there is no dump."""
     if (folder / MANIFEST).exists():
         return {0: folder}
     found = {
         int(path.name.removeprefix("rank_")): path
         for path in folder.glob("rank_*")
-        if path.name.removeprefix("rank_").isdigit() and (path / MANIFEST).exists()
+        if path.name.removeprefix("rank_").isdigit()
+        and ((path / MANIFEST).exists() or (unfinished and _reported(path)))
     }
     if not found:
         raise DepyfError(f"{folder} holds no dump of depyf, and no rank_N folders with one")
@@ -220,7 +274,7 @@ def without_device(text: str) -> str:
 
 def compare_ranks(folder: Path) -> list[tuple[int, Comparison]]:
     """Every rank against the lowest one.  DepyfError where there are not at least two."""
-    found = {rank: load(path) for rank, path in dumps_in(folder).items()}
+    found = {rank: load(path) for rank, path in dumps_in(folder, unfinished=True).items()}
     if len(found) < 2:
         raise DepyfError(f"{folder} holds the dump of one process only: there is nothing to merge")
     lowest, *others = found
@@ -239,12 +293,25 @@ def table(comparison: Comparison) -> list[str]:
 
 
 def first_change(item: Difference, width: int = 150) -> list[str]:
-    """The first line that is another one, as it is on both sides; [] where the file is on one side only."""
+    """The first line that is another one, as it is on both sides; [] where the file is on one side only.  Of long lines
+    the part where they differ."""
     if item.where != "both":
         return []
     body = [line for line in item.diff if not line.startswith(("---", "+++", "@@")) and _TELLING.match(line)]
     found = [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
-    return [line if len(line) <= width else line[: width - 3] + "..." for line in found if line]
+    lines = [line for line in found if line]
+    parts = [line[1:] for line in lines] if any(len(line) > width for line in lines) else []
+    at = len(os.path.commonprefix(parts)) if len(parts) == 2 else 0
+    return [_around(line, at, width) for line in lines]
+
+
+def _around(line: str, at: int, width: int) -> str:
+    """``line``, at most ``width`` long, with what stands behind column ``at`` of the text behind its sign."""
+    sign, text = line[0], line[1:]
+    indent = len(text) - len(text.lstrip())
+    start = max(indent, at - width // 3) if at > width // 2 and len(text) >= width else indent
+    text = text[:indent] + ("..." if start > indent else "") + text[start:]
+    return sign + (text if len(text) < width else text[: width - 4] + "...")
 
 
 _TELLING = re.compile(r"[-+]\s*(?!from |import |\s|$)")
