@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -301,7 +300,7 @@ def first_change(item: Difference, width: int = 150) -> list[str]:
     found = [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
     lines = [line for line in found if line]
     parts = [line[1:] for line in lines] if any(len(line) > width for line in lines) else []
-    at = len(os.path.commonprefix(parts)) if len(parts) == 2 else 0
+    at = next((i for i, (one, two) in enumerate(zip(*parts)) if one != two), 0) if len(parts) == 2 else 0
     return [_around(line, at, width) for line in lines]
 
 
