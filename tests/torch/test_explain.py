@@ -102,3 +102,48 @@ def test_package_and_function():
     from depyf.explain import dump_src
 
     assert depyf.explain.dump_src is dump_src
+
+
+def branches(x, mask=None):
+    y = x * 2
+    if mask is not None:
+        y = y * mask
+    if y.sum() > 0:
+        return y + 1
+    return y
+
+
+def test_a_branch_on_a_tensor():
+    """torch keeps no reason for this graph break; the code that goes on in one of two places tells it, and the line."""
+    compiled = torch.compile(branches, backend="eager")
+    for rows in (2, 3):
+        compiled(torch.ones(rows))
+    compiled(-torch.ones(3))
+    compiled(torch.ones(3), torch.ones(3))
+    report = depyf.explain(compiled)
+    line = branches.__code__.co_firstlineno + 4
+    (found,) = report.breaks
+    assert found.line == line and "which way this branch goes depends on the values in a tensor" in found.cause
+    assert "1 graph break," in str(report) and f"graph break (line {line})" in str(report)
+    assert f"<b>graph break (line {line})</b>: which way" in report._repr_html_()
+    resumes = [entry for resume in report.resumes for entry in resume.entries]
+    assert all("mark_dynamic(y" not in entry.advice for entry in resumes), "nobody passes y"
+    left_alone = [item.cause for resume in report.resumes for item in resume.skipped]
+    assert all("nothing to compile" in cause or "Dynamo gave up" in cause for cause in left_alone)
+    assert not [
+        part
+        for part in depyf.why(compiled, torch.ones(3), torch.ones(4, 3)).refusals
+        if "one entry per value" in part.advice
+    ]
+
+
+def test_the_line_of_a_break_that_torch_keeps():
+    def says(x):
+        y = x + 1
+        print(end="")
+        return y * 2
+
+    compiled = torch.compile(says, backend="eager")
+    compiled(torch.ones(2))
+    (found,) = depyf.explain(compiled).breaks
+    assert found.line == says.__code__.co_firstlineno + 2 and found.to_json()["line"] == found.line

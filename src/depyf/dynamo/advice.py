@@ -52,6 +52,8 @@ def for_tensor(source: str, what: str, index: str = "", inner: bool = False, sma
         return f"pass {name}.contiguous(), or tensors of one memory layout"
     if what in ("rank", "dimensions"):
         return f"give {name} the same number of dimensions in every call (one entry per rank is needed)"
+    if what == "type":
+        return f"give {name} the same type in every call (one entry per type is needed, and one for None)"
     if what == "dtype":
         return f"convert {name} to one dtype before the call (one entry per dtype is needed)"
     if what == "requires_grad":
@@ -158,7 +160,9 @@ def for_value(source: str, expected: str, of_module: bool = False, inner: bool =
         )
     if _FLOAT.fullmatch(expected):
         return f"{name} is a constant of the compiled code: pass it as a tensor (torch.tensor(...))"
-    if expected in ("None", "True", "False"):
+    if expected == "None":
+        return f"one entry for calls without {name} and one for those with it is needed"
+    if expected in ("True", "False"):
         return f"one entry per value of {name} is needed; keep it the same where the speed matters"
     return f"keep {name} the same between calls, or move what depends on it out of the compiled function"
 

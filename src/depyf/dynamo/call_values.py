@@ -195,7 +195,7 @@ def call_values() -> CallValues:
             return CallValues(
                 dict(variables) if isinstance(variables, dict) else {},
                 names if isinstance(names, dict) else {},
-                _inner(code) if isinstance(code, types.CodeType) else frozenset(),
+                inner_variables(code) if isinstance(code, types.CodeType) else frozenset(),
             )
     return CallValues()
 
@@ -209,7 +209,7 @@ def _callers() -> Iterator[types.FrameType]:
         frame = frame.f_back
 
 
-def _inner(code: types.CodeType) -> frozenset[str]:
+def inner_variables(code: types.CodeType) -> frozenset[str]:
     """The arguments of a resume function that are no arguments of the user's function."""
     user = origin(code)
     if user is None:

@@ -129,6 +129,11 @@ def told_later(text: str) -> tuple[str, str]:
     return _plain_words(reason, explanation, None), f"{reason}: {explanation}" if explanation else reason
 
 
+def at_branch(filename: str, line: int) -> str:
+    """The cause of a break at a branch, of which torch keeps no reason."""
+    return _plain_words("data-dependent branching", "", Place(filename, line))
+
+
 def hints_of(text: str) -> tuple[str, ...]:
     """torch's hints in a reason as torch keeps it."""
     return tuple(_fields(text).get("Hint", ()))

@@ -26,6 +26,7 @@ from depyf.dynamo.names import file_safe
 from depyf.dynamo.recompiles import resolved, specialised
 from depyf.dynamo.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
+from depyf.dynamo.seen import NOTHING_TO_COMPILE
 from depyf.errors import DepyfError
 
 
@@ -200,8 +201,4 @@ def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
         return without_addresses(entry.failed)
     if entry.breaks:
         return "Dynamo could not go on after a graph break in it"
-    return (
-        "there was nothing to compile in it (no tensor operation): torch leaves it alone from then on"
-        if entry.closed
-        else ""
-    )
+    return NOTHING_TO_COMPILE if entry.closed else ""

@@ -12,24 +12,25 @@ import html
 import linecache
 import re
 import types
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from depyf.dynamo.advice import named
 from depyf.dynamo.ask import user_place
-from depyf.dynamo.call_values import CallValues
+from depyf.dynamo.call_values import CallValues, inner_variables
 from depyf.dynamo.compilations import Compilation, of_code, recent_compilations
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
-from depyf.dynamo.graph_breaks import hints_of, told_later
+from depyf.dynamo.graph_breaks import at_branch, hints_of, told_later
 from depyf.dynamo.guard_values import plain
 from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.live_graphs import compiled_functions, live_code
 from depyf.dynamo.recompiles import parse_recompile, still_fixed
 from depyf.dynamo.records import GuardRecord, RecompileRecord
 from depyf.dynamo.resume import resume_targets
-from depyf.dynamo.seen import codes_seen, why_never_compiled
+from depyf.dynamo.seen import NOTHING_TO_COMPILE, codes_seen, why_never_compiled
 from depyf.dynamo.target import find_target
 
 
@@ -127,9 +128,10 @@ class Report:
         for report in self.all():
             where = f"{report.filename}:{report.line}"
             rows.append(f"<h4>{html.escape(report.function)} <small>{html.escape(where)}</small></h4>")
-            rows += [f"<p><b>{kind}</b>: {html.escape(item.cause)}</p>"
-                     for kind, items in (("graph break", report.breaks), ("not compiled", report.skipped)) for item in items]  # fmt: skip
+            rows += [_paragraph(lines, "b") for lines in report._left_alone()]
             rows += [_entry_html(entry) for entry in report.entries]
+            rows += [_paragraph(_break_lines("graph break", item), "b") for item in report.breaks]
+            rows += [_paragraph([line]) for line in report._forgotten()]
         return f"<div>{self._headline()}{''.join(rows)}</div>"
 
     def _headline(self) -> str:
@@ -147,24 +149,33 @@ class Report:
         lines = [f"{self.function} ({self.filename}:{self.line})"]
         if top:
             lines[0] += f": {self._headline()}"
-        if not self.entries and not self.skipped:
-            lines.append("  nothing is compiled for it (it was never called, or torch has dropped it)")
-            if "/torch/nn/modules/" in self.filename:
-                lines.append(
-                    "  a module of torch's own is passed over where no function of yours calls it and it was compiled in "
-                    "place (module.compile()): torch.compile(module) compiles it"
-                )
-        for item in self.skipped:
-            lines += _break_lines("not compiled, runs as ordinary Python", item)
+        for told in self._left_alone():
+            lines += told
         for entry in self.entries:
             lines += _entry_lines(entry)
         for item in self.breaks:
             lines += _break_lines("graph break", item)
-        if not self.complete:
-            lines.append("  torch no longer remembers all of these compilations: reasons may be missing")
+        lines += self._forgotten()
         for resume in self.resumes:
             lines += ["", *resume._lines()]
         return lines
+
+    def _left_alone(self) -> list[list[str]]:
+        """Why nothing is compiled for it, or not everything."""
+        if self.entries or self.skipped:
+            return [_break_lines("not compiled, runs as ordinary Python", item) for item in self.skipped]
+        lines = ["  nothing is compiled for it (it was never called, or torch has dropped it)"]
+        if "/torch/nn/modules/" in self.filename:
+            lines.append(
+                "  a module of torch's own is passed over where no function of yours calls it and it was compiled in "
+                "place (module.compile()): torch.compile(module) compiles it"
+            )
+        return [lines]
+
+    def _forgotten(self) -> list[str]:
+        return (
+            [] if self.complete else ["  torch no longer remembers all of these compilations: reasons may be missing"]
+        )
 
 
 def explain(fn: Any) -> Report:
@@ -187,16 +198,18 @@ def _report(
     by_id = {compilation.compile_id: compilation for compilation in own}
     mine = [by_id[entry.compile_id] for entry in entries if entry.compile_id in by_id]
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
-    reports = [_entry(entry, by_id.get(entry.compile_id), resolve, backend) for entry in entries]
+    inner = inner_variables(code)
+    reports = [_entry(entry, by_id.get(entry.compile_id), resolve, backend, inner) for entry in entries]
     resumes: list[Report] = []
     for entry in entries:
         for _, target in resume_targets(entry):
             if not any(target is known for known in seen):
                 resumes.append(_report(target, compilations, seen, backend))
-    breaks = dict.fromkeys(_break(text) for compilation in mine for text in compilation.breaks)
+    breaks = dict.fromkeys(item for entry in reversed(entries) for item in _breaks(entry, by_id.get(entry.compile_id)))
     skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
     if not entries and not skipped and any(c.operations is None for c in own):
-        skipped = {Break(_NO_REASON, ()): None}
+        empty = any(c.operations is None and c.compiled for c in own)
+        skipped = {Break(NOTHING_TO_COMPILE if empty else _NO_REASON, ()): None}
     if not entries and not own and any(code is known for known in codes_seen()):
         skipped = {Break(reason, ()): None for reason in why_never_compiled([code]).values()}
     return Report(
@@ -205,11 +218,14 @@ def _report(
     )  # fmt: skip
 
 
-def _entry(entry: LiveEntry, compilation: Compilation | None, resolve: Any, backend: Any) -> EntryReport:
+def _entry(
+    entry: LiveEntry, compilation: Compilation | None, resolve: Any, backend: Any, inner: frozenset[str]
+) -> EntryReport:
     graphs = compiled_functions(entry)
     reason = compilation.recompiled_because if compilation is not None else ""
     guards = parse_guards(guard_text(entry), resolve)
-    call = CallValues(modules=frozenset(match[1] for g in guards if (match := _OF_MODULE.match(g.source)) is not None))
+    modules = frozenset(match[1] for g in guards if (match := _OF_MODULE.match(g.source)) is not None)
+    call = CallValues(inner=inner, modules=modules)
     unfit = [still_fixed(record, guards) for record in parse_recompile(reason, call, resolve)] if reason else []
     return EntryReport(
         entry.compile_id,
@@ -245,6 +261,21 @@ def _backend_name(backend: Any) -> str:
 
 
 _NO_REASON = "Dynamo gave up on it, and this torch keeps no reason: put its first call under depyf.prepare_debug"
+
+
+def _breaks(entry: LiveEntry, compilation: Compilation | None) -> list[Break]:
+    """Where the graphs of an entry end: torch's reasons, as far as it keeps them, and the line at which the rest begins.
+
+    Of a branch it keeps none; there the code goes on in one of two functions that begin at the same line."""
+    rest = list({id(code): code for _, code in resume_targets(entry)}.values())
+    lines = {code.co_firstlineno for code in rest}
+    line = next(iter(lines)) if len(lines) == 1 else None
+    texts = compilation.breaks if compilation is not None else ()
+    if any(count > 1 for count in Counter((code.co_name, code.co_firstlineno) for code in rest).values()):
+        return [*map(_break, texts), Break(at_branch(rest[0].co_filename, rest[0].co_firstlineno), (), line)]
+    if rest and not texts and compilation is not None:
+        return [_break("", line)]
+    return [_break(text, line if len(texts) == 1 else None) for text in texts]
 
 
 def _break(text: str, line: int | None = None) -> Break:
@@ -298,6 +329,17 @@ _MACHINERY = re.compile(
 """Guards that follow from how torch finds values, not from what the user's program does with them."""
 
 
+_LEFT = 'style="text-align: left"'
+"""Notebooks set cells of tables to the right."""
+
+
+def _paragraph(lines: list[str], first: str = "span") -> str:
+    """Lines of the text as one paragraph; of the first one, what stands before its colon in an element of its own."""
+    head, colon, rest = lines[0].strip().partition(":")
+    told = [f"<{first}>{html.escape(head)}</{first}>{colon}{html.escape(rest)}", *(html.escape(line.strip()) for line in lines[1:])]  # fmt: skip
+    return f"<p>{'<br>'.join(told)}</p>"
+
+
 def _entry_html(entry: EntryReport) -> str:
     about, _ = split_guards(entry.guards)
     head, *more = _entry_lines(entry)
@@ -305,12 +347,12 @@ def _entry_html(entry: EntryReport) -> str:
         f"<br>{html.escape(line.strip())}" for line in more if not line.startswith(("    guard ", "    and "))
     )
     rows = "".join(
-        f"<tr><td><code>{html.escape(plain(guard.expression))}</code></td>"
-        f"<td>{html.escape(str(guard.place) if guard.place is not None else '')}</td></tr>"
+        f'<tr><td {_LEFT}><code title="{html.escape(plain(guard.expression))}">{html.escape(brief(guard.expression))}</code></td>'
+        f"<td {_LEFT}>{html.escape(str(guard.place) if guard.place is not None else '')}</td></tr>"
         for guard in about
     )
     summary = f"{_counted(len(entry.guards), 'guard')}, {len(about)} of them on your values"
-    table = f"<table><tr><th>guard</th><th>from</th></tr>{rows}</table>"
+    table = f"<table><tr><th {_LEFT}>guard</th><th {_LEFT}>from</th></tr>{rows}</table>" if rows else ""
     return f"<p>{html.escape(head.strip())}{reasons}</p><details><summary>{summary}</summary>{table}</details>"
 
 
