@@ -91,7 +91,7 @@ def test_a_flag():
     compiled(torch.ones(3))
     (refusal,) = depyf.why(compiled, torch.ones(3), flag=5).refusals
     assert (refusal.guard.expected, refusal.guard.actual) == ("None", "5")
-    assert refusal.advice.startswith("one entry per value of flag")
+    assert refusal.advice.startswith("one entry for calls without flag")
 
 
 def test_marked_tensors():
