@@ -236,10 +236,37 @@ def test_a_rank_that_dies(both, tmp_path):
     done = python("-m", "depyf", "merge", "d", cwd=tmp_path)
     assert done.returncode == 1 and "rank 1: has not finished: it died" in done.stdout, done
     assert ("rank_0: has not finished" in done.stdout) == both
-    assert "0/1: they part at transformed_code" in done.stdout, "only rank 1 compiled it"
+    assert "0/1: only in 2\n" in done.stdout and "only in 2  0/1: " in done.stdout, "only rank 1 compiled it"
     assert "0/0: they part" not in done.stdout and "only in 1" not in done.stdout, done.stdout
     done = python("-m", "depyf", "diff", "d/rank_1", "d/rank_1", cwd=tmp_path)
     assert done.returncode == 0 and "has not finished" in done.stdout
+
+
+VALUES = """
+import sys, torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.verbose = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), False
+    def forward(self, x, scale=2.0):
+        h = self.a(x)
+        if self.verbose:
+            print(end="")
+        return self.b(h) * scale
+model = Model()
+model.verbose = "-v" in sys.argv
+torch.compile(model, backend="eager")(torch.ones(2, 2))
+"""
+
+
+def test_the_guard_that_tells_why(tmp_path):
+    """Of all guards that differ the one with another value is shown; compile ids of one side are one line."""
+    (tmp_path / "p.py").write_text(VALUES)
+    for name, *more in (("one",), ("two", "-v")):
+        assert python("-m", "depyf", "run", "--out", name, "p.py", *more, cwd=tmp_path).returncode == 0
+    said = python("-m", "depyf", "diff", "one", "two", cwd=tmp_path).stdout
+    assert "    -    L['self'].verbose is False\n    +    L['self'].verbose is True\n" in said, said
+    assert "1/0: only in 2\n" in said and "only in 2  1/0: " in said and "_1_0.Captured" not in said, said
 
 
 def test_where_long_lines_differ():

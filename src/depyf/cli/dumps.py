@@ -90,12 +90,16 @@ def _differences(found: Comparison, stage: str | None, unified: bool, pad: str =
         print(f"\n{pad}the two {'mean' if found.alike else 'are'} the same")
         return
     print()
+    alone = found.alone()
     for compile_id, item in found.first_by_compile_id().items():
+        if compile_id in alone:
+            print(f"{pad}{compile_id}: only in {'1' if item.where == 'first' else '2'}")
+            continue
         print(f"{pad}{compile_id or 'other files'}: they part at {item.stage} ({item.file})")
         for line in first_change(item):
             print(f"{pad}    {line}")
     print()
-    for line in listing(chosen):
+    for line in listing(chosen, () if stage is not None else alone):
         print(pad + line)
     if unified:
         for item in chosen:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,11 @@ class Comparison:
         here = [item.where for item in self.differences if item.stage == stage]
         alike = sum(file.stage == stage for file in self.alike)
         return self.same.get(stage, 0), alike, here.count("both"), here.count("first"), here.count("second")
+
+    def alone(self) -> list[str]:
+        """The compile ids that one side only has."""
+        one, two = ({file.compile_id for file in side.files.values()} for side in (self.first, self.second))
+        return [key for key in self.first_by_compile_id() if key and (key not in one or key not in two)]
 
     def first_by_compile_id(self) -> dict[str, Difference]:
         """For each compile id the earliest stage that differs: everything behind it follows from it."""
@@ -297,11 +303,27 @@ def first_change(item: Difference, width: int = 150) -> list[str]:
     if item.where != "both":
         return []
     body = [line for line in item.diff if not line.startswith(("---", "+++", "@@")) and _TELLING.match(line)]
-    found = [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
+    found = _other_value(body) if item.stage == "full_code" else []
+    found = found or [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
     lines = [line for line in found if line]
     parts = [line[1:] for line in lines] if any(len(line) > width for line in lines) else []
     at = next((i for i, (one, two) in enumerate(zip(*parts)) if one != two), 0) if len(parts) == 2 else 0
     return [_around(line, at, width) for line in lines]
+
+
+def _other_value(body: Sequence[str]) -> list[str]:
+    """The first guard that is there on both sides with another value: more telling than those of one side only, which
+    follow from what was compiled."""
+    for one, two in pairwise(body):
+        if one.startswith("-") and two.startswith("+") and not _JUMPS.match(one):
+            if difflib.SequenceMatcher(None, one[1:], two[1:]).ratio() > _NEARLY:
+                return [one, two]
+    return []
+
+
+_NEARLY = 0.8
+_JUMPS = re.compile(r"-\s*(?:return |[\w.]+ = |def |@|if )")
+"""Statements of a page that are no guards."""
 
 
 def _around(line: str, at: int, width: int) -> str:
@@ -316,8 +338,17 @@ def _around(line: str, at: int, width: int) -> str:
 _TELLING = re.compile(r"[-+]\s*(?!from |import |\s|$)")
 
 
-def listing(differences: Sequence[Difference]) -> list[str]:
-    """One line per file that differs."""
+def listing(differences: Sequence[Difference], alone: Collection[str] = ()) -> list[str]:
+    """One line per file that differs, and one for all files of a compile id in ``alone``, which one side only has."""
     words = {"both": "differs", "first": "only in 1", "second": "only in 2"}
-    width = max((len(item.file) for item in differences), default=0)
-    return [f"{words[item.where]:10} {item.file:{width}}  -{item.removed} +{item.added}" for item in differences]
+    width = max((len(item.file) for item in differences if item.compile_id not in alone), default=0)
+    lines = [
+        f"{words[item.where]:10} {item.file:{width}}  -{item.removed} +{item.added}"
+        for item in differences
+        if item.compile_id not in alone
+    ]
+    for compile_id in alone:
+        mine = [item for item in differences if item.compile_id == compile_id]
+        if mine:
+            lines.append(f"{words[mine[0].where]:10} {compile_id}: {len(mine)} file{'s' * (len(mine) > 1)}")
+    return lines
