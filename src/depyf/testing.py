@@ -80,10 +80,11 @@ def _watched() -> Iterator[list[Seen]]:
 
 
 def _break(seen: Seen, item: BreakRecord) -> list[str]:
-    where = f"{item.place.filename}:{item.place.line}" if item.place is not None else seen.place
+    place = item.caller or item.place
+    where = f"{place.filename}:{place.line}" if place is not None else seen.place
     lines = [f"{where} in {seen.function} [{seen.compile_id}]", f"  cause: {item.cause or item.reason}"]
-    if item.caller is not None:
-        lines.append(f"  your line: {item.caller.filename}:{item.caller.line}")
+    if item.caller is not None and item.place is not None:
+        lines.append(f"  there, in {item.place.filename}:{item.place.line}")
     if item.skipped:
         lines.append("  the whole function runs as ordinary Python")
     if item.cut:
@@ -101,9 +102,14 @@ def _recompile(seen: Seen) -> list[str]:
 
 
 def _reason(reason: RecompileRecord) -> list[str]:
+    from depyf.dynamo.records import values_beside
+
     lines = [f"  {reason.entry} did not fit: {reason.guard}"]
-    if reason.expected:
+    values = values_beside(reason.guard, reason.expected, reason.actual)
+    if values.startswith("; expected"):
         lines.append(f"    expected {reason.expected}, actual {reason.actual or 'another value'}")
+    elif values:  # torch's own words have the rest
+        lines.append(f"    {values.lstrip(', ')}")
     if reason.place is not None:
         lines.append(f"    because of {reason.place}" + (f": {reason.place.text}" if reason.place.text else ""))
     if reason.advice:

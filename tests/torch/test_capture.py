@@ -89,7 +89,7 @@ def test_break_in_a_library(tmp_path):
         line = f"{__file__}:{function.__code__.co_firstlineno + 2}"
         assert line in (broken[0].get("from"), broken[0]["at"])
         if "from" in broken[0]:
-            assert index.count(f"   - your line: {line} `return json.dumps(keys), y + 1`") == 1
+            assert index.count(f". {line} `return json.dumps(keys), y + 1`: ") == 1 and "   - there, in " in index
 
 
 def test_break_behind_code_of_the_dump():

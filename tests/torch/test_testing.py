@@ -130,3 +130,20 @@ def test_plugin(tmp_path):
 def test_plugin_is_light(tmp_path):
     done = run_pytest(tmp_path, "import sys\ndef test_it(): assert 'torch' not in sys.modules\n")
     assert "1 passed" in done.stdout, done.stdout
+
+
+def test_other_options_and_sizes_in_a_failure():
+    """What torch's words say is not said again; another ``dynamic=`` is another backend to torch."""
+
+    def doubled(x):
+        return x * 2
+
+    compiled = torch.compile(doubled, backend="eager")
+    compiled(torch.ones(2))
+    with pytest.raises(AssertionError) as failed, assert_no_recompiles():
+        compiled(torch.ones(3))
+    assert str(failed.value).count("expected 2") == 1, failed.value
+    with pytest.raises(AssertionError) as failed, assert_no_recompiles():
+        torch.compile(doubled, backend="eager", dynamic=True)(torch.ones(4))
+    said = str(failed.value)
+    assert "call torch.compile once for the function" in said or "BACKEND_MATCH" not in said

@@ -168,7 +168,7 @@ def for_value(source: str, expected: str, of_module: bool = False, inner: bool =
 
 
 _KINDS = (
-    (("BACKEND_MATCH",), "compile with one and the same backend object"),
+    (("BACKEND_MATCH",), "call torch.compile once for the function and keep what it returns: entries are for one backend= and one dynamic=. In tests, torch._dynamo.reset() lets go of what earlier ones compiled"),
     (("Duplicate tensor", "no_tensor_aliasing", "check_no_aliasing"), "pass distinct tensors, or the same one twice, but not now this and now that"),
     (("got deallocated",), "the entry was for one object, and went with it: pass the same object in every call. A bound method that waits for its arguments at a graph break is a new object in each call: compute what breaks the graph in a statement of its own before"),
     (("unexpected recompilation",), "asked again, this entry fits: another thread had just compiled it (make one call before the threads start), or what its guards read has changed since"),

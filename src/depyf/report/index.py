@@ -200,9 +200,9 @@ def _at(place: Place | None) -> str:
 
 
 def _break(number: int, record: BreakRecord, parts: dict[str, list[str]]) -> str:
-    lines = [f"{number}. {_at(record.place)}: {record.cause}"]
+    lines = [f"{number}. {_at(record.caller or record.place)}: {record.cause}"]
     if record.caller is not None:
-        lines.append(f"   - your line: {_at(record.caller)}")
+        lines.append(f"   - there, in {_at(record.place)}")
     code = f" ({record.code})" if record.code else ""
     lines.append(f"   - torch: {record.reason}{code}")
     if record.explanation and record.explanation != record.cause:
