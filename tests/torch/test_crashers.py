@@ -138,7 +138,10 @@ def test_subprocess_compile_mode(tmp_path, monkeypatch):
     with prepare_debug(tmp_path):
         x = torch.ones(33, requires_grad=True)
         torch.compile(lambda t: (t.sin() + t.cos() * 3.125).sum())(x).backward()
-    assert len(files_of(check_dump(tmp_path), stage="kernel")) == 2
+    manifest = check_dump(tmp_path)
+    told = any("SUBPROCESS" in gap for gap in manifest["not_reported"])
+    assert told == (torch.__version__ < "2.10")
+    assert told or len(files_of(manifest, stage="kernel")) == 2
 
 
 def test_reset_inside(tmp_path):
