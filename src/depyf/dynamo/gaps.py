@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import sys
 
 _FIRST = (
     ((2, 8), "the graphs before and after the pre-grad passes, and before the post-grad passes"),
@@ -40,15 +39,4 @@ def gaps() -> tuple[str, ...]:
     if "recompile_reason" not in getattr(CompilationMetrics, "__dataclass_fields__", {}):
         found.append("why depyf.explain's entries were compiled again: only a dump says it")
     version = tuple(int(part) for part in re.findall(r"\d+", str(torch.__version__))[:2])
-    if version < (2, 10) and _elsewhere():
-        found.append(
-            "what TORCHINDUCTOR_FX_COMPILE_MODE=SUBPROCESS compiles in a process of its own: post-grad graphs, wrapper and kernels"
-        )
     return (*found, *(what for first, what in _FIRST if version < first))
-
-
-def _elsewhere() -> bool:
-    """Whether Inductor compiles graphs in another process."""
-    compile_fx = sys.modules.get("torch._inductor.compile_fx")
-    mode = getattr(compile_fx, "fx_compile_mode", None)
-    return getattr(mode, "name", "") == "SUBPROCESS"

@@ -190,20 +190,24 @@ class Session:
         return pages
 
     def _add_cached_wrappers(self) -> None:
-        """Inductor's output for compilations that reported none (they ran in a subprocess)."""
-        reported = {g.record.key for g in self.capture.graphs if g.record.stage == WRAPPER_STAGE}
+        """Inductor's output for graphs of which none was reported (they were compiled in a subprocess)."""
+        reported: dict[CompileKey, list[str]] = {}
+        for graph in self.capture.graphs:
+            if graph.record.stage == WRAPPER_STAGE:
+                reported.setdefault(graph.record.key, []).append(graph.record.text)
         cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
         for builder in list(self.capture.functions.values()) if getattr(cache, "modules", True) else ():
             code = live_code_of(builder)
             for entry in cache_entries(code) if code is not None else ():
                 key = self.capture.key(entry.compile_id)
-                if key in reported:
-                    continue
-                for compiled in live_code(compiled_functions(entry)).compiled:
+                made = live_code(compiled_functions(entry)).compiled
+                known = reported.get(key, [])
+                for compiled in made if len(known) < len(made) else ():
                     post_grad = getattr(compiled, "inductor_post_grad_graph_str", None)
-                    wrapper = getattr(compiled, "source_code", None)
-                    self.capture.add_graph(key, "AFTER_POST_GRAD", str(post_grad or ""))
-                    self.capture.add_graph(key, WRAPPER_STAGE, str(wrapper or ""), wrapper_path(str(wrapper or "")))
+                    wrapper = str(getattr(compiled, "source_code", None) or "")
+                    if wrapper not in known:
+                        self.capture.add_graph(key, "AFTER_POST_GRAD", str(post_grad or ""))
+                        self.capture.add_graph(key, WRAPPER_STAGE, wrapper, wrapper_path(wrapper))
 
     def live_graphs(self) -> list[GraphMatch]:
         """Each captured graph that is still alive, with its GraphModule."""
