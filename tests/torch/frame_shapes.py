@@ -13,6 +13,7 @@ import enum
 import functools
 import logging
 import random
+import threading
 import types
 import warnings
 from collections.abc import Callable
@@ -571,6 +572,25 @@ def b_hook(a):
     return out
 
 
+_lock = threading.Lock()
+
+
+def b_lock(a, n):
+    b = a * n
+    with _lock:
+        b = b + 1
+    return b.cos()
+
+
+def b_function_made_late(fn):
+    def outer(a):
+        b = a + 1
+        print("b")
+        return fn(b) * 2
+
+    return outer
+
+
 def b_inner_mut(a, lst, d):
     lst.append(a + 1)
     lst[0] = a
@@ -893,6 +913,8 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "b_multi_ret_5": lambda compiled: compiled(b_multi_ret)(_x(), 4),
     "b_deep": lambda compiled: compiled(b_deep)(_x()),
     "b_closure_loop": lambda compiled: compiled(b_closure_loop)(_x()),
+    "b_lock": lambda compiled: compiled(b_lock)(_x(), 2),
+    "b_function_made_late": lambda compiled: compiled(b_function_made_late(torch.sin))(_x()),
     "b_nonlocal": lambda compiled: compiled(b_nonlocal)(_x()),
     "b_bigargs": lambda compiled: compiled(b_bigargs)(_x(), q=7),
     "b_slices": lambda compiled: compiled(b_slices)(_x()),

@@ -193,10 +193,10 @@ class Leaders:
         spans = test_spans(program, self.containers.of, leaders)
         leaders.update(start for start, _ in spans)
         self.spans = [span for span in spans if not leaders.isdisjoint(range(span[0] + 1, span[1] + 1))]
-        if self.blocks.tails:
-            tails = Tails(program, self.containers, leaders)
+        if self.blocks.merging:
+            tails = Tails(program, self.containers, leaders, anywhere=self.blocks.tails)
             starts, whole = tails.find()
-            carried = tails.carried()
+            carried = tails.carried() if self.blocks.tails else []
             leaders.update(starts, (start for start, _ in carried))
             self.blocks.barriers.update(start for start, _ in carried)
             if self.blocks.optimised:  # the ends of a class body are alike whatever their lines

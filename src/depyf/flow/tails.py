@@ -43,10 +43,14 @@ def instruction_content(program: Program, index: int) -> tuple[object, object, i
 
 
 class Tails:
-    """Looks for copies in one program; ``leaders`` are the block starts known so far."""
+    """Looks for copies in one program; ``leaders`` are the block starts known so far.
 
-    def __init__(self, program: Program, containers: Containers, leaders: set[int]) -> None:
+    ``anywhere`` off: only for those behind a ``with``, in code that a program wrote around what a compiler had made.
+    """
+
+    def __init__(self, program: Program, containers: Containers, leaders: set[int], *, anywhere: bool = True) -> None:
         self.program = program
+        self.anywhere = anywhere
         self.containers = containers
         self.leaders = leaders
 
@@ -61,6 +65,7 @@ class Tails:
         for i in of:
             if instrs[i].op in _EXITS or tries and self._leaves_try(i):
                 places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
+        behind = set() if self.anywhere else {program.next[i] for i in of if instrs[i].op == WITH_EXIT}
         starts: list[int] = []
         whole: list[int] = []
         for found in places.values():
@@ -78,6 +83,8 @@ class Tails:
             arms = {key for key, same in tails if any(at not in self.leaders and self._is_arm(at) for _, at in same)}
             for key, same in tails:
                 if any(self._is_returned_side(at, i) for i, at in same):
+                    continue
+                if not self.anywhere and not any(at in behind for _, at in same):
                     continue
                 if len(same) > 1 and (
                     key in arms or same[0][0] == same[0][1] or self._complete(same[0][1], same[0][0])

@@ -36,7 +36,7 @@ _COUNTED = re.compile(r"_\d.*")
 
 def polish(unit: CodeUnit, body: Body, promises: Promises) -> Body:
     """``body`` with names for its temporaries, joined deletions and no ``else`` behind a ``return``."""
-    body, own = _without_numbered(body, promises)
+    body, own = _without_numbered(_defined_before(body), promises)
     names = {**own, **_names(unit, body, promises)}
 
     def change(node: Expr) -> Expr:
@@ -64,6 +64,24 @@ def _without_numbered(body: Body, promises: Promises) -> tuple[Body, dict[int, s
         return Temp(keys[node.id]) if isinstance(node, Name) and node.scope == "fast" and node.id in keys else node
 
     return tuple(map_expressions(stmt, change) for stmt in body), {key: name for name, key in keys.items()}
+
+
+def _defined_before(body: Body) -> Body:
+    """A function that is made in the last expression of all has a variable there, to be named as others are."""
+    last = body[-1] if body else None
+    if not isinstance(last, Return) or last.value is None:
+        return body
+    free = 1 + max((node.key for node in walk_all(body) if type(node) is Temp), default=0)
+    before: list[Stmt] = []
+
+    def change(node: Expr) -> Expr:
+        if not isinstance(node, Func) or node.unit.name.startswith("<"):
+            return node
+        before.append(Assign((Temp(free + len(before)),), node, last.line))
+        return Temp(free + len(before) - 1)
+
+    changed = map_expressions(last, change)
+    return (*body[:-1], *before, changed) if before else body
 
 
 def _defined(body: Body) -> Body:

@@ -169,9 +169,11 @@ class _Releaser:
             # A path may leave these from anywhere: what they read stays until they are done.
             outside = self.temporaries(replace(stmt, body=())) if isinstance(stmt, Try) and self.in_try else used
             kept = after | outside
-            floor, self.floor = self.floor, self.floor | kept
-            if isinstance(stmt, Try) and self.in_try and _only_finally(stmt):
-                # an exception goes through the ``finally`` and on: what the body binds first is not read before
+            through = isinstance(stmt, Try) and self.in_try and _only_finally(stmt)
+            floor, self.floor = self.floor, self.floor | (outside if through else kept)
+            if isinstance(stmt, Try) and through:
+                # an exception goes through the ``finally`` and on: what the body binds first is not read before,
+                # and what is read behind the statement only where the body gets to its end
                 body, entry = self.block(stmt.body, kept)
                 final = self.block(stmt.final, kept)[0]
                 self.floor = floor

@@ -2,9 +2,9 @@
 
     graph_out_0 = __compiled_fn_0(x)                graph_out_0 = __compiled_fn_0(x)
     value_1 = graph_out_0[0]                        value_1 = graph_out_0[0]
-    value_2 = graph_out_0[0]                 ->     del graph_out_0
-    del graph_out_0
-    y = f(value_1); return g(y, value_2)            y = f(value_1); return g(y, value_1)
+    value_2 = graph_out_0[0]                 ->
+    b = graph_out_0[0]; y = f(value_1)              b = value_1; y = f(value_1)
+    return g(y, value_2)                            return g(y, value_1)
 
 What a graph returned is promised not to change.  Input and output: the Python dialect, before temporaries are released.
 """
@@ -12,6 +12,7 @@ What a graph returned is promised not to change.  Input and output: the Python d
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from depyf.promises import Promises
 from depyf.tree.expr import Const, Expr, Invoke, Name, Sub, Temp
@@ -29,17 +30,27 @@ def share_items(body: Body, promises: Promises) -> Body:
         for target in stmt.targets
         if isinstance(target, (Temp, Name))
     )
+    held = {
+        target.key
+        for stmt in walk(body)
+        if isinstance(stmt, Assign) and _is_graph(stmt.value, promises)
+        for target in stmt.targets
+        if isinstance(target, Temp) and bound[target.key] == 1
+    }
     graphs = {
         target.id
         for stmt in walk(body)
-        if isinstance(stmt, Assign) and _calls_graph(stmt.value, promises)
+        if isinstance(stmt, Assign)
+        and isinstance(stmt.value, Invoke)
+        and (_is_graph(stmt.value.func, promises) or isinstance(stmt.value.func, Temp) and stmt.value.func.key in held)
         for target in stmt.targets
         if isinstance(target, Name) and bound[target.id] == 1
     }
     once = {key for key, count in bound.items() if count == 1}
     same: dict[int, Temp] = {}
-    left = _block(body, graphs, once, same) if graphs else body
-    if not same:
+    again: list[Stmt] = []
+    left = _block(body, graphs, once, same, again) if graphs else body
+    if not same and not again:
         return body
 
     def shared(node: Expr) -> Expr:
@@ -48,17 +59,16 @@ def share_items(body: Body, promises: Promises) -> Body:
     return tuple(map_expressions(stmt, shared) for stmt in left)
 
 
-def _calls_graph(value: Expr, promises: Promises) -> bool:
-    called = value.func if isinstance(value, Invoke) else None
-    return isinstance(called, Name) and bool(promises.graphs) and called.id.startswith(promises.graphs)
+def _is_graph(value: Expr, promises: Promises) -> bool:
+    return isinstance(value, Name) and bool(promises.graphs) and value.id.startswith(promises.graphs)
 
 
-def _block(body: Body, graphs: set[str], once: set[int | str], same: dict[int, Temp]) -> Body:
+def _block(body: Body, graphs: set[str], once: set[int | str], same: dict[int, Temp], again: list[Stmt]) -> Body:
     known: dict[tuple[str, int], Temp] = {}
     out: list[Stmt] = []
     for stmt in body:
         if bodies(stmt) and not isinstance(stmt, (For, Loop, While)):
-            stmt = with_bodies(stmt, lambda inner: _block(inner, graphs, once, same))
+            stmt = with_bodies(stmt, lambda inner: _block(inner, graphs, once, same, again))
         read = _item(stmt, graphs)
         target = stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
         if read is not None and isinstance(target, Temp) and target.key in once:
@@ -66,6 +76,9 @@ def _block(body: Body, graphs: set[str], once: set[int | str], same: dict[int, T
             if first is not target:
                 same[target.key] = first
                 continue
+        elif read in known and isinstance(stmt, Assign):
+            stmt = replace(stmt, value=known[read])
+            again.append(stmt)
         out.append(stmt)
     return tuple(out)
 
