@@ -24,7 +24,8 @@ _PLACE = re.compile(
 )
 _GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?): (?P<code>.*)$")
 _SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
-_NO_PLACE = "# No stacktrace found for following nodes"
+NO_PLACE = "# No stacktrace found for following nodes"
+"""Torch's words behind which lines of the program are not known."""
 _RESUMED = re.compile(r"^torch_dynamo_resume_in_(?P<name>.+)_at_\d+$")
 _STATE = re.compile(r"^\s+# (?:state of torch|relations between sizes)$")
 _SECTION = re.compile(r"^# (?:resume )?function (?P<function>\S+), (?P<file>.+):(?P<line>\d+)$")
@@ -187,7 +188,7 @@ def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:
             file = head["file"] if head and head["file"].endswith(short["file"]) else short["file"]
             return file, int(short["line"]), head["function"] if head else "", ""
         if (
-            _STATE.match(text) or _NO_PLACE in text
+            _STATE.match(text) or NO_PLACE in text
         ):  # guards that no line of the program caused; torch does not know either
             break
         if text.lstrip().startswith(("def ", "class ")):

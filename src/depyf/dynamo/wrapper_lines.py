@@ -9,11 +9,15 @@ import sys
 import types
 from itertools import pairwise
 
+from depyf.debugger.where import NO_PLACE
 from depyf.dynamo.probes import FRAME, outside_torch
 
 
 def user_lines(path: str) -> dict[int, str]:
-    """Wrapper line -> ``file:line in function``, for the first line of each operation; {} where Inductor has no map."""
+    """Wrapper line -> ``file:line in function``, for the first line of each operation; {} where Inductor has no map.
+
+    The place is "" where the map has none for the operation, and has one for what stands before it.
+    """
     cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
     linemap = getattr(cache, "linemaps", {}).get(path)
     if not linemap or len(linemap) != 2:
@@ -23,11 +27,14 @@ def user_lines(path: str) -> dict[int, str]:
         frame = outside_torch(list(FRAME.finditer(str(trace or ""))))
         if frame is not None and isinstance(line, int):
             found[line] = f"{frame['file']}:{frame['line']} in {frame['function']}"
+        elif isinstance(line, int) and found and found[max(found)]:
+            found[line] = ""
     return found
 
 
 def with_user_lines(text: str, places: dict[int, str]) -> str:
-    """``text`` with ``# File: ...`` behind the first statement of each mapped stretch; same lines, same code."""
+    """``text`` with ``# File: ...``, or torch's words for none, behind the first statement of each mapped stretch; same
+    lines, same code."""
     if not places:
         return text
     lines = text.split("\n")
@@ -36,7 +43,7 @@ def with_user_lines(text: str, places: dict[int, str]) -> str:
         for number in range(start, min(end, len(lines) + 1)):
             body = lines[number - 1].strip()
             if body and not body.startswith(("#", "@", "def ", "class ")) and not body.endswith(("\\", "'''", '"""')):
-                lines[number - 1] += f"  # File: {places[start]}"
+                lines[number - 1] += f"  # File: {places[start]}" if places[start] else f"  {NO_PLACE}"
                 break
     result = "\n".join(lines)
     try:  # code is compared with its constants and lines, and much faster than trees are
