@@ -237,3 +237,19 @@ def test_every_name_is_one_of_the_page(tmp_path):
         for pair, entry in (((base[:5], base[5:]), first), ((base[:6], base[3:]), second)):
             assert entry(*frame.enter(dict(zip("ab", pair))))
         assert not second(*frame.enter({"a": base[:5], "b": base[5:]}))
+
+
+def test_what_a_container_holds_is_asked_once_and_in_one_order():
+    lines = [
+        "| +- GuardManager: source=L['d'], accessed_by=FrameLocalsGuardAccessor(key='d', framelocals_idx=0)",
+        "| | +- DICT_CONTAINS: 'b' not in L['d']",
+        "| | +- DICT_CONTAINS: 'a' in L['d']",
+        "| | +- DICT_CONTAINS: 'b' not in L['d']",
+        "| | +- TYPE_MATCH: ___check_type_id(L['d'], 1), type=<class 'dict'>",
+        "| | +- DICT_CONTAINS: 'a' in L['d']",
+    ]
+    head = "TREE_GUARD_MANAGER:\n+- RootGuardManager\n"
+    found = [guard.expression for guard in parse_guards(head + "\n".join(lines))]
+    assert found == ["'a' in L['d']", "'b' not in L['d']", "type_is(L['d'], 'dict')", "'a' in L['d']"]
+    lines[1:4] = lines[2:4] + lines[1:2]
+    assert found == [guard.expression for guard in parse_guards(head + "\n".join(lines))]

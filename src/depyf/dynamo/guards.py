@@ -16,7 +16,8 @@ import builtins
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 
 from depyf.dynamo.global_state import in_words
 from depyf.dynamo.guard_names import equal_sides, in_python, is_expression
@@ -32,6 +33,7 @@ SINGLETONS = {id(value): repr(value) for value in (None, True, False, Ellipsis)}
 """Objects that an id alone names, in the process that compiled."""
 DICT_ITEMS = "DICT_ITEMS"
 """Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
+_CONTENTS = frozenset({"DICT_CONTAINS", "SET_CONTAINS"})
 _RELATIONAL = ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING")
 """Guards over several values: each of the values shows them, and they are one."""
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
@@ -82,7 +84,7 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
                 continue
             related.add(guard)
         records.append(_record(kind, guard, above if depth > 1 else "", resolve, remarks))
-    return tuple(_merge_markings(records))
+    return tuple(_merge_markings(_contents_in_order(records)))
 
 
 _ATTRIBUTE = re.compile(r"GetAttrGuardAccessor\((\w+)\)")
@@ -380,6 +382,18 @@ _MARKED = re.compile(
     r"^\(*(?:getattr\((?P<source>.*), '_dynamo_(?P<mark>\w+)_indices', set\(\)\)|(?P<older>.*)\._dynamo_(?P<other>\w+)_indices)"
     r"\.issubset\((?P<indices>\{[\d, ]*\})\)+ if hasattr\(.*\) else True\)$"
 )
+
+
+def _contents_in_order(records: Iterable[GuardRecord]) -> Iterator[GuardRecord]:
+    """What a container contains and what not, each of it once: torch before 2.10 asks it up to a hundred times, in the
+    order of a set, another one in every process."""
+    for (contents, _), run in groupby(records, lambda record: (record.kind in _CONTENTS, record.source)):
+        if contents:
+            yield from sorted(
+                dict.fromkeys(run), key=lambda r: (r.expression, "" if r.place is None else repr(r.place))
+            )
+        else:
+            yield from run
 
 
 def _merge_markings(records: Iterable[GuardRecord]) -> list[GuardRecord]:
