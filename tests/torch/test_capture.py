@@ -205,6 +205,21 @@ def test_inductor_stages(tmp_path):
     assert timings["entire_frame_compile_time"] > 0 and any(name.startswith("backward.") for name in timings)
 
 
+def test_a_page_written_on_the_way_has_the_lines_of_the_last_one():
+    from depyf.dynamo.records import CompileKey, GraphRecord
+    from depyf.report.graph_page import graph_page, quick_page
+
+    text = """class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[2][1]cpu"):
+        _foreach_add = torch.ops.aten._foreach_add_.Scalar([arg0_1], 1);  arg0_1 = None
+        getitem: "f32[2][1]cpu" = _foreach_add[0];  _foreach_add = None
+        return (getitem,)
+"""
+    record = GraphRecord(CompileKey(0, "0/0"), "AFTER_POST_GRAD", 0, text)
+    line = "        _foreach_add = [arg0_1];  torch.ops.aten._foreach_add_.Scalar(_foreach_add, 1);  arg0_1 = None\n"
+    assert line in quick_page(record) and line in graph_page(record)
+
+
 def changes_a_list(tensors):
     torch._foreach_add_(tensors, 1.5)
     return [t * 2 for t in tensors]

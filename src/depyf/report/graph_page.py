@@ -120,7 +120,8 @@ def quick_page(record: GraphRecord) -> str:
     """The text as torch reported it, without what takes time to find out; it may not be legal Python yet."""
     if record.stage == WRAPPER_STAGE:
         return record.text
-    return f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}.\n\nimport torch\n\n\n{importable(record.text)}\n"
+    body = _lists_in_place(importable(record.text))
+    return f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}.\n\nimport torch\n\n\n{body}\n"
 
 
 def _class_name(body: str) -> str:
