@@ -338,12 +338,13 @@ def as_arguments(values: list[Any]) -> list[Any]:
     return found
 
 
-def changed(after: list[Any], before: list[Any]) -> list[Any]:
-    """The values that are no longer what they were; None for the others."""
-    return [
-        one if isinstance(one, torch.Tensor) and (one.shape != two.shape or not one.equal(two)) else None
-        for one, two in zip(after, before)
+def changed(before: list[Any], *afterwards: list[Any]) -> list[list[Any]]:
+    """For each of ``afterwards`` the values of what is not in all of them as it was; None for the others."""
+    kept = [
+        all(not isinstance(one, torch.Tensor) or (one.shape == was.shape and one.equal(was)) for one in after)
+        for was, after in zip(before, zip(*afterwards))
     ]
+    return [[None if same else one for same, one in zip(kept, after)] for after in afterwards]
 
 
 def shaken(values: list[Any]) -> list[Any]:
@@ -434,7 +435,7 @@ class Report:
         numbers = [str(number) for number in range(len(expected["outputs"]))]
         self.all("output", numbers, expected["outputs"], actual["outputs"])
         self.all("gradient of", names, expected["gradients"], actual["gradients"])
-        self.all("input", names, *(changed(one["inputs afterwards"], expected["inputs before"]) for one in (expected, actual)))  # fmt: skip
+        self.all("input", names, *changed(expected["inputs before"], expected["inputs afterwards"], actual["inputs afterwards"]))  # fmt: skip
         self.rounding = 0  # compiled code has no double precision to be judged by
 
     def conclusion(self) -> int:
