@@ -9,7 +9,7 @@ from pathlib import Path
 
 from depyf.cli.outcome import Exit
 from depyf.errors import DepyfError
-from depyf.report.compare import Comparison, compare, compare_ranks, first_change, listing, load, table
+from depyf.report.compare import Comparison, compare, compare_ranks, first_change, listing, load, ranks_in, table
 from depyf.report.happened import events_apart
 
 SAME, DIFFERENT = 0, 1
@@ -41,7 +41,8 @@ def run_diff(options: argparse.Namespace) -> int:
 def run_merge(options: argparse.Namespace) -> int:
     """Exit status as for ``diff``."""
     try:
-        found = compare_ranks(options.folder)
+        dumps, over = ranks_in(options.folder)
+        found = compare_ranks(dumps, options.folder)
     except DepyfError as error:
         print(f"depyf: {error}", file=sys.stderr)
         return Exit.UNREADABLE
@@ -52,6 +53,8 @@ def run_merge(options: argparse.Namespace) -> int:
         return SAME if equal else DIFFERENT
     lowest = found[0][1].first
     print(f"{options.folder}: {len(found) + 1} ranks, each against {lowest.folder.name} ({len(lowest.files)} files)")
+    for rank in over:
+        print(f"rank {rank}: left out, it is of another run with more ranks")
     if not lowest.finished:
         print(f"{lowest.folder.name}: {_UNFINISHED}")
     for rank, comparison in found:

@@ -34,3 +34,11 @@ def current_rank(environment: Mapping[str, str] = os.environ) -> int | None:
         return int(distributed.get_rank())
     rank = environment.get("RANK", "")
     return int(rank) if rank.isdigit() and environment.get("WORLD_SIZE", "").isdigit() else None
+
+
+def rank_count(environment: Mapping[str, str] = os.environ) -> int:
+    """How many ranks the run has; 1 outside of one."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_world_size())
+    return int(environment["WORLD_SIZE"]) if current_rank(environment) is not None else 1

@@ -323,5 +323,7 @@ class RunRecord:
     """Functions that Dynamo met and left alone, and why."""
     not_reported: tuple[str, ...] = ()
     """What this torch does not tell."""
+    ranks: int = 1
+    """How many processes the run has, each with a dump."""
     forks: tuple[str, ...] = ()
     """The folders of forked children that compiled something, too."""

@@ -23,6 +23,7 @@ from depyf.dynamo.generated import resume_options
 from depyf.dynamo.graph_breaks import parse_break
 from depyf.dynamo.guards import file_resolver, parse_guards, without_addresses
 from depyf.dynamo.names import file_safe
+from depyf.dynamo.ranks import rank_count
 from depyf.dynamo.recompiles import resolved, specialised
 from depyf.dynamo.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
@@ -53,6 +54,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             graphs=tuple(graphs),
             notes=tuple(capture.notes),
             not_reported=gaps(),
+            ranks=rank_count(),
             never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
         )
 

@@ -65,6 +65,8 @@ class Dump:
     """What was compiled, as the manifest has it."""
     finished: bool = True
     """Whether there is a manifest: it is written on exit.  Without, there is what torch had reported until then."""
+    ranks: int = 0
+    """How many ranks the run had; 0 where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,8 @@ def load(folder: Path) -> Dump:
             raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
         raise DepyfError(f"{folder} is no dump of depyf: {MANIFEST} is missing or cannot be read") from error
     return Dump(folder, str(manifest.get("torch", "?")), str(manifest.get("python", "?")), files, tuple(map(str, manifest.get("notes", ()))),
-                tuple(item for item in manifest.get("functions", ()) if isinstance(item, dict)))  # fmt: skip
+                tuple(item for item in manifest.get("functions", ()) if isinstance(item, dict)),
+                ranks=int(manifest.get("ranks", 0)))  # fmt: skip
 
 
 _ON_THE_WAY = re.compile(
@@ -277,9 +280,16 @@ def without_device(text: str) -> str:
     return re.sub(r"(?<![\w.])rank_\d+(?=/)", "rank_N", text)
 
 
-def compare_ranks(folder: Path) -> list[tuple[int, Comparison]]:
+def ranks_in(folder: Path) -> tuple[dict[int, Dump], list[int]]:
+    """The dumps of the ranks of one run, and the ranks that are left over from another one, which had more."""
+    found = {rank: load(path) for rank, path in sorted(dumps_in(folder, unfinished=True).items())}
+    count = next((dump.ranks for dump in found.values() if dump.ranks), len(found))
+    over = [rank for rank in found if rank >= count and found[rank].ranks != count]
+    return {rank: dump for rank, dump in found.items() if rank not in over}, over
+
+
+def compare_ranks(found: dict[int, Dump], folder: Path) -> list[tuple[int, Comparison]]:
     """Every rank against the lowest one.  DepyfError where there are not at least two."""
-    found = {rank: load(path) for rank, path in dumps_in(folder, unfinished=True).items()}
     if len(found) < 2:
         raise DepyfError(f"{folder} holds the dump of one process only: there is nothing to merge")
     lowest, *others = found

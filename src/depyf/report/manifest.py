@@ -81,6 +81,7 @@ def manifest_page(
             {"function": code.qualname, "from": f"{code.filename}:{code.line}", "reason": reason}
             for code, reason in run.never_compiled
         ],
+        "ranks": run.ranks,
         "forks": list(run.forks),
         "not_reported": list(run.not_reported),
         "notes": list(run.notes),
