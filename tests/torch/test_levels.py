@@ -13,6 +13,7 @@ from terminal import Terminal, bare_environment
 pytestmark = pytest.mark.torch
 
 PROGRAM = """
+import gc
 import sys
 import torch
 import depyf
@@ -46,6 +47,9 @@ for _ in range(12):
         inside = main()
     assert torch.allclose(before[0], inside[0]) and torch.allclose(before[1], inside[1])
 assert state() == start, (state(), start)
+del inside  # its derivative is ours
+gc.collect()
+assert not [one for one in gc.get_objects() if type(one).__name__ == "LevelRun"], "torch's entries hold none"
 torch._dynamo.config.error_on_recompile = True
 after = main()
 assert torch.equal(before[0], after[0]) and torch.equal(before[1], after[1])

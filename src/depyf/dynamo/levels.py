@@ -46,6 +46,8 @@ class LevelRun:
     files: LevelFiles
     _stance: Any = None
     _hook: Any = None
+    _backend: Callable[..., Any] | None = None
+    _let_go: Callable[[], None] = field(default=lambda: None)
     _interpreting: Interpreting | None = None
     _codes: dict[int, tuple[types.CodeType, frozenset[str]]] = field(default_factory=dict)
     """What was compiled, by its id, and the entries it had before."""
@@ -58,7 +60,7 @@ class LevelRun:
         if self.level == "kernel":
             self._interpreting = Interpreting()
             self._interpreting.start()
-        self._backend = self._backend_of_level()
+        self._backend, self._let_go = _outliving(self._backend_of_level())
         self._hook = register_bytecode_hook(self._see_code)
         self._stance = torch.compiler.set_stance(force_backend=self._backend)
 
@@ -76,6 +78,7 @@ class LevelRun:
         for code, before in self._codes.values():
             drop_entries(code, self._backend, before)
         self._codes.clear()
+        self._let_go()
 
     def _see_code(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         if id(code) not in self._codes:
@@ -228,6 +231,24 @@ def _inference_graphs_as_they_are() -> Iterator[None]:
         yield
     finally:
         inductor._recursive_joint_graph_passes = passes
+
+
+def _outliving(backend: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[[], None]]:
+    """``backend`` for entries that outlive it, and what makes them let go of it.
+
+    Torch's entries know their backend as long as the function they belong to exists, deleted ones as well.  Before torch
+    2.9 they own no reference to it (``torch/csrc/dynamo/cache_entry.h``) and compare with whatever stands in its place;
+    torch keeps the backends of ``torch.compile`` in ``cached_backends`` for that reason, but not a forced one.
+    """
+    from torch._dynamo import eval_frame
+
+    held = [backend]
+
+    def compiled_for_debugging(gm: Any, example_inputs: Any) -> Any:
+        return held[0](gm, example_inputs) if held else gm.forward
+
+    eval_frame.cached_backends.setdefault(id(compiled_for_debugging), compiled_for_debugging)
+    return compiled_for_debugging, held.clear
 
 
 @contextlib.contextmanager
