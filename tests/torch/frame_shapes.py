@@ -591,6 +591,20 @@ def b_function_made_late(fn):
     return outer
 
 
+class _Wrapped(torch.nn.Module):
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+
+
+def b_module_made(a, fn, items):
+    made = _Wrapped(fn)
+    if len(items) > 1:
+        return items, made, a
+    graph_break()
+    return made, [a, items]
+
+
 def b_inner_mut(a, lst, d):
     lst.append(a + 1)
     lst[0] = a
@@ -915,6 +929,8 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "b_closure_loop": lambda compiled: compiled(b_closure_loop)(_x()),
     "b_lock": lambda compiled: compiled(b_lock)(_x(), 2),
     "b_function_made_late": lambda compiled: compiled(b_function_made_late(torch.sin))(_x()),
+    "b_module_made": lambda compiled: compiled(b_module_made)(_x(), torch.sin, [1, 2]),
+    "b_module_made_2": lambda compiled: compiled(b_module_made)(_x(), torch.sin, [1]),
     "b_nonlocal": lambda compiled: compiled(b_nonlocal)(_x()),
     "b_bigargs": lambda compiled: compiled(b_bigargs)(_x(), q=7),
     "b_slices": lambda compiled: compiled(b_slices)(_x()),

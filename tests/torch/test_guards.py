@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 import enum
 import importlib.util
@@ -17,6 +18,8 @@ import torch
 from torch_programs import PROGRAMS
 
 from depyf.api import prepare_debug
+from depyf.dynamo.ask import ask_entry
+from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.guards import file_resolver, parse_guards, readable, split_comment
 from depyf.errors import DepyfError
 
@@ -84,6 +87,8 @@ def test_tree():
         ),
         ("DICT_CONTAINS", "not ___dict_contains(('a', 1), L['d'])", "('a', 1) not in L['d']"),
         ("SET_CONTAINS", "set.__contains__(L['s'], 3)", "3 in L['s']"),
+        ("SET_CONTAINS", "set.__contains__(G['_VALID_IDS'], 'a')", "'a' in G['_VALID_IDS']"),
+        ("LAMBDA_GUARD", "L['ID'].size()[0] == 3", "L['ID'].size()[0] == 3"),
         ("EQUALS_MATCH", "list(L['d'].keys())[0] == 'a'", "same_value(list(dict.keys(L['d']))[0], 'a')"),
         ("EQUALS_MATCH", "list(dict.keys(L['d']))[0] == 'a'", "same_value(list(dict.keys(L['d']))[0], 'a')"),
         (
@@ -92,6 +97,16 @@ def test_tree():
             "torch.Tensor not in G['nodes']",
         ),
         ("DICT_CONTAINS", "___dict_contains(<class 'm.C'>, G['d'])", "class_named('m.C') in G['d']"),
+        (
+            "EQUALS_MATCH",
+            "list(dict.keys(G['d']))[0] == \"<class 'm.C'>\"",
+            "same_value(list(dict.keys(G['d']))[0], \"<class 'm.C'>\")",
+        ),
+        (
+            "DICT_CONTAINS",
+            "not ___dict_contains(<class 'm.C'>, G[\"<class 'm.D'>\"])",
+            "class_named('m.C') not in G[\"<class 'm.D'>\"]",
+        ),
         ("TUPLE_ITERATOR_LEN", "___tuple_iterator_len(L['it']) == 2", "iterator_length(L['it']) == 2"),
         ("EQUALS_MATCH", "___tuple_iterator_getitem(L['it'], 0) == 1", "same_value(iterator_item(L['it'], 0), 1)"),
         ("EQUALS_MATCH", "L['dev'] == device(type='cpu')", "same_value(L['dev'], torch.device(type='cpu'))"),
@@ -253,3 +268,27 @@ def test_what_a_container_holds_is_asked_once_and_in_one_order():
     assert found == ["'a' in L['d']", "'b' not in L['d']", "type_is(L['d'], 'dict')", "'a' in L['d']"]
     lines[1:4] = lines[2:4] + lines[1:2]
     assert found == [guard.expression for guard in parse_guards(head + "\n".join(lines))]
+
+
+def test_names_with_addresses_of_one_compilation_stay_apart(tmp_path):
+    """Each namedtuple has a namespace of its own, which Dynamo installs under the number of its address."""
+    one = collections.namedtuple("one", "x y")
+    other = collections.namedtuple("other", "x y")
+
+    def both(x, make):
+        first, second = one(x, make), other(x, 2)
+        return first.x + second.y
+
+    with prepare_debug(tmp_path):
+        compiled = torch.compile(both, backend="eager")
+        compiled(torch.ones(2), 1)
+    text = next(tmp_path.glob("full_code_for_both*.py")).read_text()
+    scopes = set(re.findall(r"G\['(\w*unnamed_scope\w*)'\]", text))
+    if not scopes:
+        pytest.skip("this torch guards on no namespace here")
+    assert len(scopes) == 2, scopes
+    assert not any(re.search(r"\d{9}", name) for name in scopes)
+    (entry,) = cache_entries(both.__code__)
+    inner = inspect.getclosurevars(both).nonlocals
+    asked = ask_entry(entry, {"x": torch.ones(2), "make": 1, **inner})
+    assert asked.runs and all(step.holds for step in asked.steps), [step for step in asked.steps if not step.holds]

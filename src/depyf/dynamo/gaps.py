@@ -13,15 +13,19 @@ _FIRST = (
     ((2, 8), "the graphs before and after the pre-grad passes, and before the post-grad passes"),
     ((2, 10), "the graphs before and after the joint passes"),
     ((2, 8), "the post-grad graphs of a cache hit"),
-    ((2, 13), "that it was a loop because of which a function ran as ordinary Python"),
+    (LOOPS_SINCE := (2, 13), "that it was a loop because of which a function ran as ordinary Python"),
     ((2, 10), "which line of the program uses a tensor first that a guard looks at"),
 )
 """The torch that reports it first, and what it is."""
 
 
+def tells_of_loops() -> bool:
+    """Whether a function with a graph break in a loop is known from one that has nothing to compile."""
+    return _version() >= LOOPS_SINCE
+
+
 def gaps() -> tuple[str, ...]:
     """The gaps of this torch; () where it reports everything that depyf asks for."""
-    import torch
     from torch._C import _dynamo as machinery
     from torch._dynamo.utils import CompilationMetrics
 
@@ -38,5 +42,10 @@ def gaps() -> tuple[str, ...]:
         found.append("the class of a guarded dict, and torch's global state when it compiled: only whether they hold")
     if "recompile_reason" not in getattr(CompilationMetrics, "__dataclass_fields__", {}):
         found.append("why depyf.explain's entries were compiled again: only a dump says it")
-    version = tuple(int(part) for part in re.findall(r"\d+", str(torch.__version__))[:2])
-    return (*found, *(what for first, what in _FIRST if version < first))
+    return (*found, *(what for first, what in _FIRST if _version() < first))
+
+
+def _version() -> tuple[int, ...]:
+    import torch
+
+    return tuple(int(part) for part in re.findall(r"\d+", str(torch.__version__))[:2])

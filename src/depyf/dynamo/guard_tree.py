@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dynamo.address_names import made_name
 from depyf.dynamo.entries import LiveEntry, guard_text
 from depyf.dynamo.guards import DICT_ITEMS, dict_record, own_source, parse_guards, split_comment, without_addresses
 from depyf.dynamo.looking import ITEM, compiled, item
@@ -78,6 +79,9 @@ class Globals(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name in self._live:
             return self._live[name]
+        made = made_name(name)
+        if made in self._live:
+            return self._live[made]
         found = [key for key in self._live if isinstance(key, str) and without_addresses(key) == name]
         if len(found) == 1:
             return self._live[found[0]]

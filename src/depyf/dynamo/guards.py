@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
+from depyf.dynamo.address_names import shown_names
 from depyf.dynamo.global_state import in_words
 from depyf.dynamo.guard_names import equal_sides, in_python, is_expression
 from depyf.dynamo.records import GuardRecord, Place
@@ -41,7 +42,7 @@ _JOINED = re.compile(r"^.*:\d+ in [\w<>.]+\)?(?: \(.*\))? and (?=\S)", re.S)
 """What stands before the last origin of a guard that torch has made of several (a range, from both of its ends)."""
 _REMARK = re.compile(r"\s+# ")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
-_IN_NAME = re.compile(r"(?:_\d{12,})+(?=_c\d)|(?<=\w)_\d{12,}\b")
+_IN_NAME = re.compile(r"(?<=\w)_\d{12,}\b")
 _VERSION = re.compile(r"(?<=\) == )\d+$")
 """The version of a dictionary, a counter of the process: ``___dict_version(...) == 1078199``."""
 _LONG_NUMBER = re.compile(r"\d{9}")
@@ -202,7 +203,7 @@ def without_addresses(text: str) -> str:
         text = _VERSION.sub("ID", text)
     if "0x" not in text and _LONG_NUMBER.search(text) is None:  # nearly always, and three times as fast to know
         return text
-    return _IDENTITY.sub("ID", _IN_NAME.sub("", _ADDRESS.sub("0xADDR", text)))
+    return _IDENTITY.sub("ID", _IN_NAME.sub("", shown_names(_ADDRESS.sub("0xADDR", text))))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -341,11 +342,11 @@ def _shows_as(text: str) -> str | None:
 
 def _plain(kind: str, text: str) -> str | None:
     """Already Python: comparisons of values and of sizes."""
-    cleaned = without_addresses(text)
-    return cleaned if "ID" not in cleaned and "0xADDR" not in cleaned else None
+    return None if _ADDRESS.search(text) or _IDENTITY.search(text) else without_addresses(text)
 
 
-_CLASS = re.compile(r"<(?:class|enum) '(?P<name>[\w.]+)'>")
+_CLASS = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|<(?:class|enum) '(?P<name>[\w.]+)'>""")
+"""A class as ``repr`` shows it, or a string, in which there may be such a text."""
 
 
 def _classes_named(text: str) -> str:
@@ -353,6 +354,8 @@ def _classes_named(text: str) -> str:
 
     def name(match: re.Match[str]) -> str:
         found = match["name"]
+        if found is None:
+            return match[0]
         if found == "NoneType":
             return "type(None)"
         return found if found.startswith("torch.") or found in vars(builtins) else f"class_named({found!r})"
@@ -361,7 +364,8 @@ def _classes_named(text: str) -> str:
 
 
 def _with_classes(kind: str, text: str) -> str | None:
-    return _plain(kind, _classes_named(text)) if _CLASS.search(text) else None
+    named = _classes_named(text)
+    return _plain(kind, named) if named != text else None
 
 
 _RULES: tuple[Callable[[str, str], str | None], ...] = (

@@ -23,6 +23,7 @@ from depyf.dynamo.call_values import CallValues, inner_variables
 from depyf.dynamo.compilations import Compilation, of_code, recent_compilations
 from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
+from depyf.dynamo.gaps import tells_of_loops
 from depyf.dynamo.graph_breaks import at_branch, hints_of, told_later
 from depyf.dynamo.guard_values import plain
 from depyf.dynamo.guards import file_resolver, parse_guards
@@ -208,7 +209,7 @@ def _report(
     breaks = dict.fromkeys(item for entry in reversed(entries) for item in _breaks(entry, by_id.get(entry.compile_id)))
     skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
     if not entries and not skipped and any(c.operations is None for c in own):
-        empty = any(c.operations is None and c.compiled for c in own)
+        empty = any(c.operations is None and c.compiled for c in own) and tells_of_loops()
         skipped = {Break(NOTHING_TO_COMPILE if empty else _NO_REASON, ()): None}
     if not entries and not own and any(code is known for known in codes_seen()):
         skipped = {Break(reason, ()): None for reason in why_never_compiled([code]).values()}
@@ -260,7 +261,10 @@ def _backend_name(backend: Any) -> str:
     return str(name or type(backend).__name__) if backend is not None else ""
 
 
-_NO_REASON = "Dynamo gave up on it, and this torch keeps no reason: put its first call under depyf.prepare_debug"
+_NO_REASON = (
+    "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no reason: "
+    "put its first call under depyf.prepare_debug"
+)
 
 
 def _breaks(entry: LiveEntry, compilation: Compilation | None) -> list[Break]:

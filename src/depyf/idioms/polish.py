@@ -35,14 +35,18 @@ _COUNTED = re.compile(r"_\d.*")
 
 
 def polish(unit: CodeUnit, body: Body, promises: Promises) -> Body:
-    """``body`` with names for its temporaries, joined deletions and no ``else`` behind a ``return``."""
+    """``body`` with names for its temporaries, joined deletions, no ``else`` behind a ``return``, and ``set()``, which no
+    compiler writes as a display."""
     body, own = _without_numbered(_defined_before(body), promises)
     names = {**own, **_names(unit, body, promises)}
 
     def change(node: Expr) -> Expr:
-        return Name(names[node.key], "fast") if isinstance(node, Temp) and node.key in names else node
+        if isinstance(node, Temp) and node.key in names:
+            return Name(names[node.key], "fast")
+        return Invoke(Const(set), ()) if isinstance(node, Display) and (node.kind, node.elts) == ("set", ()) else node
 
-    return _joined(_defined(tuple(map_expressions(stmt, change) for stmt in body)) if names else body)
+    body = tuple(map_expressions(stmt, change) for stmt in body)
+    return _joined(_defined(body) if names else body)
 
 
 def _without_numbered(body: Body, promises: Promises) -> tuple[Body, dict[int, str]]:

@@ -124,12 +124,14 @@ def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShap
 
 
 def _builtin(pair: Pair, side: Side, values: Values, slots: int, count: int) -> bool:
-    """``slice(a, b)``, and ``tuple(known)`` of a list: what ``BUILD_SLICE`` and ``LIST_TO_TUPLE`` do."""
+    """``slice(a, b)``, ``set()`` and ``tuple(known)`` of a list: what ``BUILD_SLICE``, ``BUILD_SET`` and ``LIST_TO_TUPLE`` do."""
     stack = side.stack
     at = len(stack) - count - slots
     called = values.desc[callee_of(values, stack, at, slots)[0]]
     if called == ("const", slice) and count in (2, 3):
         result = values.slice_of(tuple(stack[-count:]))
+    elif called == ("const", set) and not count:
+        result = new_fresh(pair, values, SET, ())
     elif called == ("const", tuple) and count == 1 and stack[-1] in pair.fresh:
         items = elements(pair, values, stack[-1])
         if items is None or splats(values, items):

@@ -139,9 +139,7 @@ class Joins:
         stack_a, stack_b = self._below(a, depth_a), self._below(b, depth_b)
         temps = self._caught_temps(pair, target_a, target_b, stack_a)
         place = (-2 - target_a, -2 - target_b)
-        held = {*stack_a, *stack_b, cur_a, cur_b, *temps.values()}
-        if pair.fresh:
-            held = contents(held, pair.fresh, self.values)
+        held = contents({*stack_a, *stack_b, cur_a, cur_b, *temps.values()}, pair.fresh, self.values)
         loc = pair.named(held)
         if exc < 0:
             if not (pair.fresh or pair.alias or pair.facts):

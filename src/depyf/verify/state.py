@@ -147,10 +147,9 @@ def freeze(
             value: (kind, tuple([resolve(pair, values, item, memo) for item in items]))
             for value, (kind, items) in fresh.items()
         }
-    held = set(places)
     if fresh:
         fresh = reachable(places, fresh, values)
-        held = contents(held, fresh, values)
+    held = contents(set(places), fresh, values)
     if aliased:
         kept = {name: new for name, value in loc.items() if (new := resolve(pair, values, value, memo)) in held}
     elif searched and held.isdisjoint(pair.names):
@@ -237,8 +236,20 @@ def reachable(places: Sequence[int], fresh: Fresh, values: Values) -> Fresh:
 
 
 def contents(places: set[int], fresh: Fresh, values: Values) -> set[int]:
-    """``places``, and what the fresh containers among them and in them hold."""
-    return places.union(*(items for _, items in reachable(tuple(places), fresh, values).values()))
+    """``places``, and what the fresh containers and the structures (tuples, slices) among them and in them hold."""
+    found, work, desc = set(places), list(places), values.desc
+    while work:
+        value = work.pop()
+        known = desc[value]
+        if value in fresh:
+            items = fresh[value][1]
+        elif known is not None and known[0] == "op" and known[1] not in NAMES_ONLY:
+            items = known[2]
+        else:
+            continue
+        work += [item for item in items if item not in found]
+        found.update(items)
+    return found
 
 
 def thaw(frozen: Frozen, a: Program, b: Program, pc_a: int, pc_b: int) -> Pair:
@@ -461,7 +472,7 @@ def _meet(
 
     places = tuple([join(o, n) for o, n in zip(old_values, new_values)])
     excs = [join(o, n) if o >= 0 else -1 for o, n in ((old.exc_a, new.exc_a), (old.exc_b, new.exc_b))]
-    held = contents(set(places), fresh, values) if fresh else set(places)
+    held = contents(set(places), fresh, values)
     loc = {}
     for name, o in old.loc.items():
         n = new.loc.get(name, -1)
