@@ -20,6 +20,7 @@ from torch_programs import PROGRAMS
 from depyf.api import prepare_debug
 from depyf.dynamo.ask import ask_entry
 from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.guard_tree import NOT_ALONE, live_guards
 from depyf.dynamo.guards import file_resolver, parse_guards, readable, split_comment
 from depyf.errors import DepyfError
 
@@ -292,3 +293,49 @@ def test_names_with_addresses_of_one_compilation_stay_apart(tmp_path):
     inner = inspect.getclosurevars(both).nonlocals
     asked = ask_entry(entry, {"x": torch.ones(2), "make": 1, **inner})
     assert asked.runs and all(step.holds for step in asked.steps), [step for step in asked.steps if not step.holds]
+
+
+class _Biased(torch.nn.Module):
+    """Methods that are looked up in no order, and a buffer that is None: its key in ``_buffers`` is guarded."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.ones(2))
+        self.register_buffer("bias", None)
+
+    def second(self, x):
+        return x * self.scale
+
+    def first(self, x):
+        return self.second(x) if self.bias is None else x
+
+    def forward(self, x):
+        x = self.third(self.second(self.first(x)))
+        if not hasattr(self, "made"):
+            self.register_buffer("late", x.detach())
+        return x
+
+    def third(self, x):
+        return x + 1
+
+
+def test_each_guard_stands_for_a_guard_of_torch():
+    """But for those over several values and a dictionary's own; and all of them say what torch says."""
+    torch._dynamo.reset()
+    module = _Biased()
+    compiled = torch.compile(module, backend="eager")
+    compiled(torch.ones(2))
+    compiled(torch.ones(2))
+    entries = cache_entries(_Biased.forward.__code__)
+    assert entries
+    for entry in entries:
+        guards = live_guards(entry)
+        alone = [found.record for found in guards if not found.leaves]
+        assert len(alone) < len(guards) / 3
+        assert not [record for record in alone if record.kind not in NOT_ALONE], alone
+    L = {"self": module, "x": torch.ones(2)}
+    asked = [ask_entry(entry, L) for entry in entries]
+    assert any(answer.runs and all(step.holds for step in answer.steps) for answer in asked), [
+        step for answer in asked for step in answer.steps if not step.holds
+    ]
+    assert all(step.agrees for answer in asked for step in answer.steps)

@@ -9,15 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from depyf.dynamo.address_names import made_name
 from depyf.dynamo.entries import LiveEntry, guard_text
-from depyf.dynamo.guards import DICT_ITEMS, dict_record, own_source, parse_guards, split_comment, without_addresses
+from depyf.dynamo.guards import (
+    DICT_ITEMS,
+    NOT_MENDED,
+    Mended,
+    contents_of,
+    dict_record,
+    key_mended,
+    own_source,
+    parse_guards,
+    split_comment,
+    without_addresses,
+)
 from depyf.dynamo.looking import ITEM, compiled, item
 from depyf.dynamo.records import GuardRecord
 
-_NOT_ALONE = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD", DICT_ITEMS)
+NOT_ALONE = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD", DICT_ITEMS)
 """Guards over several values remember what they saw, and a dictionary's manager is no leaf: both answer as a part of
 the whole only."""
 
@@ -33,7 +45,7 @@ class Leaf:
 
     def ask(self, value: Any) -> bool | None:
         """torch's own answer for ``value``; None where this guard cannot be asked alone."""
-        if any(self.kind.startswith(kind) for kind in _NOT_ALONE):
+        if any(self.kind.startswith(kind) for kind in NOT_ALONE):
             return None
         if not callable(self.guard):
             return None
@@ -57,17 +69,46 @@ def live_guards(entry: LiveEntry, resolve: Callable[[str], str] = lambda name: n
     parts = [(leaf, text) for leaf in _leaves(entry.manager) for text in leaf.texts] if records else []
     matched: list[LiveGuardRecord] = []
     position = 0
+    for (contents, _), run in groupby(records, contents_of):
+        group = list(run)
+        found = (_held if contents else _in_order)(group, parts, position)
+        if found is None:  # another way of printing: no leaf is better than a wrong one
+            return tuple(LiveGuardRecord(record, ()) for record in records)
+        position, guards = found
+        matched += guards
+    return tuple(matched)
+
+
+_Parts = list[tuple[Leaf, str]]
+_Matched = tuple[int, list[LiveGuardRecord]]
+"""The place behind the leaves that were taken, and the guards with them."""
+
+
+def _in_order(records: list[GuardRecord], parts: _Parts, position: int) -> _Matched | None:
+    matched = []
     for record in records:
         text, used = "", position
         while used < len(parts) and len(text) < len(record.text):
             text = f"{text}; {parts[used][1]}" if text else parts[used][1]
             used += 1
-        if text != record.text:  # another way of printing: no leaf is better than a wrong one
-            return tuple(LiveGuardRecord(record, ()) for record in records)
+        if text != record.text:
+            return None
         leaves = {id(leaf.guard): leaf for leaf, _ in parts[position:used] if len(leaf.texts) <= used - position}
         matched.append(LiveGuardRecord(record, tuple(leaves.values())))  # a leaf of several records answers for none
         position = used
-    return tuple(matched)
+    return position, matched
+
+
+def _held(records: list[GuardRecord], parts: _Parts, position: int) -> _Matched | None:
+    """What one container holds: the records have another order than the leaves, and each stands once."""
+    wanted = {record.text for record in records}
+    used = position
+    while used < len(parts) and parts[used][1] in wanted:
+        used += 1
+    found = {text: leaf for leaf, text in parts[position:used]}
+    if len(found) != len(wanted):
+        return None
+    return used, [LiveGuardRecord(record, (found[record.text],)) for record in records]
 
 
 class Globals(Mapping[str, Any]):
@@ -124,9 +165,9 @@ def _count(manager: Any) -> int:
     return max(manager.get_key_value_managers(), default=-1) + 1
 
 
-def _texts(guard: Any) -> tuple[str, ...]:
-    parts = guard.verbose_code_parts()
-    return tuple(without_addresses(split_comment(str(part), lambda name: name)[0]) for part in parts)
+def _texts(guard: Any, mended: Mended = NOT_MENDED) -> tuple[str, ...]:
+    parts = [str(part).replace(*mended) if mended[0] else str(part) for part in guard.verbose_code_parts()]
+    return tuple(without_addresses(split_comment(part, lambda name: name)[0]) for part in parts)
 
 
 def _leaves(manager: Any) -> Iterator[Leaf]:
@@ -140,9 +181,18 @@ def _leaves(manager: Any) -> Iterator[Leaf]:
 
 
 def _walk(
-    manager: Any, seen: list[Any], is_root: bool = False, parent: str = "", accessor: Any = None
+    manager: Any,
+    seen: list[Any],
+    is_root: bool = False,
+    parent: str = "",
+    accessor: Any = None,
+    mended: Mended = NOT_MENDED,
+    is_key: bool = False,
 ) -> Iterator[Leaf]:
     source = "" if is_root else str(manager.get_source())
+    if is_key and not mended[0]:
+        mended = key_mended(source, parent)
+    source = source.replace(*mended) if mended[0] else source
     if accessor is not None:
         source = own_source(source, parent, str(accessor.repr()))
     if hasattr(manager, "get_key_value_managers") and not is_root:
@@ -152,14 +202,14 @@ def _walk(
         if any(guard is known for known in seen):  # a relational guard stands at each value it relates
             continue
         seen.append(guard)
-        yield Leaf(type(guard).__name__, _texts(guard), source, guard)
+        yield Leaf(type(guard).__name__, _texts(guard, mended), source, guard)
     pairs = getattr(manager, "get_key_value_managers", None)
     if pairs is not None:
-        for _, (key, value) in sorted(pairs().items()):
-            for child in (key, value):
+        for _, pair in sorted(pairs().items()):
+            for number, child in enumerate(pair):
                 if child is not None:
-                    yield from _walk(child, seen)
+                    yield from _walk(child, seen, parent=source, mended=mended, is_key=number == 0)
     children = manager.get_child_managers()
     accessors: list[Any] = getattr(manager, "get_accessors", list)()
     for child, reached in zip(children, accessors if len(accessors) == len(children) else [None] * len(children)):
-        yield from _walk(child, seen, parent=source, accessor=reached)
+        yield from _walk(child, seen, parent=source, accessor=reached, mended=mended)

@@ -52,21 +52,24 @@ _IDENTITY = re.compile(r"(?<![\w.])\d{9,}(?![\w.])")
 def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -> tuple[GuardRecord, ...]:
     """Every leaf guard in ``text``; ``resolve`` completes the shortened file names that torch prints."""
     records: list[GuardRecord] = []
-    around: list[tuple[int, str]] = []  # the managers that a line lies in: depth and source
+    around: list[tuple[int, str, Mended]] = []  # the managers that a line lies in: depth and source
     dicts: dict[int, tuple[int, str]] = {}
     related: set[str] = set()
     remarks: dict[str, _Remark | None] = {}
     for depth, rest in _logical_lines(text):
         while around and around[-1][0] >= depth:
             around.pop()
-        above = around[-1][1] if around else ""
+        _, above, mended = around[-1] if around else (0, "", NOT_MENDED)
+        rest = rest.replace(*mended) if mended[0] else rest
         head, named, tail = rest.partition(": source=")
         manager = _MANAGER.fullmatch(head) if named else None
         if manager:
             kind = manager[1]
             source, _, accessor = tail.partition(", accessed_by=")
             source = own_source(source.partition(", type=<")[0], above, accessor)
-            around.append((depth, source))
+            if head.startswith("KeyManager") and (mended := key_mended(source, above))[0]:
+                source = source.replace(*mended)
+            around.append((depth, source, mended))
             if kind in _DICTS:
                 found = _TYPE.search(rest)  # torch before 2.8 does not print it
                 dicts[depth] = (len(records), found["type"] if found else "")
@@ -96,6 +99,20 @@ def own_source(source: str, parent: str, accessor: str) -> str:
     ``__dataclass_fields__``) as if it were the object itself."""
     found = _ATTRIBUTE.match(accessor) if source == parent else None
     return f"{source}.{found[1]}" if found else source
+
+
+Mended = tuple[str, str]
+"""Text that torch prints for a value, and what it ought to be."""
+NOT_MENDED: Mended = ("", "")
+_KEYS = re.compile(r"list\((?:dict\.keys\((?P<owner>.*)\)|(?P<older>.*)\.keys\(\))\)\[\d+\]")
+
+
+def key_mended(source: str, owner: str) -> Mended:
+    """For a key of the dictionary ``owner``: torch prints a buffer or parameter (``L['m'].weight``) as the owner of its own
+    name, where ``L['m']._parameters`` owns it."""
+    found = _KEYS.fullmatch(source)
+    named = (found["owner"] or found["older"]) if found is not None else owner
+    return NOT_MENDED if named == owner else (source, source.replace(named, owner, 1))
 
 
 def dict_record(source: str, kind: str, items: int) -> GuardRecord:
@@ -388,10 +405,15 @@ _MARKED = re.compile(
 )
 
 
+def contents_of(record: GuardRecord) -> tuple[bool, str]:
+    """Whether a guard is about what a container holds, and the value it looks at."""
+    return record.kind in _CONTENTS, record.source
+
+
 def _contents_in_order(records: Iterable[GuardRecord]) -> Iterator[GuardRecord]:
     """What a container contains and what not, each of it once: torch before 2.10 asks it up to a hundred times, in the
     order of a set, another one in every process."""
-    for (contents, _), run in groupby(records, lambda record: (record.kind in _CONTENTS, record.source)):
+    for (contents, _), run in groupby(records, contents_of):
         if contents:
             yield from sorted(
                 dict.fromkeys(run), key=lambda r: (r.expression, "" if r.place is None else repr(r.place))
