@@ -20,8 +20,9 @@ from torch_programs import PROGRAMS
 from depyf.api import prepare_debug
 from depyf.dynamo.ask import ask_entry
 from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.guard_remarks import split_comment
 from depyf.dynamo.guard_tree import NOT_ALONE, live_guards
-from depyf.dynamo.guards import file_resolver, parse_guards, readable, split_comment
+from depyf.dynamo.guards import file_resolver, parse_guards, readable
 from depyf.errors import DepyfError
 
 pytestmark = pytest.mark.torch
@@ -148,6 +149,11 @@ def test_no_comment():
         None,
         "duck sizing",
     )
+    guard, place, _ = split_comment(
+        "L['f'].__doc__ == '\\n  # it\\'s b'  # wrap(f)  # it's a \"remark\"  # t/m.py:3 in g", lambda name: name
+    )
+    assert guard == "L['f'].__doc__ == '\\n  # it\\'s b'"
+    assert (place.line, place.text) == (3, 'wrap(f)  # it\'s a "remark"')
 
 
 def load(path):

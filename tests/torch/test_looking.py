@@ -9,9 +9,10 @@ import torch
 from dumps import check_dump, check_substituted, followed
 
 import depyf
+from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.guard_checks import class_named, shows_as
 from depyf.dynamo.guard_tree import Globals
-from depyf.dynamo.guards import readable, without_addresses
+from depyf.dynamo.guards import readable
 from depyf.dynamo.reprs import sets_in_order
 
 pytestmark = pytest.mark.torch

@@ -12,11 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.entries import LiveEntry
 from depyf.dynamo.guard_checks import ASKING
+from depyf.dynamo.guard_remarks import split_comment
 from depyf.dynamo.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
 from depyf.dynamo.guard_values import GuardStep, evaluate, values_of
-from depyf.dynamo.guards import readable, split_comment, without_addresses
+from depyf.dynamo.guards import readable
 from depyf.dynamo.records import GuardRecord
 
 

@@ -169,7 +169,7 @@ def torch_checks(text: str, guard: Guard | None = None, L: dict[str, Any] | None
 
 def shows_as(value: Any, text: str, guard: Guard | None = None) -> bool:
     """``value`` equals one whose repr is ``text``, which is no Python."""
-    from depyf.dynamo.guards import without_addresses
+    from depyf.dynamo.addresses import without_addresses
 
     return _asked(guard, value, sets_in_order(without_addresses(repr(value))) == text)
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from depyf.dynamo.address_names import made_name
+from depyf.dynamo.addresses import made_name, without_addresses
 from depyf.dynamo.entries import LiveEntry, guard_text
+from depyf.dynamo.guard_remarks import split_comment
 from depyf.dynamo.guards import (
     DICT_ITEMS,
     NOT_MENDED,
@@ -23,8 +24,6 @@ from depyf.dynamo.guards import (
     key_mended,
     own_source,
     parse_guards,
-    split_comment,
-    without_addresses,
 )
 from depyf.dynamo.looking import ITEM, compiled, item
 from depyf.dynamo.records import GuardRecord

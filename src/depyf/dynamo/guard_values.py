@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dynamo import guard_checks
+from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.advice import OF_THAT_NAME
 from depyf.dynamo.global_state import in_words
-from depyf.dynamo.guards import without_addresses
 from depyf.dynamo.looking import ITEM, compiled, item
 from depyf.dynamo.records import Place
 from depyf.dynamo.reprs import sets_in_order

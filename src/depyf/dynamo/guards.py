@@ -19,9 +19,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
-from depyf.dynamo.address_names import shown_names
+from depyf.dynamo.addresses import has_identity, without_addresses
 from depyf.dynamo.global_state import in_words
 from depyf.dynamo.guard_names import equal_sides, in_python, is_expression
+from depyf.dynamo.guard_remarks import split_comment
 from depyf.dynamo.records import GuardRecord, Place
 from depyf.dynamo.reprs import sets_in_order
 
@@ -37,16 +38,6 @@ DICT_ITEMS = "DICT_ITEMS"
 _CONTENTS = frozenset({"DICT_CONTAINS", "SET_CONTAINS"})
 _RELATIONAL = ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING")
 """Guards over several values: each of the values shows them, and they are one."""
-_PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
-_JOINED = re.compile(r"^.*:\d+ in [\w<>.]+\)?(?: \(.*\))? and (?=\S)", re.S)
-"""What stands before the last origin of a guard that torch has made of several (a range, from both of its ends)."""
-_REMARK = re.compile(r"\s+# ")
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
-_IN_NAME = re.compile(r"(?<=\w)_\d{12,}\b")
-_VERSION = re.compile(r"(?<=\) == )\d+$")
-"""The version of a dictionary, a counter of the process: ``___dict_version(...) == 1078199``."""
-_LONG_NUMBER = re.compile(r"\d{9}")
-_IDENTITY = re.compile(r"(?<![\w.])\d{9,}(?![\w.])")
 
 
 def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -> tuple[GuardRecord, ...]:
@@ -143,7 +134,7 @@ def _record(
 ) -> GuardRecord:
     """One leaf; ``remarks``: what was read behind other guards, of which many have the same."""
     guard, mark, remark = text.partition("  # ")
-    plain = bool(mark) and "# " not in guard
+    plain = bool(mark) and "# " not in guard and not (guard.count("'") % 2 or guard.count('"') % 2)
     if plain and remark not in remarks:
         _, place, why = split_comment(text, resolve)
         remarks[remark] = None if place is None else (place, why)
@@ -181,46 +172,6 @@ def _class_at(address: int) -> type | None:
             seen.add(id(cls))
             todo += type.__subclasses__(cls)
     return None
-
-
-def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:
-    """``guard  # code  # file:line in function (why)`` taken apart."""
-    parts = _remarks(text)
-    for position in range(len(parts) - 1, 0, -1):
-        match = _PLACE.match(parts[position].strip())
-        if match is None:
-            continue
-        code = "  # ".join(parts[1:position]).strip()  # a line of source may have a comment of its own
-        code = _JOINED.sub("", code)
-        guard = parts[0].rstrip()
-        place = Place(resolve(match["file"]), int(match["line"]), match["function"], code)
-        return guard, place, without_addresses(match["why"] or "")
-    for position in range(1, len(parts)):  # a remark of torch without a line: "duck sizing added this equality ..."
-        guard = "  # ".join(parts[:position]).rstrip()
-        if is_expression(guard):
-            return guard, None, without_addresses("  # ".join(parts[position:]).strip())
-    guard, hint, advice = text.strip().partition(" (HINT: ")  # for a guard without a line
-    if hint and (is_expression(guard.strip()) or _TYPE_ID.match(guard.strip())):
-        return guard.strip(), None, without_addresses(advice.removesuffix(")"))
-    return text.strip(), None, ""
-
-
-def _remarks(text: str) -> list[str]:
-    """``text`` taken apart at each ``# `` that stands behind a space; nearly always these are the two spaces of torch."""
-    parts = text.split("  # ")
-    if text.count("# ") == len(parts) - 1 and not any(part[-1:].isspace() for part in parts[:-1]):
-        return parts
-    return _REMARK.split(text)
-
-
-@functools.lru_cache(maxsize=4096)
-def without_addresses(text: str) -> str:
-    """``text`` with object addresses and ids replaced: they differ in every run."""
-    if text.startswith("___dict_version("):
-        text = _VERSION.sub("ID", text)
-    if "0x" not in text and _LONG_NUMBER.search(text) is None:  # nearly always, and three times as fast to know
-        return text
-    return _IDENTITY.sub("ID", _IN_NAME.sub("", shown_names(_ADDRESS.sub("0xADDR", text))))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -359,7 +310,7 @@ def _shows_as(text: str) -> str | None:
 
 def _plain(kind: str, text: str) -> str | None:
     """Already Python: comparisons of values and of sizes."""
-    return None if _ADDRESS.search(text) or _IDENTITY.search(text) else without_addresses(text)
+    return None if has_identity(text) else without_addresses(text)
 
 
 _CLASS = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|<(?:class|enum) '(?P<name>[\w.]+)'>""")

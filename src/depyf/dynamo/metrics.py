@@ -12,7 +12,7 @@ import linecache
 import re
 from typing import Any
 
-from depyf.dynamo.guards import without_addresses
+from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.records import CacheRecord
 
 _UNITS = (("_us", 1e-6), ("_ms", 1e-3), ("_s", 1.0))

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from depyf.dynamo import advice
+from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.call_values import CallValues, comparison
-from depyf.dynamo.guards import readable, split_comment, with_class, without_addresses
+from depyf.dynamo.guard_remarks import split_comment
+from depyf.dynamo.guards import readable, with_class
 from depyf.dynamo.records import GuardRecord, RecompileRecord, SymbolRecord
 
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from depyf.bytecode.handler_depths import with_one_depth
+from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.capture import Capture, EntryBuilder, FunctionBuilder
 from depyf.dynamo.code_record import code_record, with_parameters, with_source
 from depyf.dynamo.disassembly import disassembly
@@ -21,7 +22,7 @@ from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.gaps import gaps
 from depyf.dynamo.generated import resume_options
 from depyf.dynamo.graph_breaks import parse_break
-from depyf.dynamo.guards import file_resolver, parse_guards, without_addresses
+from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.names import file_safe
 from depyf.dynamo.ranks import rank_count
 from depyf.dynamo.recompiles import resolved, specialised

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depyf.dynamo import substitute
+from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.alike import AlikeCodes
 from depyf.dynamo.capture import Capture
 from depyf.dynamo.disassembly import disassembly
 from depyf.dynamo.generated import generated_options
-from depyf.dynamo.guards import without_addresses
 from depyf.dynamo.names import readable_globals, rename, transformed_name
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.dynamo.resume import resume_globals
