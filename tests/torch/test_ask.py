@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -362,3 +363,15 @@ def test_disagreement_is_noticed(tmp_path):
     with pytest.warns(RuntimeWarning, match="as Python False, torch says True"):
         page(X, 2)
     assert len(page.disagreements) == 1
+
+
+def test_another_way_to_call_it():
+    def stretched(x, *args, **kwargs):
+        return x + len(args) + len(kwargs)
+
+    compiled = torch.compile(stretched, backend="eager")
+    compiled(torch.ones(2))
+    compiled(torch.ones(2), 1)
+    said = str(depyf.why(compiled, torch.ones(2), 1, 2, b=1))
+    assert "pass as many positional arguments in every call" in said
+    assert len(re.findall("advice +pass ", said)) == 2, said

@@ -133,9 +133,15 @@ def for_optimizer() -> str:
     )
 
 
+_PASSED = {"len(args)": "as many positional arguments", "len(kwargs)": "the same keyword arguments"}
+"""What a call was given beyond the parameters that have names of their own."""
+
+
 def for_value(source: str, expected: str, of_module: bool = False, inner: bool = False) -> str:
     """A plain Python value differs from ``expected``; ``of_module``: it is an attribute of an ``nn.Module``."""
     name = named(source)
+    if name in _PASSED:
+        return f"pass {_PASSED[name]} in every call (one entry for each way to call it is needed)"
     if name.startswith("len("):
         return f"keep {name} the same between calls; what grows with the calls is better kept outside of the compiled function"
     if "dict.keys(" in source:

@@ -281,6 +281,8 @@ def advice(guard: GuardStep, of_module: bool = False) -> str:
     if re.search(r" == | is (None|True|False)$", expression) and source:
         whole = expression.rpartition(" == ")[0]
         return for_value(whole if whole.startswith(("len(", "list(dict.keys(")) else source, guard.expected, of_module)
+    if expression == f"not {source}":
+        return for_value(f"len({source})", "0", of_module)
     if re.search(r"\.size\(\)\[\d+\]", expression):
         return for_small_size() if guard.actual.endswith((" is 0", " is 1")) else for_condition()
     return for_kind(expression)
