@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from depyf.report.standing import without_defaults
@@ -20,6 +22,6 @@ from depyf.report.standing import without_defaults
     ],
 )
 def test_defaults(source, expected):
-    found = without_defaults(source, "@d")
+    found = without_defaults(source, ast.parse(source).body[0], "@d")
     assert found == expected
     compile(found, "<page>", "exec")

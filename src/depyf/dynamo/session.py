@@ -214,11 +214,13 @@ class Session:
         found: list[GraphMatch] = []
         with self.capture.lock:
             builders = list(self.capture.functions.items())
-            graphs = [graph.record for graph in self.capture.graphs]
+            graphs: dict[tuple[object, str], list[GraphRecord]] = {}
+            for graph in self.capture.graphs:
+                graphs.setdefault((graph.record.key.function, graph.record.key.text), []).append(graph.record)
         for function, builder in builders:
             code = live_code_of(builder)
             for entry in cache_entries(code) if code is not None else ():
-                own = [g for g in graphs if g.key.function == function and g.key.text == entry.compile_id]
+                own = graphs.get((function, entry.compile_id), ())
                 found += match_graphs(own, live_code(compiled_functions(entry)))
         return found
 

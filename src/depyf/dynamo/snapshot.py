@@ -43,8 +43,11 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
         }
         names = _resume_names(live, by_code)
         resolve = file_resolver([*linecache.cache, *(b.code.filename for b in capture.functions.values())], "torch")
+        entries: dict[tuple[int, str], dict[str, EntryBuilder]] = {}
+        for key, entry in capture.entries.items():
+            entries.setdefault(key.function, {})[key.text] = entry
         functions = tuple(
-            _function(function, builder, capture, live[function], by_code, names, resolve)
+            _function(function, builder, capture, live[function], entries.get(function, {}), by_code, names, resolve)
             for function, builder in sorted(capture.functions.items(), key=lambda item: _order(item[0]))
         )
         graphs = sorted((graph.record for graph in capture.graphs), key=lambda g: (g.key.order, g.stage, g.index))
@@ -117,6 +120,7 @@ def _function(
     builder: FunctionBuilder,
     capture: Capture,
     live: tuple[LiveEntry, ...],
+    mine: dict[str, EntryBuilder],
     by_code: dict[int, tuple[int, str]],
     resume_names: dict[tuple[int, str], tuple[str, ...]],
     resolve: Callable[[str], str],
@@ -126,7 +130,6 @@ def _function(
     parent = by_code.get(id(source)) if source is not None else None
     if parent is None and builder.code.name.startswith(RESUME_PREFIX):
         parent = _parent_by_name(builder.code, capture)
-    mine = {key.text: entry for key, entry in capture.entries.items() if key.function == function}
     ordered = [entry for entry in live if entry.compile_id in mine]
     records = [_entry(mine.pop(entry.compile_id), entry, resolve) for entry in ordered]
     records += [_entry(entry, None, resolve) for entry in sorted(mine.values(), key=lambda e: e.key.order)]

@@ -7,6 +7,8 @@ nothing is written, and the compiled code is torch's own.
 from __future__ import annotations
 
 import linecache
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from depyf.dynamo.capture import Capture, EntryBuilder
@@ -47,19 +49,19 @@ class Watch:
         """What was compiled so far, in order."""
         with self._capture.lock:
             entries = sorted(self._capture.entries.values(), key=lambda entry: entry.key.order)
-            return tuple(self._seen(entry) for entry in entries)
+            files = [builder.code.filename for builder in self._capture.functions.values()]
+            resolve = file_resolver([*linecache.cache, *files], "torch")
+            graphs = Counter(graph.record.key for graph in self._capture.graphs if graph.record.stage == CAPTURED)
+            return tuple(self._seen(entry, resolve, graphs[entry.key]) for entry in entries)
 
-    def _seen(self, entry: EntryBuilder) -> Seen:
+    def _seen(self, entry: EntryBuilder, resolve: Callable[[str], str], graphs: int) -> Seen:
         function = self._capture.functions.get(entry.key.function)
-        files = [builder.code.filename for builder in self._capture.functions.values()]
-        resolve = file_resolver([*linecache.cache, *files], "torch")
-        graphs = [g for g in self._capture.graphs if g.record.key == entry.key and g.record.stage == CAPTURED]
         return Seen(
             entry.key.text,
             function.code.qualname if function is not None else "?",
             f"{function.code.filename}:{function.code.line}" if function is not None else "?",
             tuple(parse_break(text) for text in entry.breaks),
             tuple(resolved(record, resolve) for record in entry.recompiles),
-            len(graphs),
+            graphs,
             entry.failed,
         )

@@ -140,11 +140,9 @@ def _original(function: FunctionRecord) -> str:
             compile(tree, "<original>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         tree = None
-    defined = (
-        tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], (ast.FunctionDef, ast.AsyncFunctionDef))
-    )
-    if defined and name in renamed:
-        return without_defaults(renamed, f"@{frame_name(function)}.original")
+    node = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and name in renamed:
+        return without_defaults(renamed, node, f"@{frame_name(function)}.original")
     text = "\n".join("# " + line for line in source.splitlines()) or "# (its source cannot be read)"
     stub = f"def {name}({code.parameters}):\n    raise NotImplementedError({f'see {code.filename}:{code.line}'!r})"
     return f"# The original:\n{text}\n@{frame_name(function)}.original\n{stub}"

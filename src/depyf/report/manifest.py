@@ -60,9 +60,15 @@ def manifest_page(
         for entry in function.entries:
             entries += [item for item in _transformed(function, entry) if item["file"] in files]
     places = {function.function: _place(function) for function in run.functions}
+    of_key: dict[CompileKey, list[GraphRecord]] = {}
+    first: dict[str, GraphRecord] = {}
+    for graph in run.graphs:
+        of_key.setdefault(graph.key, []).append(graph)
+        first.setdefault(graph.path or graph_file(graph), graph)
     for graph in run.graphs:
         if graph_file(graph) in files:
-            item = _graph(graph, run.graphs, files, steppable)
+            twin = first[graph.path or graph_file(graph)]
+            item = _graph(graph, of_key[graph.key], twin, files, steppable)
             if not item["from"] and graph.key.function in places:
                 item["from"] = [places[graph.key.function]]  # the first stage comes from the user's function
             entries.append(item)
@@ -163,10 +169,10 @@ def _transformed(function: FunctionRecord, entry: EntryRecord) -> list[dict[str,
 
 
 def _graph(
-    graph: GraphRecord, graphs: tuple[GraphRecord, ...], files: frozenset[str], steppable: frozenset[str]
+    graph: GraphRecord, own: list[GraphRecord], twin: GraphRecord, files: frozenset[str], steppable: frozenset[str]
 ) -> dict[str, Any]:
+    """``own``: the graphs of the same compile id; ``twin``: the first one whose code is in the same file of torch."""
     name = graph_file(graph)
-    twin = next((g for g in graphs if graph.path and g.path == graph.path), graph)
     shared = {} if twin is graph else {"same_code_as": graph_file(twin)}  # torch loads a generated file once
     return {
         "file": name,
@@ -175,15 +181,14 @@ def _graph(
         "index": graph.index,
         "compile_id": graph.key.text,
         "generation": graph.key.generation,
-        "from": [found for found in _origins(graph, graphs) if found in files],
+        "from": [found for found in _origins(graph, own) if found in files],
         "steppable": name in steppable,
         **shared,
     }
 
 
-def _origins(graph: GraphRecord, graphs: tuple[GraphRecord, ...]) -> list[str]:
+def _origins(graph: GraphRecord, own: list[GraphRecord]) -> list[str]:
     """The file one stage earlier: a second post-grad graph or wrapper is the backward's."""
-    own = [other for other in graphs if other.key == graph.key]
 
     def files(stage: str, index: int = 0) -> list[str]:
         return [graph_file(other) for other in own if other.stage == stage and other.index == index]

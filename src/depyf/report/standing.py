@@ -8,11 +8,9 @@ from __future__ import annotations
 import ast
 
 
-def without_defaults(source: str, decorator: str) -> str:
-    """The ``def`` in ``source`` under ``decorator`` instead of its own decorators; a default value that is more than a
-    literal is ``...`` in it, and stands in a comment above."""
-    node = ast.parse(source).body[0]
-    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+def without_defaults(source: str, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: str) -> str:
+    """The ``def`` that ``source`` is, parsed as ``node``, under ``decorator`` instead of its own decorators; a default
+    value that is more than a literal is ``...`` in it, and stands in a comment above."""
     lines = source.splitlines()
     shown: list[str] = []
     for argument, value in reversed(_defaults(node.args)):
