@@ -591,6 +591,29 @@ def b_function_made_late(fn):
     return outer
 
 
+def b_closure_made_after(a, k):
+    def before(w):
+        nonlocal k
+        k += 1
+        return w + k
+
+    a = before(a)
+    graph_break()
+
+    def after(w):
+        return before(w) + k
+
+    return after(a), k
+
+
+def b_call_with_keywords(a, *rest, **options):
+    def called(x, *more, scale=1, **others):
+        graph_break()
+        return x * scale + len(more) + len(others)
+
+    return called(a, *rest, scale=2, **options)
+
+
 class _Wrapped(torch.nn.Module):
     def __init__(self, fn):
         super().__init__()
@@ -929,6 +952,8 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "b_closure_loop": lambda compiled: compiled(b_closure_loop)(_x()),
     "b_lock": lambda compiled: compiled(b_lock)(_x(), 2),
     "b_function_made_late": lambda compiled: compiled(b_function_made_late(torch.sin))(_x()),
+    "b_closure_made_after": lambda compiled: compiled(b_closure_made_after)(_x(), 2),
+    "b_call_with_keywords": lambda compiled: compiled(b_call_with_keywords)(_x(), 1, 2, flag=3),
     "b_module_made": lambda compiled: compiled(b_module_made)(_x(), torch.sin, [1, 2]),
     "b_module_made_2": lambda compiled: compiled(b_module_made)(_x(), torch.sin, [1]),
     "b_nonlocal": lambda compiled: compiled(b_nonlocal)(_x()),

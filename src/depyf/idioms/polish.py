@@ -18,7 +18,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.idioms.effects import variable
 from depyf.promises import Promises
 from depyf.tree.expr import Attr, CellOf, Cmp, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp, Walrus
-from depyf.tree.exprs import map_expressions, walk_all
+from depyf.tree.exprs import children, map_expressions, walk_all
 from depyf.tree.nodes import Assign, Body, Delete, For, FuncDef, If, Return, Stmt
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
@@ -77,15 +77,21 @@ def _defined_before(body: Body) -> Body:
         return body
     free = 1 + max((node.key for node in walk_all(body) if type(node) is Temp), default=0)
     before: list[Stmt] = []
+    made = {id(node) for node in _functions(last) if not node.unit.name.startswith("<")}
 
     def change(node: Expr) -> Expr:
-        if not isinstance(node, Func) or node.unit.name.startswith("<"):
+        if id(node) not in made:
             return node
         before.append(Assign((Temp(free + len(before)),), node, last.line))
         return Temp(free + len(before) - 1)
 
     changed = map_expressions(last, change)
     return (*body[:-1], *before, changed) if before else body
+
+
+def _functions(node: object) -> list[Func]:
+    """The functions that ``node`` makes itself, not within others."""
+    return [node] if isinstance(node, Func) else [found for part in children(node) for found in _functions(part)]
 
 
 def _defined(body: Body) -> Body:

@@ -289,21 +289,30 @@ def _unpack(s: Symbolic, shape: Any) -> None:
 
 
 def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
-    """``f(*[a, b])`` is ``f(a, b)`` where the list is fresh."""
+    """``f(*[a, b], **{"k": c})`` is ``f(a, b, k=c)`` where the list is fresh."""
     slots, has_mapping = shape
     if has_mapping and calls.is_null(s.stack[-1]):
         s.raw()
         shape = slots, has_mapping = slots, False
-    container = s.stack[-1]
-    if not has_mapping and isinstance(container, (Fresh, Display)) and container.kind in ("list", "tuple"):
-        if settle(s, len(s.stack) - 1) is not None or isinstance(container, Display):
-            packed = s.raw()
-            assert isinstance(packed, (Fresh, Display))
-            items = packed.items if isinstance(packed, Fresh) else packed.elts
-            args = tuple(escape(s, item) if isinstance(item, Fresh) else item for item in items)
-            func, first = calls.callee(s, slots)
-            s.push(Invoke(func, (*first, *args)))
-            return
+    keywords = unpacking.keywords(s.stack[-1] if has_mapping else None)
+    at = len(s.stack) - 1 - has_mapping
+    container = s.stack[at]
+    if (
+        all(name is not None for name, _ in keywords)
+        and isinstance(container, (Fresh, Display))
+        and container.kind in ("list", "tuple")
+        and (settle(s, at) is not None or isinstance(container, Display))
+    ):
+        if has_mapping:
+            s.raw()
+        packed = s.raw()
+        assert isinstance(packed, (Fresh, Display))
+        items = packed.items if isinstance(packed, Fresh) else packed.elts
+        args = tuple(escape(s, item) if isinstance(item, Fresh) else item for item in items)
+        named = tuple((name, escape(s, value) if isinstance(value, Fresh) else value) for name, value in keywords)
+        func, first = calls.callee(s, slots)
+        s.push(Invoke(func, (*first, *args), named))
+        return
     _DEFAULTS[ops.CALL_EX](s, shape)
 
 

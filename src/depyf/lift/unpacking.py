@@ -171,23 +171,24 @@ def arguments(s: Symbolic, packed: Expr, mapping: Expr | None) -> tuple[tuple[Ex
     """The arguments that ``CALL_EX`` passes as a tuple and a dict."""
     unit = s.program.unit
     if isinstance(packed, Display) and packed.kind == "arguments":
-        return tuple(packed.elts), _keywords(mapping)
+        return tuple(packed.elts), keywords(mapping)
     if isinstance(packed, Display) and packed.kind == "tuple" and _has_star(packed):
         apart = unit.joins_at_once or len(packed.elts) == 1
-        return (Star(packed),) if apart else tuple(packed.elts), _keywords(mapping)
-    keywords, positional = _keywords(mapping), _elements(packed)
+        return (Star(packed),) if apart else tuple(packed.elts), keywords(mapping)
+    named, positional = keywords(mapping), _elements(packed)
     if positional is None:
-        return (Star(packed),), keywords
-    if any(key is None for key, _ in keywords):
-        return positional, keywords
-    if unit.packs_wide_calls and len(positional) + 2 * len(keywords) >= STACK_USE_GUIDELINE:
-        return positional, keywords
+        return (Star(packed),), named
+    if any(key is None for key, _ in named):
+        return positional, named
+    if unit.packs_wide_calls and len(positional) + 2 * len(named) >= STACK_USE_GUIDELINE:
+        return positional, named
     if mapping is not None and unit.joins_at_once:
         return positional, ((None, mapping),)
-    return (Star(packed),), keywords
+    return (Star(packed),), named
 
 
-def _keywords(mapping: Expr | None) -> Keywords:
+def keywords(mapping: Expr | None) -> Keywords:
+    """What ``CALL_EX`` passes by name; a name is None for ``**value``."""
     if mapping is None:
         return ()
     if isinstance(mapping, DictOf):
