@@ -606,6 +606,28 @@ def b_closure_made_after(a, k):
     return after(a), k
 
 
+def b_branch_in_closure(a, k):
+    scale = k * 2
+
+    def inner(x):
+        nonlocal scale
+        scale += 1
+        if x.sum() > 0:
+            return x * scale
+        return x - scale
+
+    def middle(x):
+        y = inner(x)
+        return y + scale
+
+    return middle(a) + scale, middle
+
+
+def b_of_its_class(a, box):
+    made = box.__class__(torch.relu if float(a.sum().item()) > 0 else torch.sin)
+    return made.fn(a)
+
+
 def b_call_with_keywords(a, *rest, **options):
     def called(x, *more, scale=1, **others):
         graph_break()
@@ -953,6 +975,8 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "b_lock": lambda compiled: compiled(b_lock)(_x(), 2),
     "b_function_made_late": lambda compiled: compiled(b_function_made_late(torch.sin))(_x()),
     "b_closure_made_after": lambda compiled: compiled(b_closure_made_after)(_x(), 2),
+    "b_branch_in_closure": lambda compiled: compiled(b_branch_in_closure)(_x(), 2)[0],
+    "b_of_its_class": lambda compiled: compiled(b_of_its_class)(_x(), _Wrapped(torch.cos)),
     "b_call_with_keywords": lambda compiled: compiled(b_call_with_keywords)(_x(), 1, 2, flag=3),
     "b_module_made": lambda compiled: compiled(b_module_made)(_x(), torch.sin, [1, 2]),
     "b_module_made_2": lambda compiled: compiled(b_module_made)(_x(), torch.sin, [1]),

@@ -245,6 +245,8 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
     """Name the temporary ``key`` after its value, where that says something."""
     if isinstance(value, Attr):
         name, owner, above = value.name.strip("_"), value.value, ""
+        if keyword.iskeyword(name):
+            name = "cls" if name == "class" else f"{name}_"
         if value.name in _TABLES:
             above = found.get(owner.key, "") if isinstance(owner, Temp) else _key_name(owner, found)
         found[key] = f"{above}_{name}" if above else name

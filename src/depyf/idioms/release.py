@@ -158,6 +158,8 @@ class _Releaser:
             return [stmt]
         if isinstance(stmt, If):
             after = after | self.temporaries(If(Const(None), stmt.body, stmt.orelse))
+        elif isinstance(stmt, _LEAVES):
+            after = self.floor
         return self.hoister.split(stmt, used - after)
 
     def statement(self, stmt: Stmt, after: Live) -> tuple[Stmt, Live, Live]:
