@@ -39,6 +39,12 @@ def test_modules_that_register_operators():
     assert registering_modules("s = torch.ops.prims.inductor_seeds.default(2)") == ("torch._inductor.inductor_prims",)
 
 
+def test_an_operator_that_torch_makes_with_custom_op():
+    pytest.importorskip("torch.nn.modules.linear_cross_entropy")
+    text = "y = torch.ops.torch_nn._linear_cross_entropy_batch_chunked.default(a, b)"
+    assert registering_modules(text) == ("torch.nn.modules.linear_cross_entropy",)
+
+
 def test_the_step_of_an_optimizer(tmp_path):
     torch._dynamo.reset()
     model = torch.nn.Linear(3, 2)

@@ -36,9 +36,19 @@ def _home(library: str, name: str) -> str:
         if module_name.startswith("torch.")
     ]
     homes = [module_name for module_name, names in modules if id(names.get(name)) in known]
+    if not homes:  # made by ``torch.library.custom_op``
+        whole = f"{library}::{name}"
+        homes = [home for home, names in modules if any(_custom(value) == whole for value in list(names.values()))]
     if not homes:  # ``prims.inductor_seeds`` is called ``seeds`` where it is made
         homes = [module_name for module_name, names in modules if not known.isdisjoint(map(id, list(names.values())))]
     return min(homes, key=lambda home: (home.count("."), home), default="")
+
+
+def _custom(value: Any) -> str:
+    """``library::name`` of a ``CustomOpDef``; "" of anything else."""
+    if type(value).__name__ != "CustomOpDef":
+        return ""
+    return f"{vars(value).get('_namespace')}::{vars(value).get('_name')}"
 
 
 def _overloads(packet: Any) -> list[str]:
