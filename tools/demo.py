@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,17 @@ MEANING = {
     "full_code": "guards, the code each of them leads to, resume functions",
     "transformed_code": "the bytecode that Dynamo made of the function, as proven Python",
     "Captured_Graph": "the graph that Dynamo captured",
+    "BEFORE_PRE_GRAD": "the captured graph before Inductor's passes on it",
+    "AFTER_PRE_GRAD": "the captured graph after Inductor's passes on it",
+    "BEFORE_JOINT_GRAPH": "AOTAutograd's graph before Inductor's joint passes",
+    "AFTER_JOINT_GRAPH": "AOTAutograd's graph after Inductor's joint passes",
+    "BEFORE_POST_GRAD": "Inductor's graph before its own passes",
     "Joint_graph": "AOTAutograd: forward and backward in one",
     "Forward_graph": "AOTAutograd: forward",
     "Backward_graph": "AOTAutograd: backward",
     "AFTER_POST_GRAD": "Inductor's graph after its own passes",
     "kernel": "Inductor's generated wrapper",
+    "graph_inputs": "what the graph was called with: names, shapes, where each came from",
     "kernel_source": "the source of one kernel that the wrapper calls",
     "original_code": "your function before: source and bytecode",
     "index": "START HERE: what happened, and why",
@@ -46,11 +53,11 @@ def run(folder: Path) -> bool:
     config = GPT2Config(n_layer=1, n_head=2, n_embd=32, n_positions=32, vocab_size=128, **ids)
     model = GPT2LMHeadModel(config).eval()
     tokens = torch.randint(0, 128, (1, 8))
-    with torch.no_grad():
-        expected = torch.compile(model)(tokens, use_cache=False).logits
-        torch._dynamo.reset()
+    with torch.no_grad():  # first under depyf: what torch has in its caches then, it does not report again
         with depyf.prepare_debug(str(folder)):
             found = torch.compile(model)(tokens, use_cache=False).logits
+        torch._dynamo.reset()
+        expected = torch.compile(model)(tokens, use_cache=False).logits
     return torch.equal(expected, found)
 
 
@@ -77,7 +84,9 @@ def main() -> int:
         shutil.rmtree(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        same = run(folder)
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
+            same = run(folder)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     print(f"A tiny GPT-2 was compiled under depyf.prepare_debug; the logits are {'equal' if same else 'DIFFERENT'}.")
     print(f"\nIn {folder.resolve()} (manifest.json lists it all, and what came from what):")
