@@ -11,7 +11,7 @@ import torch
 
 from depyf.api import prepare_debug
 from depyf.dynamo import guard_names, guard_remarks, seen
-from depyf.dynamo.graphs import sample_run
+from depyf.dynamo.sample_run import sample_run
 from depyf.report import full_code
 from depyf.report.manifest import indented
 from depyf.report.wrap import split_call

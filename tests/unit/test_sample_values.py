@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.dynamo.graphs import sample_value
+from depyf.dynamo.sample_run import sample_value
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,13 @@ from depyf.dynamo.graphs import sample_value
         ("Sym((s23//4))", "3"),
         ("Sym(((s23//4))*((s25//4)) + 1)", "10"),
         ("Sym(Max(1, u0))", "8"),
-        ("f32[2, ((s23//4)) + 1][1, 2]cpu", "torch.randn([2, ((12//4)) + 1], dtype=torch.float32)"),
+        ("f32[2, ((s23//4)) + 1][1, 2]cpu", "torch.randn([8], dtype=torch.float32).as_strided([2, ((12//4)) + 1], [1, 2])"),
+        ("f32[2, ((s23//4)) + 1][((s23//4)) + 1, 1]cpu", "torch.randn([2, ((12//4)) + 1], dtype=torch.float32)"),
+        ("f32[2, 1, 3][3, 7, 1]cuda:0", "torch.randn([2, 1, 3], dtype=torch.float32, device='cuda:0')"),
+        ("i64[4, 3][0, 1]cpu", "torch.zeros([3], dtype=torch.int64).as_strided([4, 3], [0, 1])"),
+        ("f32[0, 3][1, 5]cpu", "torch.randn([0, 3], dtype=torch.float32)"),
+        ("f32[]", "torch.randn([], dtype=torch.float32)"),
+        ("f8e4m3fn[2][1]cpu", "torch.randn([2]).to(torch.float8_e4m3fn)"),
         ("f32[Max(1, u0)][1]cpu", None),
     ],
 )

@@ -26,8 +26,6 @@ _PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"')
 _LIVE_PARAMETER = re.compile(r"(?P<name>\w+) : torch\.[\w.]+(?=[,)])|(?<=[(\s])(?P<bare>\w+)(?=[,)])")
 """A parameter of a live graph function, with the class of its value, or without: AOTAutograd's functions."""
 _DELETIONS = re.compile(r";  (?:\w+ = )+None$")
-_TENSOR_TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[[^\]]*\])?(?P<device>\w+(?::\d+)?)?$")
-_SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
 
 _IMPORTS = (
     ("from math import inf, nan", ("inf", "nan"), r"\b(?:inf|nan)\b"),
@@ -219,12 +217,12 @@ def live_module_text(
     return lines
 
 
-_INNER_CLASS = re.compile(r"^[ \t]+class ", re.M)
+INNER_CLASS = re.compile(r"^[ \t]+class ", re.M)
 
 
 def nested_texts_of(text: str) -> dict[str, str]:
     """The classes directly inside the class of a printed graph, by name, each without its indentation."""
-    if _INNER_CLASS.search(text) is None or (tree := parsed(text)) is None:
+    if INNER_CLASS.search(text) is None or (tree := parsed(text)) is None:
         return {}
     lines = text.splitlines()
     outer = next((node for node in tree.body if isinstance(node, ast.ClassDef)), None)
@@ -244,94 +242,3 @@ def graph_children(module: Any) -> list[tuple[str, Any]]:
         if isinstance(forward := type(child).__dict__.get("forward"), types.FunctionType)
         and forward.__code__.co_filename.startswith("<eval_with_key>")
     ]
-
-
-_SELF = re.compile(r"\bself\.")
-_BOXED = re.compile(r'^ *(?P<name>\w+): "(?P<type>[^"]*)" = next\(args_iter\)', re.M)
-
-
-def sample_run(
-    class_name: str,
-    text: str,
-    true: Mapping[str, int] = MappingProxyType({}),
-    known: Mapping[str, str] = MappingProxyType({}),
-    symbols: Mapping[str, int] = MappingProxyType({}),
-) -> str:
-    """A ``__main__`` block that runs the graph ``text`` on made-up inputs of the recorded shapes; "" where that cannot work.
-
-    ``true``: how many elements of a mask are true, for those of which any will not do; ``known``: inputs with a given value;
-    ``symbols``: their values, 8 where there is none.
-    """
-    lines = text.splitlines()
-    if _INNER_CLASS.search(text) or any(
-        _SELF.search(line) for line in lines if "self." in line and not line.lstrip().startswith("#")
-    ):
-        return ""  # a graph within the graph, or a constant of the live module
-    start = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def forward(")), len(lines))
-    end = next((number for number in range(start, len(lines)) if lines[number].rstrip().endswith(":")), len(lines))
-    tree = parsed(textwrap.dedent("\n".join(lines[start : end + 1])) + " pass")
-    forward = tree.body[0] if tree is not None and tree.body else None
-    if not isinstance(forward, ast.FunctionDef):
-        return ""
-    names = [argument.arg for argument in forward.args.args[1:]]
-    kinds = {
-        argument.arg: str(argument.annotation.value)
-        for argument in forward.args.args[1:]
-        if isinstance(argument.annotation, ast.Constant)
-    }
-    boxed = names == ["args_list"]
-    if boxed:
-        kinds = dict(_BOXED.findall(text))
-        names = list(kinds)
-        if len(names) != text.count(" = next(args_iter)"):
-            return ""
-    values = []
-    for name in names:
-        state = name.startswith("rng_state_output")  # AOTAutograd's name for what a recomputed operator draws from
-        value = "torch.get_rng_state()" if state else sample_value(kinds.get(name, ""), true.get(name), symbols)
-        value = known.get(name, value)
-        if value is None:
-            return ""
-        values.append(f"        {value},  # {name}: {kinds[name]}")
-    call = "inputs" if boxed else "*inputs"
-    body = "\n".join(["    inputs = [", *values, "    ]", f"    print({class_name}()({call}))"])
-    return f'if __name__ == "__main__":  # runs the graph on made-up inputs of the recorded shapes\n{body}\n'
-
-
-_DTYPES = {
-    "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
-    "i32": "int32", "i64": "int64", "u8": "uint8", "b8": "bool", "c64": "complex64", "c128": "complex128",
-}  # fmt: skip
-
-
-def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] = MappingProxyType({})) -> str | None:
-    """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol that ``symbols`` lacks counts as 8.
-
-    ``true``: the number of true elements of a mask; without it all are false.
-    """
-    symbol = _SYMBOL.match(kind)
-    if symbol:
-        return _size(symbol["value"], symbols) or repr(symbols.get(symbol["value"], 8))
-    match = _TENSOR_TYPE.match(kind)
-    if match is None or match["dtype"] not in _DTYPES:
-        return None
-    sizes = []
-    for size in filter(None, (part.strip() for part in match["size"].split(","))):
-        replaced = _size(size, symbols)
-        if replaced is None:
-            return None
-        sizes.append(replaced)
-    dtype = _DTYPES[match["dtype"]]
-    maker = "randn" if dtype.startswith(("float", "bfloat", "complex")) else "zeros"
-    place = f", device={match['device']!r}" if match["device"] not in (None, "cpu") else ""
-    shape = f"[{', '.join(sizes)}]"
-    if true is not None:
-        count = " * ".join(size if size.isdigit() else f"({size})" for size in sizes)
-        return f"(torch.arange({count}{place}) < {true}).view({shape})"
-    return f"torch.{maker}({shape}, dtype=torch.{dtype}{place})"
-
-
-def _size(text: str, symbols: Mapping[str, int]) -> str | None:
-    """``(s23//4) + 1`` with the values of its symbols; None where more than arithmetic is left."""
-    replaced = re.sub(r"\b[su]\d+\b", lambda match: str(symbols.get(match[0], 8)), text)
-    return replaced if re.fullmatch(r"[\d+*/() -]+", replaced) else None

@@ -30,6 +30,7 @@ _ON_STACK = re.compile(r"___stack\d+")
 _TABLES = frozenset({"_modules", "_parameters", "_buffers"})
 """Attributes that every module has: called after the module as well."""
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NO_WORD = re.compile(r"\W+")
 _COUNTED = re.compile(r"_\d.*")
 """Counters and addresses in the names of globals that the program installed."""
 
@@ -203,12 +204,10 @@ def _key_name(node: Expr, names: dict[int, str]) -> str:
         return ""
     name, table = node.key.value, node.value
     if name.isidentifier():
-        return name
-    if isinstance(table, Attr):
-        above = _key_name(table.value, names)
-    else:
-        above = names.get(table.key, "").removesuffix("_modules") if isinstance(table, Temp) else ""
-    return f"{above}_{name}" if above else name
+        return name.strip("_") or name
+    above = _key_name(table.value, names) if isinstance(table, Attr) else ""
+    above = above or _container(table, names).removesuffix("_modules")
+    return f"{above}_{_NO_WORD.sub('_', name)}" if above else ""
 
 
 def _values(body: Body) -> list[tuple[int, Expr]]:
@@ -247,7 +246,9 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
         name, owner, above = value.name.strip("_"), value.value, ""
         if keyword.iskeyword(name):
             name = "cls" if name == "class" else f"{name}_"
-        if value.name in _TABLES:
+        if value.name == "__dict__":
+            name = f"{_container(owner, found) or 'instance'}_dict"
+        elif value.name in _TABLES:
             above = found.get(owner.key, "") if isinstance(owner, Temp) else _key_name(owner, found)
         found[key] = f"{above}_{name}" if above else name
     elif isinstance(value, Func):

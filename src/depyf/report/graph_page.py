@@ -12,8 +12,9 @@ import math
 import re
 
 from depyf.dynamo.graph_facts import GraphFacts
-from depyf.dynamo.graphs import importable, imports_for, parsed, sample_run
+from depyf.dynamo.graphs import importable, imports_for, parsed
 from depyf.dynamo.records import GraphRecord
+from depyf.dynamo.sample_run import sample_run
 from depyf.gallery.graph_text import read_graph
 from depyf.gallery.groups import with_groups
 from depyf.gallery.masks import exactly_true
