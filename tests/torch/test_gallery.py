@@ -219,6 +219,22 @@ class Sine(torch.autograd.Function):
         return g * x.cos()
 
 
+class Positive(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clone()
+        y[x < 0] = 0
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        g = g.clone()
+        g[y == 0] = 0
+        return g
+
+
 def operator_loop(x):
     from torch._higher_order_ops.while_loop import while_loop
 
@@ -247,6 +263,10 @@ def operator_flex(x):
 
 def own_backward(x):
     return Sine.apply(x) * 2
+
+
+def backward_in_place(x):
+    return Positive.apply(x) * 2
 
 
 def modes_inside(x):
@@ -285,6 +305,7 @@ def masks(x):
 @pytest.mark.parametrize(
     ("fn", "backward"),
     [(operator_loop, False), (operator_scan, False), (operator_map, True), (operator_flex, False), (own_backward, True),
+     (backward_in_place, True),
      (modes_inside, True), (random_numbers, True), (random_distributions, True), (random_choices, True), (metadata_written, False), (masks, True)],
 )  # fmt: skip
 def test_situations(fn, backward, tmp_path):

@@ -7,6 +7,7 @@ state and no imports but those that ``parts.py`` knows.
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -178,9 +179,23 @@ def changed(before: list[Any], *afterwards: list[Any]) -> list[list[Any]]:
     return [[None if same else one for same, one in zip(kept, after)] for after in afterwards]
 
 
+class WritableProxy(torch.fx.Proxy):  # type: ignore[misc]
+    """A value that is traced, which may be written to in place."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
+
+
+class BodyTracer(torch.fx.Tracer):  # type: ignore[misc]
+    def proxy(self, node: torch.fx.Node) -> torch.fx.Proxy:
+        return WritableProxy(node, self)
+
+
 def traced(body: Callable[..., Any]) -> Any:
     """The body of an operator that wants a torch.fx.GraphModule."""
-    return torch.fx.symbolic_trace(body)
+    tracer = BodyTracer()
+    graph = tracer.trace(body)
+    return torch.fx.GraphModule(tracer.root, graph)
 
 
 def missing(operators: tuple[str, ...]) -> list[str]:

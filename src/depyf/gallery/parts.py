@@ -41,7 +41,8 @@ def harness_text(rest: str) -> tuple[str, list[str]]:
             queue.append(name)
     text = "\n\n\n".join(body for name, (body, _) in definitions.items() if name in wanted)
     both = text + rest
-    imports = [f"import {module}" for module in ("contextlib", "math", "warnings") if re.search(rf"\b{module}\.", both)]
+    modules = ("contextlib", "math", "operator", "warnings")
+    imports = [f"import {module}" for module in modules if re.search(rf"(?<![\w.]){module}\.\w", both)]
     typing = [name for name in ("Callable", "Iterator") if re.search(rf"\b{name}\[", both)]
     if typing:
         imports.append(f"from collections.abc import {', '.join(typing)}")
