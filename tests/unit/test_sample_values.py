@@ -16,7 +16,10 @@ from depyf.dynamo.sample_run import sample_value
         ("Sym((s23//4))", "3"),
         ("Sym(((s23//4))*((s25//4)) + 1)", "10"),
         ("Sym(Max(1, u0))", "8"),
-        ("f32[2, ((s23//4)) + 1][1, 2]cpu", "torch.randn([8], dtype=torch.float32).as_strided([2, ((12//4)) + 1], [1, 2])"),
+        (
+            "f32[2, ((s23//4)) + 1][1, 2]cpu",
+            "torch.randn([8], dtype=torch.float32).as_strided([2, ((12//4)) + 1], [1, 2])",
+        ),
         ("f32[2, ((s23//4)) + 1][((s23//4)) + 1, 1]cpu", "torch.randn([2, ((12//4)) + 1], dtype=torch.float32)"),
         ("f32[2, 1, 3][3, 7, 1]cuda:0", "torch.randn([2, 1, 3], dtype=torch.float32, device='cuda:0')"),
         ("i64[4, 3][0, 1]cpu", "torch.zeros([3], dtype=torch.int64).as_strided([4, 3], [0, 1])"),
