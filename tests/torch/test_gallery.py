@@ -207,6 +207,30 @@ def test_higher_order_bodies(tmp_path):
     assert run_script(script.text) == 0
 
 
+class Signs(torch.optim.Optimizer):
+    """Its parameters are attributes of the captured graph, which writes to them."""
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            p.data.mul_(0.5)
+            self.state[p]["first"] = torch.clone(p)
+            p.add_(p.grad.sign(), alpha=-self.defaults["lr"])
+
+
+def test_a_graph_that_writes_to_the_programs_tensors(tmp_path, capsys):
+    layer = torch.nn.Linear(3, 2)
+    layer(torch.ones(1, 3)).sum().backward()
+    optimizer = Signs(layer.parameters(), {"lr": 0.25})
+    (script,) = recorded(tmp_path, lambda: optimizer.step(), backward=False)
+    assert "= p.data" in script.text and "_autograd._get_data_attr" not in script.text
+    assert run_script(script.text) == 0
+    compared = capsys.readouterr().out
+    assert compared.count("ok        constant") == 2
+    wrong = script.text.replace("alpha = -0.25", "alpha = -0.25 if torch.compiler.is_compiling() else 0.25")
+    assert wrong != script.text and run_script(wrong) == 1
+
+
 class Sine(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):

@@ -132,7 +132,6 @@ def main(argv=None):
 
 
 def compare(options, tolerance):
-    captured = Captured()
     names = list(make_inputs())
 
     def inputs():
@@ -140,25 +139,25 @@ def compare(options, tolerance):
 
     def computed(shake):
         with drawing(fixed=False):
-            return run(captured, shaken(inputs()) if shake else inputs(), ambient)
+            return run(Captured(), shaken(inputs()) if shake else inputs(), ambient)
 
     report = Report(tolerance, computed)
     report.title("The captured graph in eager mode")
     with drawing(fixed=False):
-        eager = report.first(lambda: run(captured, inputs(), ambient))
+        eager = report.first(lambda: run(Captured(), inputs(), ambient))
     report.describe(eager["outputs"])
 
     if options.backend != "none":
         report.title(f"torch.compile(graph, backend={options.backend!r})")
         torch._dynamo.reset()
-        compiled = torch.compile(captured, backend=options.backend)
+        compiled = torch.compile(Captured(), backend=options.backend)
         with drawing(fixed=False):
             got = run(compiled, inputs(), ambient)
         report.same(names, eager, got)
 
     report.title("AOTAutograd's forward and backward graphs")
     with drawing(fixed=False):
-        eager = run(captured, inputs(), ambient, targets)
+        eager = run(Captured(), inputs(), ambient, targets)
     outputs, arguments = eager["outputs"], eager["inputs afterwards"]
     saved = ("_to_copy_2", "tanh", "t_2")
     wanted = ("_to_copy_2", "tanh", "t_2", "tangents_1")
@@ -256,6 +255,8 @@ def run(
 ) -> dict[str, Any]:
     """Call ``graph`` and differentiate what it computes; ``targets`` chooses from arguments and outputs."""
     before = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
+    held = constants(graph)
+    held_before = {name: value.clone() for name, value in held.items()}
     arguments = as_arguments(inputs)
     with ambient():
         outputs = flat(graph(*arguments))
@@ -269,9 +270,19 @@ def run(
         "outputs": outputs,
         "inputs before": before,
         "inputs afterwards": arguments,
+        "constants before": held_before,
+        "constants afterwards": held,
         "gradients": [next(left, None) if getattr(v, "requires_grad", False) else None for v in inputs],
         "cotangents": cotangents,
     }
+
+
+def constants(graph: Any) -> dict[str, torch.Tensor]:
+    """The program's tensors that a graph holds itself, by name: it may write to them."""
+    module = getattr(graph, "_orig_mod", graph)
+    modules = module.named_modules() if isinstance(module, torch.nn.Module) else ()
+    items = [(f"{path}.{name}".lstrip("."), value) for path, one in modules for name, value in vars(one).items()]
+    return {name: value for name, value in items if isinstance(value, torch.Tensor)}
 
 
 def derivatives(wanted: list[Any], leaves: list[Any], cotangents: list[Any]) -> tuple[Any, ...]:
@@ -408,11 +419,13 @@ class Report:
             print(f"            output {number:<25}  {shown}")
 
     def same(self, names: list[str], expected: dict[str, Any], actual: dict[str, Any]) -> None:
-        """Outputs, gradients, and inputs that the graph writes to."""
+        """Outputs, gradients, inputs and constants that the graph writes to."""
         numbers = [str(number) for number in range(len(expected["outputs"]))]
         self.all("output", numbers, expected["outputs"], actual["outputs"])
         self.all("gradient of", names, expected["gradients"], actual["gradients"])
         self.all("input", names, *changed(expected["inputs before"], expected["inputs afterwards"], actual["inputs afterwards"]))  # fmt: skip
+        held = [list(t.values()) for t in (expected["constants before"], expected["constants afterwards"], actual["constants afterwards"])]  # fmt: skip
+        self.all("constant", list(expected["constants before"]), *changed(*held))
         self.rounding = 0  # compiled code has no double precision to be judged by
 
     def conclusion(self) -> int:

@@ -23,6 +23,7 @@ _PLACE = re.compile(r"^(?P<start> *# (?:[^/]*? )?File: )(?P<file>.+?)(?P<rest>:\
 _COUNTER = re.compile(r"\bac_graph_id: \d+ - ")  # counts checkpoints in the process: another number in another run
 _LIBRARY = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+)/")
 _LONG = re.compile(r"(?:^|_)(?:modules|parameters|buffers)_")
+_DATA = re.compile(r"\btorch\._C\._autograd\._get_data_attr\((\w+)\)")  # what Dynamo writes for p.data, and cannot read
 _CHECKPOINT = re.compile(r"\btorch\.ops\.higher_order\.tag_activation_checkpoint\(")
 
 
@@ -114,6 +115,7 @@ def _line(line: str, root: str) -> str:
     line = line.rstrip()
     if not line.lstrip().startswith("#"):
         line = _CHECKPOINT.sub("torch.utils.checkpoint.checkpoint(", _DELETIONS.sub("", line))
+        line = _DATA.sub(r"\1.data", line)
     return line
 
 

@@ -328,7 +328,6 @@ def _main(
         "",
         "",
         "def compare(options, tolerance):",
-        "    captured = Captured()",
         "    names = list(make_inputs())",
         *(["    asserted = Assertions()"] if asserts else []),
         "",
@@ -337,12 +336,12 @@ def _main(
         "",
         "    def computed(shake):",
         f"        with drawing(fixed={random}){inlined}:",
-        "            return run(captured, shaken(inputs()) if shake else inputs(), ambient)",
+        "            return run(Captured(), shaken(inputs()) if shake else inputs(), ambient)",
         "",
         "    report = Report(tolerance, computed)",
         '    report.title("The captured graph in eager mode")',
         f"    with drawing(fixed=False){inlined}:",
-        "        eager = report.first(lambda: run(captured, inputs(), ambient))",
+        "        eager = report.first(lambda: run(Captured(), inputs(), ambient))",
         '    report.describe(eager["outputs"])',
         *(
             ["    if asserted.tell():", '        options.backend = "none"  # compiled code would raise']
@@ -362,7 +361,7 @@ def _main(
             "        torch._inductor.config.force_disable_caches = True  # their keys do not say what inputs share"
         )
     lines += [
-        "        compiled = torch.compile(captured, backend=options.backend)",
+        "        compiled = torch.compile(Captured(), backend=options.backend)",
         f"        with drawing(fixed={fixed}):",
         "            got = run(compiled, inputs(), ambient)",
         "        report.same(names, eager, got)",
@@ -432,7 +431,7 @@ def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str, own: bo
         "",
         f'    report.title("AOTAutograd\'s {"forward and backward graphs" if aot.backward is not None else "graph"}")',
         f"    with drawing(fixed={random}){inlined}:",
-        f"        eager = run(captured, inputs(), ambient{chosen})",
+        f"        eager = run(Captured(), inputs(), ambient{chosen})",
         '    outputs, arguments = eager["outputs"], eager["inputs afterwards"]',
     ]
     call = [f"front={aot.front}"]
