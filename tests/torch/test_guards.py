@@ -121,6 +121,13 @@ def test_tree():
             "(type(L['v']) is float and __math_isnan(L['v']))",
             "type(L['v']) is float and is_nan(L['v'])",
         ),
+        (
+            "SHAPE_ENV",
+            "math.ceil(1.0 + (((-2) + L['x'].size()[2]) / 2)) != 1",
+            "math.ceil(1.0 + (((-2) + L['x'].size()[2]) / 2)) != 1",
+        ),
+        ("LAMBDA_GUARD", "math.isnan(L['v'])", "is_nan(L['v'])"),
+        ("LAMBDA_GUARD", "operator.index(L['v']) == 1", "torch_checks(\"operator.index(L['v']) == 1\")"),
         ("LAMBDA_GUARD", "something_of_torch(L['v']) == 2", "torch_checks(\"something_of_torch(L['v']) == 2\")"),
         ("ANY", "[n for n in L['v']] == [1]", "[n for n in L['v']] == [1]"),
         ("TRUE_MATCH", "L['b'] == True", "L['b'] is True"),
@@ -198,6 +205,49 @@ def test_no_unreadable_guards_in_the_toy(tmp_path):
     with prepare_debug(tmp_path):
         PROGRAMS["toy_recompiled"](lambda fn: torch.compile(fn, backend="eager"))
     assert "torch_checks(" not in (tmp_path / "full_code_for_toy_function_0.py").read_text()
+
+
+class Normed(torch.nn.Module):
+    """Its hook has another key in each object: torch counts all hooks of a process."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.utils.weight_norm(torch.nn.Conv1d(1, 2, 3))
+
+    def forward(self, x):
+        return self.conv(x)
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm")
+def test_an_item_of_which_torch_asks_the_place_and_not_the_key(tmp_path):
+    first, second = Normed(), Normed()
+    x = torch.randn(1, 1, 8)
+    with prepare_debug(tmp_path):
+        compiled = torch.compile(Normed.forward, backend="eager")
+        compiled(first, x)
+    page = load(tmp_path / "full_code_for_forward_0.py")
+    (entry,) = cache_entries(Normed.forward.__code__)
+    for module in (first, second):
+        locals_ = {"self": module, "x": x}
+        answer = ask_entry(entry, locals_)
+        assert answer.runs and [step for step in answer.steps if not step.holds] == []
+        assert page.guards_0_0(locals_, Normed.forward.__globals__)
+
+
+def test_sizes_of_which_torch_knows_what_math_makes_of_them(tmp_path):
+    def f(x):
+        frames = math.ceil((x.size(-1) - 2) / 2 + 1)
+        return x + 1 if frames > 3 else x - 1
+
+    with prepare_debug(tmp_path):
+        compiled = torch.compile(f, backend="eager", dynamic=True)
+        compiled(torch.randn(2, 9))
+    page = load(tmp_path / "full_code_for_f_0.py")
+    text = inspect.getsource(page)
+    assert "math.ceil(" in text and "torch_checks(" not in text and "import math" in text
+    for size in range(2, 14):
+        locals_ = {"x": torch.randn(2, size)}
+        assert bool(page.guards_0_0(locals_, f.__globals__)) == page.guard_0_0.check(locals_)
 
 
 class Color(enum.Enum):

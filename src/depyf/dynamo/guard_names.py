@@ -15,6 +15,7 @@ import ast
 import builtins
 import keyword
 import re
+import types
 
 from depyf.dynamo import guard_checks
 
@@ -81,7 +82,11 @@ def _parsed(text: str) -> ast.expr | None:
         return None
 
 
-_KNOWN = {"L", "G", "torch", *vars(builtins), *(name for name in vars(guard_checks) if not name.startswith("_"))}
+_CHECKS = {
+    name for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType) and name[0] != "_"
+}
+_KNOWN = {"L", "G", "torch", "math", *vars(builtins), *_CHECKS}
+"""``math``: torch prints what it knows of sizes with it (``torch/utils/_sympy/printers.py``)."""
 
 
 _VALUE = rf"[LG](?:\.(?!(?:{'|'.join(keyword.kwlist)})\b)[A-Za-z_]\w*|\['[^'\\\n]*'\]|\[\d+\])*"
@@ -114,7 +119,7 @@ def _stands_for_itself(text: str) -> bool:
     return names <= _ALLOWED
 
 
-_ALLOWED = {None, *(_KNOWN - {*_RENAMED, *_IN_TORCH, "inf", "nan"}), *keyword.kwlist}
+_ALLOWED = {None, *(_KNOWN - {*_RENAMED, *_IN_TORCH, "inf", "nan", "math"}), *keyword.kwlist}
 
 
 def _bound(tree: ast.AST) -> set[str]:

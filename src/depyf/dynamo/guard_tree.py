@@ -19,6 +19,7 @@ from depyf.dynamo.guards import (
     DICT_ITEMS,
     NOT_MENDED,
     Mended,
+    by_position,
     contents_of,
     dict_record,
     key_mended,
@@ -187,11 +188,14 @@ def _walk(
     accessor: Any = None,
     mended: Mended = NOT_MENDED,
     is_key: bool = False,
+    index: int | None = None,
 ) -> Iterator[Leaf]:
     source = "" if is_root else str(manager.get_source())
     if is_key and not mended[0]:
         mended = key_mended(source, parent)
     source = source.replace(*mended) if mended[0] else source
+    if index is not None:
+        source = by_position(source, parent, index)
     if accessor is not None:
         source = own_source(source, parent, str(accessor.repr()))
     if hasattr(manager, "get_key_value_managers") and not is_root:
@@ -204,10 +208,11 @@ def _walk(
         yield Leaf(type(guard).__name__, _texts(guard, mended), source, guard)
     pairs = getattr(manager, "get_key_value_managers", None)
     if pairs is not None:
-        for _, pair in sorted(pairs().items()):
-            for number, child in enumerate(pair):
-                if child is not None:
-                    yield from _walk(child, seen, parent=source, mended=mended, is_key=number == 0)
+        for index, (key, value) in sorted(pairs().items()):
+            if key is not None:
+                yield from _walk(key, seen, parent=source, mended=mended, is_key=True)
+            if value is not None:
+                yield from _walk(value, seen, parent=source, mended=mended, index=index if key is None else None)
     children = manager.get_child_managers()
     accessors: list[Any] = getattr(manager, "get_accessors", list)()
     for child, reached in zip(children, accessors if len(accessors) == len(children) else [None] * len(children)):

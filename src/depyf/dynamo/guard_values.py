@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import enum
 import json
+import math
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ def evaluate(expression: str, names: dict[str, Any]) -> bool:
 
 CHECKS: dict[str, Any] = {
     name: value for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType)
-} | {ITEM: item}
+} | {ITEM: item, "math": math}
 
 
 def values_of(expression: str, names: dict[str, Any], holds: bool) -> tuple[str, str]:

@@ -47,6 +47,7 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
     dicts: dict[int, tuple[int, str]] = {}
     related: set[str] = set()
     remarks: dict[str, _Remark | None] = {}
+    keyless: int | None = None  # the index of a pair whose key has no guard, as far as was read
     for depth, rest in _logical_lines(text):
         while around and around[-1][0] >= depth:
             around.pop()
@@ -58,6 +59,9 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
             kind = manager[1]
             source, _, accessor = tail.partition(", accessed_by=")
             source = own_source(source.partition(", type=<")[0], above, accessor)
+            if head.startswith("ValueManager") and keyless is not None:
+                source = by_position(source, above, keyless)
+            keyless = None
             if head.startswith("KeyManager") and (mended := key_mended(source, above))[0]:
                 source = source.replace(*mended)
             around.append((depth, source, mended))
@@ -69,7 +73,8 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
         pair = _PAIR.match(rest) if rest.startswith("KeyValueManager") else None
         if pair and depth - 1 in dicts and around and around[-1][0] == depth - 1:
             position, kind = dicts[depth - 1]
-            records[position] = dict_record(above, kind, int(pair["index"]) + 1)
+            keyless = int(pair["index"])
+            records[position] = dict_record(above, kind, keyless + 1)
             continue
         kind, colon, guard = rest.partition(": ")
         if not colon or not _KIND.fullmatch(kind):  # a repeated relational guard (the first has the text), or the root
@@ -104,6 +109,12 @@ def key_mended(source: str, owner: str) -> Mended:
     found = _KEYS.fullmatch(source)
     named = (found["owner"] or found["older"]) if found is not None else owner
     return NOT_MENDED if named == owner else (source, source.replace(named, owner, 1))
+
+
+def by_position(source: str, owner: str, index: int) -> str:
+    """For a value of the dictionary ``owner`` whose key no guard asks for: torch looks at the item at ``index``, whatever
+    its key, and prints the key that this one had when it was compiled."""
+    return f"{owner}[list(dict.keys({owner}))[{index}]]" if source.startswith(f"{owner}[") else source
 
 
 def dict_record(source: str, kind: str, items: int) -> GuardRecord:

@@ -72,6 +72,8 @@ def _imports(functions: Iterable[FunctionRecord]) -> str:
         lines.insert(0, f"from depyf.dynamo.guard_checks import (\n{names})")
     if "torch." in text:
         lines.insert(0, "import torch\n")
+    if "math." in text:
+        lines.insert(0, "import math\n")
     return "\n".join(lines)
 
 
