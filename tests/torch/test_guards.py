@@ -234,6 +234,20 @@ def test_an_item_of_which_torch_asks_the_place_and_not_the_key(tmp_path):
         assert page.guards_0_0(locals_, Normed.forward.__globals__)
 
 
+def test_large_numbers_of_the_program(tmp_path):
+    def f(x, n, d):
+        return x * n + d[1700000000123]
+
+    values = {"x": torch.ones(3), "n": 1234567890, "d": {1700000000123: 2.0}}
+    with prepare_debug(tmp_path):
+        torch.compile(f, backend="eager", dynamic=False)(**values)
+    page = load(tmp_path / "full_code_for_f_0.py")
+    text = inspect.getsource(page)
+    assert "same_value(L['n'], 1234567890)" in text and "L['d'][1700000000123]" in text and "shows_as" not in text
+    assert page.guards_0_0(values, f.__globals__)
+    assert not page.guards_0_0({**values, "n": 1234567891}, f.__globals__)
+
+
 def test_sizes_of_which_torch_knows_what_math_makes_of_them(tmp_path):
     def f(x):
         frames = math.ceil((x.size(-1) - 2) / 2 + 1)

@@ -17,11 +17,15 @@ import re
 import threading
 
 _AT = re.compile(r"0x[0-9a-fA-F]{5,}")
-_IN_NAME = re.compile(r"(?<=\w)_\d{12,}\b")
+_IN_NAME = re.compile(r"\b(__\w*?)_\d{12,}\b")
+"""A function that torch makes for one guard: ``__dtensor_spec_139871234567890``."""
 _VERSION = re.compile(r"(?<=\) == )\d+$")
 """The version of a dictionary, a counter of the process: ``___dict_version(...) == 1078199``."""
-_LONG_NUMBER = re.compile(r"\d{9}")
-_IDENTITY = re.compile(r"(?<![\w.])\d{9,}(?![\w.])")
+_LONG_NUMBER = re.compile(r"\d{7}")
+_IDENTITY = re.compile(r"(__check_\w+\((?:[^\n]*?, )??)\d{7,}(?=\)(?:, type=|\s|$))")
+"""What torch's own checks compare with: ``___check_obj_id(L['f'], 139871234567890), type=...``; any other number is the
+program's."""
+_IDENTITIES = re.compile(r"(?<=top_saved_tensors_hooks ids == ).*")
 _NAME = re.compile(r"\w*?(?:_\d{12,})+_c\d+\b")
 _NUMBER = re.compile(r"(?:_\d{12,})+(?=_c\d+\b)")
 _LOCK = threading.Lock()
@@ -60,9 +64,14 @@ def without_addresses(text: str) -> str:
         text = _VERSION.sub("ID", text)
     if "0x" not in text and _LONG_NUMBER.search(text) is None:  # nearly always, and three times as fast to know
         return text
-    return _IDENTITY.sub("ID", _IN_NAME.sub("", shown_names(_AT.sub("0xADDR", text))))
+    text = _IN_NAME.sub(r"\1", shown_names(_AT.sub("0xADDR", text)))
+    return _IDENTITIES.sub(_numbers, _IDENTITY.sub(r"\1ID", text))
+
+
+def _numbers(match: re.Match[str]) -> str:
+    return re.sub(r"\d{7,}", "ID", match[0])
 
 
 def has_identity(text: str) -> bool:
     """Whether ``text`` says the address or id of an object, and not only names that are made of one."""
-    return _AT.search(text) is not None or _IDENTITY.search(text) is not None
+    return any(pattern.search(text) is not None for pattern in (_AT, _IDENTITY, _IDENTITIES))
