@@ -636,6 +636,16 @@ def b_call_with_keywords(a, *rest, **options):
     return called(a, *rest, scale=2, **options)
 
 
+def b_generator_over_a_break(a, box):
+    box.first, box.second = (t + 1 for t in _broken_pair(a, box))
+    return box.first * box.second
+
+
+def _broken_pair(a, box):
+    graph_break()
+    return [a, a * box.scale]
+
+
 class _Wrapped(torch.nn.Module):
     def __init__(self, fn):
         super().__init__()
@@ -978,6 +988,9 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "b_branch_in_closure": lambda compiled: compiled(b_branch_in_closure)(_x(), 2)[0],
     "b_of_its_class": lambda compiled: compiled(b_of_its_class)(_x(), _Wrapped(torch.cos)),
     "b_call_with_keywords": lambda compiled: compiled(b_call_with_keywords)(_x(), 1, 2, flag=3),
+    "b_generator_over_a_break": lambda compiled: compiled(b_generator_over_a_break)(
+        _x(), types.SimpleNamespace(scale=2)
+    ),
     "b_module_made": lambda compiled: compiled(b_module_made)(_x(), torch.sin, [1, 2]),
     "b_module_made_2": lambda compiled: compiled(b_module_made)(_x(), torch.sin, [1]),
     "b_nonlocal": lambda compiled: compiled(b_nonlocal)(_x()),

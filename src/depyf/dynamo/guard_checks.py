@@ -20,7 +20,8 @@ from typing import Any, Protocol
 from depyf.dynamo.reprs import sets_in_order
 
 ASKING = frozenset({
-    "check_global_state", "check_tensor", "check_torch_function_mode_stack", "same_object",
+    "check_global_state", "check_tensor", "check_torch_function_mode_stack", "same_membership",
+    "same_object",
     "same_dtensor_spec", "same_guarded_values", "same_metadata", "saved_tensors_hooks_are", "shows_as", "torch_checks",
     "type_is", "unchanged",
 })  # fmt: skip
@@ -172,6 +173,11 @@ def shows_as(value: Any, text: str, guard: Guard | None = None) -> bool:
     from depyf.dynamo.addresses import without_addresses
 
     return _asked(guard, value, sets_in_order(without_addresses(repr(value))) == text)
+
+
+def same_membership(item: Any, members: Any, guard: Guard | None = None) -> bool:
+    """``item`` is in this set if it was there at compile time, and only then; torch does not say which."""
+    return _asked(guard, members, True)
 
 
 def unchanged(value: Any, guard: Guard | None = None) -> bool:

@@ -318,6 +318,12 @@ def _shown(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple
     return _short(str(find(tree.args[1]))), _short(sets_in_order(without_addresses(repr(value))))
 
 
+def _membership(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+    item, members = map(ast.unparse, tree.args[:2])
+    is_in = find(tree.args[0]) in find(tree.args[1])
+    return f"{item} {'in' if is_in == holds else 'not in'} {members}", f"{members} is {describe(find(tree.args[1]))}"
+
+
 _CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tuple[str, str]]] = {
     "check_global_state": _global_state,
     "check_no_aliasing": _aliasing,
@@ -327,6 +333,7 @@ _CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tu
     "marks_within": _marked,
     "no_dynamic_marks": _marks,
     "same_items": _items,
+    "same_membership": _membership,
     "same_object": _object,
     "same_value": _value,
     "same_dtensor_spec": _ambient,

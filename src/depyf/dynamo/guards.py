@@ -319,6 +319,22 @@ def _shows_as(text: str) -> str | None:
     return f"shows_as({left}, {right!r})" if middle and is_expression(left) else None
 
 
+def _membership(kind: str, text: str) -> str | None:
+    """torch 2.9 to 2.12 print ``item in members`` and ``item not in members`` the same."""
+    shown = in_python(text) if kind == "SET_CONTAINS" and not _tells_what_no_set_has() else None
+    sides = shown.partition(" in ") if shown is not None and shown.count(" in ") == 1 else None
+    return f"same_membership({sides[0]}, {sides[2]})" if sides is not None else None
+
+
+@functools.cache
+def _tells_what_no_set_has() -> bool:
+    try:
+        from torch._dynamo.guards import GuardBuilder
+    except ImportError:
+        return True
+    return hasattr(GuardBuilder, "SET_NOT_CONTAINS")
+
+
 def _plain(kind: str, text: str) -> str | None:
     """Already Python: comparisons of values and of sizes."""
     return None if has_identity(text) else without_addresses(text)
@@ -356,6 +372,7 @@ _RULES: tuple[Callable[[str, str], str | None], ...] = (
     _version,
     _bool,
     _equals,
+    _membership,
     _with_classes,
     _plain,  # last: any other rule is more precise
 )

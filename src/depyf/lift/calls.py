@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,14 @@ def make_call(s: Symbolic, func: Expr, args: tuple[Expr, ...], keywords: Keyword
         definition = generics.expand(s, func, args)
         if definition is not None:
             return definition
-    return Invoke(func, args, keywords)
+    return Invoke(func, tuple(map(_made, args)), keywords)
+
+
+def _made(argument: Expr) -> Expr:
+    """An iterator that no comprehension takes is passed on as a value: a function that was made elsewhere takes it."""
+    if isinstance(argument, IterOf) and not argument.is_async:
+        return Invoke(Const(builtins.iter), (argument.value,))
+    return argument
 
 
 def _comprehension(func: Func) -> Comp | None:
