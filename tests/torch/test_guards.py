@@ -127,6 +127,7 @@ def test_tree():
             "math.ceil(1.0 + (((-2) + L['x'].size()[2]) / 2)) != 1",
             "math.ceil(1.0 + (((-2) + L['x'].size()[2]) / 2)) != 1",
         ),
+        ("MAPPING_KEYS_MATCH", "list(G['m'].keys()) == ['z', (1, 2)]", "list(G['m']) == ['z', (1, 2)]"),
         ("LAMBDA_GUARD", "math.isnan(L['v'])", "is_nan(L['v'])"),
         ("LAMBDA_GUARD", "operator.index(L['v']) == 1", "torch_checks(\"operator.index(L['v']) == 1\")"),
         ("LAMBDA_GUARD", "something_of_torch(L['v']) == 2", "torch_checks(\"something_of_torch(L['v']) == 2\")"),

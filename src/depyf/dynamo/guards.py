@@ -335,6 +335,15 @@ def _tells_what_no_set_has() -> bool:
     return hasattr(GuardBuilder, "SET_NOT_CONTAINS")
 
 
+def _mapping_keys(kind: str, text: str) -> str | None:
+    """A ``types.MappingProxyType``, which ``dict.keys`` does not take."""
+    found = _OWN_KEYS.fullmatch(text) if kind == "MAPPING_KEYS_MATCH" else None
+    return _plain(kind, f"list({found['source']}) == {found['keys']}") if found is not None else None
+
+
+_OWN_KEYS = re.compile(r"list\((?P<source>.*)\.keys\(\)\) == (?P<keys>\[.*\])", re.S)
+
+
 def _plain(kind: str, text: str) -> str | None:
     """Already Python: comparisons of values and of sizes."""
     return None if has_identity(text) else without_addresses(text)
@@ -373,6 +382,7 @@ _RULES: tuple[Callable[[str, str], str | None], ...] = (
     _bool,
     _equals,
     _membership,
+    _mapping_keys,
     _with_classes,
     _plain,  # last: any other rule is more precise
 )
