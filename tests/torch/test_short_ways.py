@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import runpy
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -125,6 +127,21 @@ gc_referrers = gc.get_referrers
 def test_made_up_inputs(text, runs):
     found = sample_run("G", text)
     assert runs in found if runs else found == ""
+
+
+def test_the_page_of_a_graph_that_asserts_something_says_so(tmp_path):
+    def function(x, mask):
+        torch._assert_async(mask.all(), "all of the mask")
+        return x[:1] * 2
+
+    with prepare_debug(tmp_path):
+        torch.compile(function, backend="aot_eager")(torch.ones(2), torch.ones(2, dtype=torch.bool))
+    pages = sorted(tmp_path.glob("__compiled_fn_0_0.*.py"))
+    assert len(pages) > 1
+    for page in pages:
+        ran = subprocess.run([sys.executable, str(page)], capture_output=True, text=True)
+        assert ran.returncode == 1 and ran.stderr.startswith("This graph asserts something"), ran.stderr
+        assert "all of the mask" in ran.stderr and "Traceback" not in ran.stderr
 
 
 def test_pages_are_python(tmp_path):

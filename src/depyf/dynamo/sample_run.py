@@ -17,6 +17,14 @@ _SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
 _SELF = re.compile(r"\bself\.")
 _BOXED = re.compile(r'^ *(?P<name>\w+): "(?P<type>[^"]*)" = next\(args_iter\)', re.M)
 
+_ASSERTS = re.compile(r"^(?! *#).*\b_assert_(?:async|scalar)\b|^(?! *#).*\btorch\._assert\(", re.M)
+_UNTRUE = "This graph asserts something about the values of its inputs, and made-up ones may not fulfil it:"
+_WITH_REASON = """\
+    try:
+        {call}
+    except (RuntimeError, AssertionError) as error:
+        raise SystemExit(f"{reason} {{error}}")"""
+
 
 def sample_run(
     class_name: str,
@@ -61,8 +69,9 @@ def sample_run(
         if value is None:
             return ""
         values.append(f"        {value},  # {name}: {kinds[name]}")
-    call = "inputs" if boxed else "*inputs"
-    body = "\n".join(["    inputs = [", *values, "    ]", f"    print({class_name}()({call}))"])
+    call = f"print({class_name}()({'inputs' if boxed else '*inputs'}))"
+    run = _WITH_REASON.format(call=call, reason=_UNTRUE) if _ASSERTS.search(text) else f"    {call}"
+    body = "\n".join(["    inputs = [", *values, "    ]", run])
     return f'if __name__ == "__main__":  # runs the graph on made-up inputs of the recorded shapes\n{body}\n'
 
 
