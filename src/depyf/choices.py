@@ -17,7 +17,8 @@ class Choices:
     ``wide_folds`` off keeps tests on different source lines apart (``if a:`` / ``if b:`` rather than ``a and b``).
     ``finally_`` off shows a ``finally`` as ``except: ...; raise`` with its copies.  ``generated`` evaluates containers
     that never leave the function while lifting, and writes assignments rather than walruses;
-    ``tidy`` moves values to where they are used as far as ``promises`` allow.
+    ``tidy`` moves values to where they are used as far as ``promises`` allow; ``held`` keeps a value that nothing reads
+    until the branch behind it has been taken, as the stack did.
     """
 
     idioms: bool = True
@@ -28,6 +29,7 @@ class Choices:
     generated: bool = False
     promises: Promises = NO_PROMISES
     tidy: bool = False
+    held: bool = False
 
 
 LADDER = (
@@ -46,5 +48,6 @@ def ladder(generated: bool, promises: Promises) -> tuple[Choices, ...]:
     if not generated:
         return tuple(replace(choices, promises=promises) for choices in LADDER)
     first = Choices(generated=True, promises=promises)
-    tidy = (replace(first, tidy=True),) if promises.variables is not None else ()
-    return (*tidy, first, *LADDER)
+    tidy = replace(first, tidy=True)
+    preferred = (tidy, replace(tidy, held=True)) if promises.variables is not None else ()
+    return (*preferred, first, *LADDER)

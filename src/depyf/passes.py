@@ -38,7 +38,7 @@ from depyf.idioms.shared_tails import share_tails
 from depyf.idioms.stores import store_at_once
 from depyf.idioms.temporaries import number_temporaries
 from depyf.idioms.tidy import tidy
-from depyf.idioms.unread import drop_unread
+from depyf.idioms.unread import drop_unread, unread_temporaries
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
@@ -222,21 +222,22 @@ def _bodies(state: State) -> object:
     if state.choices.idioms and not state.choices.generated:
         state.body = join_lines(state.body)
     if state.temporaries and state.choices.idioms:
-        state.body = drop_unread(state.body)
+        state.body = drop_unread(state.body, held=state.choices.held)
     if state.choices.idioms and state.unit.name.startswith(state.choices.promises.resumed):
         state.body = drop_unreached(state.body)
     if state.choices.promises.variables is not None:
         state.body = drop_idle_parameters(state.body, frozenset(state.unit.params))
     if state.temporaries:
+        held = unread_temporaries(state.body) if state.choices.held else frozenset()
         if state.choices.generated:
             state.body = store_at_once(state.body)
         if state.choices.tidy:
             shared = share_items(share_tails(state.body), state.choices.promises)
-            state.body = hand_over(tidy(shared, state.choices.promises), state.choices.promises)
+            state.body = hand_over(tidy(shared, state.choices.promises, held), state.choices.promises)
         # plain lifting has put the deletions where the original drops its values
         released = state.body
         if state.choices.idioms:
-            released = release_temporaries(state.body, state.choices.promises, in_try=state.choices.tidy)
+            released = release_temporaries(state.body, state.choices.promises, held, in_try=state.choices.tidy)
         if state.choices.tidy:
             released = polish(state.unit, released, state.choices.promises)
         state.body = number_temporaries(released, by_slot=not state.choices.idioms)

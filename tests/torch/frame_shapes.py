@@ -641,6 +641,18 @@ def b_generator_over_a_break(a, box):
     return box.first * box.second
 
 
+def b_dead_where_it_branches(a, n):
+    last = a * 2
+    kept = []
+    for _ in range(n):
+        a = last.sin()
+        kept.append(a)
+        if (a > 100).all():
+            break
+        last = a + 1
+    return a, kept
+
+
 def _broken_pair(a, box):
     graph_break()
     return [a, a * box.scale]
@@ -988,6 +1000,7 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "b_branch_in_closure": lambda compiled: compiled(b_branch_in_closure)(_x(), 2)[0],
     "b_of_its_class": lambda compiled: compiled(b_of_its_class)(_x(), _Wrapped(torch.cos)),
     "b_call_with_keywords": lambda compiled: compiled(b_call_with_keywords)(_x(), 1, 2, flag=3),
+    "b_dead_where_it_branches": lambda compiled: compiled(b_dead_where_it_branches)(_x(), 3)[0],
     "b_generator_over_a_break": lambda compiled: compiled(b_generator_over_a_break)(
         _x(), types.SimpleNamespace(scale=2)
     ),

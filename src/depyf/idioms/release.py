@@ -8,11 +8,13 @@ where the function leaves, the frame releases everything anyway.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from depyf.idioms.hoist import Hoister
+from depyf.idioms.unread import held_until
 from depyf.promises import NO_PROMISES, Promises
 from depyf.tree.expr import BoolOf, Const, Display, Expr, Func, Name, Star, Temp, Un
 from depyf.tree.exprs import children
@@ -42,13 +44,16 @@ _LEAVES = (Return, Raise, Break, Continue)
 FIRST_NEW_KEY = 1 << 40
 
 
-def release_temporaries(body: Body, promises: Promises = NO_PROMISES, *, in_try: bool = False) -> Body:
-    """``body`` with a ``del`` behind the last use of every temporary.
+def release_temporaries(
+    body: Body, promises: Promises = NO_PROMISES, held: Live = frozenset(), *, in_try: bool = False
+) -> Body:
+    """``body`` with a ``del`` behind the last use of every temporary; those ``held``, which nothing uses, are kept until the
+    next branch of their block has been taken.
 
     With ``in_try`` that may be inside a ``try`` that a temporary was bound before; where the ``try`` is left by an
     exception, it stays then until the function returns (the proof says so).
     """
-    return _only_bound(_Releaser(promises.stable, in_try).block(body, frozenset())[0], set(), in_try)[0]
+    return _only_bound(_Releaser(promises.stable, in_try, held).block(body, frozenset())[0], set(), in_try)[0]
 
 
 def _only_finally(stmt: Try) -> bool:
@@ -131,11 +136,12 @@ def _ways(stmt: Stmt) -> tuple[Stmt, ...]:
 
 
 class _Releaser:
-    def __init__(self, stable: tuple[str, ...], in_try: bool) -> None:
+    def __init__(self, stable: tuple[str, ...], in_try: bool, held: Live) -> None:
         self.temps: dict[int, Temp] = {}
         self.seen: dict[int, tuple[Stmt, Live]] = {}
         self.hoister = Hoister(FIRST_NEW_KEY, stable)
         self.in_try = in_try
+        self.held = held
         self.floor: Live = frozenset()
         """What is read outside of the innermost statement that a jump or an exception may leave."""
 
@@ -143,9 +149,12 @@ class _Releaser:
         """The new statements, and the temporaries live on entry; ``after`` are those read behind the block."""
         out: list[Stmt] = []
         live = after
-        for whole in reversed([part for stmt in body for part in _ways(stmt)]):
+        parts = tuple(part for stmt in body for part in _ways(stmt))
+        waiting = held_until(parts, self.held) if self.held else {}
+        for position, whole in reversed(list(enumerate(parts))):
+            tested = self._kept(waiting.get(position, ()))
             for stmt in reversed(self._split(whole, live)):
-                new, before, dead = self.statement(stmt, live)
+                new, before, dead = self.statement(stmt, live, tested)
                 if dead:
                     out.append(Delete(tuple(self.temps[key] for key in sorted(dead)), getattr(stmt, "line", None)))
                 out.append(new)
@@ -162,10 +171,15 @@ class _Releaser:
             after = self.floor
         return self.hoister.split(stmt, used - after)
 
-    def statement(self, stmt: Stmt, after: Live) -> tuple[Stmt, Live, Live]:
-        """The new statement, what is live before it, and what must be deleted behind it."""
+    def _kept(self, temps: Iterable[Temp]) -> Live:
+        self.temps.update((temp.key, temp) for temp in temps)
+        return frozenset(temp.key for temp in temps)
+
+    def statement(self, stmt: Stmt, after: Live, tested: Live = frozenset()) -> tuple[Stmt, Live, Live]:
+        """The new statement, what is live before it, and what must be deleted behind it; ``tested``: what a branch ends
+        the life of, like what it tests."""
         if isinstance(stmt, If):
-            return self._branches(stmt, after)
+            return self._branches(stmt, after, tested)
         used = self.temporaries(stmt)
         if isinstance(stmt, (While, For, Try, With, Match)) and bodies(stmt):
             # A path may leave these from anywhere: what they read stays until they are done.
@@ -189,10 +203,10 @@ class _Releaser:
         reads = frozenset(used - bound) | frozenset(key for key in bound if self._reads_too(stmt, key))
         return stmt, (after - bound) | reads, used - after
 
-    def _branches(self, stmt: If, after: Live) -> tuple[Stmt, Live, Live]:
+    def _branches(self, stmt: If, after: Live, tested: Live) -> tuple[Stmt, Live, Live]:
         body, live_body = self.block(stmt.body, after)
         orelse, live_orelse = self.block(stmt.orelse, after)
-        tested = self.temporaries(stmt.test)
+        tested |= self.temporaries(stmt.test)
         live = tested | live_body | live_orelse
         body = self._start(body, live - live_body)
         orelse = self._start(orelse, live - live_orelse)

@@ -31,10 +31,11 @@ _LINE = 92
 _SHORT = 40
 
 
-def tidy(body: Body, promises: Promises) -> Body:
-    """``body`` with fewer variables, and the same operations in an order that means the same."""
+def tidy(body: Body, promises: Promises, held: frozenset[int] = frozenset()) -> Body:
+    """``body`` with fewer variables, and the same operations in an order that means the same; the temporaries ``held``
+    stay, although nothing reads them."""
     for _ in range(_ROUNDS):
-        work = _Round(body, promises)
+        work = _Round(body, promises, held)
         body = work.copies(body)
         if not work.changed:
             body = work.moves(body)
@@ -46,7 +47,8 @@ def tidy(body: Body, promises: Promises) -> Body:
 class _Round:
     """One pass over a body; ``changed`` says whether another one may find more."""
 
-    def __init__(self, body: Body, promises: Promises) -> None:
+    def __init__(self, body: Body, promises: Promises, held: frozenset[int]) -> None:
+        self.held = {("temp", key) for key in held}
         self.usage = Usage(body)
         once = {name: value for name, value in self.usage.values.items() if self.usage.writes[name] == 1}
         self.effects = Effects(promises, once)
@@ -77,7 +79,7 @@ class _Round:
             if name is None or not isinstance(stmt, Assign):
                 continue
             if not self.usage.reads[name]:
-                if self.effects.of(stmt.value) == PURE:
+                if self.effects.of(stmt.value) == PURE and name not in self.held:
                     self.gone.add(name)
             elif self._lasts(name, stmt.value):
                 values[name] = stmt.value

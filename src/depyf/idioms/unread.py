@@ -22,8 +22,14 @@ from depyf.tree.nodes import Assign, Body, ExprStmt, If, Pass, Return, Stmt, Try
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 
-def drop_unread(body: Body) -> Body:
-    """``body`` without such temporaries."""
+def drop_unread(body: Body, *, held: bool = False) -> Body:
+    """``body`` without such temporaries; ``held``: but for those that a branch of the same block comes behind."""
+    unread = unread_temporaries(body)
+    return _block(body, unread, held) if unread else body
+
+
+def unread_temporaries(body: Body) -> frozenset[int]:
+    """The temporaries of ``body`` that are only bound."""
     bound = Counter(
         target.key
         for stmt in walk(body)
@@ -32,10 +38,22 @@ def drop_unread(body: Body) -> Body:
         if isinstance(target, Temp)
     )
     if not bound:
-        return body
+        return frozenset()
     found = mentions(body)
-    unread = frozenset(key for key, count in bound.items() if found[key] == count)
-    return _block(body, unread) if unread else body
+    return frozenset(key for key, count in bound.items() if found[key] == count)
+
+
+def held_until(body: Body, unread: frozenset[int]) -> dict[int, list[Temp]]:
+    """Position of a branch in ``body`` -> the ``unread`` temporaries with a value that are bound before it, and behind the
+    branch before."""
+    found: dict[int, list[Temp]] = {}
+    waiting: list[Temp] = []
+    for position, stmt in enumerate(body):
+        if isinstance(stmt, If):
+            found[position], waiting = waiting, []
+        elif isinstance(stmt, Assign) and _is_unread(stmt, unread) and not isinstance(stmt.value, Const):
+            waiting += [target for target in stmt.targets if isinstance(target, Temp)]
+    return found
 
 
 def mentions(body: Body) -> Counter[int]:
@@ -53,16 +71,18 @@ def mentions(body: Body) -> Counter[int]:
     return found
 
 
-def _block(body: Body, unread: frozenset[int]) -> Body:
+def _block(body: Body, unread: frozenset[int], held: bool) -> Body:
     out: list[Stmt] = []
+    waiting = held_until(body, unread).values() if held else ()
+    kept = {temp.key for temps in waiting for temp in temps}
     for stmt in body:
         if isinstance(stmt, Try):
             stmt = _returning(stmt, unread)
         if bodies(stmt):
             if isinstance(stmt, If) and all(_says_nothing(inner, unread) for inner in stmt.orelse):
                 stmt = replace(stmt, orelse=())
-            stmt = with_bodies(stmt, lambda inner: _block(inner, unread) or ((Pass(),) if inner else ()))
-        if _is_unread(stmt, unread):
+            stmt = with_bodies(stmt, lambda inner: _block(inner, unread, held) or ((Pass(),) if inner else ()))
+        if _is_unread(stmt, unread - kept):
             assert isinstance(stmt, Assign)
             if not isinstance(stmt.value, Const):
                 out.append(ExprStmt(stmt.value, stmt.line))
