@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import types
@@ -223,11 +224,12 @@ def test_a_graph_that_writes_to_the_programs_tensors(tmp_path, capsys):
     layer(torch.ones(1, 3)).sum().backward()
     optimizer = Signs(layer.parameters(), {"lr": 0.25})
     (script,) = recorded(tmp_path, lambda: optimizer.step(), backward=False)
-    assert "= p.data" in script.text and "_autograd._get_data_attr" not in script.text
+    assert "_autograd._get_data_attr" not in script.text
     assert run_script(script.text) == 0
     compared = capsys.readouterr().out
-    assert compared.count("ok        constant") == 2
-    wrong = script.text.replace("alpha = -0.25", "alpha = -0.25 if torch.compiler.is_compiling() else 0.25")
+    written = re.findall(r"ok +(?:constant|input) optimizer_+param_groups_0_+params_+\d", compared)  # torch 2.6: inputs
+    assert len(set(written)) == 2
+    wrong = script.text.replace("mul_(0.5)", "mul_(0.5 if torch.compiler.is_compiling() else 0.25)")
     assert wrong != script.text and run_script(wrong) == 1
 
 
