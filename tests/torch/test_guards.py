@@ -242,6 +242,7 @@ def test_membership_where_torch_does_not_print_not(monkeypatch, tells, shown):
     monkeypatch.setattr(guards, "_tells_what_no_set_has", lambda: tells)
     readable.cache_clear()
     assert readable("SET_CONTAINS", "set.__contains__(L['s'], 3)") == shown
+    assert readable("SET_CONTAINS", "set.__contains__(L['s'], 'a in b')") == shown.replace("3", "'a in b'")
     readable.cache_clear()
 
 

@@ -12,6 +12,7 @@ The text is only *shown*: what decides is the live manager (``LiveGuard.check`` 
 
 from __future__ import annotations
 
+import ast
 import builtins
 import functools
 import json
@@ -321,9 +322,12 @@ def _shows_as(text: str) -> str | None:
 
 def _membership(kind: str, text: str) -> str | None:
     """torch 2.9 to 2.12 print ``item in members`` and ``item not in members`` the same."""
-    shown = in_python(text) if kind == "SET_CONTAINS" and not _tells_what_no_set_has() else None
-    sides = shown.partition(" in ") if shown is not None and shown.count(" in ") == 1 else None
-    return f"same_membership({sides[0]}, {sides[2]})" if sides is not None else None
+    if kind != "SET_CONTAINS" or _tells_what_no_set_has() or (shown := in_python(text)) is None:
+        return None
+    tree = ast.parse(shown, mode="eval").body
+    if not isinstance(tree, ast.Compare) or not isinstance(tree.ops[0], ast.In):
+        return None
+    return f"same_membership({ast.unparse(tree.left)}, {ast.unparse(tree.comparators[0])})"
 
 
 @functools.cache
