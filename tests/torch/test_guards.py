@@ -434,3 +434,30 @@ def test_each_guard_stands_for_a_guard_of_torch():
         step for answer in asked for step in answer.steps if not step.holds
     ]
     assert all(step.agrees for answer in asked for step in answer.steps)
+
+
+class _Caching(torch.nn.Module):
+    """Keeps results by the module that gave them, as whisper's cache of keys and values does."""
+
+    def __init__(self):
+        super().__init__()
+        self.key = torch.nn.Linear(2, 2)
+        self.value = torch.nn.Linear(2, 2)
+
+    def forward(self, x, cache):
+        key = cache[self.key] if self.key in cache else self.key(x)
+        return key * (cache[self.value] if self.value in cache else self.value(x))
+
+
+def test_objects_that_are_keys_are_readable():
+    torch._dynamo.reset()
+    module, x = _Caching(), torch.ones(2)
+    compiled = torch.compile(module, backend="eager")
+    compiled(x, {module.key: x, module.value: x})
+    (entry,) = cache_entries(_Caching.forward.__code__)
+    for cache, runs in (({module.key: x, module.value: x}, True), ({module.value: x, module.key: x}, False)):
+        answer = ask_entry(entry, {"self": module, "x": x, "cache": cache})
+        asked = [step for step in answer.steps if step.expression.startswith("same_object(list(dict.keys(L['cache']))")]
+        assert answer.runs is runs and asked and all(step.holds is runs for step in asked)
+        assert not any("torch_checks(" in step.expression for step in answer.steps)
+        assert all(step.agrees for step in answer.steps)

@@ -239,7 +239,7 @@ def _type_match(kind: str, text: str) -> str | None:
     return f"type_is({match['source']}, {match['name']!r})"
 
 
-_OBJECT = re.compile(r"^___check_obj_id\((?P<source>.*?), (?P<id>\d+)\)(?:, type=(?P<shown>.*))?$", re.S)
+_OBJECT = re.compile(r"^_{2,3}check_obj_id\((?P<source>.*?), (?P<id>\d+)\)(?:, type=(?P<shown>.*))?$", re.S)
 _SHOWN = (
     (re.compile(r"<(?:class|enum) '(?P<kind>[^']+)'>"), ""),
     (re.compile(r"<code object "), "code"),
