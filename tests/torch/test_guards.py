@@ -445,7 +445,7 @@ class _Caching(torch.nn.Module):
         self.value = torch.nn.Linear(2, 2)
 
     def forward(self, x, cache):
-        key = cache[self.key] if self.key in cache else self.key(x)
+        key = cache[self.key] if cache and self.key in cache else self.key(x)
         return key * (cache[self.value] if self.value in cache else self.value(x))
 
 
@@ -453,9 +453,13 @@ def test_objects_that_are_keys_are_readable():
     torch._dynamo.reset()
     module, x = _Caching(), torch.ones(2)
     compiled = torch.compile(module, backend="eager")
-    compiled(x, {module.key: x, module.value: x})
+    one, other = torch.ones(2), torch.zeros(2)
+    compiled(x, {module.key: one, module.value: other})
     (entry,) = cache_entries(_Caching.forward.__code__)
-    for cache, runs in (({module.key: x, module.value: x}, True), ({module.value: x, module.key: x}, False)):
+    for cache, runs in (
+        ({module.key: one, module.value: other}, True),
+        ({module.value: one, module.key: other}, False),
+    ):
         answer = ask_entry(entry, {"self": module, "x": x, "cache": cache})
         asked = [step for step in answer.steps if step.expression.startswith("same_object(list(dict.keys(L['cache']))")]
         assert answer.runs is runs and asked and all(step.holds is runs for step in asked)

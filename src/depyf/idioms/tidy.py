@@ -261,13 +261,16 @@ class _Round:
         return (self._put(moved, stmt, named),) if moved or named else None
 
     def _waits(self, out: list[Stmt], use: _Use) -> bool:
-        """Whether a temporary of the statement can only be computed in it if what follows in ``out`` is too."""
+        """Whether a temporary of the statement can only be computed in it if what follows in ``out`` is too.
+
+        Reading what is called may be a statement: the call holds it as long as the variable does."""
         return any(
             (name := self.bound(stmt)) in use.wanted
             and name is not None
             and name[0] == "temp"
+            and (name != use.called or self.effects.of(stmt.value) == EVENT)
             and isinstance(stmt, Assign)
-            and self.effects.of(stmt.value) == EVENT
+            and self.effects.of(stmt.value) > (READ if self.early else PURE)
             for stmt in out
         )
 
@@ -354,6 +357,8 @@ class _Use:
                 self.at[name] = at
         self.grades = [work.effects.own(node) for node in self.nodes] if self.wanted else []
         self.does: list[Expr | None] = [node for node, grade in zip(self.nodes, self.grades) if grade != PURE]
+        call = stmt.value if isinstance(stmt, (Assign, ExprStmt, Return)) else None
+        self.called = variable(call.func) if isinstance(call, Invoke) else None
         self._width = -1
 
     def before(self, name: Variable) -> int:
