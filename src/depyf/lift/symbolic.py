@@ -22,6 +22,7 @@ from depyf.flow.program import Program
 from depyf.lift import fresh, names
 from depyf.lift.augmented import same_target
 from depyf.lift.block import Lifted
+from depyf.lift.calls import COMPREHENSIONS
 from depyf.lift.rules import RULES
 from depyf.lift.values import (
     SPILL_BASE,
@@ -225,12 +226,10 @@ class Symbolic:
                 continue
             if isinstance(value, (Shared, Chain)):
                 self.force(value.origin)
-            if isinstance(value, Func) and not value.unit.name.startswith("<"):
-                temp: Expr = self.new_temp()
-                self.stmts.append(Assign((temp,), value, self.instr.line))
-            else:
-                temp = self.new_temp()
-                self.stmts.append(Assign((temp,), value, self.instr.line))
+            if self.generated and isinstance(value, Func) and value.unit.name in COMPREHENSIONS:
+                continue  # to make it does nothing, and it has no text of its own
+            temp = self.new_temp()
+            self.stmts.append(Assign((temp,), value, self.instr.line))
             for j in range(i, len(stack)):
                 if stack[j] is value:
                     stack[j] = temp

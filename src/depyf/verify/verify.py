@@ -94,7 +94,7 @@ class _Checker:
                     reason = "has no counterpart in the recompiled code"
                     found = [Verdict(inner.qualname, Status.UNVERIFIED, reason) for inner in _family(unit)]
                 else:
-                    found = self.report(unit, other_unit, (original, recompiled))
+                    found = [_guessed(item) for item in self.report(unit, other_unit, (original, recompiled))]
             nested.extend(found)
             if broken is None:
                 broken = next((item for item in found if not item.proven), None)
@@ -214,6 +214,11 @@ def _family(unit: CodeUnit) -> Iterator[CodeUnit]:
     yield unit
     for inner in _nested_units(unit):
         yield from _family(inner)
+
+
+def _guessed(verdict: Verdict) -> Verdict:
+    """What a difference says where nothing but the name made the pair: code that is never reached has the same name."""
+    return replace(verdict, status=Status.UNVERIFIED) if verdict.status is Status.WRONG else verdict
 
 
 def _nested_units(unit: CodeUnit) -> list[CodeUnit]:
