@@ -38,7 +38,7 @@ from depyf.idioms.shared_tails import share_tails
 from depyf.idioms.stores import store_at_once
 from depyf.idioms.temporaries import number_temporaries
 from depyf.idioms.tidy import tidy
-from depyf.idioms.unread import drop_unread, unread_temporaries
+from depyf.idioms.unread import deletions, drop_unread, unread_temporaries
 from depyf.lift.block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.values import SPILL_BASE
@@ -228,12 +228,13 @@ def _bodies(state: State) -> object:
     if state.choices.promises.variables is not None:
         state.body = drop_idle_parameters(state.body, frozenset(state.unit.params))
     if state.temporaries:
-        held = unread_temporaries(state.body) if state.choices.held else frozenset()
+        deleted = frozenset(deletions(state.body)) if state.choices.held else frozenset()
+        held = unread_temporaries(state.body) - deleted if state.choices.held else frozenset()
         if state.choices.generated:
             state.body = store_at_once(state.body)
         if state.choices.tidy:
             shared = share_items(share_tails(state.body), state.choices.promises)
-            state.body = hand_over(tidy(shared, state.choices.promises, held), state.choices.promises)
+            state.body = hand_over(tidy(shared, state.choices.promises, held | deleted), state.choices.promises)
         # plain lifting has put the deletions where the original drops its values
         released = state.body
         if state.choices.idioms:

@@ -9,7 +9,8 @@ import warnings
 
 import pytest
 import torch
-from frame_shapes import CALLS
+from frame_shapes import CALLS as SHAPES
+from wild_shapes import CALLS as WILD_SHAPES
 
 import depyf
 from depyf.bytecode.handler_depths import with_one_depth
@@ -17,6 +18,8 @@ from depyf.dynamo.generated import generated_options, resume_options
 from depyf.dynamo.resume import origin
 from depyf.pipeline import decompile_code
 from dynamo_readability import leftovers
+
+CALLS = {**SHAPES, **WILD_SHAPES}
 
 
 def compiled(fn):

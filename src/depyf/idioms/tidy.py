@@ -33,7 +33,7 @@ _SHORT = 40
 
 def tidy(body: Body, promises: Promises, held: frozenset[int] = frozenset()) -> Body:
     """``body`` with fewer variables, and the same operations in an order that means the same; the temporaries ``held``
-    stay, although nothing reads them."""
+    stay, although nothing reads them or something lets go of them."""
     for _ in range(_ROUNDS):
         work = _Round(body, promises, held)
         body = work.copies(body)
@@ -268,8 +268,8 @@ class _Round:
             (name := self.bound(stmt)) in use.wanted
             and name is not None
             and name[0] == "temp"
-            and (name != use.called or self.effects.of(stmt.value) == EVENT)
             and isinstance(stmt, Assign)
+            and (name != use.called or self.effects.of(stmt.value) == EVENT)
             and self.effects.of(stmt.value) > (READ if self.early else PURE)
             for stmt in out
         )
@@ -347,7 +347,7 @@ class _Use:
         self.operands = operands(stmt)
         self.nodes = [node for part in self.operands for node in in_order(part)]
         mine = [(name, at) for at, node in enumerate(self.nodes) if (name := variable(node)) and work.ours(name)]
-        self.at = {name: at for name, at in mine if work.usage.reads[name] == 1}
+        self.at = {name: at for name, at in mine if work.usage.reads[name] == 1 and name not in work.held}
         self.wanted = set(self.at)
         self.again: dict[Variable, Expr] = {}
         """Variables that the program added, and may keep -> their first place in the statement."""

@@ -18,12 +18,13 @@ from dataclasses import replace
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Func, Temp
 from depyf.tree.exprs import children
-from depyf.tree.nodes import Assign, Body, ExprStmt, If, Pass, Return, Stmt, Try
+from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, If, Pass, Return, Stmt, Try
 from depyf.tree.rewrite import bodies, walk, with_bodies
 
 
 def drop_unread(body: Body, *, held: bool = False) -> Body:
-    """``body`` without such temporaries; ``held``: but for those that a branch of the same block comes behind."""
+    """``body`` without such temporaries; but for those that are deleted, and with ``held`` those that a branch of the same
+    block comes behind."""
     unread = unread_temporaries(body)
     return _block(body, unread, held) if unread else body
 
@@ -39,8 +40,19 @@ def unread_temporaries(body: Body) -> frozenset[int]:
     )
     if not bound:
         return frozenset()
-    found = mentions(body)
+    found = mentions(body) - deletions(body)
     return frozenset(key for key, count in bound.items() if found[key] == count)
+
+
+def deletions(body: Body) -> Counter[int]:
+    """How often each temporary is deleted."""
+    return Counter(
+        target.key
+        for stmt in walk(body)
+        if isinstance(stmt, Delete)
+        for target in stmt.targets
+        if isinstance(target, Temp)
+    )
 
 
 def held_until(body: Body, unread: frozenset[int]) -> dict[int, list[Temp]]:
@@ -74,7 +86,7 @@ def mentions(body: Body) -> Counter[int]:
 def _block(body: Body, unread: frozenset[int], held: bool) -> Body:
     out: list[Stmt] = []
     waiting = held_until(body, unread).values() if held else ()
-    kept = {temp.key for temps in waiting for temp in temps}
+    kept = {temp.key for temps in waiting for temp in temps} | deletions(body).keys()
     for stmt in body:
         if isinstance(stmt, Try):
             stmt = _returning(stmt, unread)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.lift import calls, displays, unpacking
+from depyf.lift.values import is_slot
 from depyf.tree.expr import Const, Display, Expr, Invoke, Name, SliceOf, Star, Temp
-from depyf.tree.nodes import Assign
+from depyf.tree.exprs import walk_all
+from depyf.tree.nodes import Assign, Delete, ExprStmt
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
@@ -96,6 +98,22 @@ def protect(s: Symbolic, name: str) -> None:
         part.items[:] = [
             temp if isinstance(item, Name) and item.id == name and item.scope == "fast" else item for item in part.items
         ]
+
+
+def let_go(s: Symbolic, rule: Rule, arg: Any) -> None:
+    """Run ``rule``; what fresh containers held and nothing holds any more is deleted behind it."""
+    before = _temporaries(s.stack)
+    rule(s, arg)
+    left = {node.key for value in s.stack for node in walk_all((ExprStmt(value),)) if isinstance(node, Temp)}
+    left |= _temporaries(s.stack).keys()
+    dropped = [temp for key, temp in before.items() if key not in left]
+    if dropped:
+        s.stmts.append(Delete(tuple(dropped), s.instr.line))
+
+
+def _temporaries(stack: list[Expr]) -> dict[int, Temp]:
+    parts = [part for value in stack for part in inside(value)]
+    return {item.key: item for part in parts for item in part.items if isinstance(item, Temp) and not is_slot(item)}
 
 
 def settle(s: Symbolic, position: int) -> Fresh | None:
@@ -315,6 +333,9 @@ def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
         return
     _DEFAULTS[ops.CALL_EX](s, shape)
 
+
+DROPS = frozenset({ops.POP, ops.SUBSCR, ops.STORE_SUBSCR, ops.DELETE_SUBSCR})
+"""What may take the last reference to an item from a fresh container."""
 
 RULES: dict[str, Rule] = {
     ops.BUILD_LIST: _build("list"),

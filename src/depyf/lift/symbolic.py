@@ -74,6 +74,7 @@ class Symbolic:
         self.nested = nested
         self.spill_all = not choices.idioms
         self.generated = choices.generated
+        self.lets_go = choices.held
         self.stable = choices.promises.stable
         self.rules = fresh.rules(RULES) if choices.generated else RULES
         self.forced: set[int] = set()
@@ -129,7 +130,10 @@ class Symbolic:
             handler = handlers.get(instr.op)
             if handler is None:
                 raise DecompilationError(f"no rule for {instr.op}", self.program.unit.qualname, instr.offset)
-            handler(self, instr.arg)
+            if self.lets_go and instr.op in fresh.DROPS:
+                fresh.let_go(self, handler, instr.arg)
+            else:
+                handler(self, instr.arg)
             block.last = index
         self.flush_unpack()
 
