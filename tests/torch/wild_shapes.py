@@ -65,7 +65,7 @@ def comprehensions_of_one_name(x, numbers):
         except ValueError:
             if len(numbers) > 3:
                 break
-            parts = [part * number for part in [apart(item) for item in torch.sin(last)]]
+            parts = [part * 3 for part in [apart(item) for item in torch.sin(last)]]
     return parts
 
 

@@ -264,7 +264,7 @@ class Lifter:
         before_loop = block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0])
         self.symbolic.run(block, code, before_loop)
         if block.succs:
-            if self.generated:
+            if self.symbolic.generated:
                 for i in range(len(block.stack)):
                     fresh.settle(self.symbolic, i)
             self._mark_iterators(block)
@@ -289,6 +289,10 @@ class Lifter:
                 stack[below] = Marker("acc", result.kind)
             elif isinstance(result, DictOf) and not result.items:
                 stack[below] = Marker("acc", "dict")
+
+    def _is_generated(self, node: Node) -> bool:
+        written = self.symbolic.written
+        return self.generated and (written is None or bool(node.code) and node.code[0] in written)
 
     def _is_loop_test(self, name: int) -> bool:
         node = self.graph.nodes[name]
@@ -321,7 +325,7 @@ class Lifter:
             linked = self._chain_link(before, node.id)
             if linked is not None:
                 return linked
-        if self.generated and len(known) == 1 and node.id not in self.uncarried:
+        if self._is_generated(node) and len(known) == 1 and node.id not in self.uncarried:
             kept = frozenset[str]() if len(self.preds[node.id]) == 1 else stored_above(self.graph, node)
             if kept is not None:
                 return self._kept(stack, kept)

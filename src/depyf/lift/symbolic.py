@@ -19,6 +19,7 @@ from depyf.bytecode.ops import Instr
 from depyf.choices import Choices
 from depyf.errors import DecompilationError
 from depyf.flow.program import Program
+from depyf.flow.written import written_part
 from depyf.lift import fresh, names
 from depyf.lift.augmented import same_target
 from depyf.lift.block import Lifted
@@ -74,6 +75,7 @@ class Symbolic:
         self.nested = nested
         self.spill_all = not choices.idioms
         self.generated = choices.generated
+        self.written = written_part(program) if choices.generated else None
         self.lets_go = choices.held
         self.stable = choices.promises.stable
         self.rules = fresh.rules(RULES) if choices.generated else RULES
@@ -114,11 +116,14 @@ class Symbolic:
         self.open, self.unpack = block.open, None
         self.skip.clear()
         self.swapped.clear()
-        handlers = self.rules
+        handlers, written = self.rules, self.written
         instrs = self.program.instrs
         for index in code:
             instr = instrs[index]
             self.at, self.instr = index, instr
+            if written is not None and self.generated is not (index in written):
+                self._switch()
+                handlers = self.rules
             if index in self.skip:
                 self.skip.discard(index)
                 block.last = index
@@ -136,6 +141,11 @@ class Symbolic:
                 handler(self, instr.arg)
             block.last = index
         self.flush_unpack()
+
+    def _switch(self) -> None:
+        """From what the generator wrote to what a compiler wrote, or back."""
+        self.generated = not self.generated
+        self.rules = fresh.rules(RULES) if self.generated else RULES
 
     def _drops_marker(self) -> bool:
         """Whether what is executed only cleans up: its line is that of what comes before or behind, a ``case`` for example."""
