@@ -59,7 +59,13 @@ class Hoister:
         users = [index for index, event in enumerate(events) if _uses_up(event, dying)]
         if not users:
             return [stmt]
-        chosen = {id(event) for event in events[: users[-1] + 1] if self._hoisted(event, events, users)}
+        while True:
+            chosen = {id(event) for event in events[: users[-1] + 1] if self._hoisted(event, events, users)}
+            # what takes the value of such a statement uses up the temporary that stands for it
+            more_users = [i for i, event in enumerate(events) if i not in users and _takes(event, chosen)]
+            if not more_users:
+                break
+            users = sorted({*users, *more_users})
         return self._rewrite(stmt, chosen, getattr(stmt, "line", None))
 
     def _collect(self, node: Expr, events: list[Expr]) -> bool:
@@ -168,6 +174,13 @@ def _uses_up(event: Expr, dying: frozenset[int]) -> bool:
     return any(
         child.key in dying if isinstance(child, Temp) else isinstance(child, _PASSIVE) and _uses_up(child, dying)
         for child in children(event)
+    )
+
+
+def _takes(event: Expr, chosen: set[int]) -> bool:
+    """Is one of these operations an operand of ``event`` itself, directly or in a display?"""
+    return any(
+        id(child) in chosen or isinstance(child, _PASSIVE) and _takes(child, chosen) for child in children(event)
     )
 
 

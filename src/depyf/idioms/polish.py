@@ -257,7 +257,9 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
         kind = "dict" if isinstance(value, DictOf) else value.kind
         found[key] = {"dict": "entries", "set": "members"}.get(kind, "items")
     elif isinstance(value, Name) and value.scope != "fast":
-        found[key] = value.id
+        found[key] = _COUNTED.sub("", value.id).strip("_") if value.id.startswith("__") else value.id
+    elif isinstance(value, Walrus) and isinstance(value.target, Name):
+        found[key] = value.target.id  # what it is an argument for says less
     elif name := _key_name(value, found):
         found[key] = name
     elif tested or isinstance(value, Cmp):
