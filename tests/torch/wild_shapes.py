@@ -69,9 +69,19 @@ def comprehensions_of_one_name(x, numbers):
     return parts
 
 
+def joined(*values, **named):
+    return sum(values) - sum(named.values())
+
+
+def name_on_the_stack(x):
+    """The keyword whose value is being computed is on the stack as a string."""
+    return joined(first=apart(x), *(torch.sin(x),), second=x)  # noqa: B026
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "caching": lambda compiled: compiled(Caching())(torch.ones(2), {}),
     "value_for_another_branch": lambda compiled: compiled(value_for_another_branch)(torch.ones(2), 1),
+    "name_on_the_stack": lambda compiled: compiled(name_on_the_stack)(torch.ones(2)),
     "generator_over_a_choice": lambda compiled: compiled(generator_over_a_choice)(torch.ones(2), 0),
     "comprehensions_of_one_name": lambda compiled: compiled(comprehensions_of_one_name)(torch.ones(2), [0, 1]),
 }

@@ -168,3 +168,29 @@ def test_an_empty_dict_is_handed_to_nobody():
                 again = positional
             first, second = called(by_hand, callee, positional), called(space["without"], callee, again)
             assert first == second or type(first) is type(second) and type(first) in (Called, object), callee
+
+
+COMPUTED = "def g(f, a, k, v, d):\n    return f(*a, **{k: v}, **d)\n"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_dict_with_a_computed_key_is_merged_into(version):
+    """What is left of ``f(k=stop(), *a, **d)`` behind the call of ``stop``: Dynamo hands the name on as a value."""
+    by_hand = made_by_hand(version, COMPUTED)
+    result = decompile_unit(by_hand)
+    assert COMPUTED.splitlines()[1] in result.source and result.proven
+    for body, proven in (
+        ("return f(*a, **{k: v}, **d)", True),
+        ("return f(*a, **{k: v})", False),
+        ("return f(*a, **d, **{k: v})", False),
+        ("return f(*a, **{v: k}, **d)", False),
+        ("return f(*a, **{k: v, k: v}, **d)", False),
+        ("return f(*a, **{**{k: v}, **d})", False),
+        ("e = {k: v}\n    return f(*a, **e, **d)", False),
+        ("return f(*a, **(e := {k: v}), **d)", False),
+        ("return f(*a, **v, **d)", False),
+    ):
+        made = compiled_text(version, f"def g(f, a, k, v, d):\n    {body}\n")
+        inner = next(unit for unit in walk(made) if unit.name == "g")
+        found = verify(by_hand, inner, "__temp_")[-1]
+        assert found.proven is proven, (body, found)

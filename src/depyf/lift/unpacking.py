@@ -10,7 +10,8 @@ side:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
@@ -194,8 +195,19 @@ def keywords(mapping: Expr | None) -> Keywords:
     if isinstance(mapping, DictOf):
         named = tuple((key, value) for key, value in mapping.items if key is not None)
         if mapping.call or (mapping.items and len(named) == len(mapping.items) and _are_keywords(named)):
-            return tuple((key.value if isinstance(key, Const) else None, value) for key, value in mapping.items)
+            return tuple(_passed(mapping.items))
     return ((None, mapping),)
+
+
+def _passed(items: Items) -> Iterator[tuple[str | None, Expr]]:
+    """``k=v`` for each name, ``**mapping`` as it is; what is between two of these and no name is one ``**{x: y}``."""
+    for whole, run in groupby(items, lambda item: item[0] is None):
+        part = tuple(run)
+        if not whole and not _are_keywords(part):
+            yield None, DictOf(part)
+            continue
+        for key, value in part:
+            yield (key.value if isinstance(key, Const) else None), value
 
 
 RULES: dict[str, Callable[[Symbolic, Any], None]] = {

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from depyf.bytecode import ops
 from depyf.verify import kinds, managers
+from depyf.verify.copies import copies_made
 from depyf.verify.known import (
     DICT,
     LIST,
@@ -381,7 +382,7 @@ def _map_add(pair: Pair, side: Side, other: Side, values: Values, depth: int) ->
 def _merge(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
     """``{**fresh}`` and ``f(**fresh)`` with constant keys that are new."""
     if not _joined(pair, values, side.stack[-1 - depth], side.stack[-1]):
-        return False
+        return copies_made(pair, side, values, depth)
     side.stack.pop()
     return True
 
