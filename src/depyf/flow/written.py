@@ -2,7 +2,7 @@
 
     LOAD_GLOBAL __compiled_fn_1; ...; STORE_FAST x; JUMP_FORWARD here;  here: the user's instructions as they were
 
-Where Dynamo gives a frame up half way (``step_unsupported`` in ``symbolic_convert.py``), it writes straight code that
+Where Dynamo gives a frame up half way (``step_unsupported`` in ``symbolic_convert.py``), it writes code without loops that
 restores the variables and jumps to the instruction at which it stopped.  What lies behind is a compiler's, and reads best as
 such.  This is a matter of style only: the proof does not know of it.
 """
@@ -10,14 +10,17 @@ such.  This is a matter of style only: the proof does not know of it.
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.flow.program import NONE, Program
+from depyf.flow.program import ENDS, NONE, Program
 
 
 def written_part(program: Program) -> range | None:
     """The indices of the instructions up to that jump; None where the generator wrote everything."""
+    joined = 0  # what the branches of the part lead to: torch 2.14 asks there whether a profiler runs
     for index, instr in enumerate(program.instrs):
-        if instr.op == ops.JUMP:
-            return range(index + 1) if program.jump[index] > index else None
-        if program.next[index] != index + 1 or program.jump[index] != NONE or program.handler[index] != NONE:
+        target = program.jump[index]
+        if program.handler[index] != NONE or instr.op in ENDS or NONE < target <= index:
             return None
+        if instr.op == ops.JUMP and joined <= index:
+            return range(index + 1)
+        joined = max(joined, target)
     return None
