@@ -7,7 +7,7 @@ VISION ?= torchvision==0.28.0 timm>=1.0
 TRITON ?= triton==3.7.1
 N ?= 20000
 
-.PHONY: env test lint types unit corpus site selftest mutate fuzz bench demo gallery torch-matrix models clean
+.PHONY: env test lint types unit corpus site selftest mutate fuzz breakfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -60,6 +60,10 @@ mutate: $(STAMP)
 # Random control-flow graphs, proven and executed: make fuzz N=100000
 fuzz: $(STAMP)
 	$(BIN)/python tools/fuzz.py --count $(N) $(ARGS)
+
+# Random programs with graph breaks, compiled plainly and under prepare_debug: make breakfuzz ARGS="--count 500"
+breakfuzz: $(STAMP)
+	$(BIN)/python tools/breakfuzz.py $(ARGS)
 
 # CPU time against ast.unparse(ast.parse(source)), and per instruction as functions grow; what prepare_debug costs a
 # compilation; what is left in the text that runs for Dynamo frames
