@@ -50,8 +50,7 @@ def test_file(path: Path) -> None:
     if not name.startswith("bytecode/"):
         if name not in INTERPRETERS:
             assert not uses_host_version(tree), "versions of CPython are known in bytecode/ only"
-        if name != "dynamo/disassembly.py":
-            assert not tops & {"dis", "opcode"}, "the running interpreter's opcodes are no business of the core"
+        assert not tops & {"dis", "opcode"}, "the running interpreter's opcodes are no business of the core"
     if not name.startswith(TORCH_ALLOWED):
         assert "torch" not in tops, "torch is imported in dynamo/ and debugger/ only"
     assert len(text.splitlines()) < LINE_LIMIT
