@@ -1,7 +1,9 @@
 """Deep recursion: the passes follow the nesting of the program, and ten thousand early returns nest that deep.
 
 Python's own limit is raised for the time of a decompilation.  For code so large that this could use up the stack of the
-running thread, the work is done in a thread with a stack of its own, and the limit grows with the code.
+running thread, the work is done in a thread with a stack of its own, and the limit grows with the code: it takes at most a
+frame for every two bytes (``if a: return`` has eight, and four frames).  While an evaluator of frames is installed, as
+Dynamo's is, a frame of Python takes C stack on every version.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-RECURSION_LIMIT = 20_000
-LARGE = 60_000
+RECURSION_LIMIT = 6_000
+"""What fits on the usual stack of eight megabytes, above what the caller has there."""
+LARGE = 8_000
 """Bytes of one code object from which on it gets a stack of its own."""
+ROOMY = 20_000
+"""For the main thread of a program of ours, and the least on a stack of its own."""
 _MOST = 1 << 20
-_FRAME = 1 << 10
-"""Bytes of stack for one frame of Python: an interpreter that recurses in C for each takes less."""
+_FRAME = 1 << 11
+"""Bytes of stack for one frame of Python: an interpreter that recurses in C for each takes half of it."""
 _Result = TypeVar("_Result")
 
 
@@ -40,7 +45,7 @@ def deeply(size: int, work: Callable[[], _Result]) -> _Result:
     Where no thread can be started, large code has to do with the limit of small code.
     """
     if size > LARGE:
-        limit = min(size, _MOST)
+        limit = min(max(size, ROOMY), _MOST)
         with deep_recursion(limit):
             found = _in_thread(limit * _FRAME, work)
         if found:

@@ -15,7 +15,7 @@ from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.nops import nop_lines
 from depyf.bytecode.unreached import unreached
 from depyf.choices import LADDER, Choices
-from depyf.deep import deep_recursion
+from depyf.deep import ROOMY, deep_recursion
 from depyf.errors import BytecodeError, DecompilationError
 from depyf.failures import in_place_of
 from depyf.flow.class_ends import drop_class_ends
@@ -352,15 +352,9 @@ class Decompilation:
         return found
 
 
-def body_of(unit: CodeUnit) -> Body:
-    """Statements of one code unit, without proof; raises DecompilationError."""
-    with deep_recursion():
-        return Decompilation().body(unit, strict=True)
-
-
 def trace_passes(unit: CodeUnit, choices: Choices = Choices()) -> Iterator[tuple[str, Any]]:
     """Run the pipeline on one code unit and yield each pass's name and artifact, its invariant checked."""
-    with deep_recursion():
+    with deep_recursion(ROOMY):
         state = State(unit, choices, Decompilation().body)
         for step in PIPELINE:
             artifact = step.run(state)

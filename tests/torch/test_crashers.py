@@ -253,3 +253,40 @@ os.kill(os.getpid(), 9)
         if not name.endswith(".py"):
             continue
         subprocess.run([sys.executable, "-m", "py_compile", str(tmp_path / name)], check=True)
+
+
+_UNDER_THE_HOOK = """
+from torch._C._dynamo.eval_frame import set_eval_frame
+
+from depyf import deep
+from depyf.pipeline import decompile_code
+
+def down(steps):
+    return 0 if not steps else 1 + down(steps - 1)
+
+def returns(count):
+    text = "def f(a):\\n" + "    if a:\\n        return\\n" * count + "    g()\\n"
+    namespace = {}
+    exec(compile(text, "<returns>", "exec"), namespace)
+    return namespace["f"].__code__, text
+
+small = next(code for count in range(1000, 0, -1) for code, _ in [returns(count)] if len(code.co_code) <= deep.LARGE)
+large, text = returns(5000)
+set_eval_frame(False)  # what runs while a compiled function does: each frame of Python takes C stack
+found = [decompile_code(code) for code in (small, large)]
+try:
+    deep.deeply(0, lambda: down(10 * deep.LARGE))
+except RecursionError:
+    found.append("refused")
+set_eval_frame(None)
+print(found[0].proven, found[1].proven, found[1].source == text, found[2])
+"""
+
+
+def test_deep_recursion_while_dynamo_evaluates_the_frames():
+    done = subprocess.run([sys.executable, "-c", _UNDER_THE_HOOK], capture_output=True, text=True, timeout=300)
+    assert done.stdout.split() == ["True", "True", "True", "refused"], (
+        done.returncode,
+        done.stdout,
+        done.stderr[-2000:],
+    )

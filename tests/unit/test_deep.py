@@ -16,7 +16,7 @@ def down(steps):
 
 def test_large_code_may_nest_deeply():
     before = sys.getrecursionlimit(), threading.stack_size()
-    assert deep.deeply(deep.LARGE * 2, lambda: down(deep.LARGE)) == deep.LARGE
+    assert deep.deeply(deep.LARGE * 5, lambda: down(deep.LARGE * 4)) == deep.LARGE * 4
     assert (sys.getrecursionlimit(), threading.stack_size()) == before
     with pytest.raises(RecursionError):
         deep.deeply(0, lambda: down(deep.LARGE))
