@@ -90,7 +90,7 @@ def problems(dump: Path, text: str) -> list[str]:
             found.append(f"{entry['file']}: not substituted: {entry.get('reason')}")
         found += [f"{entry['file']}: {v['reason']}" for v in entry["verdicts"] if v["status"] not in PROVEN]
         left = leftovers((dump / entry["file"]).read_text(encoding="utf-8"))
-        if left.temporaries or left.idle or (left.shuffles and "*[" not in text):
+        if left.temporaries or left.idle or (left.shuffles and not leftovers(text).shuffles):
             found.append(f"{entry['file']}: {left}")
     return found
 

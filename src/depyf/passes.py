@@ -36,7 +36,7 @@ from depyf.idioms.release import release_temporaries
 from depyf.idioms.same_items import share_items
 from depyf.idioms.shared_tails import share_tails
 from depyf.idioms.stores import store_at_once
-from depyf.idioms.temporaries import number_temporaries
+from depyf.idioms.temporaries import number_temporaries, settle_nested
 from depyf.idioms.tidy import tidy
 from depyf.idioms.unread import deletions, drop_unread, unread_temporaries
 from depyf.lift.block import Lifted
@@ -227,6 +227,8 @@ def _bodies(state: State) -> object:
         state.body = drop_unreached(state.body)
     if state.choices.promises.variables is not None:
         state.body = drop_idle_parameters(state.body, frozenset(state.unit.params))
+    if state.temporaries or state.choices.tidy:
+        state.body = settle_nested(state.body)
     if state.temporaries:
         deleted = frozenset(deletions(state.body)) if state.choices.held else frozenset()
         held = unread_temporaries(state.body) - deleted if state.choices.held else frozenset()
@@ -239,9 +241,11 @@ def _bodies(state: State) -> object:
         released = state.body
         if state.choices.idioms:
             released = release_temporaries(state.body, state.choices.promises, held, in_try=state.choices.tidy)
-        if state.choices.tidy:
-            released = polish(state.unit, released, state.choices.promises)
-        state.body = number_temporaries(released, by_slot=not state.choices.idioms)
+        state.body = released
+    if state.choices.tidy:
+        state.body = polish(state.unit, state.body, state.choices.promises)
+    if state.temporaries:
+        state.body = number_temporaries(state.body, by_slot=not state.choices.idioms)
     return state.body
 
 
@@ -309,7 +313,7 @@ class Decompilation:
 
     def _body(self, unit: CodeUnit, expression: bool, *, strict: bool = False, found: bool = False) -> Body:
         key = key_of(unit)
-        expression = expression or unit.name.startswith("<") and unit.name != "<module>"
+        expression = expression or found and unit.name.startswith("<")
         failure: DecompilationError | None = None
         while self.rungs.get(key, 0) < len(self.ladder):
             choices = self.ladder[self.rungs.get(key, 0)]

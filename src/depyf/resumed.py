@@ -8,6 +8,7 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.taken_off import with_items_taken_off
+from depyf.bytecode.unbound import without_unbinding
 from depyf.bytecode.unread_marks import without_unread_marks
 from depyf.promises import LISTS_NOTE, VARIABLE_NOTE, Promises, looks_up_locals
 
@@ -16,6 +17,7 @@ def without_books(lowered: Lowered, promises: Promises) -> tuple[Lowered, tuple[
     """``lowered``, with a plainer head where it is a resume function, and what that assumes."""
     if not promises.resumed or not lowered.unit.name.startswith(promises.resumed):
         return lowered, ()
+    lowered = without_unbinding(lowered)
     taken = with_items_taken_off(lowered, promises.lists)
     unmarked = taken
     if not looks_up_locals(global_names(lowered), lowered.unit.consts):

@@ -461,7 +461,9 @@ def test_objects_that_are_keys_are_readable():
         ({module.value: one, module.key: other}, False),
     ):
         answer = ask_entry(entry, {"self": module, "x": x, "cache": cache})
-        asked = [step for step in answer.steps if step.expression.startswith("same_object(list(dict.keys(L['cache']))")]
+        # torch before 2.8 asks for identity itself
+        texts = ("same_object(list(dict.keys(L['cache']))", "list(dict.keys(L['cache']))[0] is ")
+        asked = [step for step in answer.steps if step.expression.startswith(texts)]
         assert answer.runs is runs and asked and all(step.holds is runs for step in asked)
         assert not any("torch_checks(" in step.expression for step in answer.steps)
         assert all(step.agrees for step in answer.steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import inspect
 import sys
 import types
 
@@ -13,6 +14,7 @@ from depyf.bytecode.assemble import Op, assemble, disassemble, table_of
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.handler_depths import with_one_depth
 from depyf.bytecode.handlers import table_entries
+from depyf.errors import DecompilationError
 from depyf.options import Options
 from depyf.pipeline import decompile_code
 from depyf.promises import LISTS_NOTE, VARIABLE_NOTE, Promises
@@ -181,3 +183,29 @@ def test_the_proof_wants_the_promise():
         )
     )
     assert not verify(original, other, promises=RESUMED)[0].proven  # a statement stands between
+
+
+def rest_of(first, a, b):
+    b.append(first)
+    for item in a:
+        b.append(item)
+    return b
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="there is no PUSH_NULL before 3.11")
+@pytest.mark.parametrize(("variable", "gone"), [("item", True), ("b", False)])
+def test_a_variable_without_a_value_is_set_to_nothing(variable, gone):
+    """The parameter ``b`` loses what it has: that is no resume function of torch's, and no statement but a deletion."""
+    ops = disassemble(rest_of.__code__)
+    slot = rest_of.__code__.co_varnames.index(variable)
+    place, start = ops[0].position, [op for op in ops[:1] if op.name == "RESUME"]
+    empty = [Op(dis.opmap["PUSH_NULL"], 0, place), Op(dis.opmap["STORE_FAST"], slot, place)]
+    code = assemble(rest_of.__code__, [*start, *empty, *ops[len(start) :]])
+    options = Options(promises=Promises(resumed=("rest_",)))
+    if not gone:
+        with contextlib.suppress(DecompilationError):
+            assert not decompile_code(code, options=options).proven
+        return
+    found = decompile_code(code, options=options)
+    assert found.proven and found.source == inspect.getsource(rest_of), found.source
+    assert types.FunctionType(code, {})(1, [2], []) == [1, 2]

@@ -10,7 +10,7 @@ from depyf.emit.layout import EITHER_CLOSE, EITHER_ELSE, EITHER_OPEN, OPERATOR
 from depyf.emit.literals import literal
 from depyf.emit.printer import POWER, PRIMARY, Printer, prints
 from depyf.emit.quoting import string, unescaped
-from depyf.tree.expr import CellOf, Const, Marker, Name, Temp
+from depyf.tree.expr import CellOf, Const, Marker, Name, SettledTemp, Temp
 
 
 @prints(Name)
@@ -84,7 +84,8 @@ class NoQuotes(Exception):
 
 
 @prints(Temp)
-def temp(p: Printer, node: Temp, level: int) -> str:
+@prints(SettledTemp)
+def temp(p: Printer, node: Temp | SettledTemp, level: int) -> str:
     return p.temp(node.key)
 
 

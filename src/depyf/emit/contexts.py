@@ -5,7 +5,7 @@ An assignment's right side takes a bare tuple, a test takes a bare ``:=``, ``in`
 
 from __future__ import annotations
 
-from depyf.emit.layout import EITHER_OPEN, MAYBE_CLOSE, MAYBE_OPEN
+from depyf.emit.layout import EITHER_OPEN, ITEM, MAYBE_CLOSE, MAYBE_OPEN
 from depyf.emit.literals import literal, set_display
 from depyf.emit.printer import BITOR, EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer
 from depyf.tree.expr import (
@@ -17,6 +17,7 @@ from depyf.tree.expr import (
     Display,
     Expr,
     Name,
+    SettledTemp,
     Star,
     Temp,
     Un,
@@ -96,7 +97,7 @@ def target(p: Printer, node: Expr, nested: bool = False) -> str:
     kind = type(node)
     if kind is Name:
         return p.store(node)  # type: ignore[arg-type]
-    if isinstance(node, Temp):
+    if isinstance(node, (Temp, SettledTemp)):
         return p.temp(node.key)
     if isinstance(node, Star):
         return "*" + target(p, node.value, True)
@@ -104,8 +105,8 @@ def target(p: Printer, node: Expr, nested: bool = False) -> str:
         items = [target(p, item, True) for item in node.elts]
         if node.kind == "list":
             return f"[{p.listed(items)}]"
-        if len(items) > 1 and not nested and not p.wide:
-            return ", ".join(items)
+        if len(items) > 1 and not nested:
+            return f"{MAYBE_OPEN}{f',{ITEM}'.join(items)}{MAYBE_CLOSE}" if p.wide else ", ".join(items)
         return tuple_of(p, items)
     return p.expr(node, PRIMARY)
 

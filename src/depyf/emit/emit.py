@@ -19,6 +19,7 @@ from depyf.emit.result import Emitted, Options
 from depyf.emit.scopes import Shadowed, resolve
 from depyf.errors import DecompilationError
 from depyf.tree.expr import Expr, Func
+from depyf.tree.exprs import walk_all
 from depyf.tree.nodes import Import, ImportFrom, Return, Stmt
 from depyf.tree.rewrite import walk
 
@@ -155,6 +156,11 @@ def _evaluated(body: _Body) -> Expr | None:
     return as_expression(body) if returns else None
 
 
+def _defines(body: _Body) -> bool:
+    """Is a function made in ``body`` that is no lambda, as Dynamo's code makes one?  It needs a statement in front."""
+    return any(isinstance(node, Func) and node.unit.name != "<lambda>" for node in walk_all(body))
+
+
 def _is_future(node: Stmt) -> bool:
     return isinstance(node, ImportFrom) and node.module == "__future__" and not node.level
 
@@ -170,7 +176,7 @@ def _function(p: Printer, func: Func, name: str | None, path: list[str]) -> None
     shown = p.names.spell(wanted)
     path[:] = [read_back(shown)]
     wrapped = wrap_closures(p, unit, shown, path) if unit.freevars else None
-    value = as_expression(func.body) if unit.name == "<lambda>" else None
+    value = as_expression(func.body) if unit.name == "<lambda>" and not _defines(func.body) else None
     if value is not None:
         path[-1] = "<lambda>"
         p.head(lambda printer, node: f"{shown} = {lambda_text(printer, node, value)}", func, unit.firstlineno)

@@ -180,7 +180,7 @@ class _Writer:
             self.write("(")
         deeper = column + self.indent
         self.newline(deeper)
-        comma = listed and group.close == CLOSE_COMMA
+        comma = listed and group.close in (CLOSE_COMMA, MAYBE_CLOSE)
         if deeper + group.width - group.forced <= self.width:
             self.flat(group.items)
         else:

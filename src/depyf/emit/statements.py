@@ -11,7 +11,7 @@ from depyf.emit.displays import for_target
 from depyf.emit.naming import is_legal
 from depyf.emit.patterns import pattern
 from depyf.emit.printer import BLOCKS, BODIES, HEADS, TEST, BodyPrinter, HeadPrinter, Printer
-from depyf.tree.expr import Bin, Const, Display, Expr, Name, Temp, YieldFrom, YieldOf
+from depyf.tree.expr import Bin, Const, Display, Expr, Name, SettledTemp, Temp, YieldFrom, YieldOf
 from depyf.tree.nodes import (
     AnnAssign,
     Assert,
@@ -95,12 +95,15 @@ def echo(p: Printer, node: Echo) -> str:
     return loose(p, node.value)
 
 
+_VARIABLE = (Name, Temp, SettledTemp)
+
+
 @whole(Assign)
 def assign(p: Printer, node: Assign) -> None:
     value = node.value
     if isinstance(value, Bin) and value.op.endswith("="):
         left, first = value.left, node.targets[0]
-        same = isinstance(left, (Name, Temp)) and isinstance(first, (Name, Temp)) and p.expr(left) == p.expr(first)
+        same = isinstance(left, _VARIABLE) and isinstance(first, _VARIABLE) and p.expr(left) == p.expr(first)
         place: Expr = first if same else Temp("inplace")  # type: ignore[arg-type]
         if not same:
             p.head(_assign, Assign((place,), left), node.line)

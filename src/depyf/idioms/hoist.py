@@ -28,6 +28,7 @@ from depyf.tree.expr import (
     SliceOf,
     Star,
     Temp,
+    Un,
     YieldFrom,
     YieldOf,
 )
@@ -82,6 +83,8 @@ class Hoister:
         return True
 
     def _silent(self, node: Expr) -> bool:
+        if isinstance(node, Un) and node.op == "not":  # of a bool
+            return isinstance(node.operand, Un) and node.operand.op == "not"
         return isinstance(node, Name) and (node.scope == "fast" or node.id.startswith(self.stable))
 
     def _hoisted(self, event: Expr, events: list[Expr], users: list[int]) -> bool:

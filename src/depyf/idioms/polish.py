@@ -125,10 +125,14 @@ def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
         for node in nodes
         if isinstance(node, Attr) and node.name == "__new__" and isinstance(node.value, Temp)
     }
+    made = [(key, value.unit.name) for key, value in _values(body) if isinstance(value, Func)]
+    functions = {key: name for key, name in made if not name.startswith("<")}
     names: dict[int, str] = {}
     for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
         base = hints.get(key) or sources.get(key) or calls.get(key) or parts.get(key, "")
-        if not base.isidentifier() or keyword.iskeyword(base) or base.startswith("__") and base not in hints.values():
+        if key in functions:
+            base = functions[key]  # a name that cannot be written is spelled out by the printer
+        elif not base.isidentifier() or keyword.iskeyword(base) or base.startswith("__") and base not in hints.values():
             base = roles.get(key, "")
         if not base:
             continue

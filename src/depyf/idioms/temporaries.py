@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from depyf.tree.expr import Expr, Func, Temp
+from dataclasses import replace
+
+from depyf.tree.expr import Expr, Func, SettledTemp, Temp
 from depyf.tree.exprs import children, map_expressions
 from depyf.tree.nodes import Body
+
+
+def settle_nested(body: Body) -> Body:
+    """``body``, the temporaries of the functions in it marked as theirs: they are finished."""
+
+    def mark(expr: Expr) -> Expr:
+        return SettledTemp(expr.key) if isinstance(expr, Temp) else expr
+
+    def change(expr: Expr) -> Expr:
+        if not isinstance(expr, Func):
+            return expr
+        inner = tuple(map_expressions(stmt, mark) for stmt in expr.body)
+        return expr if all(new is old for new, old in zip(inner, expr.body)) else replace(expr, body=inner)
+
+    return tuple(map_expressions(stmt, change) for stmt in body)
 
 
 def number_temporaries(body: Body, *, by_slot: bool = False) -> Body:

@@ -43,6 +43,13 @@ class Temp(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SettledTemp(Expr):
+    """A temporary in the finished body of a nested function: no pass over the function around it may take it for its own."""
+
+    key: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Attr(Expr):
     value: Expr
     name: str

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from depyf.tree.expr import CellOf, Const, Expr, Func, Name, Temp
+from depyf.tree.expr import CellOf, Const, Expr, Func, Name, SettledTemp, Temp
 from depyf.tree.grown import Grown
 from depyf.tree.nodes import Body, ExceptClause, MatchCase, Pattern, Stmt
 
 _NODES = (Expr, Stmt, ExceptClause, MatchCase, Pattern)
-LEAVES = frozenset({Const, Name, Temp, CellOf})
+LEAVES = frozenset({Const, Name, Temp, SettledTemp, CellOf})
 """Expressions without a node inside: more than half of all, and no class has another one below it."""
 _LEAF, _NODE, _MANY = 0, 1, 2
 _fields: dict[type, tuple[str, ...]] = {}

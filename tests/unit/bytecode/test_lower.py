@@ -240,12 +240,13 @@ def test_mutated_code_never_crashes() -> None:
 
 
 def test_no_host_opcodes() -> None:
-    """Foreign bytecode is read from our own tables, never from the running interpreter's."""
+    """Foreign bytecode is read from our own tables, never from the running interpreter's, which only ``listing`` asks:
+    it writes down live code."""
     import ast
 
     source = Path(lower.__code__.co_filename).parents[1]
     for path in source.rglob("*.py"):
-        if path.relative_to(source).parts[0] in ("dynamo", "debugger"):
+        if path.relative_to(source).parts[0] in ("dynamo", "debugger") or path.name == "listing.py":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
