@@ -207,5 +207,5 @@ def test_a_variable_without_a_value_is_set_to_nothing(variable, gone):
             assert not decompile_code(code, options=options).proven
         return
     found = decompile_code(code, options=options)
-    assert found.proven and found.source == inspect.getsource(rest_of), found.source
+    assert found.proven and found.source.endswith(inspect.getsource(rest_of)), found.source
     assert types.FunctionType(code, {})(1, [2], []) == [1, 2]
