@@ -109,7 +109,7 @@ def outcome(seed: int, folder: Path) -> tuple[str, list[str]]:
     module = module_of(text, path)
     with depyf.prepare_debug(str(dump)):
         found = observed(torch.compile(module.fn, backend="eager"), module)
-    wrong = problems(dump, text.partition("def fn(")[2])
+    wrong = problems(dump, "def fn(" + text.partition("def fn(")[2])
     if not same(found, expected):
         wrong.insert(0, f"does something else:\n      {found}\n      {expected}")
     if wrong:
