@@ -18,7 +18,7 @@ from depyf.verify.known import (
     raised,
     take,
 )
-from depyf.verify.lifetimes import still_held
+from depyf.verify.lifetimes import leaves, still_held
 from depyf.verify.program import ORIGINAL
 from depyf.verify.state import Pair, Side, resolve
 from depyf.verify.unwinding import SAVED
@@ -105,6 +105,8 @@ def raise_again(pair: Pair, side: Side, values: Values, exc: int) -> int:
         # as for an exception of an operation: what is not read any more counts as unwound with the stack
         live = side.program.live_temps(target)
         kept = {*pair.a.stack, *[value for name, value in pair.temps.items() if name[0] == ORIGINAL]}
+        if pair.fresh:  # what a list on the stack holds is held as well
+            kept |= leaves(pair, values, kept)
         if pair.alias:  # objects that were matched have one number for each side, and a common one
             memo: dict[int, int] = {}
             kept.update([resolve(pair, values, value, memo) for value in kept])

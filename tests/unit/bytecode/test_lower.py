@@ -6,6 +6,7 @@ import dis
 import importlib
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -253,3 +254,30 @@ def test_no_host_opcodes() -> None:
                 assert not {"dis", "opcode"} & {alias.name for alias in node.names}, path
             elif isinstance(node, ast.ImportFrom):
                 assert node.module not in ("dis", "opcode"), path
+
+
+def swapping(*, last: int = -1, method: str = "reverse", jump: bool = False) -> CodeUnit:
+    """Code of 3.10 that returns ``a, b, c, d``, two of them swapped in the way of a program that has no SWAP."""
+    if find("3.10") is None:
+        pytest.skip("no CPython 3.10 here")
+    module = compiled_text("3.10", "def f(a, b, c, d):\n    return a, b, c, d\n")
+    unit = next(inner for inner in walk(module) if inner.name == "f")
+    head = [("LOAD_FAST", place) for place in range(4)]
+    swap = [
+        ("BUILD_LIST", 3), ("DUP_TOP", 0), ("LOAD_CONST", 1), ("BINARY_SUBSCR", 0), ("ROT_THREE", 0), ("DUP_TOP", 0),
+        ("ROT_THREE", 0), ("LOAD_CONST", 1), ("STORE_SUBSCR", 0), ("DUP_TOP", 0), ("LOAD_METHOD", 0), ("CALL_METHOD", 0),
+        ("POP_TOP", 0), ("UNPACK_SEQUENCE", 3),
+    ]  # fmt: skip
+    if jump:  # into the middle, where the stack is the same
+        swap.insert(1, ("JUMP_FORWARD", 0))
+    opnames = spec_for((3, 10)).opnames
+    instructions = [*head, *swap, ("BUILD_TUPLE", 4), ("RETURN_VALUE", 0)]
+    code = bytes(byte for name, arg in instructions for byte in (opnames.index(name), arg))
+    return replace(unit, code=code, consts=(None, last), names=(method,), stacksize=9)
+
+
+def test_a_long_swap_is_a_swap() -> None:
+    instrs = [(instr.op, instr.arg) for instr in lower(swapping()).instrs]
+    assert instrs[4:] == [(ops.SWAP, 4), (ops.BUILD_TUPLE, 4), (ops.RETURN, None)]
+    for other in (swapping(last=-2), swapping(last=True), swapping(method="sort"), swapping(jump=True)):
+        assert ops.BUILD_LIST in {instr.op for instr in lower(other).instrs}

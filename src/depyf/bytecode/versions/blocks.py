@@ -55,6 +55,28 @@ def call_ex(cx: Context, i: int, arg: int) -> None:
     cx.out.append((ops.CALL_EX, (1, bool(arg & 1)), -1, i))
 
 
+_LONG_SWAP = (
+    "BUILD_LIST", "DUP_TOP", "LOAD_CONST", "BINARY_SUBSCR", "ROT_THREE", "DUP_TOP", "ROT_THREE", "LOAD_CONST", "STORE_SUBSCR",
+    "DUP_TOP", "LOAD_METHOD", "CALL_METHOD", "POP_TOP", "UNPACK_SEQUENCE",
+)  # fmt: skip
+
+
+def build_list(cx: Context, i: int, arg: int) -> None:
+    """A list; or the swap of two distant slots, for which a program has to make one and turn it around
+    (``create_swap`` in ``torch/_dynamo/bytecode_transformation.py``)."""
+    raw = cx.raw
+    if raw.names[i + 1 : i + 2] == ["DUP_TOP"] and tuple(raw.names[i : i + len(_LONG_SWAP)]) == _LONG_SWAP:
+        indices = [cx.consts[raw.args[i + place]] for place in (2, 7)]
+        method, given, taken = cx.names[raw.args[i + 10]], raw.args[i + 11], raw.args[i + 13]
+        last = all(type(index) is int and index == -1 for index in indices)
+        entered = raw.jumped_to.intersection(range(i + 1, i + len(_LONG_SWAP)))
+        if last and arg and (method, given, taken) == ("reverse", 0, arg) and not entered:
+            cx.out.append((ops.SWAP, arg + 1, -1, i))
+            cx.skip = i + len(_LONG_SWAP)
+            return
+    cx.out.append((ops.BUILD_LIST, arg, -1, i))
+
+
 def yield_from(cx: Context, i: int, arg: int) -> None:
     if cx.take_const(i) is not None:
         raise cx.error(i, "the delegate is not primed with None")
@@ -105,6 +127,7 @@ RULES: dict[str, Rule | None] = {
     "ROT_FOUR": fixed(ops.ROT, 4),
     "DUP_TOP": fixed(ops.COPY, 1),
     "DUP_TOP_TWO": several((ops.COPY, 2), (ops.COPY, 2)),
+    "BUILD_LIST": build_list,
     "MAKE_FUNCTION": make_function,
     "CALL_FUNCTION": call,
     "CALL_FUNCTION_KW": call_kw,
