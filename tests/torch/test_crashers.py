@@ -272,7 +272,7 @@ def returns(count):
     exec(compile(text, "<returns>", "exec"), namespace)
     return namespace["f"].__code__, text
 
-most = 5000 if sys.version_info < (3, 12) else 200  # since then, C may nest 1500 deep (3.12.0) or a few times that
+most = 5000 if sys.version_info < (3, 12) else 100  # since then, C may nest 1500 deep (3.12.1) or a few times that
 small = next(code for count in range(min(most, 1000), 0, -1) for code, _ in [returns(count)] if len(code.co_code) <= deep.LARGE)
 large, text = returns(most)
 set_eval_frame(False)  # what runs while a compiled function does: each frame of Python takes C stack
