@@ -20,14 +20,15 @@ def disassembly(code: types.CodeType) -> str:
 
 
 def _shown(const: Any) -> str:
-    if _plain(const):
+    """``const`` as it is written; the items of a set in an order that is the same in every process."""
+    if type(const) in _LITERALS:
         return repr(const)
+    if type(const) is tuple:
+        return f"({', '.join(map(_shown, const))}{',' if len(const) == 1 else ''})"
+    if type(const) is frozenset:
+        return f"frozenset({{{', '.join(sorted(map(_shown, const)))}}})"
     if isinstance(const, types.CodeType):
         return f"<code {const.co_name}, line {const.co_firstlineno}>"
     if isinstance(const, types.ModuleType):
         return f"<module {const.__name__}>"
     return f"<{type(const).__name__} object>"
-
-
-def _plain(const: Any) -> bool:
-    return type(const) in _LITERALS or type(const) in (tuple, frozenset) and all(map(_plain, const))
