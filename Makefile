@@ -73,7 +73,7 @@ bench: $(STAMP)
 	$(BIN)/python tools/dynamo_readability.py
 
 # The integration tests on each supported torch, in environments of their own (5 GB each, removed afterwards):
-# make torch-matrix, or make torch-matrix TORCHES="2.6 2.15"
+# make torch-matrix, or make torch-matrix TORCHES="2.6 2.13-py3.10"
 TORCHES ?=
 torch-matrix: $(STAMP)
 	$(BIN)/python tools/torch_matrix.py $(TORCHES) $(ARGS)

@@ -7,7 +7,7 @@ wheels, about 5 GB, which run on CPU machines.  It is removed after its run unle
 Each test file has a process and a time limit of its own; its result goes to ``FOLDER/results.json`` at once, and a run goes
 on where the last one ended (``--again``: from the start; ``--failed``: the files that had a failure).  The table goes to
 standard output, logs are in ``FOLDER``.  One run at a time has a folder; what a killed one left running, the next one ends.
-Exit status 0: every test passed.
+``2.13-py3.10`` is a torch on another Python than the one it has in the table below.  Exit status 0: every test passed.
 """
 
 from __future__ import annotations
@@ -84,6 +84,12 @@ def end_group(leader: int) -> None:
         pass
 
 
+def release(version: str) -> tuple[str, tuple[str, ...]]:
+    """``2.13-py3.10`` taken apart: the torch, and the Pythons that will do."""
+    torch, other, python = version.partition("-py")
+    return torch, (python,) if other else MATRIX.get(torch, ())
+
+
 def interpreter(version: str) -> str | None:
     """A CPython of this version on the PATH, under pyenv, or among those that corpus and tests use."""
     names = [shutil.which(f"python{version}")]
@@ -105,9 +111,10 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
     there = python.exists() and subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0
     if there and complete.exists() and complete.read_text().split() == " ".join(PACKAGES).split():
         return python
-    base = next(filter(None, map(interpreter, MATRIX[torch])), None)
+    number, pythons = release(torch)
+    base = next(filter(None, map(interpreter, pythons)), None)
     if base is None:
-        log.write_text(f"no Python {' or '.join(MATRIX[torch])} found\n")
+        log.write_text(f"no Python {' or '.join(pythons)} found\n")
         return None
     with log.open("w") as out:
 
@@ -128,7 +135,7 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
         made = (
             packages
             and did(sys.executable, "-m", "pip", "install", "-q", "--target", packages, "pip", "setuptools")
-            and did(str(python), "-m", "pip", "install", "-q", f"torch=={torch}.*")
+            and did(str(python), "-m", "pip", "install", "-q", f"torch=={number}.*")
             and did(str(python), "-m", "pip", "install", "-q", *PACKAGES)
         )
     if made:
@@ -305,7 +312,12 @@ def run_versions(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("versions", nargs="*", metavar="VERSION", help=f"of {', '.join(MATRIX)} (default: all)")
+    parser.add_argument(
+        "versions",
+        nargs="*",
+        metavar="VERSION",
+        help=f"of {', '.join(MATRIX)} (default: all), or one of them with -pyX.Y",
+    )
     parser.add_argument("--keep", action="store_true", help="do not remove the environments")
     parser.add_argument("--again", action="store_true", help="run what has a result already, too")
     parser.add_argument("--failed", action="store_true", help="run the files again that had a failure")
@@ -314,7 +326,7 @@ def main() -> int:
     parser.add_argument("--tests", nargs="+", default=["tests/torch"])
     options = parser.parse_args()
     versions = options.versions or list(MATRIX)
-    unknown = [version for version in versions if version not in MATRIX]
+    unknown = [version for version in versions if release(version)[0] not in MATRIX]
     if unknown:
         parser.error(f"not in the matrix: {', '.join(unknown)}")
     folder: Path = options.folder.absolute()
@@ -325,7 +337,7 @@ def main() -> int:
             signal.signal(number, lambda number, frame: sys.exit(128 + number))  # through every ``finally``
     with alone(folder):
         results = run_versions(versions, tests, folder, options)
-    shown = {torch: results[torch] for torch in MATRIX if torch in versions}
+    shown = {torch: results[torch] for torch in dict.fromkeys(versions)}
     print(table(shown))
     return 0 if all("error" not in found and not total(found)["failed"] for found in shown.values()) else 1
 

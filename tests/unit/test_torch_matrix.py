@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_matrix import alone
+from torch_matrix import MATRIX, alone, release
 
 RUN = """
 import signal, sys
@@ -83,3 +83,8 @@ def test_a_number_that_is_another_process_by_now_is_left_alone(tmp_path: Path) -
     finally:
         other.kill()
         other.wait()
+
+
+def test_a_torch_on_another_python() -> None:
+    assert release("2.13") == ("2.13", MATRIX["2.13"])
+    assert release("2.13-py3.10") == ("2.13", ("3.10",))
