@@ -13,6 +13,7 @@ import argparse
 import importlib.util
 import json
 import logging
+import re
 import shutil
 import sys
 import tempfile
@@ -33,6 +34,8 @@ from dynamo_readability import leftovers
 
 PROVEN = ("IDENTICAL", "EQUIVALENT")
 CLOSE = 1e-5
+UNWRITTEN = re.compile(r"cannot decompile|\b__temp_\d")
+"""What stands on the page of a resume function that has no source, or one that nobody would write."""
 
 
 def module_of(text: str, path: Path) -> types.ModuleType:
@@ -92,6 +95,9 @@ def problems(dump: Path, text: str) -> list[str]:
         left = leftovers((dump / entry["file"]).read_text(encoding="utf-8"))
         if left.temporaries or left.idle or (left.shuffles and not leftovers(text).shuffles):
             found.append(f"{entry['file']}: {left}")
+    for page in sorted(dump.glob("full_code_for_*.py")):
+        unwritten = [line for line in page.read_text(encoding="utf-8").splitlines() if UNWRITTEN.search(line)]
+        found += [f"{page.name}: {line.strip()}" for line in unwritten]
     return found
 
 

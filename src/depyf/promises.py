@@ -21,7 +21,8 @@ class Promises:
     ``unordered`` says that the order in which a set of constants gives its elements does not matter.
     Code that is called as in ``resumed`` (how names begin) is the rest of a function that was cut in two.  Control never gets to a ``raise None``
     there that only stands behind what a ``with`` suppressed; nothing looks up ``marks`` by name; parameters called as in ``lists`` are lists, with lists in them, which only
-    such code has: taking the last item off is one step, and nothing sees how long they live.
+    such code has: taking the last item off is one step, and nothing sees how long they live.  ``halves`` says that what such code
+    is handed on in the middle of an expression or of an augmented assignment only such code has.
     ``signatures`` gives the parameter names of stable functions; they only choose names.
     """
 
@@ -39,11 +40,16 @@ class Promises:
     resumed: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    halves: bool = False
     variables: frozenset[str] | None = None
     signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 LISTS_NOTE = "assuming that the lists by which torch hands frames on are torch's alone"
+ASSIGNED_NOTE = (
+    "assuming that nothing sees the variable of an augmented assignment which torch cut in two until that is done"
+)
+CONTAINERS_NOTE = "assuming that containers which torch hands on half filled are torch's alone: the text copies them"
 VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 
 NO_PROMISES = Promises()

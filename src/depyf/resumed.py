@@ -6,11 +6,13 @@ What is left out rests on promises of that program (``Promises.resumed``); the n
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.bytecode.half_assigned import with_values_assigned
+from depyf.bytecode.half_filled import with_containers_made
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.taken_off import with_items_taken_off
 from depyf.bytecode.unbound import without_unbinding
 from depyf.bytecode.unread_marks import without_unread_marks
-from depyf.promises import LISTS_NOTE, VARIABLE_NOTE, Promises, looks_up_locals
+from depyf.promises import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, VARIABLE_NOTE, Promises, looks_up_locals
 
 
 def without_books(lowered: Lowered, promises: Promises) -> tuple[Lowered, tuple[str, ...]]:
@@ -22,8 +24,15 @@ def without_books(lowered: Lowered, promises: Promises) -> tuple[Lowered, tuple[
     unmarked = taken
     if not looks_up_locals(global_names(lowered), lowered.unit.consts):
         unmarked = without_unread_marks(taken, promises.marks)
-    notes = [LISTS_NOTE] if taken is not lowered else []
-    return unmarked, (*notes, *([VARIABLE_NOTE] if unmarked is not taken else []))
+    made = with_containers_made(unmarked) if promises.halves else unmarked
+    assigned = with_values_assigned(made) if promises.halves else made
+    steps = (
+        (lowered, taken, LISTS_NOTE),
+        (taken, unmarked, VARIABLE_NOTE),
+        (unmarked, made, CONTAINERS_NOTE),
+        (made, assigned, ASSIGNED_NOTE),
+    )
+    return assigned, tuple(note for before, after, note in steps if after is not before)
 
 
 def global_names(code: Lowered) -> set[str]:

@@ -78,10 +78,39 @@ def name_on_the_stack(x):
     return joined(first=apart(x), *(torch.sin(x),), second=x)  # noqa: B026
 
 
+def half_filled_arguments(x, parts, named):
+    return joined(*parts, apart(x), *parts, last=apart(x) + 1, **named)
+
+
+def half_filled_displays(x, parts, named):
+    """Each break stands between the items of a container."""
+    shown = [*parts, apart(x), *(torch.sin(x), *parts, apart(x) + 1)]
+    named = {**named, "key": apart(x), "second": apart(x) * 2}
+    return shown, named, {1, *apart((2, 3)), len(apart(parts))}
+
+
+class Sums:
+    def __init__(self):
+        self.whole = torch.zeros(2)
+        self.parts = {"one": torch.zeros(2)}
+
+
+def halves_of_assignments(x, sums, number):
+    total = 1.0
+    total += apart(x).sum() * 2
+    sums.whole -= apart(x) + total
+    sums.parts["one"] *= apart(x) if number else x
+    x += apart(x) * x
+    return x + total
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "caching": lambda compiled: compiled(Caching())(torch.ones(2), {}),
     "value_for_another_branch": lambda compiled: compiled(value_for_another_branch)(torch.ones(2), 1),
     "name_on_the_stack": lambda compiled: compiled(name_on_the_stack)(torch.ones(2)),
+    "halves_of_assignments": lambda compiled: compiled(halves_of_assignments)(torch.ones(2), Sums(), 1),
+    "half_filled_arguments": lambda compiled: compiled(half_filled_arguments)(torch.ones(2), [torch.ones(2)], {"a": 1}),
+    "half_filled_displays": lambda compiled: compiled(half_filled_displays)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "generator_over_a_choice": lambda compiled: compiled(generator_over_a_choice)(torch.ones(2), 0),
     "comprehensions_of_one_name": lambda compiled: compiled(comprehensions_of_one_name)(torch.ones(2), [0, 1]),
 }

@@ -17,7 +17,7 @@ from depyf.bytecode.handlers import table_entries
 from depyf.errors import DecompilationError
 from depyf.options import Options
 from depyf.pipeline import decompile_code
-from depyf.promises import LISTS_NOTE, VARIABLE_NOTE, Promises
+from depyf.promises import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, VARIABLE_NOTE, Promises
 from depyf.verify.verify import verify
 
 
@@ -209,3 +209,137 @@ def test_a_variable_without_a_value_is_set_to_nothing(variable, gone):
     found = decompile_code(code, options=options)
     assert found.proven and found.source.endswith(inspect.getsource(rest_of)), found.source
     assert types.FunctionType(code, {})(1, [2], []) == [1, 2]
+
+
+def rest_list(items, value, a):
+    return [*items, value + 1, *a]
+
+
+def rest_tuple(items, value, a):
+    return *items, value, *a
+
+
+def rest_set(items, value, a):
+    return {*items, value, *a}
+
+
+def rest_dict(items, value, a):
+    return {**items, "k": value, **a}
+
+
+def rest_call(items, value, a):
+    return value(*items, value, *a, k=value)
+
+
+def rest_loop(items, value, a):
+    return [*items, value or a, *a][0] if a else {*a}
+
+
+def half_filled(function):
+    """``function`` as Dynamo writes it, where ``items`` is the container that the display fills."""
+    ops = disassemble(function.__code__)
+    fills = next(op for op in ops if op.name in ("LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE"))
+    makes = next(op for op in reversed(ops[: ops.index(fills)]) if op.name.startswith("BUILD_"))
+    assert not any(op.target is fills or op.target is makes for op in ops)
+    return assemble(function.__code__, [op for op in ops if op is not fills and op is not makes])
+
+
+FILLED = {rest_list: [1], rest_tuple: [1], rest_set: {1}, rest_dict: {"i": 1}, rest_call: [1], rest_loop: [1]}
+HALF_FILLED = Options(promises=Promises(resumed=("rest_",), halves=True))
+
+
+@pytest.mark.parametrize("function", FILLED, ids=lambda function: function.__name__)
+def test_a_container_that_is_handed_on_half_filled(function):
+    code = half_filled(function)
+    found = decompile_code(code, options=HALF_FILLED)
+    assert found.proven and found.source.endswith(inspect.getsource(function)), found.source
+    assert CONTAINERS_NOTE in found.verdicts[0].reason
+    namespace = {}
+    exec(found.source, namespace)
+    value, a = (
+        ((lambda *args, k: (args, k)) if function is rest_call else 2),
+        ({"z": 3} if function is rest_dict else [3]),
+    )
+    results = [
+        each(FILLED[function].copy(), value, a) for each in (types.FunctionType(code, {}), namespace[function.__name__])
+    ]
+    assert results[0] == results[1]
+
+
+def rest_twice(items, value):
+    return [*items, value], items
+
+
+@pytest.mark.parametrize(
+    ("function", "promises"), [(rest_twice, HALF_FILLED.promises), (rest_list, Promises(resumed=("rest_",)))]
+)
+def test_a_container_that_may_be_seen_elsewhere_is_not_copied(function, promises):
+    """The second time ``items`` is read it is what was filled; without the promise somebody else may have it."""
+    with contextlib.suppress(DecompilationError):
+        found = decompile_code(half_filled(function), options=Options(promises=promises))
+        assert "[*items" not in found.source, found.source
+
+
+@pytest.mark.parametrize("function", [rest_list, rest_dict])
+def test_the_proof_does_not_copy_a_container_without_the_promise(function):
+    original, copy = CodeUnit.from_code(half_filled(function)), CodeUnit.from_code(function.__code__)
+    assert verify(original, copy, promises=HALF_FILLED.promises)[0].proven
+    assert not verify(original, copy, promises=Promises(resumed=("rest_",)))[0].proven
+
+
+def rest_variable(old, value):
+    new = old
+    new += abs(value)
+    return new
+
+
+def rest_parameter(old, value):
+    old += abs(value)
+    return [old, -1]
+
+
+def rest_condition(old, value):
+    old *= abs(value) if value else 2
+    return (old,)
+
+
+def half_assigned(function):
+    """``function`` as Dynamo writes it: what is stored and loaded again is left on the stack."""
+    ops = disassemble(function.__code__)
+    for at, op in enumerate(ops[1:], 1):
+        if op.name.startswith("LOAD_FAST") and ops[at - 1].name == "STORE_FAST" and ops[at - 1].arg == op.arg:
+            return assemble(function.__code__, [*ops[: at - 1], *ops[at + 1 :]])
+    raise AssertionError(function.__name__)
+
+
+HALF_ASSIGNED = Options(promises=Promises(resumed=("rest_",), halves=True, variables=frozenset()))
+
+
+@pytest.mark.parametrize("function", [rest_variable, rest_parameter, rest_condition])
+def test_an_augmented_assignment_that_is_cut_in_two(function):
+    code = half_assigned(function)
+    found = decompile_code(code, options=HALF_ASSIGNED)
+    assert found.proven and found.source.endswith(inspect.getsource(function)), found.source
+    assert ASSIGNED_NOTE in found.verdicts[0].reason
+    namespace = {}
+    exec(found.source, namespace)
+    for value in (0, -3):
+        results = [
+            each([1], value + 5) if function is rest_condition else each(2, value)
+            for each in (function, types.FunctionType(code, globals()), namespace[function.__name__])
+        ]
+        assert results[0] == results[1] == results[2]
+    original, text = CodeUnit.from_code(code), CodeUnit.from_code(function.__code__)
+    assert verify(original, text, promises=HALF_ASSIGNED.promises)[0].proven
+    assert not verify(original, text, promises=Promises(resumed=("rest_",)))[0].proven
+
+
+def rest_known(old, value, new):
+    new = old
+    new += abs(value)
+    return new
+
+
+def test_a_variable_that_has_a_value_keeps_it_until_it_gets_the_new_one():
+    found = decompile_code(half_assigned(rest_known), options=HALF_ASSIGNED)
+    assert found.proven and "    old += abs(value)\n    new = old\n" in found.source, found.source

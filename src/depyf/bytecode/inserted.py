@@ -1,0 +1,38 @@
+"""Lowered code with more instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from depyf.bytecode import ops
+from depyf.bytecode.lower import Lowered
+
+Steps = tuple[tuple[str, object], ...]
+"""Operations and their arguments, none of which jumps."""
+
+
+def inserted(lowered: Lowered, around: Mapping[int, tuple[Steps, Steps]]) -> Lowered:
+    """``lowered`` with these steps before and behind the instructions of these numbers, on their lines.
+
+    What leads to such an instruction leads to the steps before it.  Together with it they must leave the stack as deep as
+    it does alone.
+    """
+    instrs: list[ops.Instr] = []
+    depths: list[int] = []
+    place: list[int] = []
+    for at, instr in enumerate(lowered.instrs):
+        place.append(len(instrs))
+        before, behind = around.get(at, ((), ()))
+        depth = lowered.depths[at]
+        own = instr._replace(target=-1)
+        steps = (*(own._replace(op=op, arg=arg) for op, arg in before), instr)
+        for step in (*steps, *(own._replace(op=op, arg=arg) for op, arg in behind)):
+            instrs.append(step)
+            depths.append(depth)
+            takes, gives = ops.stack_effect(step.op, step.arg)
+            depth += gives - takes
+    return lowered._replace(
+        instrs=tuple(i if i.target < 0 else i._replace(target=place[i.target]) for i in instrs),
+        handlers=tuple(handler._replace(target=place[handler.target]) for handler in lowered.handlers),
+        depths=tuple(depths),
+    )

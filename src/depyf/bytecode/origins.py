@@ -1,0 +1,70 @@
+"""Which instruction put what is on the stack there, where that was the load of a local variable.
+
+Input: lowered code.  Output: for each instruction the origins of the slots before it, bottom to top.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.bytecode.lower import Lowered
+
+_NOWHERE = -1
+_LOCALS = frozenset({ops.LOAD_FAST, ops.LOAD_FAST_CLEAR, ops.STORE_FAST, ops.RESTORE_FAST, ops.DELETE_FAST})
+
+Origins = tuple[int, ...]
+"""For each slot of the stack the instruction that loaded it from a variable; -1 where it is something else."""
+
+
+def origins(lowered: Lowered) -> dict[int, Origins]:
+    """What is on the stack before each instruction, as far as all ways there agree."""
+    instrs, handlers, depths = lowered.instrs, lowered.handlers, lowered.depths
+    found: dict[int, Origins] = {}
+    work: list[tuple[int, Origins]] = [(0, ())]
+    while work:
+        at, stack = work.pop()
+        known = found.get(at)
+        if known is not None:
+            stack = tuple(old if old == new else _NOWHERE for old, new in zip(known, stack))
+            if stack == known:
+                continue
+        found[at] = stack
+        instr = instrs[at]
+        if instr.handler >= 0:
+            work.append(_entered(handlers[instr.handler].target, stack[: handlers[instr.handler].depth], depths))
+        after = _after(instr, at, stack)
+        if instr.target >= 0:
+            work.append(_entered(instr.target, after, depths))
+        if instr.op not in ops.TERMINATORS:
+            work.append(_entered(at + 1, after, depths))
+    return found
+
+
+def _entered(at: int, stack: Origins, depths: tuple[int, ...]) -> tuple[int, Origins]:
+    """A way to ``at``, where the stack is as deep as it is on every other way."""
+    kept = stack[: depths[at]]
+    return at, (*kept, *[_NOWHERE] * (depths[at] - len(kept)))
+
+
+def _after(instr: ops.Instr, at: int, stack: Origins) -> Origins:
+    """The stack behind ``instr``, of whose results only those are followed that are moved about."""
+    n = instr.arg
+    if instr.op == ops.LOAD_FAST:
+        return (*stack, at)
+    if instr.op == ops.COPY:
+        return (*stack, stack[-n])
+    if instr.op == ops.SWAP and n > 1:
+        return (*stack[:-n], stack[-1], *stack[1 - n : -1], stack[-n])
+    if instr.op == ops.ROT:
+        return (*stack[: len(stack) - n], stack[-1], *stack[len(stack) - n : -1])
+    takes, gives = ops.stack_effect(instr.op, n)
+    return (*stack[: len(stack) - takes], *[_NOWHERE] * gives)
+
+
+def read_once(lowered: Lowered) -> frozenset[int]:
+    """The loads of parameters that nothing else reads, sets or deletes."""
+    params = frozenset(lowered.unit.params)
+    uses: dict[str, list[int]] = {}
+    for at, instr in enumerate(lowered.instrs):
+        if instr.op in _LOCALS and instr.arg in params:
+            uses.setdefault(instr.arg, []).append(at)
+    return frozenset(at for at, *more in uses.values() if not more and lowered.instrs[at].op == ops.LOAD_FAST)
