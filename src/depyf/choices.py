@@ -18,7 +18,8 @@ class Choices:
     ``finally_`` off shows a ``finally`` as ``except: ...; raise`` with its copies.  ``generated`` evaluates containers
     that never leave the function while lifting, and writes assignments rather than walruses;
     ``tidy`` moves values to where they are used as far as ``promises`` allow; ``held`` keeps a value that nothing reads
-    until the branch behind it has been taken, as the stack did.
+    until the branch behind it has been taken, as the stack did.  ``turns`` copies the rest of the first turn of a loop that
+    is entered in its middle.
     """
 
     idioms: bool = True
@@ -30,6 +31,7 @@ class Choices:
     promises: Promises = NO_PROMISES
     tidy: bool = False
     held: bool = False
+    turns: bool = False
 
 
 LADDER = (
@@ -46,7 +48,9 @@ LADDER = (
 def ladder(generated: bool, promises: Promises) -> tuple[Choices, ...]:
     """The choices to try for one decompilation."""
     if not generated:
-        return tuple(replace(choices, promises=promises) for choices in LADDER)
+        at = next(at for at, choices in enumerate(LADDER) if not choices.idioms)
+        turns = (Choices(turns=True),) if promises.resumed else ()
+        return tuple(replace(choices, promises=promises) for choices in (*LADDER[:at], *turns, *LADDER[at:]))
     first = Choices(generated=True, promises=promises)
     tidy = replace(first, tidy=True)
     preferred = (tidy, replace(tidy, held=True)) if promises.variables is not None else ()

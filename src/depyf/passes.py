@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.first_turn import with_first_turns
 from depyf.bytecode.loop_ends import loop_ends
 from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.nops import nop_lines
@@ -29,7 +30,7 @@ from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
 from depyf.idioms.copies import drop_copies
 from depyf.idioms.handed_over import hand_over
-from depyf.idioms.marks import drop_idle_parameters, drop_unreached
+from depyf.idioms.marks import drop_empty_arms, drop_idle_parameters, drop_unreached
 from depyf.idioms.one_line import join_lines
 from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
@@ -103,8 +104,11 @@ class Pass:
 def _lower(state: State) -> object:
     promises = state.choices.promises
     lowered, _ = without_books(state.lowered(state.unit), promises)
+    resumed = state.unit.name.startswith(promises.resumed)
+    if resumed and state.choices.turns:
+        lowered = with_first_turns(lowered)
     state.program = Program(lowered)
-    if state.unit.name.startswith(promises.resumed):
+    if resumed:
         state.program.unreached = unreached(lowered)
     drop_class_ends(state.program)
     if state.choices.idioms:
@@ -225,6 +229,8 @@ def _bodies(state: State) -> object:
         state.body = drop_unread(state.body, held=state.choices.held)
     if state.choices.idioms and state.unit.name.startswith(state.choices.promises.resumed):
         state.body = drop_unreached(state.body)
+    if state.choices.turns:
+        state.body = drop_empty_arms(state.body)
     if state.choices.promises.variables is not None:
         state.body = drop_idle_parameters(state.body, frozenset(state.unit.params))
     if state.temporaries or state.choices.tidy:

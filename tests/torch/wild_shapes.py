@@ -104,11 +104,36 @@ def halves_of_assignments(x, sums, number):
     return x + total
 
 
+def sums_with_an_end(x, numbers):
+    """From 2.14 on torch goes on in the middle of such loops."""
+    total = 0.0
+    for number in numbers:
+        total += apart(x) * number
+        if total.sum() > 40:
+            break
+        x = x * 2
+    else:
+        total = total * 2
+    return x + total
+
+
+def comprehensions_in_a_loop(x, numbers):
+    for number in numbers:
+        try:
+            x = x + sum([apart(item) for item in (x, x + number)])
+        except ValueError:
+            continue
+        x = x.sin()
+    return x
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "caching": lambda compiled: compiled(Caching())(torch.ones(2), {}),
     "value_for_another_branch": lambda compiled: compiled(value_for_another_branch)(torch.ones(2), 1),
     "name_on_the_stack": lambda compiled: compiled(name_on_the_stack)(torch.ones(2)),
     "halves_of_assignments": lambda compiled: compiled(halves_of_assignments)(torch.ones(2), Sums(), 1),
+    "sums_with_an_end": lambda compiled: compiled(sums_with_an_end)(torch.ones(2), [1, 2, 3]),
+    "comprehensions_in_a_loop": lambda compiled: compiled(comprehensions_in_a_loop)(torch.ones(2), [1, 2]),
     "half_filled_arguments": lambda compiled: compiled(half_filled_arguments)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "half_filled_displays": lambda compiled: compiled(half_filled_displays)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "generator_over_a_choice": lambda compiled: compiled(generator_over_a_choice)(torch.ones(2), 0),

@@ -5,7 +5,7 @@ No source changes what is on the stack in place.  With the value in a variable i
     LOAD_FAST S   ...   BINARY +=; STORE_FAST x    ->    LOAD_FAST S; STORE_FAST x; LOAD_FAST x   ...       # x += ...
     LOAD_FAST S   ...   BINARY +=; STORE_ATTR a    ->    ...   BINARY +=; STORE_FAST S; LOAD_FAST S; ...    # S += ...; o.a = S
 
-The first where ``x`` has no value before.  That a variable has another value for a while nobody can tell but by its name.
+The first where ``x`` has no value before; a loop may lead back to it.  That a variable has another value for a while nobody can tell but by its name.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from depyf.bytecode import ops
 from depyf.bytecode.inserted import Steps, inserted
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.origins import origins, read_once
+from depyf.bytecode.ways import reached, successors
+
+_CHANGES = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.LOAD_FAST_CLEAR, ops.DELETE_FAST})
 
 
 def with_values_assigned(lowered: Lowered) -> Lowered:
@@ -23,15 +26,19 @@ def with_values_assigned(lowered: Lowered) -> Lowered:
     if not changes:
         return lowered
     alone, stacks = read_once(lowered), origins(lowered)
-    loads = [stacks[at][-2] if at in stacks else -1 for at in changes]
+    changed: dict[int, list[int]] = {}
+    for at in changes:
+        for load in stacks[at][-2] & alone:
+            changed.setdefault(load, []).append(at)
     around: dict[int, tuple[Steps, Steps]] = {}
-    for at, load in zip(changes, loads):
-        if load not in alone or loads.count(load) > 1:
+    for load, (at, *more) in changed.items():
+        stored = instrs[at + 1].arg if instrs[at + 1].op == ops.STORE_FAST else None
+        others = [instrs[other] for other in stacks[at][-2] - {load, -1}]
+        if more or -1 in stacks[at][-2] or any((i.op, i.arg) != (ops.LOAD_FAST, stored) for i in others):
             continue
-        after = instrs[at + 1]
-        if after.op == ops.STORE_FAST and _is_new(lowered, after.arg, at + 1):
-            around[load] = (), _through(after.arg)
-        else:
+        if stored is not None and _is_new(lowered, stored, at + 1):
+            around[load] = (), _through(stored)
+        elif not others:
             around[at] = (), _through(instrs[load].arg)
     return inserted(lowered, around) if around else lowered
 
@@ -41,9 +48,13 @@ def _through(variable: str) -> Steps:
 
 
 def _is_new(lowered: Lowered, variable: str, at: int) -> bool:
-    """Whether nothing gives the variable a value but the store at ``at``, so that nothing reads it before."""
-    stores = (ops.STORE_FAST, ops.RESTORE_FAST, ops.LOAD_FAST_CLEAR, ops.DELETE_FAST)
-    others = (other for place, other in enumerate(lowered.instrs) if place != at)
+    """Whether nothing but the store at ``at`` gives the variable a value that anything could read before."""
     unit = lowered.unit
-    known = (*unit.params, *unit.cellvars, *unit.freevars)
-    return variable not in known and not any(other.op in stores and other.arg == variable for other in others)
+    if variable in (*unit.params, *unit.cellvars, *unit.freevars):
+        return False
+    others = [
+        place
+        for place, other in enumerate(lowered.instrs)
+        if place != at and other.op in _CHANGES and other.arg == variable
+    ]
+    return at not in reached(others, lambda index: successors(lowered, index))

@@ -8,15 +8,15 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 
-_NOWHERE = -1
+_ELSEWHERE = frozenset({-1})
 _LOCALS = frozenset({ops.LOAD_FAST, ops.LOAD_FAST_CLEAR, ops.STORE_FAST, ops.RESTORE_FAST, ops.DELETE_FAST})
 
-Origins = tuple[int, ...]
-"""For each slot of the stack the instruction that loaded it from a variable; -1 where it is something else."""
+Origins = tuple[frozenset[int], ...]
+"""For each slot of the stack the instructions that may have loaded it from a variable; -1 stands for all others."""
 
 
 def origins(lowered: Lowered) -> dict[int, Origins]:
-    """What is on the stack before each instruction, as far as all ways there agree."""
+    """What is on the stack before each instruction, on all ways there."""
     instrs, handlers, depths = lowered.instrs, lowered.handlers, lowered.depths
     found: dict[int, Origins] = {}
     work: list[tuple[int, Origins]] = [(0, ())]
@@ -24,7 +24,7 @@ def origins(lowered: Lowered) -> dict[int, Origins]:
         at, stack = work.pop()
         known = found.get(at)
         if known is not None:
-            stack = tuple(old if old == new else _NOWHERE for old, new in zip(known, stack))
+            stack = tuple(old | new for old, new in zip(known, stack))
             if stack == known:
                 continue
         found[at] = stack
@@ -42,14 +42,14 @@ def origins(lowered: Lowered) -> dict[int, Origins]:
 def _entered(at: int, stack: Origins, depths: tuple[int, ...]) -> tuple[int, Origins]:
     """A way to ``at``, where the stack is as deep as it is on every other way."""
     kept = stack[: depths[at]]
-    return at, (*kept, *[_NOWHERE] * (depths[at] - len(kept)))
+    return at, (*kept, *[_ELSEWHERE] * (depths[at] - len(kept)))
 
 
 def _after(instr: ops.Instr, at: int, stack: Origins) -> Origins:
     """The stack behind ``instr``, of whose results only those are followed that are moved about."""
     n = instr.arg
     if instr.op == ops.LOAD_FAST:
-        return (*stack, at)
+        return (*stack, frozenset({at}))
     if instr.op == ops.COPY:
         return (*stack, stack[-n])
     if instr.op == ops.SWAP and n > 1:
@@ -57,7 +57,7 @@ def _after(instr: ops.Instr, at: int, stack: Origins) -> Origins:
     if instr.op == ops.ROT:
         return (*stack[: len(stack) - n], stack[-1], *stack[len(stack) - n : -1])
     takes, gives = ops.stack_effect(instr.op, n)
-    return (*stack[: len(stack) - takes], *[_NOWHERE] * gives)
+    return (*stack[: len(stack) - takes], *[_ELSEWHERE] * gives)
 
 
 def read_once(lowered: Lowered) -> frozenset[int]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
+from depyf.bytecode.ways import predecessors
 
 _BETWEEN = frozenset({
     ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, ops.COPY, ops.JUMP, ops.NULL, ops.CALL, ops.GET_AWAITABLE, ops.DELEGATE,
@@ -22,7 +23,7 @@ def unreached(lowered: Lowered) -> frozenset[int]:
     """The instructions between such a test and its ``raise None``, both ends included, that nothing else leads to."""
     tests = dict(_suppressed(lowered))
     chains = {start: chain for start in tests if (chain := _to_raise_none(lowered, start))}
-    incoming = _incoming(lowered) if chains else {}
+    incoming = predecessors(lowered) if chains else {}
     while True:
         inside = {index for chain in chains.values() for index in chain}
         entered = {
@@ -67,22 +68,3 @@ def _to_raise_none(lowered: Lowered, start: int) -> list[int]:
 
 def _is_none(instr: ops.Instr) -> bool:
     return instr.op == ops.LOAD_CONST and instr.arg is None
-
-
-def _incoming(lowered: Lowered) -> dict[int, list[int]]:
-    """What leads to each instruction, of what control gets to; an exception, too."""
-    instrs, handlers = lowered.instrs, lowered.handlers
-    incoming: dict[int, list[int]] = {}
-    work, seen = [0], {0}
-    while work:
-        at = work.pop()
-        instr = instrs[at]
-        after = [] if instr.op in ops.TERMINATORS else [at + 1]
-        after += [instr.target] if instr.target >= 0 else []
-        after += [handlers[instr.handler].target] if instr.handler >= 0 else []
-        for target in after:
-            incoming.setdefault(target, []).append(at)
-            if target < len(instrs) and target not in seen:
-                seen.add(target)
-                work.append(target)
-    return incoming

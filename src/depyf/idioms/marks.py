@@ -3,6 +3,7 @@
     a  (a statement, ``a`` a parameter)   ->   (nothing)      the value that ended a statement which was run elsewhere
     with a: return b                      ->   with a: return b
     raise None                                 nothing comes there, as promised (``bytecode.unreached``)
+    if a: pass  else: b   ->   if not a: b      where ``a`` left a loop, one turn of which has been copied
 
 Input and output: the Python dialect.
 """
@@ -10,11 +11,13 @@ Input and output: the Python dialect.
 from __future__ import annotations
 
 from collections.abc import Set
+from dataclasses import replace
 
+from depyf.lift.negation import negate
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Name
-from depyf.tree.nodes import Body, Delete, ExprStmt, Pass, Raise, Stmt, With
-from depyf.tree.rewrite import bodies, walk, with_bodies
+from depyf.tree.nodes import Body, Delete, ExprStmt, If, Pass, Raise, Stmt, With
+from depyf.tree.rewrite import bodies, map_statements, walk, with_bodies
 
 
 def drop_idle_parameters(body: Body, parameters: Set[str]) -> Body:
@@ -33,6 +36,17 @@ def drop_unreached(body: Body) -> Body:
         if not (nothing and out and isinstance(out[-1], With) and ends(out[-1].body)):
             out.append(stmt)
     return tuple(out)
+
+
+def drop_empty_arms(body: Body) -> Body:
+    """``body`` with each ``if`` turned round that does something only in its ``else``."""
+    return map_statements(body, _turned)
+
+
+def _turned(stmt: Stmt) -> Stmt:
+    if isinstance(stmt, If) and stmt.orelse and all(isinstance(inner, Pass) for inner in stmt.body):
+        return replace(stmt, test=negate(stmt.test), body=stmt.orelse, orelse=())
+    return stmt
 
 
 def _block(body: Body, bound: Set[str]) -> Body:

@@ -63,6 +63,7 @@ class Lifter:
         self.generated = choices.generated
         self.fold = choices.idioms
         self.wide_folds = choices.wide_folds
+        self.turns = choices.turns
         self.blocks: dict[int, Lifted] = {}
         self.preds: dict[int, list[int]] = {}
         self.position: dict[int, int] = {}
@@ -329,7 +330,7 @@ class Lifter:
             kept = frozenset[str]() if len(self.preds[node.id]) == 1 else stored_above(self.graph, node)
             if kept is not None:
                 return self._kept(stack, kept)
-        single = len(known) == 1 and node.id not in self.uncarried
+        single = (len(known) == 1 or self.turns) and node.id not in self.uncarried
         entry = [self._carried(value, i, single) for i, value in enumerate(stack)]
         return entry if self.plain is None else self.plain.marks.entered(node, entry)
 
@@ -398,7 +399,7 @@ class Lifter:
         )
         if block is not None:
             found = self.plain.marks.bases.get(region, block.entry) if self.plain is not None else block.entry
-            base = [self._carried(value, i, False) for i, value in enumerate(found[: record.depth])]
+            base = [self._carried(value, i, self.turns) for i, value in enumerate(found[: record.depth])]
             if self.plain is not None:
                 base = self.plain.marks.caught_base(region, base)
             if len(base) < record.depth:

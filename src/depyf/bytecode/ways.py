@@ -1,0 +1,43 @@
+"""Where control may go in lowered code: from an instruction to the next ones, and to its handler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from depyf.bytecode import ops
+from depyf.bytecode.lower import Lowered
+
+
+def next_ones(lowered: Lowered, index: int) -> list[int]:
+    """Where control goes on, but for exceptions."""
+    instr = lowered.instrs[index]
+    found = [] if instr.op in ops.TERMINATORS else [index + 1]
+    return [*found, instr.target] if instr.target >= 0 else found
+
+
+def successors(lowered: Lowered, index: int) -> list[int]:
+    """Where control goes on, or goes with an exception."""
+    handler = lowered.instrs[index].handler
+    found = next_ones(lowered, index)
+    return [*found, lowered.handlers[handler].target] if handler >= 0 else found
+
+
+def predecessors(lowered: Lowered) -> dict[int, list[int]]:
+    """What leads to each instruction, an exception, too."""
+    found: dict[int, list[int]] = {}
+    for index in range(len(lowered.instrs)):
+        for target in successors(lowered, index):
+            found.setdefault(target, []).append(index)
+    return found
+
+
+def reached(start: Iterable[int], after: Callable[[int], Iterable[int]]) -> set[int]:
+    """What ``start`` leads to, itself included, where ``after`` says what one instruction leads to."""
+    found = set(start)
+    work = list(found)
+    while work:
+        for target in after(work.pop()):
+            if target not in found:
+                found.add(target)
+                work.append(target)
+    return found
