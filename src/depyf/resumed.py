@@ -22,10 +22,11 @@ def without_books(lowered: Lowered, promises: Promises) -> tuple[Lowered, tuple[
     lowered = without_unbinding(lowered)
     taken = with_items_taken_off(lowered, promises.lists)
     unmarked = taken
-    if not looks_up_locals(global_names(lowered), lowered.unit.consts):
+    hidden = not looks_up_locals(global_names(lowered), lowered.unit.consts)
+    if hidden:
         unmarked = without_unread_marks(taken, promises.marks)
     made = with_containers_made(unmarked) if promises.halves else unmarked
-    assigned = with_values_assigned(made) if promises.halves else made
+    assigned = with_values_assigned(made, only_new=not promises.halves) if hidden else made
     steps = (
         (lowered, taken, LISTS_NOTE),
         (taken, unmarked, VARIABLE_NOTE),

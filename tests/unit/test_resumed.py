@@ -331,7 +331,19 @@ def test_an_augmented_assignment_that_is_cut_in_two(function):
         assert results[0] == results[1] == results[2]
     original, text = CodeUnit.from_code(code), CodeUnit.from_code(function.__code__)
     assert verify(original, text, promises=HALF_ASSIGNED.promises)[0].proven
-    assert not verify(original, text, promises=Promises(resumed=("rest_",)))[0].proven
+    assert not verify(original, text)[0].proven
+    # code that runs keeps the values of its parameters
+    assert verify(original, text, promises=Promises(resumed=("rest_",)))[0].proven == (function is rest_variable)
+
+
+def test_a_variable_that_something_may_look_up_is_not_set_early():
+    def rest_shown(old):
+        new = old
+        new += abs(locals())
+        return new
+
+    found = decompile_code(half_assigned(rest_shown), options=HALF_ASSIGNED)
+    assert "    new = old\n" not in found.source and not found.proven, found.source
 
 
 def rest_known(old, value, new):

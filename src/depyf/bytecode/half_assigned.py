@@ -19,8 +19,11 @@ from depyf.bytecode.ways import reached, successors
 _CHANGES = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.LOAD_FAST_CLEAR, ops.DELETE_FAST})
 
 
-def with_values_assigned(lowered: Lowered) -> Lowered:
-    """``lowered`` with each such value in a variable; itself where there are none."""
+def with_values_assigned(lowered: Lowered, *, only_new: bool = False) -> Lowered:
+    """``lowered`` with each such value in a variable; itself where there are none.
+
+    ``only_new``: leave alone what would change a parameter, and so release its value.
+    """
     instrs = lowered.instrs
     changes = [at for at, instr in enumerate(instrs) if instr.op == ops.BINARY and str(instr.arg).endswith("=")]
     if not changes:
@@ -38,7 +41,7 @@ def with_values_assigned(lowered: Lowered) -> Lowered:
             continue
         if stored is not None and _is_new(lowered, stored, at + 1):
             around[load] = (), _through(stored)
-        elif not others:
+        elif not others and not only_new:
             around[at] = (), _through(instrs[load].arg)
     return inserted(lowered, around) if around else lowered
 
