@@ -6,6 +6,7 @@ What is left out rests on promises of that program (``Promises.resumed``); the n
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.bytecode.frame_values import with_values_unpacked
 from depyf.bytecode.half_assigned import with_values_assigned
 from depyf.bytecode.half_filled import with_containers_made
 from depyf.bytecode.lower import Lowered
@@ -21,6 +22,8 @@ def without_books(lowered: Lowered, promises: Promises) -> tuple[Lowered, tuple[
         return lowered, ()
     lowered = without_unbinding(lowered)
     taken = with_items_taken_off(lowered, promises.lists)
+    if promises.halves:
+        taken = with_values_unpacked(taken, promises.lists)
     unmarked = taken
     hidden = not looks_up_locals(global_names(lowered), lowered.unit.consts)
     if hidden:

@@ -127,6 +127,18 @@ def comprehensions_in_a_loop(x, numbers):
     return x
 
 
+def deletes_behind_breaks(x, parts):
+    """torch 2.13 hands the values of such frames on in a list."""
+    whole = torch.cat([x, *parts])
+    scale = apart(x) * whole.sum() + len(parts)
+    scale -= apart(x).sum()
+    del whole
+    with torch.no_grad():
+        shown = [*parts, apart(scale), scale]
+        del scale
+    return shown
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "caching": lambda compiled: compiled(Caching())(torch.ones(2), {}),
     "value_for_another_branch": lambda compiled: compiled(value_for_another_branch)(torch.ones(2), 1),
@@ -134,6 +146,7 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "halves_of_assignments": lambda compiled: compiled(halves_of_assignments)(torch.ones(2), Sums(), 1),
     "sums_with_an_end": lambda compiled: compiled(sums_with_an_end)(torch.ones(2), [1, 2, 3]),
     "comprehensions_in_a_loop": lambda compiled: compiled(comprehensions_in_a_loop)(torch.ones(2), [1, 2]),
+    "deletes_behind_breaks": lambda compiled: compiled(deletes_behind_breaks)(torch.ones(2), [torch.ones(2)]),
     "half_filled_arguments": lambda compiled: compiled(half_filled_arguments)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "half_filled_displays": lambda compiled: compiled(half_filled_displays)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "generator_over_a_choice": lambda compiled: compiled(generator_over_a_choice)(torch.ones(2), 0),

@@ -355,3 +355,59 @@ def rest_known(old, value, new):
 def test_a_variable_that_has_a_value_keeps_it_until_it_gets_the_new_one():
     found = decompile_code(half_assigned(rest_known), options=HALF_ASSIGNED)
     assert found.proven and "    old += abs(value)\n    new = old\n" in found.source, found.source
+
+
+def rest_boxed(values):
+    first = values[0]
+    values[0] = None
+    second = values[1]
+    values[1] = None
+    del second
+    return first.real
+
+
+def rest_boxed_and_seen(values):
+    first = values[0]
+    values[0] = None
+    second = values[1]
+    values[1] = None
+    values.append(second)
+    return first.real
+
+
+def boxed(function):
+    """``function`` as Dynamo writes it: ``first`` is on the stack."""
+    slot = function.__code__.co_varnames.index("first")
+    ops = [
+        op
+        for op in disassemble(function.__code__)
+        if not (op.arg == slot and op.name in ("STORE_FAST", "LOAD_FAST", "LOAD_FAST_BORROW"))
+    ]
+    return assemble(function.__code__, ops)
+
+
+BOXED = Promises(resumed=("rest_",), halves=True, lists=("values",), variables=frozenset())
+
+
+def test_the_values_of_a_frame_in_a_list():
+    code = boxed(rest_boxed)
+    found = written(code, BOXED)
+    text = "    ___stack0, second = values\n    del second\n    return ___stack0.real\n"
+    assert found.proven and found.source.endswith(text), found.source
+    assert LISTS_NOTE in found.verdicts[0].reason
+    namespace = {}
+    exec(found.source, namespace)
+    assert namespace["f"]([2, 3]) == types.FunctionType(code, {})([2, 3]) == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "promises"),
+    [
+        (rest_boxed_and_seen, BOXED),
+        (rest_boxed, Promises(resumed=("rest_",), lists=("values",), variables=frozenset())),
+        (rest_boxed, Promises(resumed=("rest_",), halves=True, lists=("other",), variables=frozenset())),
+    ],
+)
+def test_a_list_of_values_that_somebody_may_see(function, promises):
+    found = written(boxed(function), promises)
+    assert found.proven and "values[0] = None" in found.source, found.source

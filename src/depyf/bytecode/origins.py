@@ -61,10 +61,16 @@ def _after(instr: ops.Instr, at: int, stack: Origins) -> Origins:
 
 
 def read_once(lowered: Lowered) -> frozenset[int]:
-    """The loads of parameters that nothing else reads, sets or deletes."""
+    """The loads of what is in a parameter, or in a variable that is set once before, that nothing else reads or changes."""
     params = frozenset(lowered.unit.params)
     uses: dict[str, list[int]] = {}
     for at, instr in enumerate(lowered.instrs):
-        if instr.op in _LOCALS and instr.arg in params:
+        if instr.op in _LOCALS:
             uses.setdefault(instr.arg, []).append(at)
-    return frozenset(at for at, *more in uses.values() if not more and lowered.instrs[at].op == ops.LOAD_FAST)
+    found: set[int] = set()
+    for name, (at, *more) in uses.items():
+        if name not in params and len(more) == 1 and lowered.instrs[at].op == ops.STORE_FAST:
+            at, *more = more
+        if not more and lowered.instrs[at].op == ops.LOAD_FAST:
+            found.add(at)
+    return frozenset(found)

@@ -21,8 +21,9 @@ from depyf.resumed import global_names
 _RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
 _IN_PROLOGUE = "__is_tracing_resume_prologue"
 """The variable by which Dynamo knows that it traces the head of a resume function; nothing reads it."""
-_FRAMES = ("__nested_resume_fns", "__nested_frame_values")
-"""The parameters by which resume functions hand on those of inner frames, with ``nested_graph_breaks``."""
+_FRAMES = ("__nested_resume_fns", "__nested_frame_values", "__resume_frame_values")
+"""The parameters by which resume functions hand on those of inner frames, with ``nested_graph_breaks``, and the values of a
+frame that deletes some of them."""
 _RESUMED = Promises(resumed=(RESUME_PREFIX,), marks=(_IN_PROLOGUE,), lists=_FRAMES)
 
 
