@@ -115,6 +115,12 @@ class Writer:
             lambda: f"Box({f()}).add({t()}).add(apart({t()})).total()",
             lambda: f"({self.pick(self.tensors)} := torch.cos({t()}))",
             lambda: f"-{t()}",
+            lambda: f"torch.stack([*[{t()}, {t()}], {t()}, *pair({t()})]).sum(0)",
+            lambda: f"{{**table, 'new': {t()}, **{{'last': {t()}}}}}['{self.pick(['new', 'last', 'one'])}']",
+            lambda: f"joined(*pair({t()}), {t()}, first={t()}, **{{'second': {t()}}}, third=apart({t()}))",
+            lambda: f"[part for part in [{t()}, *items, {t()}] if part is not None][{self.pick(['0', '-1'])}]",
+            lambda: f"{{at: apart(part) for at, part in enumerate(({t()}, {t()}))}}[{self.chance.randrange(2)}]",
+            lambda: f"(lambda *parts, by={f()}: parts[-1] * by)({t()}, {t()})",
             lambda: f"{t()}.view(2, -1)[{self.int(depth + 1)} % 2].sum() + {t()}",
         ]
         return self.chance.choice(choices)()
@@ -132,6 +138,8 @@ class Writer:
             lambda: f"Box({f()}).twice",
             lambda: f"({f()} if {self.test(depth + 1)} else {f()})",
             lambda: f"max({f()}, 0.25)",
+            lambda: f"max([{f()}, *[{f()}, {f()}]])",
+            lambda: f"len(f'{{{f()}:.1f}} {{{self.int(depth + 1)}!r}}') / 2",
         ]
         return self.chance.choice(choices)()
 
@@ -145,6 +153,8 @@ class Writer:
             lambda: f"apart({i()})",
             lambda: f"({i()} + {i()})",
             lambda: f"len([{self.tensor(depth + 1)}, 1])",
+            lambda: f"len({{*(1, {i()}), {i()}}})",
+            lambda: f"[{i()}, *range({i()}), {i()}][-1]",
         ]
         return self.chance.choice(choices)()
 
@@ -176,8 +186,18 @@ class Writer:
     def statement(self, depth: int, loop: bool = False) -> list[str]:
         """Lines of one statement, the first at the left margin."""
         compound = depth < 3 and self.chance.random() < 0.6
-        kinds = [self.branch, self.loop, self.counted, self.manager, self.attempt, self.function, self.generator]
-        weights = [4, 4, 1, 4, 3, 1, 1]
+        kinds = [
+            self.branch,
+            self.loop,
+            self.counted,
+            self.manager,
+            self.attempt,
+            self.function,
+            self.generator,
+            self.deleted,
+            self.matched,
+        ]
+        weights = [4, 4, 1, 4, 3, 1, 1, 2, 1]
         if compound:
             return self.chance.choices(kinds, weights)[0](depth, loop)
         return self.simple(loop)
@@ -196,6 +216,12 @@ class Writer:
             lambda: f"{self.pick(self.ints)} = {self.int()}",
             lambda: f"apart({self.chance.choice([t, self.float, self.int])()})",
             lambda: f"box.value = {self.float()}",
+            lambda: f"box.value {self.pick(['+=', '*='])} {self.float()}",
+            lambda: f"table['one'] = {t()}; table['one'] {self.pick(['+=', '*='])} {t()}",
+            lambda: f"{self.pick(self.ints)} += {self.int()}",
+            lambda: f"{self.pick(tensors)}, *items[:0] = [{t()}]",
+            lambda: f"{self.pick(tensors)} = items[-1] = {t()}" if loop else f"items.append({t()})",
+            lambda: f"assert {self.test()} or True, {t()}",
             lambda: f"box.add({t()})",
             lambda: f"if {self.test()}: {self.pick(['break', 'continue']) if loop else 'return ' + t()}",
             lambda: "torch._dynamo.graph_break()",
@@ -240,6 +266,23 @@ class Writer:
         if kind < 0.2:
             lines += ["else:", *self.block(depth + 1, 1, None, loop)]
         return lines + (["finally:", *self.block(depth + 1, 1, 1)] if kind > 0.65 else [])
+
+    def deleted(self, depth: int, loop: bool) -> list[str]:
+        name, before = self.name("late"), self.tensors
+        self.tensors = [*before, name]
+        lines = [f"{name} = {self.tensor()}"]
+        for _ in range(self.chance.randint(1, 3)):
+            lines += self.simple(False)
+        self.tensors = before
+        return [line for line in lines if line != f"{name} = {name}"] + [f"del {name}"]
+
+    def matched(self, depth: int, loop: bool) -> list[str]:
+        subject = self.pick([self.int(), f"({self.int()}, {self.tensor()})", f"[{self.tensor()}, {self.int()}]"])
+        patterns = ["0 | 1", "(1, found)", "[_, int() as found]", "(int(), _) if " + self.test(), "[*_]"]
+        lines = [f"match {subject}:"]
+        for pattern in self.chance.sample(patterns, 2):
+            lines += [f"    case {pattern}:", *self.block(depth + 1, 2, 1, loop)]
+        return lines
 
     def function(self, depth: int, loop: bool) -> list[str]:
         name, free = self.name("inner"), self.pick(["a", "b"])

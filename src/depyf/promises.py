@@ -21,8 +21,8 @@ class Promises:
     ``unordered`` says that the order in which a set of constants gives its elements does not matter.
     Code that is called as in ``resumed`` (how names begin) is the rest of a function that was cut in two.  Control never gets to a ``raise None``
     there that only stands behind what a ``with`` suppressed; nothing looks up ``marks`` by name; parameters called as in ``lists`` are lists, with lists in them, which only
-    such code has: taking the last item off is one step, and nothing sees how long they live.  ``halves`` says that what such code
-    is handed on in the middle of an expression or of an augmented assignment only such code has.
+    such code has: taking the last item off is one step, and nothing sees how long they live.  ``halves`` says that such code is
+    only shown, and that it alone has what it is handed on in the middle of a display, a string or an augmented assignment.
     ``signatures`` gives the parameter names of stable functions; they only choose names.
     """
 
@@ -50,6 +50,7 @@ ASSIGNED_NOTE = (
     "assuming that nothing sees the variable of an augmented assignment which torch cut in two until that is done"
 )
 CONTAINERS_NOTE = "assuming that containers which torch hands on half filled are torch's alone: the text copies them"
+STRINGS_NOTE = "assuming that the parts of formatted strings which torch hands on are plain strings"
 VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 
 NO_PROMISES = Promises()

@@ -5,38 +5,64 @@ What is left out rests on promises of that program (``Promises.resumed``); the n
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from depyf.bytecode import ops
 from depyf.bytecode.frame_values import with_values_unpacked
 from depyf.bytecode.half_assigned import with_values_assigned
 from depyf.bytecode.half_filled import with_containers_made
+from depyf.bytecode.half_formatted import with_parts_formatted
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.taken_off import with_items_taken_off
 from depyf.bytecode.unbound import without_unbinding
 from depyf.bytecode.unread_marks import without_unread_marks
-from depyf.promises import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, VARIABLE_NOTE, Promises, looks_up_locals
+from depyf.promises import (
+    ASSIGNED_NOTE,
+    CONTAINERS_NOTE,
+    LISTS_NOTE,
+    STRINGS_NOTE,
+    VARIABLE_NOTE,
+    Promises,
+    looks_up_locals,
+)
 
 
 def without_books(lowered: Lowered, promises: Promises) -> tuple[Lowered, tuple[str, ...]]:
     """``lowered``, with a plainer head where it is a resume function, and what that assumes."""
     if not promises.resumed or not lowered.unit.name.startswith(promises.resumed):
         return lowered, ()
-    lowered = without_unbinding(lowered)
-    taken = with_items_taken_off(lowered, promises.lists)
-    if promises.halves:
-        taken = with_values_unpacked(taken, promises.lists)
-    unmarked = taken
-    hidden = not looks_up_locals(global_names(lowered), lowered.unit.consts)
-    if hidden:
-        unmarked = without_unread_marks(taken, promises.marks)
-    made = with_containers_made(unmarked) if promises.halves else unmarked
-    assigned = with_values_assigned(made, only_new=not promises.halves) if hidden else made
-    steps = (
-        (lowered, taken, LISTS_NOTE),
-        (taken, unmarked, VARIABLE_NOTE),
-        (unmarked, made, CONTAINERS_NOTE),
-        (made, assigned, ASSIGNED_NOTE),
-    )
-    return assigned, tuple(note for before, after, note in steps if after is not before)
+    notes: list[str] = []
+    for shown_only, run, note in _STEPS:
+        plainer = run(lowered, promises) if promises.halves or not shown_only else lowered
+        if plainer is not lowered and note:
+            notes.append(note)
+        lowered = plainer
+    return lowered, tuple(dict.fromkeys(notes))
+
+
+def _unmarked(lowered: Lowered, promises: Promises) -> Lowered:
+    return without_unread_marks(lowered, promises.marks) if _is_hidden(lowered) else lowered
+
+
+def _assigned(lowered: Lowered, promises: Promises) -> Lowered:
+    return with_values_assigned(lowered, only_new=not promises.halves) if _is_hidden(lowered) else lowered
+
+
+def _is_hidden(lowered: Lowered) -> bool:
+    """Whether nothing in the code can look up its local variables by name."""
+    return not looks_up_locals(global_names(lowered), lowered.unit.consts)
+
+
+_STEPS: tuple[tuple[bool, Callable[[Lowered, Promises], Lowered], str], ...] = (
+    (False, lambda lowered, _: without_unbinding(lowered), ""),
+    (False, lambda lowered, promises: with_items_taken_off(lowered, promises.lists), LISTS_NOTE),
+    (True, lambda lowered, promises: with_values_unpacked(lowered, promises.lists), LISTS_NOTE),
+    (False, _unmarked, VARIABLE_NOTE),
+    (True, lambda lowered, _: with_parts_formatted(lowered), STRINGS_NOTE),
+    (True, lambda lowered, _: with_containers_made(lowered), CONTAINERS_NOTE),
+    (False, _assigned, ASSIGNED_NOTE),
+)
+"""Whether it is only for code that is shown and never run (``Promises.halves``), what is done, and what that assumes."""
 
 
 def global_names(code: Lowered) -> set[str]:

@@ -139,6 +139,29 @@ def deletes_behind_breaks(x, parts):
     return shown
 
 
+def matched_behind_breaks(x, parts):
+    """On 3.11 Dynamo writes tests for None out."""
+    match [x, apart(parts)]:
+        case (int(), _) if x.sum() > 1:
+            x = x * 2
+        case (torch.Tensor(shape=(n,)), [None, *rest]):
+            x = x * (n + len(rest))
+        case _:
+            x = x * 3
+    match apart(parts[0]), None:
+        case (None, None) as found:
+            return x + len(found)
+        case (int(), None):
+            return x
+    return x + 1
+
+
+def strings_around_breaks(x, parts):
+    shown = f"{len(parts)!r:>3} and {apart(3)} or {len(parts)}{apart(2):>{apart(4)}}"
+    shown += "%s %r %s" % (len(parts), apart(3), len(shown))
+    return x + len(f"{apart(shown)=} {shown!s}")
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "caching": lambda compiled: compiled(Caching())(torch.ones(2), {}),
     "value_for_another_branch": lambda compiled: compiled(value_for_another_branch)(torch.ones(2), 1),
@@ -147,6 +170,8 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "sums_with_an_end": lambda compiled: compiled(sums_with_an_end)(torch.ones(2), [1, 2, 3]),
     "comprehensions_in_a_loop": lambda compiled: compiled(comprehensions_in_a_loop)(torch.ones(2), [1, 2]),
     "deletes_behind_breaks": lambda compiled: compiled(deletes_behind_breaks)(torch.ones(2), [torch.ones(2)]),
+    "matched_behind_breaks": lambda compiled: compiled(matched_behind_breaks)(torch.ones(2), [None, 1]),
+    "strings_around_breaks": lambda compiled: compiled(strings_around_breaks)(torch.ones(2), [1]),
     "half_filled_arguments": lambda compiled: compiled(half_filled_arguments)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "half_filled_displays": lambda compiled: compiled(half_filled_displays)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "generator_over_a_choice": lambda compiled: compiled(generator_over_a_choice)(torch.ones(2), 0),

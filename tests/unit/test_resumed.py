@@ -17,7 +17,7 @@ from depyf.bytecode.handlers import table_entries
 from depyf.errors import DecompilationError
 from depyf.options import Options
 from depyf.pipeline import decompile_code
-from depyf.promises import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, VARIABLE_NOTE, Promises
+from depyf.promises import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, STRINGS_NOTE, VARIABLE_NOTE, Promises
 from depyf.verify.verify import verify
 
 
@@ -411,3 +411,19 @@ def test_the_values_of_a_frame_in_a_list():
 def test_a_list_of_values_that_somebody_may_see(function, promises):
     found = written(boxed(function), promises)
     assert found.proven and "values[0] = None" in found.source, found.source
+
+
+def rest_text(part, value):
+    return f"{part} and {value!r:>4}"
+
+
+def test_a_formatted_string_that_is_cut_in_two():
+    ops = disassemble(rest_text.__code__)
+    formats = next(op for op in ops if op.name.startswith("FORMAT"))
+    code = assemble(rest_text.__code__, [op for op in ops if op is not formats])
+    found = decompile_code(code, options=HALF_FILLED)
+    assert found.proven and found.source.endswith(inspect.getsource(rest_text)), found.source
+    assert STRINGS_NOTE in found.verdicts[0].reason
+    assert types.FunctionType(code, {})("a", 1) == rest_text("a", 1)
+    original, text = CodeUnit.from_code(code), CodeUnit.from_code(rest_text.__code__)
+    assert not verify(original, text, promises=Promises(resumed=("rest_",)))[0].proven

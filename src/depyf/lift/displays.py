@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FOLDED = 3
 """From this many constants on a display is filled from one constant (3.9+)."""
+FORMATTING = frozenset({ops.FORMAT, ops.BUILD_INTERPOLATION})
+_FAR = 100
 _NOTHING = Star(Const(()))
 REACHED = "__conditional_annotations__"
 """The set of annotations reached so far (3.14+)."""
@@ -182,7 +184,28 @@ def folded_format(s: Symbolic, left: Expr, right: Expr) -> bool:
 
 
 def _convert(s: Symbolic, conversion: str) -> None:
-    s.push(Marker("convert", (conversion, s.pop(), s.program.formats_in_place(s.at))))
+    """A conversion belongs to the format behind it; a program may take it as it is, a string that formats as itself."""
+    value = s.pop()
+    if _is_formatted(s):
+        s.push(Marker("convert", (conversion, value, s.program.formats_in_place(s.at))))
+    else:
+        s.push(Fmt(value, conversion, None))
+
+
+def _is_formatted(s: Symbolic) -> bool:
+    """Whether what is on top of the stack once the instruction has run is formatted; what is not found is taken to be."""
+    program = s.program
+    at, above = program.next[s.at], 0
+    for _ in range(_FAR):
+        if at < 0:
+            break
+        instr = program.instrs[at]
+        takes, gives = ops.stack_effect(instr.op, instr.arg)
+        if takes > above:
+            return instr.op in FORMATTING
+        above += gives - takes
+        at = program.jump[at] if instr.op == ops.JUMP else program.next[at]
+    return True
 
 
 def _interpolation(s: Symbolic, shape: tuple[str, bool]) -> None:

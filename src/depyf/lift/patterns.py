@@ -192,11 +192,11 @@ class PatternReader:
                 continue
             elif op == ops.COMPARE or op == ops.IS:
                 value = stack.pop()
-                if not isinstance(value, Expr) or arg not in ("==", "is"):
+                if not isinstance(value, Expr) or arg not in ("==", "is", "is not"):
                     raise NoPattern
                 self._fact(stack, -1, "value" if op == ops.COMPARE else "is", value)
                 stack.pop()
-                at = self._test(self.program.next[at], len(stack), frame)
+                at = self._test(self.program.next[at], len(stack), frame, opposite=arg == "is not")
                 continue
             elif op == ops.BRANCH and arg in ("none", "not none"):
                 self._fact(stack, -1, "is", Const(None))
@@ -369,15 +369,16 @@ class PatternReader:
 
     # Tests and where they go.
 
-    def _test(self, at: int, depth: int, frame: _Frame) -> int:
+    def _test(self, at: int, depth: int, frame: _Frame, *, opposite: bool = False) -> int:
+        """Where control goes on when the pattern has matched so far, which makes the test false if ``opposite``."""
         instr = self.instrs[at] if at != NONE else None
         if instr is None or instr.op != ops.BRANCH or instr.arg not in ("true", "false"):
             raise NoPattern
         self.code.append(at)
-        return self._branch(at, instr.arg == "true", depth, frame)
+        return self._branch(at, (instr.arg == "true") != opposite, depth, frame)
 
     def _not_none(self, at: int, depth: int, frame: _Frame) -> int:
-        """``COPY 1`` and the test that the copy is not None."""
+        """``COPY 1`` and the test that the copy is not None: one operation, or (3.10, and Dynamo on 3.11) a comparison."""
         self._expect(at, ops.COPY, 1)
         test = self.program.next[at]
         self.code.extend((at, test))
@@ -388,7 +389,7 @@ class PatternReader:
         if instr.op != ops.LOAD_CONST or instr.arg is not None or self.instrs[compare].op != ops.IS:
             raise NoPattern
         self.code.append(compare)
-        return self._test(self.program.next[compare], depth, frame)
+        return self._test(self.program.next[compare], depth, frame, opposite=self.instrs[compare].arg == "is")
 
     def _branch(self, at: int, jumps_on_success: bool, depth: int, frame: _Frame) -> int:
         after, taken = self.program.next[at], self.program.jump[at]
