@@ -116,7 +116,7 @@ def outcome(seed: int, folder: Path) -> tuple[str, list[str]]:
     with depyf.prepare_debug(str(dump)):
         found = observed(torch.compile(module.fn, backend="eager"), module)
     wrong = problems(dump, "def fn(" + text.partition("def fn(")[2])
-    if not same(found, expected):
+    if not same(found, expected) and not same(found, wanted):
         wrong.insert(0, f"does something else:\n      {found}\n      {expected}")
     if wrong:
         return "failed", wrong

@@ -54,4 +54,8 @@ def ladder(generated: bool, promises: Promises) -> tuple[Choices, ...]:
     first = Choices(generated=True, promises=promises)
     tidy = replace(first, tidy=True)
     preferred = (tidy, replace(tidy, held=True)) if promises.variables is not None else ()
-    return (*preferred, first, *LADDER)
+    # whatever is tried: the proof reads resume functions without torch's books
+    books = Promises(
+        resumed=promises.resumed, marks=promises.marks, lists=promises.lists, shown_only=promises.shown_only
+    )
+    return (*preferred, first, *(replace(choices, promises=books) for choices in LADDER))

@@ -21,8 +21,8 @@ class Promises:
     ``unordered`` says that the order in which a set of constants gives its elements does not matter.
     Code that is called as in ``resumed`` (how names begin) is the rest of a function that was cut in two.  Control never gets to a ``raise None``
     there that only stands behind what a ``with`` suppressed; nothing looks up ``marks`` by name; parameters called as in ``lists`` are lists, with lists in them, which only
-    such code has: taking the last item off is one step, and nothing sees how long they live.  ``halves`` says that such code is
-    only shown, and that it alone has what it is handed on in the middle of a display, a string or an augmented assignment.
+    such code has: taking the last item off is one step, and nothing sees how long they live.  What such code is handed
+    on in the middle of a display or a string it alone has.  ``shown_only`` says that it is only shown, never run.
     ``signatures`` gives the parameter names of stable functions; they only choose names.
     """
 
@@ -40,7 +40,7 @@ class Promises:
     resumed: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
-    halves: bool = False
+    shown_only: bool = False
     variables: frozenset[str] | None = None
     signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()
 

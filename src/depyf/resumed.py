@@ -33,7 +33,7 @@ def without_books(lowered: Lowered, promises: Promises) -> tuple[Lowered, tuple[
         return lowered, ()
     notes: list[str] = []
     for shown_only, run, note in _STEPS:
-        plainer = run(lowered, promises) if promises.halves or not shown_only else lowered
+        plainer = run(lowered, promises) if promises.shown_only or not shown_only else lowered
         if plainer is not lowered and note:
             notes.append(note)
         lowered = plainer
@@ -45,7 +45,7 @@ def _unmarked(lowered: Lowered, promises: Promises) -> Lowered:
 
 
 def _assigned(lowered: Lowered, promises: Promises) -> Lowered:
-    return with_values_assigned(lowered, only_new=not promises.halves) if _is_hidden(lowered) else lowered
+    return with_values_assigned(lowered, only_new=not promises.shown_only) if _is_hidden(lowered) else lowered
 
 
 def _is_hidden(lowered: Lowered) -> bool:
@@ -58,11 +58,11 @@ _STEPS: tuple[tuple[bool, Callable[[Lowered, Promises], Lowered], str], ...] = (
     (False, lambda lowered, promises: with_items_taken_off(lowered, promises.lists), LISTS_NOTE),
     (True, lambda lowered, promises: with_values_unpacked(lowered, promises.lists), LISTS_NOTE),
     (False, _unmarked, VARIABLE_NOTE),
-    (True, lambda lowered, _: with_parts_formatted(lowered), STRINGS_NOTE),
-    (True, lambda lowered, _: with_containers_made(lowered), CONTAINERS_NOTE),
+    (False, lambda lowered, _: with_parts_formatted(lowered), STRINGS_NOTE),
+    (False, lambda lowered, _: with_containers_made(lowered), CONTAINERS_NOTE),
     (False, _assigned, ASSIGNED_NOTE),
 )
-"""Whether it is only for code that is shown and never run (``Promises.halves``), what is done, and what that assumes."""
+"""Whether it is only for code that is shown and never run (``Promises.shown_only``), what is done, and what that assumes."""
 
 
 def global_names(code: Lowered) -> set[str]:

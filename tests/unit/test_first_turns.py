@@ -13,7 +13,7 @@ from depyf.options import Options
 from depyf.pipeline import decompile_code
 from depyf.promises import Promises
 
-RESUMED = Options(promises=Promises(resumed=("rest_",), halves=True, variables=frozenset()))
+RESUMED = Options(promises=Promises(resumed=("rest_",), shown_only=True, variables=frozenset()))
 
 
 def cut(function, *, loops):

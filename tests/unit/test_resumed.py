@@ -245,7 +245,7 @@ def half_filled(function):
 
 
 FILLED = {rest_list: [1], rest_tuple: [1], rest_set: {1}, rest_dict: {"i": 1}, rest_call: [1], rest_loop: [1]}
-HALF_FILLED = Options(promises=Promises(resumed=("rest_",), halves=True))
+HALF_FILLED = Options(promises=Promises(resumed=("rest_",), shown_only=True))
 
 
 @pytest.mark.parametrize("function", FILLED, ids=lambda function: function.__name__)
@@ -271,7 +271,7 @@ def rest_twice(items, value):
 
 
 @pytest.mark.parametrize(
-    ("function", "promises"), [(rest_twice, HALF_FILLED.promises), (rest_list, Promises(resumed=("rest_",)))]
+    ("function", "promises"), [(rest_twice, HALF_FILLED.promises), (rest_list, Promises(resumed=("other_",)))]
 )
 def test_a_container_that_may_be_seen_elsewhere_is_not_copied(function, promises):
     """The second time ``items`` is read it is what was filled; without the promise somebody else may have it."""
@@ -284,7 +284,7 @@ def test_a_container_that_may_be_seen_elsewhere_is_not_copied(function, promises
 def test_the_proof_does_not_copy_a_container_without_the_promise(function):
     original, copy = CodeUnit.from_code(half_filled(function)), CodeUnit.from_code(function.__code__)
     assert verify(original, copy, promises=HALF_FILLED.promises)[0].proven
-    assert not verify(original, copy, promises=Promises(resumed=("rest_",)))[0].proven
+    assert not verify(original, copy, promises=Promises(resumed=("other_",)))[0].proven
 
 
 def rest_variable(old, value):
@@ -312,7 +312,7 @@ def half_assigned(function):
     raise AssertionError(function.__name__)
 
 
-HALF_ASSIGNED = Options(promises=Promises(resumed=("rest_",), halves=True, variables=frozenset()))
+HALF_ASSIGNED = Options(promises=Promises(resumed=("rest_",), shown_only=True, variables=frozenset()))
 
 
 @pytest.mark.parametrize("function", [rest_variable, rest_parameter, rest_condition])
@@ -386,7 +386,7 @@ def boxed(function):
     return assemble(function.__code__, ops)
 
 
-BOXED = Promises(resumed=("rest_",), halves=True, lists=("values",), variables=frozenset())
+BOXED = Promises(resumed=("rest_",), shown_only=True, lists=("values",), variables=frozenset())
 
 
 def test_the_values_of_a_frame_in_a_list():
@@ -405,7 +405,7 @@ def test_the_values_of_a_frame_in_a_list():
     [
         (rest_boxed_and_seen, BOXED),
         (rest_boxed, Promises(resumed=("rest_",), lists=("values",), variables=frozenset())),
-        (rest_boxed, Promises(resumed=("rest_",), halves=True, lists=("other",), variables=frozenset())),
+        (rest_boxed, Promises(resumed=("rest_",), shown_only=True, lists=("other",), variables=frozenset())),
     ],
 )
 def test_a_list_of_values_that_somebody_may_see(function, promises):
@@ -426,4 +426,4 @@ def test_a_formatted_string_that_is_cut_in_two():
     assert STRINGS_NOTE in found.verdicts[0].reason
     assert types.FunctionType(code, {})("a", 1) == rest_text("a", 1)
     original, text = CodeUnit.from_code(code), CodeUnit.from_code(rest_text.__code__)
-    assert not verify(original, text, promises=Promises(resumed=("rest_",)))[0].proven
+    assert not verify(original, text, promises=Promises(resumed=("other_",)))[0].proven

@@ -29,7 +29,7 @@ _RESUMED = Promises(resumed=(RESUME_PREFIX,), marks=(_IN_PROLOGUE,), lists=_FRAM
 
 def resume_options() -> Options:
     """How to decompile a resume function: the user's code, behind Dynamo's way back into it."""
-    return Options(promises=replace(_RESUMED, halves=True, variables=frozenset()))
+    return Options(promises=replace(_RESUMED, shown_only=True, variables=frozenset()))
 
 
 def generated_options(code: types.CodeType | None, made: types.CodeType) -> Options:
