@@ -7,7 +7,7 @@ VISION ?= torchvision==0.28.0 timm>=1.0
 TRITON ?= triton==3.7.1
 N ?= 20000
 
-.PHONY: env test lint types unit corpus site selftest mutate fuzz breakfuzz bench demo gallery torch-matrix models clean
+.PHONY: env test lint types unit corpus site selftest mutate fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -64,6 +64,10 @@ fuzz: $(STAMP)
 # Random programs with graph breaks, compiled plainly and under prepare_debug: make breakfuzz ARGS="--count 500"
 breakfuzz: $(STAMP)
 	$(BIN)/python tools/breakfuzz.py $(ARGS)
+
+# Functions cut in two at random calls, as Dynamo cuts them, and their second halves: make cutfuzz ARGS="json.decoder --count 900"
+cutfuzz: $(STAMP)
+	$(BIN)/python tools/cutfuzz.py argparse inspect tarfile typing zipfile torch.nn.functional $(ARGS)
 
 # CPU time against ast.unparse(ast.parse(source)), and per instruction as functions grow; what prepare_debug costs a
 # compilation; what is left in the text that runs for Dynamo frames

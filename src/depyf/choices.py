@@ -48,9 +48,8 @@ LADDER = (
 def ladder(generated: bool, promises: Promises) -> tuple[Choices, ...]:
     """The choices to try for one decompilation."""
     if not generated:
-        at = next(at for at, choices in enumerate(LADDER) if not choices.idioms)
         turns = (Choices(turns=True),) if promises.resumed else ()
-        return tuple(replace(choices, promises=promises) for choices in (*LADDER[:at], *turns, *LADDER[at:]))
+        return tuple(replace(choices, promises=promises) for choices in (*turns, *LADDER))
     first = Choices(generated=True, promises=promises)
     tidy = replace(first, tidy=True)
     preferred = (tidy, replace(tidy, held=True)) if promises.variables is not None else ()

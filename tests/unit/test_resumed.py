@@ -346,15 +346,15 @@ def test_a_variable_that_something_may_look_up_is_not_set_early():
     assert "    new = old\n" not in found.source and not found.proven, found.source
 
 
-def rest_known(old, value, new):
+def rest_known(old, new):
     new = old
-    new += abs(value)
+    new += abs(new)
     return new
 
 
 def test_a_variable_that_has_a_value_keeps_it_until_it_gets_the_new_one():
     found = decompile_code(half_assigned(rest_known), options=HALF_ASSIGNED)
-    assert found.proven and "    old += abs(value)\n    new = old\n" in found.source, found.source
+    assert found.proven and "    old += abs(new)\n    new = old\n" in found.source, found.source
 
 
 def rest_boxed(values):

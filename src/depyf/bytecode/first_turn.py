@@ -22,6 +22,7 @@ APART = 1_000_000
 """So many lines before the original the copy is said to stand, so that nothing takes one for the other."""
 _MOST = 2_000
 """Longer turns are not copied."""
+_FEW = 12
 _DEEPEST = 8
 """So many loops around each other are left one by one."""
 
@@ -95,7 +96,11 @@ def _turn(lowered: Lowered, entry: int, head: int, loop: set[int]) -> list[int]:
     else:
         # deeper on the stack are the tails of handlers, which have an exception there
         ends = [target for index in loop for target in next_ones(lowered, index) if target not in loop]
-        left = [target for target in ends if lowered.depths[target] <= lowered.depths[head]]
+        left = [
+            target
+            for target in ends
+            if lowered.depths[target] <= lowered.depths[head] and not _leaves_soon(lowered, target)
+        ]
         behind = reached(left, lambda index: next_ones(lowered, index))
     outside = {head, *behind}
 
@@ -105,6 +110,16 @@ def _turn(lowered: Lowered, entry: int, head: int, loop: set[int]) -> list[int]:
         return [target for target in (*next_ones(lowered, index), *raised) if target not in outside]
 
     return sorted(reached([entry], inside))
+
+
+def _leaves_soon(lowered: Lowered, at: int) -> bool:
+    """Whether a few instructions from ``at`` on lead straight out of the function."""
+    for instr in lowered.instrs[at : at + _FEW]:
+        if instr.op in (ops.RETURN, ops.RAISE):
+            return True
+        if instr.target >= 0:
+            break
+    return False
 
 
 def _around(lowered: Lowered, at: int) -> set[int]:

@@ -5,7 +5,7 @@ No source changes what is on the stack in place.  With the value in a variable i
     LOAD_FAST S   ...   BINARY +=; STORE_FAST x    ->    LOAD_FAST S; STORE_FAST x; LOAD_FAST x   ...       # x += ...
     LOAD_FAST S   ...   BINARY +=; STORE_ATTR a    ->    ...   BINARY +=; STORE_FAST S; LOAD_FAST S; ...    # S += ...; o.a = S
 
-The first where ``x`` has no value before; a loop may lead back to it.  That a variable has another value for a while nobody can tell but by its name.
+The first where nothing reads a value that ``x`` has before; a loop may lead back to it.  That a variable has another value for a while nobody can tell but by its name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from depyf.bytecode.origins import origins, read_once
 from depyf.bytecode.ways import reached, successors
 
 _CHANGES = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.LOAD_FAST_CLEAR, ops.DELETE_FAST})
+_USES = _CHANGES | {ops.LOAD_FAST}
 
 
 def with_values_assigned(lowered: Lowered, *, only_new: bool = False) -> Lowered:
@@ -39,7 +40,7 @@ def with_values_assigned(lowered: Lowered, *, only_new: bool = False) -> Lowered
         others = [instrs[other] for other in stacks[at][-2] - {load, -1}]
         if more or -1 in stacks[at][-2] or any((i.op, i.arg) != (ops.LOAD_FAST, stored) for i in others):
             continue
-        if stored is not None and _is_new(lowered, stored, at + 1):
+        if stored is not None and (_is_new(lowered, stored, at + 1) or not only_new and _is_dead(lowered, stored)):
             around[load] = (), _through(stored)
         elif not others and not only_new:
             around[at] = (), _through(instrs[load].arg)
@@ -48,6 +49,16 @@ def with_values_assigned(lowered: Lowered, *, only_new: bool = False) -> Lowered
 
 def _through(variable: str) -> Steps:
     return (ops.STORE_FAST, variable), (ops.LOAD_FAST, variable)
+
+
+def _is_dead(lowered: Lowered, variable: str) -> bool:
+    """Whether nothing reads what is in the variable at the beginning."""
+    uses = {at: i.op for at, i in enumerate(lowered.instrs) if i.op in _USES and i.arg == variable}
+    seen = reached([0], lambda at: () if at in uses else successors(lowered, at))
+    unit = lowered.unit
+    return variable not in (*unit.cellvars, *unit.freevars) and all(
+        op == ops.STORE_FAST for at, op in uses.items() if at in seen
+    )
 
 
 def _is_new(lowered: Lowered, variable: str, at: int) -> bool:

@@ -48,9 +48,9 @@ def _filled(lowered: Lowered) -> dict[int, tuple[str, str]]:
         if instr.op not in _BUILDING:
             continue
         slot = _slot(instr, len(stack))
-        load = next(iter(stack[slot])) if 0 <= slot < len(stack) and len(stack[slot]) == 1 else -1
-        if load in alone and found.setdefault(load, _BUILDING[instr.op])[0] != _BUILDING[instr.op][0]:
-            return {}
+        for load in stack[slot] & alone if 0 <= slot < len(stack) else ():
+            if found.setdefault(load, _BUILDING[instr.op])[0] != _BUILDING[instr.op][0]:
+                return {}
     return found
 
 

@@ -22,5 +22,5 @@ def with_parts_formatted(lowered: Lowered) -> Lowered:
         return lowered
     alone = read_once(lowered)
     joined = [stack[-instrs[at].arg :] for at, stack in origins(lowered).items() if instrs[at].op == ops.BUILD_STRING]
-    loads = {load for stack in joined for slot in stack if len(slot) == 1 for load in slot if load in alone}
+    loads = {load for stack in joined for slot in stack for load in slot & alone}
     return inserted(lowered, dict.fromkeys(loads, ((), _PLAIN))) if loads else lowered

@@ -80,8 +80,12 @@ class Lifter:
 
     @cached_property
     def _stored(self) -> set[object]:
-        """The locals that the function stores to."""
-        return {instr.arg for instr in self.graph.program.instrs if instr.op in _STORES}
+        """The locals that the function stores to; not those that a resume function unpacks at its beginning alone."""
+        instrs = self.graph.program.instrs
+        head = next((at for at, instr in enumerate(instrs) if instr.op == ops.JUMP), 0) if self.turns else 0
+        stores = [instr.arg for instr in instrs if instr.op in _STORES]
+        first = {instr.arg for instr in instrs[:head] if instr.op in _STORES}
+        return {name for name in stores if name not in first or stores.count(name) > 1}
 
     def run(self) -> dict[int, Lifted]:
         """Lift everything; lifts again as long as sharing guesses fail."""

@@ -121,7 +121,7 @@ def _pop(s: Symbolic, _: Any) -> None:
         elif value.kind == "item":
             s.emit(ExprStmt(value, s.instr.line))
         return
-    if isinstance(value, (Const, Temp, CellOf)):
+    if isinstance(value, (Const, Temp, CellOf)) or isinstance(value, Name) and value.id in s.idle:
         return
     if isinstance(value, Shared):
         if s.stack and any(value is other for other in s.stack):

@@ -62,6 +62,12 @@ _NEGATED = {"<": ">=", "==": "!="}
 _RUN = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.POP})
 
 
+def _bound_parameters(program: Program) -> frozenset[str]:
+    """The parameters that nothing unbinds."""
+    unbound = {i.arg for i in program.instrs if i.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}
+    return frozenset(program.unit.params) - unbound
+
+
 class Symbolic:
     """Executes instructions of one program over a symbolic stack.
 
@@ -77,6 +83,8 @@ class Symbolic:
         self.generated = choices.generated
         self.written = written_part(program) if choices.generated else None
         self.lets_go = choices.held
+        self.idle = _bound_parameters(program) if choices.turns else frozenset[str]()
+        """Parameters that are dropped without a word: what is left of a loop in which the function begins."""
         self.stable = choices.promises.stable
         self.rules = fresh.rules(RULES) if choices.generated else RULES
         self.forced: set[int] = set()
