@@ -36,7 +36,7 @@ from depyf.idioms.polish import polish
 from depyf.idioms.release import release_temporaries
 from depyf.idioms.same_items import share_items
 from depyf.idioms.shared_tails import share_tails
-from depyf.idioms.stores import store_at_once
+from depyf.idioms.stores import exchange, store_at_once
 from depyf.idioms.temporaries import number_temporaries, settle_nested
 from depyf.idioms.tidy import tidy
 from depyf.idioms.unread import deletions, drop_unread, unread_temporaries
@@ -243,6 +243,7 @@ def _bodies(state: State) -> object:
         if state.choices.tidy:
             shared = share_items(share_tails(state.body), state.choices.promises)
             state.body = hand_over(tidy(shared, state.choices.promises, held | deleted), state.choices.promises)
+            state.body = exchange(state.body)
         # plain lifting has put the deletions where the original drops its values
         released = state.body
         if state.choices.idioms:

@@ -2,18 +2,21 @@
 
     value_0 = f(x); del tmp; out = value_0          ->   out = f(x); del tmp
 
-Dynamo deletes variables between the computation of a value and its use.  Input and output: the Python dialect, before
-temporaries are released.  Only ``del`` of other variables may stand in between, so no operation changes its place.  The
-proof has the last word.
+    value_0 = a; a = f(x); b = value_0              ->   a, b = f(x), a
+
+Dynamo deletes variables between the computation of a value and its use, and stores what is on its stack last to first.
+Input and output: the Python dialect, before temporaries are released.  Only ``del`` of other variables may stand in between,
+so no operation changes its place.  The proof has the last word.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import TypeGuard
 
-from depyf.tree.expr import Name, Temp
+from depyf.tree.expr import Display, Expr, Name, Temp, Walrus
 from depyf.tree.exprs import walk_all
-from depyf.tree.nodes import Assign, Body, Delete, Stmt
+from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, Stmt
 from depyf.tree.rewrite import bodies, with_bodies
 
 
@@ -39,6 +42,40 @@ def _block(body: Body, mentions: Counter[int]) -> Body:
                 continue
         out.append(stmt)
     return tuple(out)
+
+
+def exchange(body: Body) -> Body:
+    """``body`` with the old value of a variable handed on without a temporary, as a person exchanges two of them."""
+    mentions = Counter(node.key for node in walk_all(body) if isinstance(node, Temp))
+    return _exchanged(body, mentions)
+
+
+def _exchanged(body: Body, mentions: Counter[int]) -> Body:
+    out: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner: _exchanged(inner, mentions))
+        kept, changed = (*out[-2:], stmt)[:2] if len(out) > 1 else (None, None)
+        if isinstance(kept, Assign) and isinstance(changed, Assign) and isinstance(stmt, Assign):
+            waiting, old = stmt.value, kept.value
+            if isinstance(waiting, Temp) and mentions[waiting.key] == 2 and _is(kept.targets, waiting):
+                if _is_variable(old) and _only(changed) == old.id and _only(stmt) not in (None, old.id):
+                    targets = Display("tuple", (changed.targets[0], stmt.targets[0]))
+                    if not any(isinstance(node, (Temp, Walrus)) for node in walk_all((ExprStmt(changed.value),))):
+                        out[-2:] = [Assign((targets,), Display("tuple", (changed.value, old)), changed.line)]
+                        continue
+        out.append(stmt)
+    return tuple(out)
+
+
+def _is_variable(value: Expr) -> TypeGuard[Name]:
+    return isinstance(value, Name) and value.scope == "fast"
+
+
+def _only(stmt: Assign) -> str | None:
+    """The local variable that is all a statement assigns to."""
+    target = stmt.targets[0]
+    return target.id if len(stmt.targets) == 1 and _is_variable(target) else None
 
 
 def _deletes_variables(stmt: Stmt) -> bool:
