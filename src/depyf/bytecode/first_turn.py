@@ -51,18 +51,18 @@ def _protected(lowered: Lowered) -> Lowered:
     """``lowered`` with as much of its head in the ``try`` that it leads into as cannot raise: there it is read."""
     instrs, handlers, depths = list(lowered.instrs), lowered.handlers, lowered.depths
     at = _jump_of_head(lowered)
-    handler = instrs[instrs[at].target].handler if at >= 0 else -1
+    around = _around(lowered, instrs[at].target) if at >= 0 else []
     bound = frozenset(lowered.unit.params)
     deleted = {instr.arg for instr in instrs if instr.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}
-    while at >= 0 and handler >= 0:
+    while at >= 0 and around:
         instr = instrs[at]
         silent = instr.op in ops.SILENT or instr.op == ops.LOAD_FAST and instr.arg in bound - deleted
         if instr.handler >= 0 or not silent:
             break
-        if depths[at] < handlers[handler].depth:
-            handler = instrs[handlers[handler].target].handler
+        if depths[at] < handlers[around[0]].depth:
+            around = around[1:]
             continue
-        instrs[at] = instr._replace(handler=handler)
+        instrs[at] = instr._replace(handler=around[0])
         at -= 1
     return lowered._replace(instrs=tuple(instrs))
 
@@ -122,12 +122,12 @@ def _leaves_soon(lowered: Lowered, at: int) -> bool:
     return False
 
 
-def _around(lowered: Lowered, at: int) -> set[int]:
-    """The handlers of what is raised there, and of what is raised in these."""
-    found: set[int] = set()
+def _around(lowered: Lowered, at: int) -> list[int]:
+    """The handlers of what is raised there, and of what is raised in these, inner first."""
+    found: list[int] = []
     handler = lowered.instrs[at].handler
     while handler >= 0 and handler not in found:
-        found.add(handler)
+        found.append(handler)
         handler = lowered.instrs[lowered.handlers[handler].target].handler
     return found
 

@@ -5,7 +5,8 @@ No source changes what is on the stack in place.  With the value in a variable i
     LOAD_FAST S   ...   BINARY +=; STORE_FAST x    ->    LOAD_FAST S; STORE_FAST x; LOAD_FAST x   ...       # x += ...
     LOAD_FAST S   ...   BINARY +=; STORE_ATTR a    ->    ...   BINARY +=; STORE_FAST S; LOAD_FAST S; ...    # S += ...; o.a = S
 
-The first where nothing reads a value that ``x`` has before; a loop may lead back to it.  That a variable has another value for a while nobody can tell but by its name.
+The first where nothing reads a value that ``x`` has before; a loop may lead back to it.  That a variable has another value
+for a while nobody can tell but by its name.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ def with_values_assigned(lowered: Lowered, *, only_new: bool = False) -> Lowered
     """
     instrs = lowered.instrs
     changes = [at for at, instr in enumerate(instrs) if instr.op == ops.BINARY and str(instr.arg).endswith("=")]
-    if not changes:
+    alone = read_once(lowered) if changes else frozenset[int]()
+    if not alone:
         return lowered
-    alone, stacks = read_once(lowered), origins(lowered)
+    stacks = origins(lowered)
     changed: dict[int, list[int]] = {}
     for at in changes:
-        for load in stacks[at][-2] & alone:
+        for load in stacks[at][-2] & alone if at in stacks else ():
             changed.setdefault(load, []).append(at)
     around: dict[int, tuple[Steps, Steps]] = {}
     for load, (at, *more) in changed.items():
