@@ -29,6 +29,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.handler_depths import with_one_depth
 from depyf.bytecode.lower import Lowered, lower
+from depyf.bytecode.origins import origins
 from depyf.dynamo.generated import resume_options
 from depyf.errors import DepyfError
 from depyf.pipeline import decompile_code
@@ -44,37 +45,10 @@ def functions(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from functions(const)
 
 
-def empty_slots(lowered: Lowered) -> dict[int, tuple[bool, ...]]:
-    """For each instruction which slots of the stack before it hold nothing (``PUSH_NULL``)."""
-    found: dict[int, tuple[bool, ...]] = {0: ()}
-    work = [0]
-    while work:
-        at = work.pop()
-        stack, instr = found[at], lowered.instrs[at]
-        n = instr.arg
-        if instr.op == ops.NULL:
-            stack = (*stack, True)
-        elif instr.op == ops.COPY:
-            stack = (*stack, stack[-n])
-        elif instr.op == ops.SWAP and n > 1:
-            stack = (*stack[:-n], stack[-1], *stack[1 - n : -1], stack[-n])
-        elif instr.op == ops.ROT:
-            stack = (*stack[: len(stack) - n], stack[-1], *stack[len(stack) - n : -1])
-        else:
-            takes, gives = ops.stack_effect(instr.op, n)
-            stack = (*stack[: len(stack) - takes], *[False] * gives)
-        after = [] if instr.op in ops.TERMINATORS else [at + 1]
-        after += [instr.target] if instr.target >= 0 else []
-        for target in after:
-            if target not in found:
-                found[target] = stack[: lowered.depths[target]]
-                work.append(target)
-    return found
-
-
 def second_half(code: types.CodeType, lowered: Lowered, call: int) -> types.CodeType:
     """What torch resumes behind the call that is instruction ``call``."""
-    stack = empty_slots(lowered)[call + 1]
+    instrs = lowered.instrs
+    stack = [all(at >= 0 and instrs[at].op == ops.NULL for at in slot) for slot in origins(lowered)[call + 1]]
     offset = lowered.instrs[call].offset
     offsets = [instr.offset for instr in dis.get_instructions(code)]
     given: dict[str, Any] = {
@@ -123,8 +97,7 @@ def main() -> int:
     ends: Counter[str] = Counter()
     for code in pool:
         lowered = lower(CodeUnit.from_code(code))
-        reached = empty_slots(lowered)
-        calls = [at for at, i in enumerate(lowered.instrs) if i.op == ops.CALL and i.handler < 0 and at + 1 in reached]
+        calls = [at for at, i in enumerate(lowered.instrs) if i.op == ops.CALL and i.handler < 0]
         for call in chance.sample(calls, min(2, len(calls))):
             if ends.total() >= args.count:
                 break

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.first_turn import own_line
 from depyf.bytecode.lower import Lowered
 from depyf.choices import ladder
 from depyf.collecting import rare_collections
@@ -173,7 +174,8 @@ class _Attempts:
                     if self._bump_around(wrong.qualname, wrong.reason):
                         continue
                     raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
-                return Decompiled(emitted.text, verdicts, emitted.linemap, made[1])
+                linemap = tuple((line, own_line(written)) for line, written in emitted.linemap)
+                return Decompiled(emitted.text, verdicts, linemap, made[1])
         raise AssertionError("unreachable: every attempt returns, raises or uses up a choice")
 
     def _emit(self, body: Body) -> Emitted:

@@ -59,7 +59,11 @@ _STEPS: tuple[tuple[bool, Callable[[Lowered, Promises], Lowered], str], ...] = (
     (True, lambda lowered, promises: with_values_unpacked(lowered, promises.lists), LISTS_NOTE),
     (False, _unmarked, VARIABLE_NOTE),
     (False, lambda lowered, _: with_parts_formatted(lowered), STRINGS_NOTE),
-    (False, lambda lowered, _: with_containers_made(lowered), CONTAINERS_NOTE),
+    (
+        False,
+        lambda lowered, promises: with_containers_made(lowered, sets=promises.shown_only),
+        CONTAINERS_NOTE,
+    ),
     (False, _assigned, ASSIGNED_NOTE),
 )
 """Whether it is only for code that is shown and never run (``Promises.shown_only``), what is done, and what that assumes."""

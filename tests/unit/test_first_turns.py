@@ -162,6 +162,8 @@ def test_the_rest_of_the_first_turn_stands_before_the_loop(function):
     # where the compiler has copied the ``return`` at the end there are two
     texts = TEXTS.get(function, ""), OTHER_TEXTS.get(function, "")
     assert any(text in found.source for text in texts if text or function not in TEXTS), found.source
+    first = code.co_firstlineno
+    assert all(line is None or first <= line < first + 20 for _, line in found.linemap), found.linemap
     namespace = {}
     exec(found.source, namespace)
     for given in ([], [1], [1, 2, 3], [20, 30]):

@@ -280,6 +280,14 @@ def test_a_container_that_may_be_seen_elsewhere_is_not_copied(function, promises
         assert "[*items" not in found.source, found.source
 
 
+def test_a_set_that_code_fills_further_is_not_copied_where_it_runs():
+    """The copy may give its items in another order."""
+    assert decompile_code(half_filled(rest_set), options=HALF_FILLED).proven
+    with contextlib.suppress(DecompilationError):
+        found = decompile_code(half_filled(rest_set), options=Options(promises=Promises(resumed=("rest_",))))
+        assert "{*items" not in found.source, found.source
+
+
 @pytest.mark.parametrize("function", [rest_list, rest_dict])
 def test_the_proof_does_not_copy_a_container_without_the_promise(function):
     original, copy = CodeUnit.from_code(half_filled(function)), CodeUnit.from_code(function.__code__)

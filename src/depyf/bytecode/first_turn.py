@@ -18,7 +18,7 @@ from depyf.bytecode.lower import Lowered
 from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.ways import next_ones, predecessors, reached, successors
 
-APART = 1_000_000
+_APART = 1_000_000
 """So many lines before the original the copy is said to stand, so that nothing takes one for the other."""
 _MOST = 2_000
 """Longer turns are not copied."""
@@ -35,6 +35,11 @@ def with_first_turns(lowered: Lowered) -> Lowered:
             break
         lowered = peeled
     return _protected(lowered)
+
+
+def own_line(line: int | None) -> int | None:
+    """The line of what a copy was made of, given that of the copy; any other as it is."""
+    return line if line is None or line >= 0 else line % _APART
 
 
 def _jump_of_head(lowered: Lowered) -> int:
@@ -141,7 +146,7 @@ def _copied(lowered: Lowered, jump: int, turn: list[int], head: int) -> Lowered:
     for index in turn:
         place[index] = jump + 1 + len(copies)
         instr = instrs[index]
-        line = None if instr.line is None or index in breaks else instr.line - APART
+        line = None if instr.line is None or index in breaks else instr.line - _APART
         copies.append((instr._replace(line=line), depths[index]))
         if instr.op not in ops.TERMINATORS and index + 1 not in inside:
             copies.append((_jump(instr, index + 1), depths[index + 1]))
@@ -189,7 +194,7 @@ def _breaks(lowered: Lowered, turn: list[int], head: int) -> set[int]:
 
 
 def _jump(behind: Instr, target: int) -> Instr:
-    line = None if behind.line is None else behind.line - APART
+    line = None if behind.line is None else behind.line - _APART
     return Instr(ops.JUMP, None, target, line, behind.offset, -1)
 
 

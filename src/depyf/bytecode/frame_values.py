@@ -53,7 +53,7 @@ def _unpacked(lowered: Lowered, name: str) -> Lowered:
             instrs[at] = instrs[at]._replace(arg=variable)
             gone.update(range(at + 1, at + count))
         targets.append(variable)
-    uses = sum(instr.op in _LOCALS and instr.arg == name for instr in lowered.instrs)
+    uses = sum(instr.op in ops.LOCALS and instr.arg == name for instr in lowered.instrs)
     made = [target for target in targets if target.startswith(STACK)]
     if not targets or uses != used or len(set(targets)) < len(targets) or set(made) & set(lowered.unit.varnames):
         return lowered
@@ -61,9 +61,6 @@ def _unpacked(lowered: Lowered, name: str) -> Lowered:
     unit = replace(lowered.unit, varnames=(*lowered.unit.varnames, *made))
     shorter = without(lowered._replace(unit=unit, instrs=tuple(instrs)), gone)
     return inserted(shorter, {0: (steps, ())})
-
-
-_LOCALS = frozenset({ops.LOAD_FAST, ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST})
 
 
 def _taken(instrs: list[ops.Instr], at: int, name: str, index: int) -> tuple[str, int] | None:

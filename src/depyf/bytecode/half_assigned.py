@@ -17,8 +17,7 @@ from depyf.bytecode.lower import Lowered
 from depyf.bytecode.origins import origins, read_once
 from depyf.bytecode.ways import reached, successors
 
-_CHANGES = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.LOAD_FAST_CLEAR, ops.DELETE_FAST})
-_USES = _CHANGES | {ops.LOAD_FAST}
+_CHANGES = ops.LOCALS - {ops.LOAD_FAST}
 
 
 def with_values_assigned(lowered: Lowered, *, only_new: bool = False) -> Lowered:
@@ -55,7 +54,7 @@ def _through(variable: str) -> Steps:
 
 def _is_dead(lowered: Lowered, variable: str) -> bool:
     """Whether nothing reads what is in the variable at the beginning."""
-    uses = {at: i.op for at, i in enumerate(lowered.instrs) if i.op in _USES and i.arg == variable}
+    uses = {at: i.op for at, i in enumerate(lowered.instrs) if i.op in ops.LOCALS and i.arg == variable}
     seen = reached([0], lambda at: () if at in uses else successors(lowered, at))
     unit = lowered.unit
     return variable not in (*unit.cellvars, *unit.freevars) and all(

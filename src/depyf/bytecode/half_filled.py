@@ -5,7 +5,8 @@ Dynamo cuts ``[*a, f(x), *b]`` in two behind the call of ``f``; what follows tak
 
     LOAD_FAST L   ...   LIST_APPEND    ->    BUILD_LIST; LOAD_FAST L; LIST_EXTEND   ...   LIST_APPEND      # [*L, ...]
 
-That the copy is another object nobody can tell where nobody else has the container.
+That the copy is another object nobody can tell where nobody else has the container.  The copy of a set may give its items in
+another order: code that runs keeps its sets.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _BUILDING = {
 """What makes a container that is filled by these, and what fills it with those of another."""
 
 
-def with_containers_made(lowered: Lowered) -> Lowered:
-    """``lowered`` with each such container made where it is loaded; itself where there are none."""
+def with_containers_made(lowered: Lowered, *, sets: bool) -> Lowered:
+    """``lowered`` with each such container made where it is loaded, sets only if ``sets``; itself where there are none."""
     if not any(instr.op in _BUILDING for instr in lowered.instrs):
         return lowered
-    made = _filled(lowered)
+    made = {at: steps for at, steps in _filled(lowered).items() if sets or steps is not _SET}
     return (
         inserted(lowered, {at: (((make, 0),), ((fill, 1),)) for at, (make, fill) in made.items()}) if made else lowered
     )

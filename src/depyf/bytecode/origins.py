@@ -1,4 +1,4 @@
-"""Which instruction put what is on the stack there, where that was the load of a local variable.
+"""Which instruction put what is on the stack there, where that was the load of a local variable or an empty slot.
 
 Input: lowered code.  Output: for each instruction the origins of the slots before it, bottom to top.
 """
@@ -9,10 +9,9 @@ from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 
 _ELSEWHERE = frozenset({-1})
-_LOCALS = frozenset({ops.LOAD_FAST, ops.LOAD_FAST_CLEAR, ops.STORE_FAST, ops.RESTORE_FAST, ops.DELETE_FAST})
 
 Origins = tuple[frozenset[int], ...]
-"""For each slot of the stack the instructions that may have loaded it from a variable; -1 stands for all others."""
+"""For each slot of the stack the instructions that may have put it there; -1 stands for all others."""
 
 
 def origins(lowered: Lowered) -> dict[int, Origins]:
@@ -48,7 +47,7 @@ def _entered(at: int, stack: Origins, depths: tuple[int, ...]) -> tuple[int, Ori
 def _after(instr: ops.Instr, at: int, stack: Origins) -> Origins:
     """The stack behind ``instr``, of whose results only those are followed that are moved about."""
     n = instr.arg
-    if instr.op == ops.LOAD_FAST:
+    if instr.op in (ops.LOAD_FAST, ops.NULL):
         return (*stack, frozenset({at}))
     if instr.op == ops.COPY:
         return (*stack, stack[-n])
@@ -65,7 +64,7 @@ def read_once(lowered: Lowered) -> frozenset[int]:
     params = frozenset(lowered.unit.params)
     uses: dict[str, list[int]] = {}
     for at, instr in enumerate(lowered.instrs):
-        if instr.op in _LOCALS:
+        if instr.op in ops.LOCALS:
             uses.setdefault(instr.arg, []).append(at)
     found: set[int] = set()
     for name, (at, *more) in uses.items():

@@ -11,8 +11,6 @@ from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.without import without
 
-_LOCALS = frozenset({ops.LOAD_FAST, ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST})
-
 
 def without_unread_marks(lowered: Lowered, variables: Collection[str]) -> Lowered:
     """``lowered`` without such settings of ``variables``, which nothing looks up by name; itself where there are none."""
@@ -29,7 +27,7 @@ def without_unread_marks(lowered: Lowered, variables: Collection[str]) -> Lowere
     read = {
         instr.arg
         for at, instr in enumerate(instrs)
-        if at not in set_at and instr.op in _LOCALS and instr.arg in variables
+        if at not in set_at and instr.op in ops.LOCALS and instr.arg in variables
     }
     gone = {index for at in set_at if instrs[at].arg not in read for index in (at - 1, at)}
     return without(lowered, gone) if gone else lowered

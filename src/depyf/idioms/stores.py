@@ -55,17 +55,27 @@ def _exchanged(body: Body, mentions: Counter[int]) -> Body:
     for stmt in body:
         if bodies(stmt):
             stmt = with_bodies(stmt, lambda inner: _exchanged(inner, mentions))
-        kept, changed = (*out[-2:], stmt)[:2] if len(out) > 1 else (None, None)
-        if isinstance(kept, Assign) and isinstance(changed, Assign) and isinstance(stmt, Assign):
-            waiting, old = stmt.value, kept.value
-            if isinstance(waiting, Temp) and mentions[waiting.key] == 2 and _is(kept.targets, waiting):
-                if _is_variable(old) and _only(changed) == old.id and _only(stmt) not in (None, old.id):
-                    targets = Display("tuple", (changed.targets[0], stmt.targets[0]))
-                    if not any(isinstance(node, (Temp, Walrus)) for node in walk_all((ExprStmt(changed.value),))):
-                        out[-2:] = [Assign((targets,), Display("tuple", (changed.value, old)), changed.line)]
-                        continue
-        out.append(stmt)
+        joined = _exchange(out[-2], out[-1], stmt, mentions) if len(out) > 1 else None
+        if joined is not None:
+            out[-2:] = [joined]
+        else:
+            out.append(stmt)
     return tuple(out)
+
+
+def _exchange(kept: Stmt, changed: Stmt, stored: Stmt, mentions: Counter[int]) -> Assign | None:
+    """``a, b = f(x), a`` for ``value_0 = a``, ``a = f(x)`` and ``b = value_0``."""
+    if not (isinstance(kept, Assign) and isinstance(changed, Assign) and isinstance(stored, Assign)):
+        return None
+    waiting, old, into = stored.value, kept.value, _only(stored)
+    if not isinstance(waiting, Temp) or mentions[waiting.key] != 2 or not _is(kept.targets, waiting):
+        return None
+    if not _is_variable(old) or _only(changed) != old.id or into is None or into == old.id:
+        return None
+    if any(isinstance(node, (Temp, Walrus)) for node in walk_all((ExprStmt(changed.value),))):
+        return None
+    targets = Display("tuple", (changed.targets[0], stored.targets[0]))
+    return Assign((targets,), Display("tuple", (changed.value, old)), changed.line)
 
 
 def _is_variable(value: Expr) -> TypeGuard[Name]:

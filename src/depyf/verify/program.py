@@ -17,7 +17,7 @@ from depyf.verify.unwinding import SAVED, dropped_records
 from depyf.verify.values import Values
 
 NO_RAISE = ops.SILENT
-LOADS = frozenset({ops.LOAD_FAST, ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST})
+LOADS = ops.LOCALS
 NAMESPACE = frozenset({ops.LOAD_NAME, ops.STORE_NAME, ops.DELETE_NAME})
 MODULE_NAMES = NAMESPACE | {ops.LOAD_GLOBAL, ops.STORE_GLOBAL, ops.DELETE_GLOBAL}
 TEMP_KINDS = {
