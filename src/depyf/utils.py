@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,10 +53,10 @@ def decompile_ensure(fn: Callable[..., Any] | types.CodeType, overwite_fn_name: 
 def get_function_signature(code_obj: types.CodeType, overwite_fn_name: str | None = None) -> str:
     """``def name(parameters):`` and a newline, for a code object."""
     from depyf.dynamo.code_record import code_record
-    from depyf.dynamo.names import file_safe
+    from depyf.escape import safe_name
 
     record = code_record(code_obj)
-    name = overwite_fn_name or file_safe(record.name)
+    name = overwite_fn_name or safe_name(record.name, longest=sys.maxsize)
     arguments = tuple(argument.replace(".", "comp_arg_") for argument in record.args)  # of a comprehension: ".0"
     return f"def {name}({replace(record, args=arguments).parameters}):\n"
 

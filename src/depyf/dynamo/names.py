@@ -6,10 +6,10 @@ look up.  The dump calls it ``__compiled_fn_<compile id>``, which is also how it
 
 from __future__ import annotations
 
-import functools
 import re
 
 from depyf.dynamo.records import CompileKey
+from depyf.escape import safe_name
 
 COMPILED_FN = re.compile(r"^__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
 RESUME_FN = re.compile(r"^__resume_at_\d+_\d+(?:_.*)?$")
@@ -18,14 +18,8 @@ _CHANGING = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-
 _WORD = re.compile(r"\b\w+\b")
 
 
-@functools.lru_cache(maxsize=4096)
-def file_safe(name: str) -> str:
-    """``name`` as part of a file name or of an identifier: ``<lambda>`` becomes ``lambda``."""
-    return re.sub(r"\W+", "_", name).strip("_") or "function"
-
-
 def transformed_name(key: CompileKey, function: str) -> str:
-    return f"__transformed_code_{key.slug}_for_{file_safe(function)}"
+    return f"__transformed_code_{key.slug}_for_{safe_name(function)}"
 
 
 def graph_name(key: CompileKey) -> str:

@@ -23,13 +23,13 @@ from depyf.dynamo.gaps import gaps
 from depyf.dynamo.generated import resume_options
 from depyf.dynamo.graph_breaks import parse_break
 from depyf.dynamo.guards import file_resolver, parse_guards
-from depyf.dynamo.names import file_safe
 from depyf.dynamo.ranks import rank_count
 from depyf.dynamo.recompiles import resolved, specialised
 from depyf.dynamo.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
 from depyf.dynamo.seen import NOTHING_TO_COMPILE
 from depyf.errors import DepyfError
+from depyf.escape import safe_name
 
 
 def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = MappingProxyType({})) -> RunRecord:
@@ -161,7 +161,7 @@ def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecor
         return record
     try:
         resumed = with_one_depth(code)
-        found = decompile_code(resumed, name=file_safe(record.name), options=resume_options())
+        found = decompile_code(resumed, name=safe_name(record.name), options=resume_options())
         return replace(record, source=found.source.rstrip("\n"))
     except DepyfError as error:
         return replace(record, source=f"# {' '.join(str(error).split())}")

@@ -16,8 +16,9 @@ from collections.abc import Iterable
 
 from depyf.dynamo import guard_checks
 from depyf.dynamo.guard_checks import ASKING
-from depyf.dynamo.names import file_safe, transformed_name, without_changing_parts
+from depyf.dynamo.names import transformed_name, without_changing_parts
 from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
+from depyf.escape import safe_name
 from depyf.report.layout import transformed_file
 from depyf.report.standing import without_defaults
 from depyf.report.wrap import WIDTH, split_call, wrap
@@ -82,7 +83,7 @@ def caller_name(function: FunctionRecord) -> str:
     name = without_changing_parts(function.resume_names[0]) if function.resume_names else function.code.name
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
-    safe = file_safe(name)
+    safe = safe_name(name)
     return safe + "_" if keyword.iskeyword(safe) else safe
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
-
-from depyf.dynamo.names import file_safe, graph_name, transformed_name
+from depyf.dynamo.names import graph_name, transformed_name
 from depyf.dynamo.records import CodeRecord, CompileKey, FunctionRecord, GraphRecord
+from depyf.escape import safe_name
 
 MANIFEST = "manifest.json"
 INDEX = "index.md"
@@ -37,7 +36,7 @@ def inputs_file(graph: GraphRecord) -> str:
 def original_file(function: FunctionRecord) -> str:
     """``__original_code_0_for_f.txt``: the number of the frame in its compile ids."""
     slug = CompileKey(*function.function).slug
-    return f"__original_code_{slug}_for_{file_safe(function.code.name)}.txt"
+    return f"__original_code_{slug}_for_{safe_name(function.code.name)}.txt"
 
 
 _LONGEST = 250
@@ -47,10 +46,7 @@ _LONGEST = 250
 def kernel_file(wrapper: GraphRecord, name: str, suffix: str) -> str:
     """``__compiled_fn_0_0.kernel_0.cpp_fused_add_0.cpp``; a name that no file system takes ends in a checksum of it."""
     start = f"{graph_name(wrapper.key)}.{WRAPPER_STAGE}_{wrapper.index}."
-    safe, most = file_safe(name), _LONGEST - len(start) - len(suffix) - 1
-    if len(safe) > most:
-        safe = f"{safe[: most - 9]}_{zlib.crc32(name.encode()):08x}"
-    return f"{start}{safe}.{suffix}"
+    return f"{start}{safe_name(name, _LONGEST - len(start) - len(suffix) - 1)}.{suffix}"
 
 
 def full_code_files(roots: tuple[CodeRecord, ...]) -> tuple[str, ...]:
@@ -58,8 +54,9 @@ def full_code_files(roots: tuple[CodeRecord, ...]) -> tuple[str, ...]:
     counts: dict[str, int] = {}
     names = []
     for code in roots:
-        base = file_safe(code.name)
-        number = counts.get(base, 0)
-        counts[base] = number + 1
+        base = safe_name(code.name)
+        folded = base.casefold()  # macOS and Windows take F and f for one file
+        number = counts.get(folded, 0)
+        counts[folded] = number + 1
         names.append(f"full_code_for_{base}_{number}.py")
     return tuple(names)
