@@ -7,7 +7,7 @@ VISION ?= torchvision==0.28.0 timm>=1.0
 TRITON ?= triton==3.7.1
 N ?= 20000
 
-.PHONY: env test lint types unit corpus site selftest mutate fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: env test lint types unit corpus site selftest mutate attack fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -56,6 +56,10 @@ selftest: $(STAMP)
 # Meaning-changing edits, each of which the proof must reject: make mutate ARGS="--version 3.13"
 mutate: $(STAMP)
 	$(BIN)/python tools/mutate.py $(ARGS)
+
+# Mutants of decompiled texts: what the proof accepts is run, and must do the same: make attack ARGS="--version 3.13 --count 10000"
+attack: $(STAMP)
+	PYTHONPATH=src:tools $(BIN)/python -m attack.texts $(ARGS)
 
 # Random control-flow graphs, proven and executed: make fuzz N=100000
 fuzz: $(STAMP)

@@ -1,0 +1,1 @@
+"""Attacks on the proof: changed programs that the verifier accepts are run beside the original."""

@@ -1,0 +1,57 @@
+"""Run both sides of an accepted mutant in the interpreter of its version: the host's end of ``traced.py``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import interpreters
+
+TRACED = Path(__file__).parent / "traced.py"
+Side = dict[str, Any]
+"""``text``, and for a patched side ``path`` and ``patch``."""
+
+
+class Crashed(Exception):
+    """The interpreter ended: a crash, or code that cannot be stopped."""
+
+
+class Executor:
+    """One process of ``version``, started again when it ends."""
+
+    def __init__(self, version: str) -> None:
+        python = interpreters.find(version)
+        if python is None:
+            raise SystemExit(f"no Python {version} on this machine: make pythons")
+        self.command = [str(python), "-I", "-S", str(TRACED)]
+        self.process: subprocess.Popen[str] | None = None
+
+    def differences(self, left: Side, right: Side, seeds: range) -> list[tuple[int, list[str], list[str]]]:
+        """The seeds with which the two sides do not do the same, and what they do; raises ``Crashed``."""
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        found = []
+        for seed in seeds:
+            try:
+                self.process.stdin.write(json.dumps({"sides": [left, right], "seed": seed}) + "\n")
+                self.process.stdin.flush()
+                answer = self.process.stdout.readline()
+            except OSError:
+                answer = ""
+            if not answer:
+                status = self.process.wait()
+                raise Crashed(f"exit status {status} with seed {seed}")
+            outcome = json.loads(answer)
+            if len(outcome) == 2:
+                found.append((seed, outcome[0], outcome[1]))
+        return found
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
