@@ -198,7 +198,7 @@ def twice(function: Function, pick: random.Random) -> bool:
 def move_in(function: Function, pick: random.Random) -> bool:
     """What follows a compound statement goes to the end of one of its bodies."""
     body, at = function.place(pick)
-    inner = [b for b in _bodies(body[at])]
+    inner = list(_bodies(body[at]))
     if at + 1 == len(body) or not inner:
         return False
     target = pick.choice(inner)

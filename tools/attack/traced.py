@@ -58,7 +58,7 @@ state = State(0)
 def operate(self, name, *operands, **named):
     """Record an operation and give its result, or raise."""
     details = [show(item) for item in operands] + ["%s=%s" % (key, show(value)) for key, value in named.items()]
-    state.note("%s(%s)" % (name, ", ".join([show(self)] + details)))
+    state.note("%s(%s)" % (name, ", ".join([show(self), *details])))
     if state.chance(0.08):
         raised = state.random.choice((Oops, ValueError, KeyError, StopIteration, AttributeError))
         state.note("raise " + raised.__name__)
@@ -84,7 +84,7 @@ class Traced:
             pass
 
     def __getattr__(self, name):
-        if name.startswith("__") or name.startswith("_ipython"):
+        if name.startswith(("__", "_ipython")):
             raise AttributeError(name)
         if name.endswith(("Error", "Exception", "Exit", "Interrupt", "Warning")):
             state.note("exception class %s of %s" % (name, show(self)))
