@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from depyf.emit.layout import EITHER_OPEN, ITEM, MAYBE_CLOSE, MAYBE_OPEN
 from depyf.emit.literals import literal, set_display
+from depyf.emit.naming import read_back
 from depyf.emit.printer import BITOR, EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer
 from depyf.tree.expr import (
+    Attr,
     Bin,
     BoolOf,
     Cmp,
@@ -108,7 +110,27 @@ def target(p: Printer, node: Expr, nested: bool = False) -> str:
         if len(items) > 1 and not nested:
             return f"{MAYBE_OPEN}{f',{ITEM}'.join(items)}{MAYBE_CLOSE}" if p.wide else ", ".join(items)
         return tuple_of(p, items)
+    if isinstance(node, Attr):
+        return _attribute(p, node)
     return p.expr(node, PRIMARY)
+
+
+def _attribute(p: Printer, node: Attr) -> str:
+    """An attribute that is assigned: a class notes those of the name ``self``, and only what the original noted."""
+    text = p.expr(node, PRIMARY)
+    owner = p.scope.noting_class() if text.startswith("self.") and isinstance(node.value, Name) else None
+    if owner is None or owner.listed is None:
+        return text
+    name = read_back(text[len("self.") :])
+    if name in owner.listed:
+        owner.noted.add(name)
+        return text
+    return "(self if 1 else 0)" + text[len("self") :]
+
+
+def touched(p: Printer, node: Expr) -> str:
+    """As ``target`` where no class notes it: ``+=``, ``del``, an annotation without a value."""
+    return p.expr(node, PRIMARY) if isinstance(node, Attr) else target(p, node, True)
 
 
 def tuple_of(p: Printer, items: list[str]) -> str:

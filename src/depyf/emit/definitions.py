@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, CodeUnit
+from depyf.bytecode.static_attributes import static_attributes
 from depyf.emit.access import arguments
 from depyf.emit.contexts import outermost
 from depyf.emit.grammar import docstring_of
@@ -198,6 +199,7 @@ def class_(p: Printer, node: ClassDef) -> None:
     p.class_name = node.func.unit.name
     p.spell = p.names.spellings(p.class_name)
     params = p.enter("class", node.func.unit)
+    p.scope.listed = static_attributes(node.func.unit)
     _class_body(p, node.func.body)
     p.class_name, p.spell = class_name, spell
     p.leave(params, unit)

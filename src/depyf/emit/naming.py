@@ -12,10 +12,9 @@ import builtins
 import keyword
 import re
 import unicodedata
-from itertools import pairwise
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.lower import lower
+from depyf.bytecode.static_attributes import static_attributes
 
 DEF = "def "
 """In front of a stand-in in ``renames``: only functions of that name are renamed, not the variable that holds them."""
@@ -90,11 +89,8 @@ class Names:
             while pending:
                 unit = pending.pop()
                 pending.extend(const for const in unit.consts if isinstance(const, CodeUnit))
-                if unit.name == class_name and unit.lists_static_attributes and "__static_attributes__" in unit.names:
-                    instrs = lower(unit).instrs
-                    for load, store in pairwise(instrs):
-                        if store.arg == "__static_attributes__" and isinstance(load.arg, tuple):
-                            listed.update(load.arg)
+                if unit.name == class_name:
+                    listed |= static_attributes(unit) or frozenset()
             prefix = mangling_prefix(class_name)
             known = {name for name in listed if name.startswith(prefix + "__") and name[len(prefix) :] not in listed}
             self._mangled[class_name] = known

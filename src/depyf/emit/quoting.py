@@ -44,13 +44,8 @@ def unescaped(value: str, allowed: tuple[str, ...], outer: tuple[str, ...] = ())
 
 def fragment(value: str, quote: str) -> str:
     """The inside of a literal in ``quote``: what is not printable is escaped, and what would end the literal."""
-    text = repr('"' + value)[2:-1].replace("\\'", "'")
-    if len(quote) == 3:
-        text = text.replace(quote, "\\" + "\\".join(quote))
-        if text.endswith(quote[0]):
-            text = text[:-1] + "\\" + text[-1]
-        return text
-    return text.replace(quote, "\\" + quote)
+    text = _plain(value)
+    return _in_triple(text, quote) if len(quote) == 3 else text.replace(quote, "\\" + quote)
 
 
 def docstring(value: str, pad: str, cleaned: bool) -> str:
@@ -88,8 +83,18 @@ def clean(value: str) -> str:
 
 
 def _triple(value: str) -> str:
-    lines = [repr('"' + line)[2:-1].replace("\\'", "'") for line in value.split("\n")]
-    text = "\n".join(lines).replace('"""', '\\"\\"\\"')
-    if text.endswith('"'):
-        text = text[:-1] + '\\"'
-    return f'"""{text}"""'
+    text = "\n".join(map(_plain, value.split("\n")))
+    return f'"""{_in_triple(text, QUOTES[2])}"""'
+
+
+def _plain(value: str) -> str:
+    """``value`` with escapes for what is not printable, and for no quote."""
+    return repr('"' + value)[2:-1].replace("\\'", "'")
+
+
+def _in_triple(text: str, quote: str) -> str:
+    """``text``, in which no quote is escaped, with escapes for those that would end a literal in triple quotes."""
+    escaped = "".join("\\" + char for char in quote)
+    if text.endswith(quote[0]):
+        return text[:-1].replace(quote, escaped) + escaped[:2]
+    return text.replace(quote, escaped)

@@ -38,11 +38,14 @@ class Scope:
 
     "params" is the scope of PEP 695 type parameters.  ``inner_globals`` are globals read in lambdas and comprehensions
     below, which cannot declare them; ``captured`` are the names that comprehensions below take from here as cells.
+    ``listed`` are the attributes that the bytecode of a class notes, ``noted`` those that its text makes it note so far, and
+    ``unnoted`` those that a method has to assign in code that is never reached.
     """
 
     __slots__ = (
         *("kind", "unit", "parent", "children", "slot", "pad"),
         *("reads", "stores", "inner_globals", "captured", "comp_bound", "has_yield"),
+        *("listed", "noted", "unnoted"),
     )
 
     def __init__(self, kind: str, unit: CodeUnit | None, parent: Scope | None) -> None:
@@ -58,6 +61,9 @@ class Scope:
         self.slot = -1
         self.pad = ""
         self.has_yield = False
+        self.listed: frozenset[str] | None = None
+        self.noted: set[str] = set()
+        self.unnoted: frozenset[str] = frozenset()
         if parent is not None:
             parent.children.append(self)
 
@@ -65,6 +71,16 @@ class Scope:
     def bound(self) -> set[str]:
         """Names the text of this block binds as its own."""
         return self.stores["fast"] | self.stores["cell"] | self.stores["name"]
+
+    def noting_class(self) -> Scope | None:
+        """The class that notes what is assigned on ``self`` here: the nearest one around this block."""
+        scope: Scope | None = self
+        while scope is not None and scope.kind == "comp":  # the compiler makes it a part of the block around it
+            scope = scope.parent
+        scope = scope and scope.parent
+        while scope is not None and scope.kind != "class":
+            scope = scope.parent
+        return scope
 
     def bind(self, name: str) -> None:
         """Record a binding that carries no scope kind: an import, a capture pattern."""
@@ -167,7 +183,27 @@ def _class_lines(scope: Scope, spell: Spell) -> list[str]:
     declared = scope.stores["global"] | scope.reads["global"]
     lines = _declare("global", declared, spell) + _declare("nonlocal", scope.stores["cell"] & free, spell)
     unused = free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - set(_captured(scope))
-    return lines + _dead_uses(unused, spell)
+    lines += _dead_uses(unused, spell)
+    unnoted = (scope.listed or frozenset()) - scope.noted
+    if unnoted:
+        inner = (
+            below for child in scope.children for below in (child, *(child.children if child.kind == "params" else ()))
+        )
+        method = next(filter(_takes_self, inner), None)
+        if method is not None:
+            method.unnoted = unnoted
+        else:
+            lines.append(f"if 0: lambda self: [0 for {', '.join(_on_self(unnoted, spell))} in ()]")
+    return lines
+
+
+def _takes_self(scope: Scope) -> bool:
+    return scope.kind == "function" and scope.unit is not None and "self" in scope.unit.params
+
+
+def _on_self(names: Iterable[str], spell: Spell) -> list[str]:
+    """Attributes as targets.  The compiler notes them as they are written: names that a class mangles, too."""
+    return [f"self.{spell(name)}" for name in sorted(names)]
 
 
 def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Spell) -> tuple[list[str], Visible]:
@@ -192,6 +228,8 @@ def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Sp
     # a free variable that nothing uses: its declaration alone makes it one, where it can be declared
     named = {name for name in unused if name != "__class__" and visible.get(name) != "type parameter"}
     lines = _declare("global", declared, spell) + _declare("nonlocal", (bound & free) | named, spell)
+    if scope.unnoted:
+        lines.append(f"if 0: {' = '.join(_on_self(scope.unnoted, spell))} = None")
     cells = set(unit.cellvars)  # also one called ``__class__``: only class bodies have it without being asked
     unbound = ((scope.reads["fast"] | (scope.reads["cell"] - free)) - IMPLICIT | cells) - bound - free
     unbound -= scope.comp_bound - scope.reads["fast"] - scope.reads["cell"]

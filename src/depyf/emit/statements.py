@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from depyf.emit.annotation_text import source_of
-from depyf.emit.contexts import bare, decision, iterable, loose, named, outermost, target
+from depyf.emit.contexts import bare, decision, iterable, loose, named, outermost, target, touched
 from depyf.emit.displays import for_target
 from depyf.emit.naming import is_legal
 from depyf.emit.patterns import pattern
@@ -122,12 +122,12 @@ def _assign(p: Printer, node: Assign) -> str:
 
 @head(AugAssign)
 def _augmented(p: Printer, node: AugAssign) -> str:
-    return f"{target(p, node.target)} {node.op} {loose(p, node.value, p.grammar.star_for)}"
+    return f"{touched(p, node.target)} {node.op} {loose(p, node.value, p.grammar.star_for)}"
 
 
 @head(AnnAssign)
 def annotated(p: Printer, node: AnnAssign) -> str:
-    left = target(p, node.target)
+    left = touched(p, node.target) if node.value is None else target(p, node.target)
     if not node.simple and isinstance(node.target, Name):
         left = f"({left})"
     text = f"{left}: {annotation(p, node.annotation)}"
@@ -145,7 +145,7 @@ def annotation(p: Printer, node: Expr) -> str:
 
 @head(Delete)
 def delete(p: Printer, node: Delete) -> str:
-    return "del " + ", ".join([target(p, item, True) for item in node.targets])
+    return "del " + ", ".join([touched(p, item) for item in node.targets])
 
 
 @head(Return)
