@@ -1,11 +1,14 @@
-"""Options and fixtures that every test may use."""
+"""Options and fixtures that every test may use, and what a run says at its end."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections import Counter
+from collections.abc import Generator
+from typing import Any, NoReturn
 
 import pytest
 
+import needs
 from depyf import passes
 from depyf.bytecode.codeunit import CodeUnit
 
@@ -14,6 +17,48 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update", action="store_true", help="rewrite the golden cases with what the decompiler writes now"
     )
+    parser.addoption("--slowest-files", type=int, default=0, metavar="N", help="list the N files that took longest")
+
+
+class Ending:
+    """What this process has seen, and what the workers of pytest-xdist say they have seen."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.tested: set[str] = set()
+        self.seconds: Counter[str] = Counter()
+        self.tests: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        file = report.nodeid.partition("::")[0]
+        self.seconds[file] += report.duration
+        self.tests[file] += report.when == "call"
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        self.tested.update(getattr(node, "workeroutput", {}).get("interpreters", ()))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
+        """Around pytest's own summary: what is said behind the ``yield`` comes last."""
+        yield
+        if number := self.config.getoption("--slowest-files"):
+            terminalreporter.section(f"slowest {number} files of {len(self.seconds)}")
+            for file, seconds in self.seconds.most_common(number):
+                terminalreporter.line(f"{seconds:8.1f} s  {self.tests[file]:5} tests  {file}")
+        if self.seconds:
+            terminalreporter.line(needs.summary(self.tested | needs.used))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Ending(config), "depyf-ending")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker tells what its tests ran on."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["interpreters"] = sorted(needs.used)
 
 
 @pytest.fixture(autouse=True)

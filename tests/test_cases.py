@@ -25,6 +25,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.pyc import read_pyc
 from depyf.options import Options
 from depyf.pipeline import decompile_unit
+from needs import need
 
 CASES = casefiles.all_cases()
 HOST = sys.version_info[:2]
@@ -40,9 +41,7 @@ for line in sys.stdin.read().splitlines():
 @functools.cache
 def compiled(version: str) -> dict[str, Any]:
     """The unit of every case that runs on ``version``, compiled by that version's interpreter."""
-    python = interpreters.find(version)
-    if python is None:
-        pytest.skip(f"no Python {version} on this machine")
+    python = need(version)
     cases = [case for case in CASES if case.runs_on(casefiles.parse_version(version))]
     with tempfile.TemporaryDirectory() as folder:
         lines = []

@@ -1,44 +1,32 @@
-"""Find the CPython interpreters 3.8 to 3.15 of this machine.
+"""The CPython interpreters 3.8 to 3.15 of this machine, for tools and tests; where they are looked for: ``depyf.verify.interpreters``.
 
-Looked for: ``python3.X`` on the PATH, below pyenv, and in ``$DEPYF_PYTHONS`` (default ``~/.cache/depyf-pythons``).
-A candidate counts only when it runs and says that it is that version: pyenv's shims exist for versions that are not there.
+Run as a program, it lists them.
 """
 
 from __future__ import annotations
 
-import functools
-import os
-import shutil
 import subprocess
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
-VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+sys.path.append(str(Path(__file__).resolve().parents[1] / "src"))
+
+from depyf.bytecode.versions import SUPPORTED
+from depyf.verify.interpreters import find_interpreter
+
+VERSIONS = tuple(f"{major}.{minor}" for major, minor in SUPPORTED)
 
 
-def _candidates(version: str) -> Iterator[Path]:
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    yield from sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
-    cache = Path(os.environ.get("DEPYF_PYTHONS", Path.home() / ".cache" / "depyf-pythons"))
-    yield cache / "bin" / f"python{version}"
-    on_path = shutil.which(f"python{version}")
-    if on_path:
-        yield Path(on_path)
+def number(version: str) -> tuple[int, int]:
+    """``"3.11"`` as ``(3, 11)``."""
+    major, minor = version.split(".")
+    return int(major), int(minor)
 
 
-@functools.cache
 def find(version: str) -> Path | None:
     """The interpreter of ``version`` ("3.11"), or None."""
-    for candidate in _candidates(version):
-        if not candidate.exists():
-            continue
-        try:
-            answer = ask(candidate, "import sys; print('%d.%d' % sys.version_info[:2])")
-        except (OSError, subprocess.SubprocessError):
-            continue
-        if answer.strip() == version:
-            return candidate
-    return None
+    path = find_interpreter(number(version))
+    return None if path is None else Path(path)
 
 
 def found() -> dict[str, Path]:

@@ -90,20 +90,6 @@ def release(version: str) -> tuple[str, tuple[str, ...]]:
     return torch, (python,) if other else MATRIX.get(torch, ())
 
 
-def interpreter(version: str) -> str | None:
-    """A CPython of this version on the PATH, under pyenv, or among those that corpus and tests use."""
-    names = [shutil.which(f"python{version}")]
-    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    names += [str(path) for path in sorted(root.glob(f"versions/{version}.*/bin/python{version}"))]
-    found = find(version)
-    names.append(None if found is None else str(found))
-    for name in filter(None, names):
-        done = subprocess.run([name, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True)  # fmt: skip
-        if done.stdout.strip() == version:
-            return name
-    return None
-
-
 def environment(folder: Path, torch: str, log: Path) -> Path | None:
     """The interpreter of an environment with this torch; None where it cannot be made."""
     python = folder / f"torch-{torch}" / "bin" / "python"
@@ -112,7 +98,7 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
     if there and complete.exists() and complete.read_text().split() == " ".join(PACKAGES).split():
         return python
     number, pythons = release(torch)
-    base = next(filter(None, map(interpreter, pythons)), None)
+    base = next((str(path) for path in map(find, pythons) if path), None)
     if base is None:
         log.write_text(f"no Python {' or '.join(pythons)} found\n")
         return None

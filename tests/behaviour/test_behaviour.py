@@ -22,6 +22,7 @@ import interpreters
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.pyc import read_pyc
 from depyf.pipeline import decompile_unit
+from needs import need
 
 HERE = Path(__file__).parent
 SUITES = sorted((HERE / "suites").glob("py3*.py"))
@@ -46,15 +47,12 @@ def unit_of(suite: Path, version: str) -> CodeUnit:
             return CodeUnit.from_code(compile(suite.read_text(encoding="utf-8"), "suite", "exec", dont_inherit=True))
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "suite.pyc")
-        python = interpreters.find(version)
-        assert python is not None
-        subprocess.run([python, "-I", "-W", "ignore", "-c", COMPILER, suite, target], check=True)
+        subprocess.run([need(version), "-I", "-W", "ignore", "-c", COMPILER, suite, target], check=True)
         return read_pyc(target)
 
 
 def run(version: str, text: str) -> Record:
-    python = interpreters.find(version)
-    assert python is not None
+    python = need(version)
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder, "suite.py")
         module.write_text(text, encoding="utf-8")
@@ -68,8 +66,6 @@ def run(version: str, text: str) -> Record:
 @functools.cache
 def both_records(suite: Path, version: str) -> tuple[Record, Record]:
     """What the original text does and what the decompiled text does."""
-    if interpreters.find(version) is None:
-        pytest.skip(f"no Python {version} on this machine")
     original = run(version, suite.read_text(encoding="utf-8"))
     return original, run(version, decompile_unit(unit_of(suite, version)).source)
 

@@ -14,8 +14,8 @@ import pytest
 
 import assembler
 import fuzz
-import interpreters
 import randomcfg
+from needs import need
 
 BATCH = 25
 
@@ -130,9 +130,7 @@ def test_wild_programs(batch: int) -> None:
 
 
 def test_random_programs_of_313() -> None:
-    python = interpreters.find("3.13")
-    if python is None:
-        pytest.skip("no Python 3.13 on this machine")
+    python = need("3.13")
     command = [python, str(Path(fuzz.__file__)), "--count", "200", "--processes", "1"]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -148,9 +146,7 @@ a dict that is updated in a ``try`` by the result of a call."""
 
 
 def test_kept_programs_of_313() -> None:
-    python = interpreters.find("3.13")
-    if python is None:
-        pytest.skip("no Python 3.13 on this machine")
+    python = need("3.13")
     program = f"import fuzz\nfor kind, n in {KEPT_313}:\n    print(n, fuzz.judge(fuzz.KINDS[kind](n)) or 'passes')"
     tools = str(Path(fuzz.__file__).parent)
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": tools}

@@ -8,6 +8,7 @@ import interpreters
 import randomsource
 import sourcefuzz
 from depyf.pipeline import decompile_unit
+from needs import need
 
 SEEDS = 30
 KNOWN: dict[str, set[int]] = {}
@@ -17,8 +18,7 @@ KNOWN: dict[str, set[int]] = {}
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("version", interpreters.VERSIONS)
 def test_proven(version: str, seed: int) -> None:
-    if interpreters.find(version) is None:
-        pytest.skip(f"no Python {version} on this machine")
+    need(version)
     major, minor = map(int, version.split("."))
     unit = sourcefuzz.compiled(randomsource.make(seed, (major, minor), 2), (major, minor), 0)
     assert unit is not None, "the program does not compile"

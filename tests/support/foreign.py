@@ -10,7 +10,8 @@ from pathlib import Path
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.pyc import read_pyc
-from interpreters import VERSIONS, find, stdlib_of
+from interpreters import VERSIONS, stdlib_of
+from needs import need
 
 MODULES = ("ast", "asyncio/tasks", "contextlib", "dataclasses", "heapq", "json/decoder", "tarfile", "typing", "zipfile")
 
@@ -21,9 +22,8 @@ COMPILE = (
 
 
 def compile_with(version: str, sources: list[Path]) -> list[bytes]:
-    """The ``.pyc`` bytes that the interpreter writes for each source file."""
-    python = find(version)
-    assert python is not None
+    """The ``.pyc`` bytes that the interpreter writes for each source file; a test without that interpreter is skipped."""
+    python = need(version)
     with tempfile.TemporaryDirectory() as folder:
         targets = [Path(folder, f"{k}.pyc") for k in range(len(sources))]
         pairs = [str(path) for pair in zip(sources, targets) for path in pair]
@@ -34,9 +34,7 @@ def compile_with(version: str, sources: list[Path]) -> list[bytes]:
 @functools.cache
 def stdlib_pycs(version: str) -> tuple[bytes, ...]:
     """``.pyc`` files of a handful of modules that use most of the language."""
-    python = find(version)
-    assert python is not None
-    library = stdlib_of(python)
+    library = stdlib_of(need(version))
     paths = [library / f"{name}.py" for name in MODULES]
     paths = [path if path.exists() else path.with_suffix("") / "__init__.py" for path in paths]
     return tuple(compile_with(version, paths))
@@ -60,4 +58,4 @@ def compiled_text(version: str, text: str) -> CodeUnit:
         return read_pyc(target)
 
 
-__all__ = ["VERSIONS", "compiled_text", "find", "stdlib_pycs", "walk"]
+__all__ = ["VERSIONS", "compile_with", "compiled_text", "stdlib_pycs", "walk"]

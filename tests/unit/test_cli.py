@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import foreign
-import interpreters
+import needs
 from depyf.cli import main
 from depyf.cli.outcome import Exit
 from depyf.verify import worker
@@ -182,9 +182,9 @@ def test_no_interpreter_of_that_version(
     module: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is shown as proven, and one line says why."""
-    version = next((v for v in interpreters.found() if v != f"{sys.version_info[0]}.{sys.version_info[1]}"), None)
+    version = next((version for version in needs.available() if version != needs.HOST), None)
     if version is None:
-        pytest.skip("only one CPython on this machine")
+        needs.missing("Python but the running one")
     pyc = module.with_suffix(".pyc")
     pyc.write_bytes(foreign.compile_with(version, [module])[0])
     monkeypatch.setattr(worker, "find_interpreter", lambda version: None)

@@ -8,10 +8,10 @@ from depyf import decompile
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.unmarshal import loads
 from depyf.pipeline import TOP_LEVEL_AWAIT, decompile_unit
-from depyf.verify.interpreters import find_interpreter
 from depyf.verify.verdict import Status
 from depyf.verify.verify import verify
 from depyf.verify.worker import worker_for
+from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]
 EXPRESSIONS = [
@@ -41,8 +41,7 @@ AWAITING = ["await x\n", "async with y as z:\n    await z\n", "async for x in y:
 
 
 def compiled(version, text, mode, flags=0):
-    if find_interpreter(version) is None:
-        pytest.skip(f"no Python {version[0]}.{version[1]} on this machine")
+    need(version)
     return loads(worker_for(version).compile(text, flags, 0, mode), version)
 
 

@@ -1,13 +1,15 @@
 """Find the CPython of a given version on this machine.
 
-Looked at in order: interpreters named by the user (``register``), the running one, ``PATH``, pyenv, and
-``~/.cache/depyf-pythons/bin``.  Every candidate is asked for its version before it is trusted.
+Looked at in order: interpreters named by the user (``register``), the running one, every folder on the ``PATH``, pyenv's, uv's,
+and ``$DEPYF_PYTHONS/bin`` (default ``~/.cache/depyf-pythons``).  Every candidate is asked for its version before it is trusted.
+pyenv's shims are passed over: each start of one runs a shell script, and the interpreters behind them are looked at anyway.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,22 +59,38 @@ def version_of(path: str) -> tuple[int, int] | None:
     return (int(major), int(minor)) if result.returncode == 0 and major.isdigit() and minor.isdigit() else None
 
 
+def installed_by_us() -> Path:
+    """The folder whose ``bin`` holds the interpreters that ``make pythons`` unpacked."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("DEPYF_PYTHONS") or caches / "depyf-pythons")
+
+
 def _candidates(version: tuple[int, int]) -> Iterator[str]:
     name = f"python{version[0]}.{version[1]}"
     yield from _registered
     if sys.version_info[:2] == version and sys.executable:
         yield sys.executable
-    on_path = shutil.which(name)
-    if on_path:
-        yield on_path
     home = Path.home()
-    versions = Path(os.environ.get("PYENV_ROOT") or home / ".pyenv") / "versions"
-    prefix = f"{version[0]}.{version[1]}."
+    pyenv = Path(os.environ.get("PYENV_ROOT") or home / ".pyenv")
+    for folder in os.get_exec_path():
+        found = shutil.which(name, path=folder)
+        if found and Path(folder) != pyenv / "shims":
+            yield found
+    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    uv = Path(os.environ.get("UV_PYTHON_INSTALL_DIR") or data / "uv" / "python")
+    for root, prefix in ((pyenv / "versions", ""), (uv, "cpython-")):
+        for item in _newest_first(root, f"{prefix}{version[0]}.{version[1]}"):
+            yield str(root / item / "bin" / name)
+    yield str(installed_by_us() / "bin" / name)
+
+
+def _newest_first(root: Path, prefix: str) -> list[str]:
+    """The folders of ``root`` for one version: ``3.8.18``, ``3.15-dev``, ``cpython-3.8.20-linux-x86_64-gnu``; none where there is no root."""
     try:
-        installed = sorted(item for item in os.listdir(versions) if item.startswith(prefix))
+        names = os.listdir(root)
     except OSError:
-        installed = []
-    for item in installed:
-        yield str(versions / item / "bin" / name)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    yield str(Path(os.environ.get("DEPYF_PYTHONS") or cache / "depyf-pythons") / "bin" / name)
+        return []
+    fitting = [name for name in names if name.startswith((prefix + ".", prefix + "-"))]
+    return sorted(
+        fitting, key=lambda name: ([int(number) for number in re.findall(r"[0-9]+", name)], name), reverse=True
+    )

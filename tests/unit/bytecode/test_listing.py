@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-import interpreters
 from depyf.bytecode.listing import listing
+from needs import need
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("host", ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"])
 def test_arguments_mean_what_dis_says(host):
-    python = interpreters.find(host)
-    if python is None:
-        pytest.skip(f"no Python {host} on this machine")
+    python = need(host)
     script = ROOT / "tests" / "support" / "listing_agreement.py"
     done = subprocess.run([python, "-I", script, ROOT / "src"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

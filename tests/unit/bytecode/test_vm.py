@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from foreign import compiled_text
-from interpreters import VERSIONS, find
+from interpreters import VERSIONS
+from needs import need
 from vm import run_module
 from vm_values import Unsupported
 
@@ -62,10 +63,7 @@ def parameters() -> list[Any]:
 
 @pytest.mark.parametrize("version, suite", parameters())
 def test_same_behaviour(version: str, suite: Path) -> None:
-    python = find(version)
-    if python is None:
-        pytest.skip(f"no CPython {version} here")
-    command = [python, "-I", "-W", "ignore", BEHAVIOUR / "runner.py", suite]
+    command = [need(version), "-I", "-W", "ignore", BEHAVIOUR / "runner.py", suite]
     native: dict[str, Record] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
     here = runner()
     namespace: dict[str, Any] = {name: getattr(here, name) for name in GIVEN}

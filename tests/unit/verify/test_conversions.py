@@ -6,10 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
-import interpreters
 from depyf.verify.proof import PLAIN_NOTE
+from needs import need
 
 ROOT = Path(__file__).parents[3]
 
@@ -31,9 +29,7 @@ for body in (code, bytes(lone)):
 
 
 def test_a_lone_conversion_names_its_assumption() -> None:
-    python = interpreters.find("3.13")
-    if python is None:
-        pytest.skip("no Python 3.13 on this machine")
+    python = need("3.13")
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([python, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=False)
     usual, lone = done.stdout.splitlines() or [done.stderr, ""]

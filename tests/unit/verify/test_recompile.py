@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from depyf.verify import Status, verify
-from depyf.verify.interpreters import find_interpreter, version_of
+from depyf.verify.interpreters import version_of
 from depyf.verify.recompile import RecompileError, recompile
 from depyf.verify.worker import Worker, WorkerError
+from needs import need
 
 HERE = sys.version_info[:2]
 VERSIONS = [(3, minor) for minor in range(8, 16)]
@@ -49,8 +50,7 @@ def test_no_future_flag_leaks_in() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda v: f"{v[0]}.{v[1]}")
 def test_every_version_compiles_and_is_verified(version: tuple[int, int]) -> None:
-    if find_interpreter(version) is None:
-        pytest.skip(f"no Python {version[0]}.{version[1]} on this machine")
+    need(version)
     left, right = recompile(SOURCE, version, ("A", "f")), recompile(REWRITTEN, version, ("A", "f"))
     assert verify(left.unit, right.unit)[0].status is Status.EQUIVALENT
     assert verify(left.unit, recompile(SOURCE, version, ("A", "f")).unit)[0].status is Status.IDENTICAL
