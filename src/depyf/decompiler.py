@@ -9,8 +9,10 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.pyc import read_pyc
+from depyf.emit.comments import comment
 from depyf.emit.defaults import NO_DEFAULTS, defaults_of
 from depyf.errors import DecompilationError, DepyfError
+from depyf.escape import one_line
 from depyf.options import Options
 from depyf.pipeline import Decompiled, decompile_code, decompile_unit
 
@@ -69,8 +71,8 @@ def _flagged(found: Decompiled) -> str:
     unproven = next((v for v in found.verdicts if not v.proven), None)
     if unproven is None:
         return found.source
-    reason = " ".join(unproven.reason.split())
-    return f"# {unproven.status.value}: {unproven.qualname}: {reason}\n{found.source}"
+    flag = comment(f"{unproven.status.value}: {unproven.qualname}: {one_line(unproven.reason)}")
+    return f"{flag}\n{found.source}"
 
 
 def decompile_pyc(path: str | os.PathLike[str], *, python: str | None = None) -> Decompiled:

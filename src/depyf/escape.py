@@ -35,6 +35,11 @@ def printable(text: str) -> str:
     return "".join([char if _shows(char) else char.encode("unicode_escape").decode() for char in text])
 
 
+def one_line(text: str) -> str:
+    """A text of several lines, such as the message of an exception, on one: any white space is one space."""
+    return printable(" ".join(text.split()))
+
+
 def printable_lines(text: str) -> str:
     """The same for a text of several lines: its newlines and tabs stay."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from depyf.cli.outcome import Exit, Outcome
+from depyf.emit.comments import comment
 from depyf.verify.verdict import Status
 
 SHOWN_REASONS = 10
@@ -49,7 +50,7 @@ def print_sources(outcomes: list[Outcome]) -> None:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     for index, outcome in enumerate(sources):
         if len(outcomes) > 1:
-            print(f"{'' if index == 0 else chr(10)}# === {outcome.name}")
+            print(("\n" if index else "") + comment(f"=== {outcome.name}"))
         assert outcome.source is not None
         sys.stdout.write(outcome.source if outcome.source.endswith("\n") else outcome.source + "\n")
     sys.stdout.flush()

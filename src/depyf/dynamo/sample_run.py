@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from depyf.dynamo.graphs import INNER_CLASS, parsed
+from depyf.emit.comments import remark
 
 _TENSOR_TYPE = re.compile(
     r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>\w+(?::\d+)?)?$"
@@ -68,11 +69,12 @@ def sample_run(
         value = known.get(name, value)
         if value is None:
             return ""
-        values.append(f"        {value},  # {name}: {kinds[name]}")
+        values.append(remark(f"        {value},", f"{name}: {kinds[name]}"))
     call = f"print({class_name}()({'inputs' if boxed else '*inputs'}))"
     run = _WITH_REASON.format(call=call, reason=_UNTRUE) if _ASSERTS.search(text) else f"    {call}"
     body = "\n".join(["    inputs = [", *values, "    ]", run])
-    return f'if __name__ == "__main__":  # runs the graph on made-up inputs of the recorded shapes\n{body}\n'
+    head = remark('if __name__ == "__main__":', "runs the graph on made-up inputs of the recorded shapes")
+    return f"{head}\n{body}\n"
 
 
 _DTYPES = {

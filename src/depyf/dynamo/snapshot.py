@@ -28,8 +28,9 @@ from depyf.dynamo.recompiles import resolved, specialised
 from depyf.dynamo.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RunRecord
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
 from depyf.dynamo.seen import NOTHING_TO_COMPILE
+from depyf.emit.comments import comment
 from depyf.errors import DepyfError
-from depyf.escape import safe_name
+from depyf.escape import one_line, safe_name
 
 
 def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = MappingProxyType({})) -> RunRecord:
@@ -164,7 +165,7 @@ def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecor
         found = decompile_code(resumed, name=safe_name(record.name), options=resume_options())
         return replace(record, source=found.source.rstrip("\n"))
     except DepyfError as error:
-        return replace(record, source=f"# {' '.join(str(error).split())}")
+        return replace(record, source=comment(one_line(str(error))))
 
 
 def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> EntryRecord:

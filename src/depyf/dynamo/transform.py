@@ -22,6 +22,7 @@ from depyf.dynamo.generated import generated_options
 from depyf.dynamo.names import readable_globals, rename, transformed_name
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.dynamo.resume import resume_globals
+from depyf.emit.comments import remark, source_lines
 from depyf.errors import DepyfError
 from depyf.options import Options
 from depyf.report.layout import disassembly_file, transformed_file
@@ -198,7 +199,7 @@ def _says(line: str, cells: set[str]) -> str:
 
 def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: str) -> str:
     """``text`` with the user's file and line behind the first statement of each user line; same lines, same code."""
-    lines = text.splitlines()
+    lines = source_lines(text)
     short = Path(filename).name
     last: int | None = None
     for number, user in sorted(linemap, key=lambda pair: pair[0]):
@@ -206,15 +207,15 @@ def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: 
             continue
         last = user
         if "#" not in lines[number - 1] and not lines[number - 1].rstrip().endswith("\\"):
-            lines[number - 1] += f"  # {short}:{user}"
+            lines[number - 1] = remark(lines[number - 1], f"{short}:{user}")
     cells: set[str] = set()
     for position, line in enumerate(lines):
         if ("if 0: " in line or "__cell_" in line) and not line.rstrip().endswith("\\") and (why := _says(line, cells)):
-            lines[position] += f"{', ' if '  # ' in line else '  # '}{why}"
+            lines[position] = remark(line, why)
         if (own := _WRITTEN_BACK.match(line)) is not None:
-            lines[position] += f"{', ' if '  # ' in line else '  # '}torch writes {own[1]} back as it is"
+            lines[position] = remark(line, f"torch writes {own[1]} back as it is")
         if "record_pregraph_bytecode_" in line and not line.rstrip().endswith("\\"):
-            lines[position] += ", torch's bookkeeping" if "  # " in line else "  # torch's bookkeeping"
+            lines[position] = remark(line, "torch's bookkeeping")
     result = "\n".join(lines) + ("\n" if text.endswith("\n") else "")
     if not any(part in text for part in ('"""', "'''", "\\\n")):  # every line ends outside of strings
         return result

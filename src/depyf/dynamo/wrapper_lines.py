@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from depyf.debugger.where import NO_PLACE
 from depyf.dynamo.probes import FRAME, outside_torch
+from depyf.emit.comments import remark
 
 
 def user_lines(path: str) -> dict[int, str]:
@@ -43,7 +44,7 @@ def with_user_lines(text: str, places: dict[int, str]) -> str:
         for number in range(start, min(end, len(lines) + 1)):
             body = lines[number - 1].strip()
             if body and not body.startswith(("#", "@", "def ", "class ")) and not body.endswith(("\\", "'''", '"""')):
-                lines[number - 1] += f"  # File: {places[start]}" if places[start] else f"  {NO_PLACE}"
+                lines[number - 1] = remark(lines[number - 1], f"File: {places[start]}" if places[start] else NO_PLACE)
                 break
     result = "\n".join(lines)
     try:  # code is compared with its constants and lines, and much faster than trees are

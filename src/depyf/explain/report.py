@@ -33,6 +33,7 @@ from depyf.dynamo.records import GuardRecord, RecompileRecord
 from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.seen import NOTHING_TO_COMPILE, codes_seen, why_never_compiled
 from depyf.dynamo.target import find_target
+from depyf.emit.comments import remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +304,7 @@ def _entry_lines(entry: EntryReport) -> list[str]:
     for guard in about:
         lines.append(f"    guard {brief(guard.expression)}")
         if guard.place is not None and guard.place.text:
-            lines[-1] += f"  # {guard.place.filename.rpartition('/')[2]}:{guard.place.line}"
+            lines[-1] = remark(lines[-1], f"{guard.place.filename.rpartition('/')[2]}:{guard.place.line}")
     if rest:
         lines.append(f"    and {_counted(rest, 'guard')} on torch's own state, modules and functions")
     return lines

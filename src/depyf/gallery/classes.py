@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from depyf.emit.comments import remark
 from depyf.gallery.graph_text import GraphClass, attributes_of
 from depyf.gallery.inputs import CannotRender
 
@@ -97,13 +98,13 @@ def _constant(name: str, record: Mapping[str, Any]) -> str:
     count = math.prod(shape)
     low, high = record.get("low"), record.get("high")
     if not count or low is None or high is None:
-        return f"torch.zeros({shape}, dtype={dtype}{device})  # its values were not recorded"
+        return remark(f"torch.zeros({shape}, dtype={dtype}{device})", "its values were not recorded")
     if dtype.startswith(("torch.int", "torch.uint", "torch.bool")):
         made = f"(torch.arange({count}) % {int(high) - int(low) + 1} + {int(low)}).reshape({shape}).to({dtype})"
     else:
         made = f"torch.linspace({low!r}, {high!r}, {count}, dtype=torch.float64).reshape({shape}).to({dtype})"
     place = f'.to("{tensor["device"]}")' if device else ""
-    return f"{made}{place}  # too many values to record: made up, in the same range"
+    return remark(f"{made}{place}", "too many values to record: made up, in the same range")
 
 
 def _literal(value: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
+from depyf.emit.comments import remark
 from depyf.gallery.parts import harness_text
 
 NOTE = "Its collectives run in made-up process groups: this process is alone, and nothing is sent."
@@ -54,4 +55,5 @@ def with_groups(runnable: str, body: str) -> str:
     definition, _ = harness_text(f"process_groups({groups})")
     head, opened, rest = runnable.partition(":")
     line, _, block = rest.partition("\n")
-    return f"{definition}\n\n\n{head}{opened}{line}\n    process_groups({groups})  # this process is alone: nothing is sent\n{block}"
+    made = remark(f"    process_groups({groups})", "this process is alone: nothing is sent")
+    return f"{definition}\n\n\n{head}{opened}{line}\n{made}\n{block}"

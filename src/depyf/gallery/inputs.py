@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from depyf.emit.comments import remark
 from depyf.gallery.graph_text import GraphClass, Parameter
 from depyf.gallery.ranges import Choice, choose
 from depyf.gallery.types import Number, TensorType, evaluate, tensor_type
@@ -26,7 +27,7 @@ class CannotRender(Exception):
 def input_lines(
     graph: GraphClass, facts: Mapping[str, Any], symbols: Mapping[str, Number], with_grad: frozenset[int]
 ) -> list[str]:
-    """``"ids": make.integers(2, 8, high=64),  # input_ids: it selects rows of an embedding (64)`` for each input.
+    """``"ids": make.integers(2, 8, high=64),`` for each input, with a remark: "input_ids: it selects rows of an embedding".
 
     ``with_grad``: positions of inputs whose gradient the dump has a graph for, used where nothing was recorded.
     """
@@ -43,8 +44,8 @@ def input_lines(
         source = readable_source(str(item.get("source", "")))
         role = str(item.get("role", "input"))
         notes = [source if role == "input" else f"{role} {source}".strip(), why]
-        comment = ": ".join(note for note in notes if note and note != parameter.name)
-        lines.append(f'"{parameter.name}": {value},' + (f"  # {comment}" if comment else ""))
+        why = ": ".join(note for note in notes if note and note != parameter.name)
+        lines.append(remark(f'"{parameter.name}": {value},', why))
     return lines
 
 

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.emit.comments import comment, in_docstring, remark, split_remark
+from depyf.escape import printable
 from depyf.gallery.classes import class_text, constants_of
 from depyf.gallery.dump import BACKWARD, CAPTURED, FORWARD, CompiledGraph
 from depyf.gallery.graph_text import GraphClass, imports_of, read_graph, short_path
@@ -193,10 +195,10 @@ def _page(
         '"""\n',
         "from __future__ import annotations\n",
     ]
-    values = ["# Dynamic sizes, with the values they had; others may be tried."] if used else []
+    values = [comment("Dynamic sizes, with the values they had; others may be tried.")] if used else []
     for name in used:
         source = readable_source(str(sources.get(name, "")))
-        values.append(f"{name} = {symbols[name]}" + (f"  # {source}" if source else ""))
+        values.append(remark(f"{name} = {symbols[name]}", source))
     table = [
         "def make_inputs(seed=0):",
         '    """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""',
@@ -222,7 +224,7 @@ def _page(
         "\n".join(table),
         *classes,
         main,
-        "# What follows is the same in every script of the gallery.",
+        comment("What follows is the same in every script of the gallery."),
         harness,
         'if __name__ == "__main__":\n    sys.exit(main())',
     ]
@@ -247,7 +249,7 @@ def _import_order(line: str) -> tuple[bool, bool, str]:
 
 def _title(graph: CompiledGraph, root: str) -> str:
     what = f"{graph.function} ({_short(graph.place, root)})" if graph.function else "an unknown function"
-    return f"The graph that torch.compile made of {what}, compile id {graph.compile_id}.".replace("\\", "\\\\")
+    return in_docstring(printable(f"The graph that torch.compile made of {what}, compile id {graph.compile_id}."))
 
 
 def _short(place: str, root: str) -> str:
@@ -260,7 +262,7 @@ def _about(graph: CompiledGraph, aot: _Aot | None, random: bool, groups: bool) -
     if aot is not None:
         also = " and as AOTAutograd's " + ("forward and backward graphs" if aot.backward is not None else "graph")
     lines = [
-        f"Written by `depyf gallery`, recorded with torch {graph.torch.partition('+')[0]}; it needs torch only.  It runs the captured graph in eager",
+        f"Written by `depyf gallery`, recorded with torch {in_docstring(printable(graph.torch.partition('+')[0]))}; it needs torch only.  It runs the captured graph in eager",
         f"mode, under torch.compile{also}, and compares results and gradients.\n",
         "    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]\n",
         "Exit status: 0 everything agrees, 1 something differs, 2 a device or an operator is missing.",
@@ -273,7 +275,7 @@ def _about(graph: CompiledGraph, aot: _Aot | None, random: bool, groups: bool) -
 
 
 def _used_symbols(lines: list[str], symbols: Mapping[str, Number]) -> list[str]:
-    words = set(re.findall(r"\w+", "\n".join(line.partition("  # ")[0] for line in lines)))
+    words = set(re.findall(r"\w+", "\n".join(split_remark(line)[0] for line in lines)))
     return sorted((name for name in symbols if name in words), key=lambda name: (name[0], len(name), name))
 
 
@@ -344,7 +346,7 @@ def _main(
         "        eager = report.first(lambda: run(Captured(), inputs(), ambient))",
         '    report.describe(eager["outputs"])',
         *(
-            ["    if asserted.tell():", '        options.backend = "none"  # compiled code would raise']
+            ["    if asserted.tell():", remark('        options.backend = "none"', "compiled code would raise")]
             if asserts
             else []
         ),
@@ -358,7 +360,9 @@ def _main(
         lines.append("        torch._inductor.config.fallback_random = True")
     if shared:
         lines.append(
-            "        torch._inductor.config.force_disable_caches = True  # their keys do not say what inputs share"
+            remark(
+                "        torch._inductor.config.force_disable_caches = True", "their keys do not say what inputs share"
+            )
         )
     lines += [
         "        compiled = torch.compile(Captured(), backend=options.backend)",
@@ -465,7 +469,7 @@ def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str, own: bo
     ]
     kept = _kept_inputs(aot)
     if kept:
-        lines.append(f"    for i in {_names(kept, quote=False)}:  # written to inside the graph")
+        lines.append(remark(f"    for i in {_names(kept, quote=False)}:", "written to inside the graph"))
         lines.append('        report.check(f"input {names[i]}", arguments[i], got["inputs afterwards"][i])')
     if aot.backward is not None:
         lines += ["    if not report.forward_only:"] if own else []

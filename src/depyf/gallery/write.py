@@ -15,6 +15,7 @@ from depyf.errors import DepyfError
 from depyf.gallery.dump import GalleryError, rank_folders, read_dump
 from depyf.gallery.inputs import CannotRender
 from depyf.gallery.script import Script, render
+from depyf.report.markdown import code, message, plain
 
 INDEX = "index.md"
 _MARK = "<!-- written by depyf gallery -->"
@@ -125,9 +126,9 @@ def index_text(gallery: Gallery) -> str:
     ]  # fmt: skip
     for script in gallery.scripts:
         stages = ", ".join(stage.lower() for stage in script.stages)
-        where = f"`{script.function}` ({script.place})" if script.function else ""
+        where = f"{code(script.function)} ({plain(script.place)})".replace("|", "\\|") if script.function else ""
         lines.append(f"| [{script.file}]({script.file}) | {script.compile_id} | {where} | {stages} | {script.inputs} |")
     if gallery.left_out:
         lines += ["", "Left out:", ""]
-        lines += [f"- {item.compile_id} `{item.function}`: {item.reason}" for item in gallery.left_out]
+        lines += [f"- {item.compile_id} {code(item.function)}: {message(item.reason)}" for item in gallery.left_out]
     return "\n".join(lines) + "\n"

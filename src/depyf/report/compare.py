@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from depyf.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.report.happened import events_apart
 from depyf.report.layout import MANIFEST
@@ -195,7 +196,7 @@ def _as_far(dump: Dump) -> Dump:
 def _graph_alone(text: str) -> str:
     """A graph without what its page has more of when it is finished: imports, made-up inputs, and the way in which what
     runs takes its arguments."""
-    if not text.startswith("# Compile id"):
+    if not text.startswith(comment("Compile id")):
         return text
     found = re.search(r"^class .*?(?=^if __name__|\Z)", text, re.M | re.S)
     return _TAKEN.sub(

@@ -18,7 +18,8 @@ from depyf.dynamo import guard_checks
 from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.names import transformed_name, without_changing_parts
 from depyf.dynamo.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
-from depyf.escape import safe_name
+from depyf.emit.comments import comment, comments, heading, in_docstring, remark, source_lines, split_remark
+from depyf.escape import one_line, printable, safe_name
 from depyf.report.layout import transformed_file
 from depyf.report.standing import without_defaults
 from depyf.report.wrap import WIDTH, split_call, wrap
@@ -58,7 +59,8 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
         for resume in resumes:  # both ways behind one test have the same name and line
             ids = ", ".join(entry.key.text for entry in resume.entries)
             lines.append(f"  {resume.code.name} (line {resume.code.line}){f': {ids}' if ids else ''}")
-    return '"""' + "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''") + '\n"""'
+    text = in_docstring("\n".join(map(printable, lines)))
+    return f'"""{text}\n"""'
 
 
 def _imports(functions: Iterable[FunctionRecord]) -> str:
@@ -90,14 +92,13 @@ def caller_name(function: FunctionRecord) -> str:
 def _function(function: FunctionRecord) -> list[str]:
     code = function.code
     what = "resume function" if function.resume_of is not None else "function"
-    rule = "# " + "=" * 118
-    heading = f"{rule}\n# {what} {code.qualname}, {code.filename}:{code.line}\n{rule}"
+    title = heading(f"{what} {code.qualname}, {code.filename}:{code.line}")
     parts = [
-        f"{heading}\n\n{frame_name(function)} = live_frame(__file__, {function_id(function.function)!r})",
+        f"{title}\n\n{frame_name(function)} = live_frame(__file__, {function_id(function.function)!r})",
         _dispatcher(function),
     ]
     parts += [
-        f"{name} = {caller_name(function)}  # another name for the same resume function"
+        remark(f"{name} = {caller_name(function)}", "another name for the same resume function")
         for name in dict.fromkeys(map(without_changing_parts, function.resume_names[1:]))
         if name.isidentifier() and name != caller_name(function)
     ]
@@ -146,9 +147,9 @@ def _original(function: FunctionRecord) -> str:
     node = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and name in renamed:
         return without_defaults(renamed, node, f"@{frame_name(function)}.original")
-    text = "\n".join("# " + line for line in source.splitlines()) or "# (its source cannot be read)"
+    text = comments(["The original:", *source_lines(source or "(its source cannot be read)")])
     stub = f"def {name}({code.parameters}):\n    raise NotImplementedError({f'see {code.filename}:{code.line}'!r})"
-    return f"# The original:\n{text}\n@{frame_name(function)}.original\n{stub}"
+    return f"{text}\n@{frame_name(function)}.original\n{stub}"
 
 
 def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
@@ -158,27 +159,28 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
     parts = [
         f"guard_{slug} = live_guard(__file__, {entry_id(entry)!r})\n\n\n{_guards(function, entry)}",
     ]
-    notes = [f"# Compile id {entry.key.text}."]
-    notes += [f"# Compiled because {_unfit(record)}" for record in entry.recompiles[:1]]
-    notes += [f"# Graph break: {_broken(record)}" for record in entry.breaks]
+    notes = [f"Compile id {entry.key.text}."]
+    notes += [f"Compiled because {_unfit(record)}" for record in entry.recompiles[:1]]
+    notes += [f"Graph break: {_broken(record)}" for record in entry.breaks]
     transformed = entry.transformed
     if transformed is not None and transformed.source:
-        notes.append(f"# Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
-                     f"# Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
-        notes += [f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
+        notes.append(f"Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
+                     f"Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
+        notes += [f"{name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
         text = _standing_alone(_unwrapped(_without_future(transformed.source)))
-        parts.append("\n".join([*notes, _decorated(text, f"@guard_{slug}.runs")]))
+        parts.append("\n".join([comments(notes), _decorated(text, f"@guard_{slug}.runs")]))
     else:
         why = transformed.reason if transformed is not None else "its bytecode never reached depyf"
         name = transformed_name(entry.key, function.code.name)
-        parts.append("\n".join([*notes, f"# It could not be decompiled: {one_line(why)}", f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
+        notes.append(f"It could not be decompiled: {one_line(why)}")
+        parts.append("\n".join([comments(notes), f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
                                 f"    raise NotImplementedError({'see ' + transformed_file(entry.key, function.code)!r})"]))  # fmt: skip
     return parts
 
 
 def _without_future(source: str) -> str:
     """``source`` as part of a larger file, where a ``__future__`` import may no longer stand."""
-    lines = [line for line in source.splitlines() if not line.startswith("from __future__ import ")]
+    lines = [line for line in source_lines(source) if not line.startswith("from __future__ import ")]
     return "\n".join(lines).strip("\n")
 
 
@@ -187,7 +189,7 @@ _MAKER = re.compile(r"^def (__make_\w+)\(.*\):$")
 
 def _unwrapped(source: str) -> str:
     """``source`` with its function in place of the function that makes it, which a closure needs to be compiled."""
-    lines = source.splitlines()
+    lines = source_lines(source)
     start = next((number for number, line in enumerate(lines) if _MAKER.match(line)), None)
     if start is None:
         return source
@@ -205,19 +207,21 @@ def _standing_alone(source: str) -> str:
     except SyntaxError as error:
         if "nonlocal" not in str(error):
             return source
-        return re.sub(r"^( +)nonlocal (.*)$", r"\1...  # free variables: \2", source, flags=re.M)
+        return re.sub(
+            r"^( +)nonlocal (.*)$", lambda m: remark(f"{m[1]}...", f"free variables: {m[2]}"), source, flags=re.M
+        )
     return source
 
 
 def _decorated(source: str, decorator: str) -> str:
     """``source`` with the decorator above its last function (what stands before it are the helpers it needs)."""
-    lines = _as_def(source).splitlines()
+    lines = source_lines(_as_def(source))
     start = max((number for number, line in enumerate(lines) if line.startswith(("def ", "async def "))), default=0)
     return "\n".join([*lines[:start], decorator, *lines[start:]])
 
 
 def _as_def(source: str) -> str:
-    """``name = lambda x: x + 1  # comment``, where ``source`` is that, as a ``def``, which takes a decorator."""
+    """``name = lambda x: x + 1`` with a comment, where ``source`` is that, as a ``def``, which takes a decorator."""
     if "lambda" not in source:
         return source
     tree = ast.parse(source)
@@ -231,20 +235,20 @@ def _as_def(source: str) -> str:
     value = ast.get_source_segment(source, last.value.body) or ast.unparse(last.value.body)
     if "\n" in value:
         value = f"({value})"
-    lines = source.splitlines()
-    comment = re.search(r"  # .*$", lines[(last.end_lineno or last.lineno) - 1])
+    lines = source_lines(source)
+    why = split_remark(lines[(last.end_lineno or last.lineno) - 1])[1]
     head = f"def {last.targets[0].id}({ast.unparse(last.value.args)}):"
-    return "\n".join([*lines[: last.lineno - 1], head, f"    return {value}{comment.group() if comment else ''}"])
+    return "\n".join([*lines[: last.lineno - 1], head, remark(f"    return {value}", why)])
 
 
 def _without_code(entry: EntryRecord) -> str:
     """A compilation that ended without compiled code: the frame runs as Python, unless torch raised an error."""
     end = "torch raised an error" if entry.raised else "the function ran as ordinary Python"
-    lines = [f"# Compile id {entry.key.text}: nothing was compiled, {end}."]
-    lines += [f"# Because: {_broken(record)}" for record in entry.breaks]
+    lines = [f"Compile id {entry.key.text}: nothing was compiled, {end}."]
+    lines += [f"Because: {_broken(record)}" for record in entry.breaks]
     if entry.failed and not entry.breaks:
-        lines.append(f"# Because: {one_line(entry.failed)}")
-    return "\n".join(lines)
+        lines.append(f"Because: {one_line(entry.failed)}")
+    return comments(lines)
 
 
 def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
@@ -256,18 +260,19 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
         f'    """What must hold for {name}() to run (L: local variables, G: globals)."""',
     ]
     if not entry.guards:
-        return "\n".join([*lines, f"    return guard_{slug}.check(L)  # torch did not print the guards of this entry"])
+        asked = remark(f"    return guard_{slug}.check(L)", "torch did not print the guards of this entry")
+        return "\n".join([*lines, asked])
     lines.append("    return (")
     place, seen = "", None  # the heading that stands, and the place it is of
     for position, guard in enumerate(entry.guards):
-        heading = place if seen is not None and guard.place is seen else _heading(guard)
-        seen = None if heading in _NO_LINE else guard.place
-        if heading and heading != place:
-            lines.append(f"        # {heading}")
-            place = heading
+        caused = place if seen is not None and guard.place is seen else _heading(guard)
+        seen = None if caused in _NO_LINE else guard.place
+        if caused and caused != place:
+            lines.append(comment(caused, " " * 8))
+            place = caused
         lines += _operand(guard, f"guard_{slug}[{position}]", "and " if position else "")
         if guard.why.startswith("user code shown is first use"):
-            lines[-1] += "  # a size of 0 or 1 would be compiled separately"
+            lines[-1] = remark(lines[-1], "a size of 0 or 1 would be compiled separately")
     lines.append("    )")
     return "\n".join(lines)
 
@@ -329,7 +334,7 @@ def _dispatcher(function: FunctionRecord) -> str:
     parameters = code.parameters.split(", ") if code.parameters else []
     lines = wrap(f"def {caller_name(function)}(", parameters, "):")
     free = f" and the free variables {', '.join(code.freevars)}" if code.freevars else ""
-    lines.append(f"    # L: the arguments{free}; G: the globals")
+    lines.append(comment(f"L: the arguments{free}; G: the globals", " " * 4))
     spelled = code.spelled
     given = [f"{name!r}: {spelled[name]}" for name in code.locals]
     lines += wrap(f"L, G = {frame_name(function)}.enter({{", given, "})", " " * 4)
@@ -337,19 +342,20 @@ def _dispatcher(function: FunctionRecord) -> str:
         if not shown(entry):
             continue
         name = transformed_name(entry.key, code.name)
-        gone = "" if entry.guard_state == "live" else "  # no longer in torch's cache when the dump was written"
-        lines.append(f"    if guards_{entry.key.slug}(L, G):{gone}")
+        gone = "" if entry.guard_state == "live" else "no longer in torch's cache when the dump was written"
+        lines.append(remark(f"    if guards_{entry.key.slug}(L, G):", gone))
         lines += wrap(f"return {name}(", forwarded, ")", " " * 8)
     skipped = all(entry.failed and not entry.raised for entry in function.entries)
+    why = (
+        ["Nothing was compiled (why is said below), so the original runs:"]
+        if skipped
+        else [
+            "No entry fits. torch compiles this call, adds an entry and runs it; once the function has",
+            "torch._dynamo.config.recompile_limit entries, or where Dynamo skips the frame, the original runs:",
+        ]
+    )
     lines += [
-        *(
-            ["    # Nothing was compiled (why is said below), so the original runs:"]
-            if skipped
-            else [
-                "    # No entry fits. torch compiles this call, adds an entry and runs it; once the function has",
-                "    # torch._dynamo.config.recompile_limit entries, or where Dynamo skips the frame, the original runs:",
-            ]
-        ),
+        comments(why, " " * 4),
         *wrap(f"return {original_name(function)}(", forwarded, ")", " " * 4),
     ]
     return "\n".join(lines)
@@ -365,7 +371,3 @@ def _broken(record: BreakRecord) -> str:
     at = f"{place.filename}:{place.line}: " if place else ""
     within = f", in {record.place.filename}:{record.place.line}" if record.caller and record.place else ""
     return one_line(f"{at}{record.cause} ({record.reason}{within})")
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -15,6 +15,7 @@ from depyf.dynamo.graph_facts import GraphFacts
 from depyf.dynamo.graphs import importable, imports_for, parsed
 from depyf.dynamo.records import GraphRecord
 from depyf.dynamo.sample_run import sample_run
+from depyf.emit.comments import comment, comments, source_lines
 from depyf.gallery.graph_text import read_graph
 from depyf.gallery.groups import with_groups
 from depyf.gallery.masks import exactly_true
@@ -52,13 +53,13 @@ def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, 
 def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
     """As ``graph_page``, for a graph that the caller compiles: only then is it known to be Python."""
     body = _lists_in_place((step_text or importable(record.text)).rstrip("\n"))
-    head = f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
+    notes = [_title(record)]
     if not exact:
-        head += "\n# This is the graph that runs; torch rewrote it after it reported this stage."
+        notes.append("This is the graph that runs; torch rewrote it after it reported this stage.")
     if elsewhere:
-        head += "\n# Taken from a compile cache: the files and lines below are those of the program that filled it."
+        notes.append("Taken from a compile cache: the files and lines below are those of the program that filled it.")
     made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
-    top = f"{head}\n\n{imports_for(body)}{made}\n\n"
+    top = f"{comments(notes)}\n\n{imports_for(body)}{made}\n\n"
     page = f"{top}{body}\n"
     if any(not hasattr(builtins, called) and not re.search(rf"\b{called}\b", top) for called in _CALLED.findall(body)):
         return page  # it calls a function of the program
@@ -122,7 +123,11 @@ def quick_page(record: GraphRecord) -> str:
     if record.stage == WRAPPER_STAGE:
         return record.text
     body = _lists_in_place(importable(record.text))
-    return f"# Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}.\n\nimport torch\n\n\n{body}\n"
+    return f"{comment(_title(record))}\n\nimport torch\n\n\n{body}\n"
+
+
+def _title(record: GraphRecord) -> str:
+    return f"Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
 
 
 def _class_name(body: str) -> str:
@@ -130,5 +135,5 @@ def _class_name(body: str) -> str:
 
 
 def _as_comments(record: GraphRecord) -> str:
-    lines = "\n".join("# " + line for line in record.text.splitlines())
-    return f"# Compile id {record.key.text}, {record.stage}: torch printed this, and it is not Python.\n{lines}\n"
+    head = f"Compile id {record.key.text}, {record.stage}: torch printed this, and it is not Python."
+    return comments([head, *source_lines(record.text)]) + "\n"

@@ -13,6 +13,7 @@ from depyf.dynamo.advice import named
 from depyf.dynamo.events import STAGES
 from depyf.dynamo.records import (
     BreakRecord,
+    CodeRecord,
     CompileKey,
     EntryRecord,
     FunctionRecord,
@@ -21,7 +22,9 @@ from depyf.dynamo.records import (
     RunRecord,
     values_beside,
 )
+from depyf.escape import one_line
 from depyf.report.layout import TIMINGS, graph_file
+from depyf.report.markdown import code, message, plain
 
 Pages = dict[str, tuple[FunctionRecord, ...]]
 _STAGES = (
@@ -60,15 +63,15 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         ("Functions", _functions(pages)),
         ("Ran as ordinary Python", [_eager(f, e) for f, e in eager]),
         ("Errors that torch raised", [_eager(f, e) for f, e in errors]),
-        ("Never compiled", [f"- `{c.qualname}` ({c.filename}:{c.line}): {why}" for c, why in run.never_compiled]),
+        ("Never compiled", [f"- {_where(c)}: {message(why)}" for c, why in run.never_compiled]),
         ("Graphs of no compiled function", _alone(run)),
         ("Graph breaks", [_break(n, *found) for n, found in enumerate(breaks, 1)]),
         ("Recompilations", [_recompile(f, e) for f, e in again]),
         ("Dynamic shapes", _symbols(e for _, e in entries)),
         ("Stages", _stages(run, kernels)),
-        ("Forked processes that compiled, too", [f"- [{name}]({name}/index.md)" for name in run.forks]),
+        ("Forked processes that compiled, too", [f"- {_link(name, name + '/index.md')}" for name in run.forks]),
         (f"Not reported by torch {run.torch_version}", [f"- {what}" for what in run.not_reported]),
-        ("Notes", [f"- {note}" for note in run.notes]),
+        ("Notes", [f"- {message(note)}" for note in run.notes]),
     )
     for title, lines in sections:
         if lines:
@@ -124,9 +127,7 @@ def _functions(pages: Pages) -> list[str]:
     lines = []
     for name, functions in pages.items():
         root = functions[0]
-        lines.append(
-            f"- `{root.code.qualname}` ({root.code.filename}:{root.code.line}){_remark(root)}: [{name}]({name})"
-        )
+        lines.append(f"- {_where(root.code)}{_remark(root)}: {_link(name, name)}")
         for function in functions:
             what = f"after the break at line {function.code.line}: " if function.resume_of is not None else ""
             for entry in function.entries:
@@ -138,7 +139,7 @@ def _alone(run: RunRecord) -> list[str]:
     """Graphs that were captured and not compiled in the place of a function: ``torch.export`` asks for them."""
     known = {function.function for function in run.functions}
     return [
-        f"- {graph.key.label}: [{graph_file(graph)}]({graph_file(graph)}), captured for `torch.export` or by a caller like it"
+        f"- {graph.key.label}: {_link(graph_file(graph), graph_file(graph))}, captured for `torch.export` or by a caller like it"
         for graph in run.graphs
         if graph.stage == "Captured_Graph" and graph.key.function not in known
     ]
@@ -147,15 +148,15 @@ def _alone(run: RunRecord) -> list[str]:
 def _remark(function: FunctionRecord) -> str:
     """What a function is that is none of the user's: torch's stand-in for ``__call__`` of an object, or for a partial, which
     is compiled as part of it; the graph that compiled autograd has captured and compiles."""
-    code = function.code
-    if code.decorated is not None:
-        inner = code.decorated
-        return f", the decorated `{inner.function}` ({inner.filename}:{inner.line})"
-    if code.qualname == "wrap_inline.<locals>.inner" and code.filename.endswith("external_utils.py"):
+    record = function.code
+    if record.decorated is not None:
+        inner = record.decorated
+        return f", the decorated {code(inner.function)} ({plain(inner.filename)}:{inner.line})"
+    if record.qualname == "wrap_inline.<locals>.inner" and record.filename.endswith("external_utils.py"):
         return ", torch's wrapper around a callable object"
     if not function.entries or not all(entry.key.text.startswith("!") for entry in function.entries):
         return ""
-    traced = code.filename.startswith("<")
+    traced = record.filename.startswith("<")
     return f", a backward that compiled autograd captured{'' if traced else ' calls it'}"
 
 
@@ -167,7 +168,7 @@ def _outcome(entry: EntryRecord) -> str:
     if entry.before:
         parts.append("compiled before the recording began")
     elif transformed is not None and not transformed.substituted:
-        parts.append(f"Dynamo's own bytecode runs: {transformed.reason}")
+        parts.append(f"Dynamo's own bytecode runs: {message(transformed.reason)}")
     if entry.breaks:
         parts.append(_count(len(entry.breaks), "graph break"))
     if entry.guard_state != "live":
@@ -176,12 +177,12 @@ def _outcome(entry: EntryRecord) -> str:
 
 
 def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
-    where = f"`{function.code.qualname}` ({function.code.filename}:{function.code.line}), {entry.key.label}"
+    where = f"{_where(function.code)}, {entry.key.label}"
     broken = next((b for b in reversed(entry.breaks) if b.skipped), entry.breaks[-1] if entry.breaks else None)
     if broken is None:
-        return f"- {where}: {entry.failed}"
+        return f"- {where}: {message(entry.failed)}"
     if broken.limit:
-        return f"- {where}: {broken.cause}; why the entries did not fit stands under *Recompilations*"
+        return f"- {where}: {message(broken.cause)}; why the entries did not fit stands under *Recompilations*"
     end = (
         "with `fullgraph=True` that is an error, and where `error_on_graph_break` is set"
         if entry.raised
@@ -189,25 +190,33 @@ def _eager(function: FunctionRecord, entry: EntryRecord) -> str:
         if broken.in_loop
         else "Dynamo cannot go on after a graph break there"
     )
-    return f"- {where}: {broken.cause}, {_at(broken.caller or broken.place)}; {end}"
+    return f"- {where}: {message(broken.cause)}, {_at(broken.caller or broken.place)}; {end}"
 
 
 def _at(place: Place | None) -> str:
     if place is None:
         return "in a line that torch did not name"
     text = place.text or linecache.getline(place.filename, place.line).strip()
-    return f"{place.filename}:{place.line}" + (f" `{text}`" if text else "")
+    return f"{plain(place.filename)}:{place.line}" + (f" {code(text)}" if text else "")
+
+
+def _where(record: CodeRecord) -> str:
+    return f"{code(record.qualname)} ({plain(record.filename)}:{record.line})"
+
+
+def _link(text: str, target: str) -> str:
+    return f"[{plain(text)}]({target})"
 
 
 def _break(number: int, record: BreakRecord, parts: dict[str, list[str]]) -> str:
-    lines = [f"{number}. {_at(record.caller or record.place)}: {record.cause}"]
+    lines = [f"{number}. {_at(record.caller or record.place)}: {message(record.cause)}"]
     if record.caller is not None:
         lines.append(f"   - there, in {_at(record.place)}")
-    code = f" ({record.code})" if record.code else ""
-    lines.append(f"   - torch: {record.reason}{code}")
+    number_of_torch = f" ({record.code})" if record.code else ""
+    lines.append(f"   - torch: {message(record.reason)}{number_of_torch}")
     if record.explanation and record.explanation != record.cause:
-        lines.append(f"   - {record.explanation}")
-    lines += [f"   - hint: {hint}" for hint in record.hints]
+        lines.append(f"   - {message(record.explanation)}")
+    lines += [f"   - hint: {message(hint)}" for hint in record.hints]
     ids = parts[""]
     last = f"   - met in {', '.join(ids)}"
     for part, ends in parts.items():
@@ -221,13 +230,15 @@ def _break(number: int, record: BreakRecord, parts: dict[str, list[str]]) -> str
 def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
     end = "torch raised an error" if entry.raised else "it ran as ordinary Python"
     ran = f" (not compiled again: {end})" if entry.failed else ""
-    lines = [f"- `{function.code.qualname}`, {entry.key.label}{ran}:"]
+    lines = [f"- {code(function.code.qualname)}, {entry.key.label}{ran}:"]
     for record in entry.recompiles:
         values = values_beside(record.guard, record.expected, record.actual)
         place = f" ({_at(record.place)})" if record.place else ""
-        lines.append(f"  - {record.entry or 'an earlier entry'} did not fit: `{record.guard}`{place}{values}")
+        lines.append(
+            f"  - {plain(record.entry or 'an earlier entry')} did not fit: {code(record.guard)}{place}{message(values)}"
+        )
         if record.advice and record is entry.recompiles[0]:
-            lines.append(f"    - to avoid it: {record.advice}")
+            lines.append(f"    - to avoid it: {message(record.advice)}")
     return "\n".join(lines)
 
 
@@ -239,11 +250,13 @@ def _symbols(entries: Iterable[EntryRecord]) -> list[str]:
             bounds = f", in {symbol.range}" if symbol.range else ""
             made = f", made at {_at(symbol.place)}" if symbol.place else ""
             lines.append(
-                f"- {entry.key.label}: {symbol.name} is {named(symbol.source) or 'computed'}{value}{bounds}{made}"
+                f"- {entry.key.label}: {symbol.name} is {plain(named(symbol.source)) or 'computed'}{value}{bounds}{made}"
             )
-            lines += [f"  - assumed {expression} at {_at(place)}" for expression, place in symbol.assumptions]
+            lines += [f"  - assumed {plain(expression)} at {_at(place)}" for expression, place in symbol.assumptions]
             if symbol.became:
-                lines.append(f"  - became the constant {symbol.became} ({symbol.why}) at {_at(symbol.where)}")
+                lines.append(
+                    f"  - became the constant {plain(symbol.became)} ({message(symbol.why)}) at {_at(symbol.where)}"
+                )
     return lines
 
 
@@ -258,12 +271,15 @@ def _stages(run: RunRecord, kernels: dict[str, int]) -> list[str]:
     stages = (*_STAGES, *((stage, stage.replace("_", " ")) for stage in own))
     used = [(stage, name) for stage, name in stages if any(graph.stage == stage for graph in run.graphs)]
     caches = {e.key.slug: e.caches for f in run.functions for e in f.entries}
-    head = ["compile id", *(name for _, name in used), "kernels", "caches"]
+    head = ["compile id", *(plain(name) for _, name in used), "kernels", "caches"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for slug, mine in graphs.items():
         counts = [str(sum(graph.stage == stage for graph in mine) or "-") for stage, _ in used]
         answers = ", ".join(
-            dict.fromkeys(f"{c.cache} {c.status}{f' ({c.reason})' if c.reason else ''}" for c in caches.get(slug, ()))
+            dict.fromkeys(
+                f"{c.cache} {c.status}{f' ({plain(one_line(c.reason))})' if c.reason else ''}"
+                for c in caches.get(slug, ())
+            )
         )
         lines.append(
             "| " + " | ".join([mine[0].key.label, *counts, str(kernels.get(slug, 0) or "-"), answers or "-"]) + " |"

@@ -11,6 +11,8 @@ import ast
 import re
 from dataclasses import dataclass
 
+from depyf.emit.comments import comment
+
 _LANGUAGES = {
     "cpp": ("cpp", "//"),
     "cpp_pybinding": ("cpp", "//"),
@@ -69,8 +71,9 @@ def kernels_in(wrapper: str, wrapper_file: str) -> tuple[Kernel, ...]:
         if "\n" not in source:
             continue
         suffix, mark = _LANGUAGES[function.attr]
-        head = [f"{mark} Kernel {target.id}, called in {wrapper_file}."]
-        head += [f"{mark} {line.lstrip('# ')}".rstrip() for line in _above(lines, statement.lineno)]
+        notes = [f"Kernel {target.id}, called in {wrapper_file}."]
+        notes += [line.lstrip("# ") for line in _above(lines, statement.lineno)]
+        head = [mark + comment(line)[1:] for line in notes]
         found.append(Kernel(target.id, suffix, "\n".join(head) + "\n" + source.strip("\n") + "\n"))
     return tuple(found)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.dynamo.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
-from depyf.report.full_code import one_line
+from depyf.escape import one_line
 from depyf.report.layout import (
     INDEX,
     MANIFEST,

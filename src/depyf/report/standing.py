@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import ast
 
+from depyf.emit.comments import comment, source_lines
+
 
 def without_defaults(source: str, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: str) -> str:
     """The ``def`` that ``source`` is, parsed as ``node``, under ``decorator`` instead of its own decorators; a default
     value that is more than a literal is ``...`` in it, and stands in a comment above."""
-    lines = source.splitlines()
+    lines = source_lines(source)
     shown: list[str] = []
     for argument, value in reversed(_defaults(node.args)):
         if not _is_literal(value):
             shown.insert(0, f"{argument.arg}={' '.join((ast.get_source_segment(source, value) or '').split())}")
             _cut(lines, value)
-    head = ["# Default values: " + ", ".join(shown)] if shown else []
+    head = [comment("Default values: " + ", ".join(shown))] if shown else []
     return "\n".join([*head, decorator, *lines[node.lineno - 1 :]])
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord
+from depyf.emit.comments import comments, source_lines
+from depyf.escape import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +23,18 @@ class Page:
 def transformed_page(key: CompileKey, function: CodeRecord, transformed: TransformedRecord, disassembly: str) -> Page:
     """The whole file."""
     head = [
-        f"# {function.qualname} ({function.filename}:{function.line}), compile id {key.text}:",
-        "# the code that torch.compile runs in its place, once the guards in full_code_for_*.py have chosen it.",
-        f"# {_verdict(transformed)}",
-        f"# {_execution(transformed)}",
-        *(f"# {name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs),
-        *(f"# {name}(...) continues the function after a graph break" for name in transformed.resumes),
-        "",
+        f"{function.qualname} ({function.filename}:{function.line}), compile id {key.text}:",
+        "the code that torch.compile runs in its place, once the guards in full_code_for_*.py have chosen it.",
+        _verdict(transformed),
+        _execution(transformed),
+        *(f"{name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs),
+        *(f"{name}(...) continues the function after a graph break" for name in transformed.resumes),
     ]
     if transformed.source:
         body = transformed.source.rstrip("\n")
     else:
-        body = "\n".join(["# Dynamo's bytecode:", *("# " + line for line in disassembly.splitlines())])
-    return Page("\n".join([*head, body]) + "\n", len(head) + 1)
+        body = comments(["Dynamo's bytecode:", *source_lines(disassembly)])
+    return Page(f"{comments(head)}\n\n{body}\n", len(head) + 2)
 
 
 def _verdict(transformed: TransformedRecord) -> str:
@@ -41,7 +42,7 @@ def _verdict(transformed: TransformedRecord) -> str:
         return "Verdict: none, it could not be decompiled."
     worst = next((v for v in transformed.verdicts if v.status not in ("IDENTICAL", "EQUIVALENT")), None)
     if worst is not None:
-        return _one_line(f"Verdict: {worst.status}: {worst.qualname}: {worst.reason}")
+        return one_line(f"Verdict: {worst.status}: {worst.qualname}: {worst.reason}")
     equivalent = any(v.status == "EQUIVALENT" for v in transformed.verdicts)
     return "Verdict: EQUIVALENT (proven)" if equivalent else "Verdict: IDENTICAL (proven)"
 
@@ -49,8 +50,4 @@ def _verdict(transformed: TransformedRecord) -> str:
 def _execution(transformed: TransformedRecord) -> str:
     if transformed.substituted:
         return "This text is what runs: set breakpoints here."
-    return _one_line(f"Dynamo's own bytecode runs instead of this text: {transformed.reason}")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(f"Dynamo's own bytecode runs instead of this text: {transformed.reason}")
