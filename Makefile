@@ -57,9 +57,10 @@ selftest: $(STAMP)
 mutate: $(STAMP)
 	$(BIN)/python tools/mutate.py $(ARGS)
 
-# Mutants of decompiled texts: what the proof accepts is run, and must do the same: make attack ARGS="--version 3.13 --count 10000"
+# Mutants of decompiled texts, then of bytecode: what the proof accepts is run, and must do the same: make attack ARGS="--version 3.13 --count 10000"
 attack: $(STAMP)
 	PYTHONPATH=src:tools $(BIN)/python -m attack.texts $(ARGS)
+	PYTHONPATH=src:tools $(BIN)/python -m attack.bytecodes $(ARGS)
 
 # Random control-flow graphs, proven and executed: make fuzz N=100000
 fuzz: $(STAMP)

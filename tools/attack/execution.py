@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ import interpreters
 TRACED = Path(__file__).parent / "traced.py"
 Side = dict[str, Any]
 """``text``, and for a patched side ``path`` and ``patch``."""
+
+
+PATIENCE = 30.0
+"""Seconds until a run that no signal reaches is ended with its process."""
 
 
 class Crashed(Exception):
@@ -37,12 +42,16 @@ class Executor:
         assert self.process.stdin is not None and self.process.stdout is not None
         found = []
         for seed in seeds:
+            timer = threading.Timer(PATIENCE, self.process.kill)
+            timer.start()
             try:
                 self.process.stdin.write(json.dumps({"sides": [left, right], "seed": seed}) + "\n")
                 self.process.stdin.flush()
                 answer = self.process.stdout.readline()
             except OSError:
                 answer = ""
+            finally:
+                timer.cancel()
             if not answer:
                 status = self.process.wait()
                 raise Crashed(f"exit status {status} with seed {seed}")

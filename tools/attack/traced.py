@@ -328,12 +328,16 @@ def patched(code, path, patch):
     """``code`` with what lies at ``path`` in it replaced."""
     if not path:
         changes = {}
-        if "code" in patch:
-            changes["co_code"] = bytes.fromhex(patch["code"])
-        if "exctable" in patch and hasattr(code, "co_exceptiontable"):
-            changes["co_exceptiontable"] = bytes.fromhex(patch["exctable"])
-        if "names" in patch:
-            changes["co_names"] = tuple(patch["names"])
+        for key, value in patch.items():
+            if key == "order":
+                changes["co_consts"] = tuple(code.co_consts[index] for index in value)
+            elif key == "exctable":
+                changes["co_exceptiontable"] = bytes.fromhex(value)
+            elif key == "qualname":
+                changes["co_qualname" if hasattr(code, "co_qualname") else "co_name"] = value
+            else:
+                changed = bytes.fromhex(value) if key == "code" else value
+                changes["co_" + key] = tuple(changed) if isinstance(changed, list) else changed
         return code.replace(**changes)
     inner = found_in(code, path[:1])
     new = patched(inner, path[1:], patch)
