@@ -7,8 +7,9 @@ dump (the manifest and the comments in the file), so it works in any process and
 from __future__ import annotations
 
 import ast
-import json
+import functools
 import linecache
+import os
 import re
 import sys
 import types
@@ -17,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from depyf.errors import DepyfError
+from depyf.report.reading import MANIFEST, DumpError, read_manifest
 
-MANIFEST = "manifest.json"
 _PLACE = re.compile(
     r"# (?:\S.* )?File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$"
 )
@@ -158,10 +159,16 @@ def manifest_entry(file: str) -> dict[str, Any] | None:
     if not path.name.startswith(("__compiled_fn_", "__transformed_code_", "full_code_for_")):
         return None
     try:
-        manifest = json.loads((path.parent / MANIFEST).read_text())
-        return next((item for item in manifest["files"] if item["file"] == path.name), None) or _entry_from_name(path)
-    except (OSError, ValueError, KeyError, TypeError):
+        found = os.stat(path.parent / MANIFEST)
+        return _listed(path.parent, found.st_mtime_ns, found.st_size).get(path.name) or _entry_from_name(path)
+    except (OSError, ValueError, DumpError):
         return None
+
+
+@functools.lru_cache(maxsize=4)
+def _listed(folder: Path, changed: int, size: int) -> dict[str, dict[str, Any]]:
+    """The files of the dump in ``folder``; read once while its manifest is as it is."""
+    return {item["file"]: item for item in read_manifest(folder).files}
 
 
 def _entry_from_name(path: Path) -> dict[str, Any] | None:

@@ -11,7 +11,8 @@ import tempfile
 import threading
 import types
 import weakref
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from depyf.debugger.pause import pause
 from depyf.debugger.program_pdb import Breakpoints
@@ -143,6 +144,7 @@ def _in_child() -> None:
 def _forget(session: Session) -> None:
     """In a forked child: the parent's dump is none of ours."""
     session.detach()
+    session.writer.end(complete=False)
     with _Current.lock:
         if _Current.active is session:
             _Current.active = _Current.owner = None
@@ -154,8 +156,11 @@ def _dump_of_child() -> Capture | None:
     parent = _Current.active
     if parent is None or parent.capture.here:
         return None
+    folder = parent.writer.directory
+    way = Forks.folder(folder).relative_to(folder)
+    parent.writer.note(way.as_posix())
     _forget(parent)
-    writer = DumpWriter.open(Forks.folder(parent.writer.directory))
+    writer = DumpWriter.open(folder, way)
     remove_old_dump(writer.directory)
     session = Session(writer, parent.log_bytecode, of_fork=True)
     with _Current.lock:
@@ -180,9 +185,14 @@ def _leave_at_exit() -> None:
         _leave(_Current.active)
 
 
-def _place(directory: str | os.PathLike[str]) -> str | os.PathLike[str]:
+def _place(directory: Any) -> Any:
     """The rank's own folder; something that is no path at all is left to the writer to complain about."""
-    return rank_directory(directory) if isinstance(directory, (str, os.PathLike)) else directory
+    if not isinstance(directory, (str, os.PathLike)):
+        return directory
+    place = rank_directory(directory)
+    if place != Path(directory) and place.is_symlink():
+        raise DepyfError(f"{place} is a symbolic link: depyf does not write through it")
+    return place
 
 
 def _session(writer: DumpWriter, log_bytecode: bool) -> Session:

@@ -26,8 +26,9 @@ from depyf.dynamo.transform import current_compile_id, decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
 from depyf.report.graph_page import graph_page
 from depyf.report.kernels import kernels_in
-from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file, kernel_file, transformed_file
+from depyf.report.layout import WRAPPER_STAGE, graph_file, kernel_file, transformed_file
 from depyf.report.level_manifest import with_level_graph, with_level_kernel
+from depyf.report.reading import MANIFEST, read_manifest
 from depyf.report.transformed import transformed_page
 
 Instrument = Callable[[types.CodeType, str], types.CodeType]
@@ -124,9 +125,9 @@ class LevelFiles:
         self._session.level_graphs.append(record)
         self._list(partial(with_level_graph, record=record, level=self._level))
 
-    def _list(self, added: Callable[[str], str]) -> None:
+    def _list(self, added: Callable[[dict[str, Any]], str]) -> None:
         writer = self._session.writer
-        writer.write(MANIFEST, added(writer.path(MANIFEST).read_text(encoding="utf-8")))
+        writer.write(MANIFEST, added(read_manifest(writer.directory).page))
 
     def _new_record(self, stage: str, text: str, compile_id: str, path: str = "") -> GraphRecord:
         key = self._session.capture.key(compile_id)

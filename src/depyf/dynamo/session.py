@@ -76,6 +76,7 @@ class Session:
 
         self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
         self._seen_before = {id(code) for code in codes_seen()}
+        self.writer.begin()
         self.writer.write(INDEX, provisional_page())
         self.capture.start()
         self._formatted.start()
@@ -85,12 +86,15 @@ class Session:
         """Detach, then write; a problem becomes a note and one warning."""
         self.detach()
         if not self.capture.here:  # a forked child left the block: the dump is its parent's
+            self.writer.end(complete=False)
             return
+        complete = False
         try:
             with rare_collections():
-                self._finish()
+                complete = self._finish()
         except Exception as error:  # contract 1
             self.capture.note(f"the summary could not be written: {type(error).__name__}: {error}")
+        self.writer.end(complete)
         self._warn()
 
     def detach(self) -> None:
@@ -101,7 +105,8 @@ class Session:
         self._formatted.stop()
         self.capture.stop()
 
-    def _finish(self) -> None:
+    def _finish(self) -> bool:
+        """Whether the manifest is written, so that all is."""
         self._add_compiled_before()
         self._add_cached_wrappers()
         finished = self._final_graphs()
@@ -129,7 +134,9 @@ class Session:
             run = replace(run, notes=tuple(self.capture.notes))
         self.record = run
         steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
-        self.writer.write(MANIFEST, manifest_page(run, pages, frozenset(self.writer.written), steppable, kernels))
+        return self.writer.write(
+            MANIFEST, manifest_page(run, pages, frozenset(self.writer.written), steppable, kernels)
+        )
 
     def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:
         """Each kernel of each wrapper as a file of its own; file -> the wrapper."""

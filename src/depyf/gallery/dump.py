@@ -6,14 +6,14 @@ Input: a folder written by ``depyf.prepare_debug``.  Output: ``CompiledGraph`` r
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from depyf.errors import DepyfError
-from depyf.report.layout import INDEX, MANIFEST
+from depyf.report.layout import INDEX
+from depyf.report.reading import MANIFEST, DumpError, Manifest, NoManifest, read_file, read_json, read_manifest
 
 CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
 _STAGES = (CAPTURED, FORWARD, BACKWARD)
@@ -68,10 +68,8 @@ def read_dump(folder: Path) -> tuple[CompiledGraph, ...]:
     manifest = _manifest(folder)
     try:
         graphs = _graphs(folder, manifest)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise GalleryError(f"{folder / MANIFEST} is damaged ({type(error).__name__}: {error})") from error
-    except OSError as error:
-        raise GalleryError(f"{folder}: a file of the dump cannot be read: {error}") from error
+    except DumpError as error:
+        raise GalleryError(str(error)) from error
     if not graphs:
         raise GalleryError(f"{folder} holds no captured graph: torch.compile compiled nothing while it was recorded")
     return graphs
@@ -83,51 +81,42 @@ def rank_folders(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name[5:]))
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _manifest(folder: Path) -> Manifest:
     if not folder.exists():
         raise GalleryError(f"{folder} does not exist")
     if not folder.is_dir():
         raise GalleryError(f"{folder} is a file; a dump is the folder that depyf.prepare_debug wrote")
     try:
-        text = (folder / MANIFEST).read_text(encoding="utf-8")
-    except FileNotFoundError:
+        return read_manifest(folder)
+    except NoManifest as error:
         if (folder / INDEX).exists() or any(folder.glob("__compiled_fn_*")):
             raise GalleryError(
                 f"{folder} is the dump of a run that has not finished, or was killed: {MANIFEST} is written when "
                 "prepare_debug is left"
             ) from None
-        raise GalleryError(f"{folder} is no dump of depyf: it has no {MANIFEST}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise GalleryError(f"{folder / MANIFEST} cannot be read: {error}") from error
-    try:
-        manifest = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise GalleryError(f"{folder / MANIFEST} is not JSON: {error}") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), list):
-        raise GalleryError(f"{folder / MANIFEST} is not the manifest of a dump")
-    return manifest
+        raise GalleryError(str(error)) from error
+    except DumpError as error:
+        raise GalleryError(str(error)) from error
 
 
-def _graphs(folder: Path, manifest: dict[str, Any]) -> tuple[CompiledGraph, ...]:
+def _graphs(folder: Path, manifest: Manifest) -> tuple[CompiledGraph, ...]:
     functions = {
-        entry["compile_id"]: (str(function["function"]), str(function["from"]))
-        for function in manifest.get("functions", ())
+        entry["compile_id"]: (function["function"], function["from"])
+        for function in manifest.functions
         for entry in function["entries"]
     }
-    listed = {str(item["file"]) for item in manifest["files"]}
+    listed = manifest.names
     found: dict[tuple[int, str, int], CompiledGraph] = {}
     wrappers: set[tuple[int, str]] = set()
-    for item in manifest["files"]:
+    for item in manifest.files:
         if item["kind"] == "wrapper":
-            wrappers.add((int(item["generation"]), str(item["compile_id"])))
-        if item["kind"] != "graph" or item["stage"] not in _STAGES:
+            wrappers.add((item.get("generation", 0), item.get("compile_id", "")))
+        if item["kind"] != "graph" or item.get("stage") not in _STAGES:
             continue
-        key = (int(item["generation"]), str(item["compile_id"]), int(item["index"]))
+        key = (item.get("generation", 0), item.get("compile_id", ""), item.get("index", 0))
         function, place = functions.get(key[1], ("", ""))
-        graph = found.setdefault(
-            key, CompiledGraph(key[1], key[0], key[2], function, place, {}, torch=str(manifest.get("torch", "")))
-        )
-        graph.stages[item["stage"]] = _stage(folder, str(item["file"]), listed)
+        graph = found.setdefault(key, CompiledGraph(key[1], key[0], key[2], function, place, {}, torch=manifest.torch))
+        graph.stages[item["stage"]] = _stage(folder, item["file"], listed)
     ordered = sorted(found, key=lambda key: (key[0], key[1].startswith("!"), _numbers(key[1]), key[2]))
     cut = {key[:2] for key in found if _count(found, key, FORWARD) > _count(found, key, CAPTURED)}
     return tuple(
@@ -145,9 +134,9 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
-def _stage(folder: Path, name: str, listed: set[str]) -> StageFile:
-    if Path(name).name != name:
-        raise ValueError(f"{name!r} is not a file of the dump")
+def _stage(folder: Path, name: str, listed: frozenset[str]) -> StageFile:
     facts_name = name.removesuffix(".py") + ".json"
-    facts = json.loads((folder / facts_name).read_text(encoding="utf-8")) if facts_name in listed else {}
-    return StageFile(name, (folder / name).read_text(encoding="utf-8"), facts)
+    facts = read_json(folder, facts_name) if facts_name in listed else {}
+    if not isinstance(facts, dict):
+        raise DumpError(f"{folder / facts_name} is damaged: it does not hold what is known of a graph's inputs")
+    return StageFile(name, read_file(folder, name), facts)

@@ -9,7 +9,6 @@ that say the same in other words (``meaning``) are *alike*, and no difference un
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +19,9 @@ from typing import Any
 from depyf.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.report.happened import events_apart
-from depyf.report.layout import MANIFEST
 from depyf.report.meaning import meaning
 from depyf.report.program_folder import from_folder, program_folders
+from depyf.report.reading import MANIFEST, NoManifest, read_file, read_manifest
 
 ORDER = (
     "original_code", "bytecode", "full_code", "transformed_code", "Captured_Graph", "Compiled_Autograd_Graph", "BEFORE_PRE_GRAD",
@@ -46,10 +45,7 @@ class DumpFile:
     path: Path
 
     def text(self, normal: Callable[[str], str]) -> str:
-        try:
-            text = self.path.read_text(encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise DepyfError(f"cannot read {self.path}: {error.strerror}") from error
+        text = read_file(self.path.parent, self.path.name)
         return normal(_CACHE.sub("<inductor cache>", text) if self.stage.startswith("kernel") else text)
 
 
@@ -156,19 +152,16 @@ def _rank(stage: str) -> tuple[int, str]:
 def load(folder: Path) -> Dump:
     """The dump in ``folder``.  DepyfError where there is none."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        items = [item for item in manifest["files"] if item.get("kind") not in _LEFT_OUT]
-        files = {str(item["file"]): _file(folder, item) for item in items}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        manifest = read_manifest(folder)
+    except NoManifest as error:
         if reported := _reported(folder):
             return Dump(folder, "?", "?", reported, (), finished=False)
         ranks = sorted(path.name for path in folder.glob("rank_*")) if folder.is_dir() else []
         if ranks:
             raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
-        raise DepyfError(f"{folder} is no dump of depyf: {MANIFEST} is missing or cannot be read") from error
-    return Dump(folder, str(manifest.get("torch", "?")), str(manifest.get("python", "?")), files, tuple(map(str, manifest.get("notes", ()))),
-                tuple(item for item in manifest.get("functions", ()) if isinstance(item, dict)),
-                ranks=int(manifest.get("ranks", 0)))  # fmt: skip
+        raise
+    files = {item["file"]: _file(folder, item) for item in manifest.files if item["kind"] not in _LEFT_OUT}
+    return Dump(folder, manifest.torch, manifest.python, files, manifest.notes, manifest.functions, ranks=manifest.ranks)  # fmt: skip
 
 
 _ON_THE_WAY = re.compile(
@@ -211,10 +204,10 @@ _TAKEN = re.compile(
 
 
 def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
-    name, kind = str(item["file"]), str(item.get("kind", ""))
-    stage = "kernel" if kind == "wrapper" else str(item.get("stage") or kind or "other")
-    ids = item.get("compile_ids") or []
-    return DumpFile(name, stage, str(item.get("compile_id") or (ids[0] if ids else "")), folder / name)
+    name, kind = item["file"], item["kind"]
+    stage = "kernel" if kind == "wrapper" else item.get("stage") or kind or "other"
+    ids = item.get("compile_ids") or [""]
+    return DumpFile(name, stage, item.get("compile_id") or ids[0], folder / name)
 
 
 def compare(

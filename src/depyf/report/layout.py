@@ -5,8 +5,9 @@ from __future__ import annotations
 from depyf.dynamo.names import graph_name, transformed_name
 from depyf.dynamo.records import CodeRecord, CompileKey, FunctionRecord, GraphRecord
 from depyf.escape import safe_name
+from depyf.report import reading
 
-MANIFEST = "manifest.json"
+MANIFEST = reading.MANIFEST
 INDEX = "index.md"
 TIMINGS = "timings.json"
 """The one file that differs from run to run."""

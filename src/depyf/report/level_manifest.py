@@ -1,19 +1,19 @@
 """Files that ``depyf.debug(level=...)`` adds to a finished dump, in its manifest.
 
-Input: the manifest's text.  Output: the text with the file listed, so that the next dump into the directory removes it.
+Input: what the manifest says.  Output: the text with the file listed, so that the next dump into the directory removes it.
 """
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
 from depyf.dynamo.records import GraphRecord
 from depyf.report.layout import WRAPPER_STAGE, graph_file
 from depyf.report.manifest import indented
 
 
-def with_level_graph(manifest: str, record: GraphRecord, level: str) -> str:
-    """``manifest`` with the file of ``record``; unchanged where it is listed.  ValueError for text that is no manifest."""
+def with_level_graph(manifest: dict[str, Any], record: GraphRecord, level: str) -> str:
+    """The text of ``manifest`` with the file of ``record``."""
     return _with(manifest, {
         "file": graph_file(record),
         "kind": "wrapper" if record.stage == WRAPPER_STAGE else "graph",
@@ -27,7 +27,7 @@ def with_level_graph(manifest: str, record: GraphRecord, level: str) -> str:
     })  # fmt: skip
 
 
-def with_level_kernel(manifest: str, name: str, wrapper: GraphRecord, level: str) -> str:
+def with_level_kernel(manifest: dict[str, Any], name: str, wrapper: GraphRecord, level: str) -> str:
     """The same for a kernel in a file of its own, ``name``."""
     return _with(manifest, {
         "file": name, "kind": "kernel_source", "compile_id": wrapper.key.text, "generation": wrapper.key.generation,
@@ -35,9 +35,8 @@ def with_level_kernel(manifest: str, name: str, wrapper: GraphRecord, level: str
     })  # fmt: skip
 
 
-def _with(manifest: str, item: dict[str, object]) -> str:
-    page = json.loads(manifest)
-    if any(known["file"] == item["file"] for known in page["files"]):
-        return manifest
-    page["files"] = sorted([*page["files"], item], key=lambda entry: str(entry["file"]))
-    return indented(page) + "\n"
+def _with(manifest: dict[str, Any], item: dict[str, object]) -> str:
+    files = manifest["files"]
+    if all(known["file"] != item["file"] for known in files):
+        files = sorted([*files, item], key=lambda entry: str(entry["file"]))
+    return indented({**manifest, "files": files}) + "\n"

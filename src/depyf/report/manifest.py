@@ -6,7 +6,9 @@ Input: records and the names of the files that were written.  Output invariant: 
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections.abc import Callable
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,6 @@ from depyf.dynamo.records import BreakRecord, CompileKey, EntryRecord, FunctionR
 from depyf.escape import one_line
 from depyf.report.layout import (
     INDEX,
-    MANIFEST,
     TIMINGS,
     WRAPPER_STAGE,
     disassembly_file,
@@ -24,10 +25,12 @@ from depyf.report.layout import (
     original_file,
     transformed_file,
 )
+from depyf.report.reading import FORMAT, MANIFEST, DumpError, is_plain, read_manifest
+from depyf.report.writer import unfinished_files
 
-FORMAT = 1
 _WHOLE_RUN = ((INDEX, "index"), (TIMINGS, "timings"))
-_OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_")
+_OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", ".depyf-")
+_FORK = re.compile(r"fork_\d{1,9}")
 _BEFORE = {
     "BEFORE_PRE_GRAD": ("Captured_Graph",),
     "AFTER_PRE_GRAD": ("BEFORE_PRE_GRAD",),
@@ -106,24 +109,37 @@ def indented(value: Any, margin: str = "\n") -> str:
     return encode_basestring(value) if isinstance(value, str) else json.dumps(value)
 
 
-def remove_old_dump(directory: Path) -> None:
-    """Remove the files of an earlier dump in ``directory``: those its manifest lists, and nothing else."""
-    manifest = directory / MANIFEST
+def remove_old_dump(directory: Path, deepest: int = 20) -> None:
+    """Remove what earlier dumps left in ``directory``: the files that its manifest lists, those of a run that was killed
+    before it wrote one, and the dumps of forked children; nothing else, and never raises."""
     try:
-        old = json.loads(manifest.read_text(encoding="utf-8"))
-        names = [str(item["file"]) for item in old["files"]] if old.get("format") == FORMAT else []
-        for name in names:
-            if (name.startswith(_OURS) or name in (INDEX, TIMINGS)) and Path(name).name == name:
-                (directory / name).unlink(missing_ok=True)
-        for name in map(str, old.get("forks", ())):
-            child = directory / name
-            if re.fullmatch(r"fork_\d+", name) and (child / MANIFEST).exists():
-                remove_old_dump(child)
-                (child / MANIFEST).unlink()
-                if not any(child.iterdir()):
-                    child.rmdir()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return  # no dump of ours, or not readable: leave everything
+        old = read_manifest(directory)
+        names = [*old.names, *old.forks, MANIFEST]
+    except DumpError:
+        names = []  # no dump of ours, or not readable: leave everything
+    for name in [*names, *unfinished_files(directory)]:
+        ways = name.split("/")
+        if all(map(_FORK.fullmatch, ways)):
+            _remove_fork(directory, ways, deepest)
+        elif is_plain(name) and (name.startswith(_OURS) or name in (INDEX, TIMINGS, MANIFEST)):
+            _remove(os.unlink, directory / name)
+
+
+def _remove_fork(directory: Path, way: list[str], deepest: int) -> None:
+    """The dump of a forked child, and of those that it descends from, as far as they are empty then."""
+    child = directory / way[0]
+    if deepest and not child.is_symlink():
+        if way[1:]:
+            _remove_fork(child, way[1:], deepest - 1)
+        remove_old_dump(child, deepest - 1)
+        _remove(os.rmdir, child)
+
+
+def _remove(how: Callable[[Path], None], path: Path) -> None:
+    try:
+        how(path)
+    except OSError:
+        pass  # it is gone already, or not ours to remove
 
 
 def _place(function: FunctionRecord) -> str:
