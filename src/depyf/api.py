@@ -110,7 +110,8 @@ def why(compiled_fn: Any, /, *args: Any, **kwargs: Any) -> Why:
 def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Replay:
     """torch's dispatcher of a compiled function, written in Python and executable.
 
-    ``target`` is a compiled function or module, or a ``full_code_for_*`` file dumped by this process.  The result is
+    ``target`` is a compiled function or module, or a ``full_code_for_*`` file dumped by this process: a file that is not,
+    to the letter, what this process wrote there is not executed.  The result is
     called like the compiled function: it evaluates the guards as Python, one by one, compares each entry's answer with
     torch's own, and runs the code torch would run; where torch would compile, the original runs.  Its ``path`` is the
     page that is executed (written to ``directory``, or to a temporary folder), so that a debugger can follow it;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -9,13 +10,22 @@ import pytest
 import torch
 
 import depyf
+from depyf.dynamo import session
 from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.followed import read_page
 from depyf.dynamo.gaps import gaps
 from depyf.dynamo.target import find_target
 
 pytestmark = pytest.mark.torch
 SCALE = 2
 MODE = {"kind": "plain", "factor": 3}
+
+
+def with_changes(text, changes):
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return text
 
 
 def ran(call, *args, **kwargs):
@@ -348,18 +358,58 @@ def test_dumped_page_runs(tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_disagreement_is_noticed(tmp_path):
+@pytest.mark.parametrize("how", ["another file", "another folder", "changed", "link", "pipe", "folder", "missing"])
+def test_nothing_but_our_pages_is_executed(how, tmp_path):
+    def f(x):
+        return x + 1
+
+    compiled = torch.compile(f, backend="eager")
+    with depyf.prepare_debug(tmp_path / "dump"):
+        compiled(X)
+    page = tmp_path / "dump" / "full_code_for_f_0.py"
+    text, marker = page.read_text(), tmp_path / "executed"
+    hostile = text + f"\nopen({str(marker)!r}, 'w').close()\n"
+    if how == "another file":
+        page = tmp_path / "dump" / "full_code_for_g_0.py"
+        page.write_text(hostile)
+    elif how == "another folder":
+        (tmp_path / "other").mkdir()
+        page = tmp_path / "other" / page.name
+        page.write_text(hostile)
+        (tmp_path / "other" / "manifest.json").write_text((tmp_path / "dump" / "manifest.json").read_text())
+    elif how == "changed":
+        page.write_text(hostile)
+    elif how == "link":
+        (tmp_path / "hostile.py").write_text(hostile)
+        page.unlink()
+        page.symlink_to(tmp_path / "hostile.py")
+    else:
+        page.unlink()
+        if how == "pipe":
+            os.mkfifo(page)
+        elif how == "folder":
+            page.mkdir()
+    with pytest.raises(depyf.DepyfError, match="full_code_for"):
+        depyf.replay(page)
+    if how == "changed":
+        with pytest.raises(depyf.DepyfError, match="has changed"):  # nor is it followed by depyf.debug
+            read_page(page)
+    assert not marker.exists()
+
+
+def test_disagreement_is_noticed(tmp_path, monkeypatch):
     """A page whose guards say something else than torch's: torch is right, and the difference is reported."""
 
     def f(x, n):
         return x * n
 
     compiled = torch.compile(f, backend="eager", dynamic=False)
+    make = session.full_code_page
+    changed = {"same_value(L['n'], 2)": "same_value(L['n'], 3)"}
+    monkeypatch.setattr(session, "full_code_page", lambda *given: with_changes(make(*given), changed))
     with depyf.prepare_debug(tmp_path):
         compiled(X, 2)
-    path = tmp_path / "full_code_for_f_0.py"
-    path.write_text(path.read_text().replace("same_value(L['n'], 2)", "same_value(L['n'], 3)"))
-    page = depyf.replay(path)
+    page = depyf.replay(tmp_path / "full_code_for_f_0.py")
     with pytest.warns(RuntimeWarning, match="as Python False, torch says True"):
         page(X, 2)
     assert len(page.disagreements) == 1

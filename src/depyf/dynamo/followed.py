@@ -23,7 +23,7 @@ from typing import Any
 
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
-from depyf.dynamo.live import LiveFrame, LiveGuard, part
+from depyf.dynamo.live import LiveFrame, LiveGuard, page_text, part
 from depyf.dynamo.looking import ITEM, item, looking
 from depyf.errors import DepyfError
 
@@ -70,9 +70,9 @@ class Page:
 
 
 def read_page(path: Path) -> Page:
-    """The page at ``path``.  DepyfError where it is none; OSError where it cannot be read."""
+    """The page at ``path``.  DepyfError where it is not the one that this process wrote."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(page_text(path))
     except (SyntaxError, ValueError) as error:
         raise DepyfError(f"{path} is no full_code_for_* file of a dump: {error}") from error
     placeholders: dict[str, str] = {}

@@ -168,9 +168,9 @@ class LevelFiles:
         for kernel in found:
             target = self._session.writer.path(kernel_file(record, kernel.name, kernel.suffix))
             if not target.exists():
-                self._session.writer.write(target.name, kernel.text)
-                self._list(partial(with_level_kernel, name=target.name, wrapper=record, level=self._level))
                 fresh.append(target)
+            self._session.writer.write(target.name, kernel.text)  # it will be run: no file of another origin is
+            self._list(partial(with_level_kernel, name=target.name, wrapper=record, level=self._level))
             for module in loaded_modules(path):
                 interpreting.put(module, kernel.name, target)
         self._new += map(str, fresh)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import hashlib
 import os
 import re
 import types
@@ -19,6 +20,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from depyf.dynamo.ask import EntryAnswer, ask_entry
@@ -28,6 +30,8 @@ from depyf.dynamo.names import without_changing_parts
 from depyf.dynamo.records import FunctionRecord
 from depyf.dynamo.target import free_variables, functions_of
 from depyf.errors import DepyfError
+from depyf.escape import printable
+from depyf.report.reading import read_file
 
 
 @dataclass
@@ -40,6 +44,8 @@ class _Known:
 
 
 _KNOWN: dict[tuple[str, str], _Known] = {}
+_PAGES: dict[str, bytes] = {}
+"""Each page that this process wrote -> the checksum of its text."""
 _ID = re.compile(r"^(?P<function>.*)/(?P<number>\d+)(?P<generation>r\d+)?$")
 
 
@@ -62,6 +68,34 @@ def forget(directory: str) -> None:
     root = os.path.realpath(directory)
     for key in [key for key in _KNOWN if key[0] == root]:
         del _KNOWN[key]
+    for page in [page for page in _PAGES if os.path.dirname(page) == root]:
+        del _PAGES[page]
+
+
+def wrote(path: str | os.PathLike[str], text: str) -> None:
+    """This process has written the page ``text`` to ``path``."""
+    _PAGES[os.path.realpath(path)] = _digest(text)
+
+
+def page_text(path: Path) -> str:
+    """The text of a page, which may be executed: it is, to the letter, what this process wrote there.
+
+    DepyfError for every other file, whatever it holds.
+    """
+    known = _PAGES.get(os.path.realpath(path))
+    if known is None:
+        raise DepyfError(
+            f"{printable(str(path))} is no full_code_for_* file that this process has dumped; a dump of another process "
+            "can be read, not run: its guards and compiled code are gone with it"
+        )
+    text = read_file(path.parent, path.name)
+    if _digest(text) != known:
+        raise DepyfError(f"{printable(str(path))} has changed since this process wrote it: it is not run; dump again")
+    return text
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
 
 
 class LiveFrame:

@@ -92,9 +92,13 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
             f"{name} has no compiled code: it was not called yet, or torch runs it as ordinary Python "
             "(depyf.explain says why)"
         )
-    folder = Path(tempfile.mkdtemp(prefix="depyf-replay-") if directory is None else directory)
-    folder.mkdir(parents=True, exist_ok=True)
     from depyf.explain.cached import cached_page
+
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="depyf-replay-") if directory is None else directory)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DepyfError(f"cannot make the folder {directory}: {error.strerror}") from error
 
     return _load(cached_page(found, folder), found, folder if directory is None else None)
 
@@ -102,9 +106,9 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
 def _load(path: Path, target: Target | None, made: Path | None = None) -> Replay:
     """The page as a module of its own, and its first function, which is the dispatcher of the root."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(live.page_text(path))
         root = next(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
-    except (OSError, SyntaxError, ValueError, StopIteration) as error:
+    except (SyntaxError, ValueError, StopIteration) as error:
         raise DepyfError(f"{path} is no full_code_for_* file of a dump: {error or 'no function in it'}") from error
     spec = importlib.util.spec_from_file_location(f"{path.stem}_{abs(hash(str(path))):x}", path)
     if spec is None or spec.loader is None:

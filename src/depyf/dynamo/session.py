@@ -122,7 +122,9 @@ class Session:
         self._remember_entries(run)
         pages = pages_of(run)
         for name, functions in pages.items():
-            self.writer.write(name, full_code_page(functions[0], functions[1:]))
+            page = full_code_page(functions[0], functions[1:])
+            if self.writer.write(name, page):
+                live.wrote(self.writer.path(name), page)
         for function in run.functions:
             self.writer.write(original_file(function), original_page(function))
         kernels = self._write_kernels(run)

@@ -16,8 +16,11 @@ from depyf.dynamo.records import CompileKey, EntryRecord, FunctionRecord
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.target import Target, find_target
 from depyf.dynamo.transform import decompile_made
+from depyf.errors import DepyfError
+from depyf.escape import printable
 from depyf.report.full_code import full_code_page, function_id
 from depyf.report.layout import full_code_files
+from depyf.report.writer import write_whole
 
 
 def cached_source(fn: Any) -> str:
@@ -36,8 +39,13 @@ def cached_page(target: Target, folder: Path) -> Path:
     """The page of ``target`` as a file in ``folder``, through which the live functions can be reached."""
     root, resumes, codes = cached_records(target.code)
     path = folder / full_code_files((root.code,))[0]
-    path.write_text(full_code_page(root, resumes), encoding="utf-8", errors="backslashreplace")
+    page = full_code_page(root, resumes)
+    try:
+        write_whole(str(path), page)
+    except OSError as error:
+        raise DepyfError(f"cannot write {printable(str(path))}: {error.strerror}") from error
     live.forget(str(folder))
+    live.wrote(path, page)
     for record, code in zip((root, *resumes), codes):
         function = target.function if record is root else None
         live.remember(str(folder), function_id(record.function), code, record, function)

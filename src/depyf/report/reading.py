@@ -127,7 +127,7 @@ def read_file(folder: Path, name: str, most: int = MOST) -> str:
             raise DumpError(f"{path} is a symbolic link: depyf reads no links in a dump") from error
         raise DumpError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from error
     try:
-        return data.decode("utf-8").replace("\r\n", "\n")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DumpError(f"{path} is not text in UTF-8 ({error.reason} at byte {error.start})") from error
 
