@@ -17,7 +17,7 @@ from depyf.errors import DepyfError
 from depyf.gallery import GalleryError, render_dump, write_gallery
 from depyf.report.compare import compare, load
 from depyf.report.manifest import remove_old_dump
-from depyf.report.reading import DumpError, NoManifest, nesting, read_file, read_json, read_manifest
+from depyf.report.reading import DumpError, NoManifest, nesting, rank_folders, read_file, read_json, read_manifest
 from depyf.report.writer import JOURNAL, DumpWriter, write_whole
 
 NAME = "__compiled_fn_0_0.Captured_Graph.0.py"
@@ -140,6 +140,8 @@ def test_files_that_are_no_files(kind: str, name: str, tmp_path: Path, capsys: p
         read_file(bad, name)
     with pytest.raises(GalleryError):
         render_dump(bad)
+    if name == NAME:
+        assert where_is(str(path), 1).user_file == ""
 
 
 @pytest.mark.parametrize(
@@ -313,3 +315,43 @@ def test_deep_forks_of_others(tmp_path: Path) -> None:
         place = place / "fork_1"
         place.mkdir()
     remove_old_dump(tmp_path)
+
+
+def test_ranks_are_folders_of_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link leads elsewhere, and other digits than ours are no rank."""
+    outside = dump(tmp_path / "outside")
+    dump(tmp_path / "dump" / "rank_0")
+    dump(tmp_path / "dump" / "rank_\xb2")
+    (tmp_path / "dump" / "rank_1").symlink_to(outside)
+    (tmp_path / "dump" / "rank_2").write_text("")
+    assert list(rank_folders(tmp_path / "dump")) == [0]
+    assert main(["merge", str(tmp_path / "dump")]) == 4
+    assert "one process only" in capsys.readouterr().err
+    assert rank_folders(tmp_path / "nothing") == {}
+
+
+def test_a_gallery_is_not_written_through_links(tmp_path: Path) -> None:
+    folder, outside = dump(tmp_path / "dump"), tmp_path / "outside"
+    outside.mkdir()
+    (folder / "gallery").symlink_to(outside)
+    with pytest.raises(GalleryError, match="symbolic link"):
+        write_gallery(folder, folder / "gallery")
+    assert not list(outside.iterdir())
+    (tmp_path / "out").symlink_to(outside)  # the user's own
+    (outside / "index.md").symlink_to(tmp_path / "precious")
+    (tmp_path / "precious").write_text("precious")
+    write_gallery(folder, tmp_path / "out")
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert (outside / "index.md").read_text().startswith("# Compiled graphs")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+def test_the_lines_of_a_program_are_those_of_a_source_file(tmp_path: Path) -> None:
+    """A page may name any file as the one that it came from."""
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "secret").write_text("secret words\n")
+    for name in ("pipe.py", "secret"):
+        folder = dump(tmp_path / f"dump of {name}")
+        (folder / NAME).write_text(f"# File: {tmp_path / name}:1 in f\nx = 1\n")
+        found = where_is(str(folder / NAME), 2)
+        assert (found.user_file, found.user_code) == (str(tmp_path / name), "")

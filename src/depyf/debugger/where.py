@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 import os
 import re
 import sys
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from depyf.errors import DepyfError
-from depyf.report.reading import MANIFEST, DumpError, read_manifest
+from depyf.report.reading import MANIFEST, DumpError, read_file, read_manifest
+from depyf.source_lines import source_line
 
 _PLACE = re.compile(
     r"# (?:\S.* )?File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$"
@@ -133,13 +133,13 @@ def where_is(file: str, line: int) -> Where:
     entry = manifest_entry(file)
     if entry is None:
         raise DepyfError(f"{file} is not a file of a depyf dump (no {MANIFEST} beside it lists it)")
-    lines = linecache.getlines(file)
+    lines = _lines(Path(file))
     user_file, user_line, function, code = user_place(*calling_line(file, lines, line))
     stage = str(entry.get("stage") or entry.get("kind") or "")
     return Where(
         file, line, str(entry.get("compile_id", "")) or entry_of_guards(lines, line),
         _STAGES.get(stage, stage), assigned_name(lines, line),
-        user_file, user_line, function, code or linecache.getline(user_file, user_line).strip(),
+        user_file, user_line, function, code or source_line(user_file, user_line),
     )  # fmt: skip
 
 
@@ -148,9 +148,17 @@ def calling_line(file: str, lines: list[str], line: int) -> tuple[list[str], int
     head = _KERNEL_HEAD.match(lines[0].rstrip()) if lines else None
     if head is None:
         return lines, line
-    wrapper = linecache.getlines(str(Path(file).with_name(head["wrapper"])))
+    wrapper = _lines(Path(file).parent / head["wrapper"])
     call = re.compile(rf"\b{head['name']}(?:\.run)?\(")
     return wrapper, next((n for n, text in enumerate(wrapper, 1) if call.search(text) and "def " not in text), 0)
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file of a dump; none where it cannot be read."""
+    try:
+        return read_file(path.parent, path.name).splitlines()
+    except DumpError:
+        return []
 
 
 def manifest_entry(file: str) -> dict[str, Any] | None:
@@ -176,7 +184,7 @@ def _entry_from_name(path: Path) -> dict[str, Any] | None:
     named = _GRAPH_FILE.match(path.name)
     if named is None or not path.exists():
         return None
-    head = _GRAPH_HEAD.match(linecache.getline(str(path), 1))
+    head = _GRAPH_HEAD.match((_lines(path) or [""])[0])
     return {"stage": named["stage"], "compile_id": head["id"] if head else named["slug"].replace("_", "/")}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.errors import DepyfError
+from depyf.escape import safe_name
 from depyf.report.layout import INDEX
 from depyf.report.reading import MANIFEST, DumpError, Manifest, NoManifest, read_file, read_json, read_manifest
 
@@ -59,8 +60,7 @@ class CompiledGraph:
 
     @property
     def file(self) -> str:
-        name = re.sub(r"\W+", "_", self.function.rpartition(".")[2]).strip("_")
-        return f"graph_{self.slug}_{name or 'function'}.py"
+        return f"graph_{self.slug}_{safe_name(self.function.rpartition('.')[2])}.py"
 
 
 def read_dump(folder: Path) -> tuple[CompiledGraph, ...]:
@@ -73,12 +73,6 @@ def read_dump(folder: Path) -> tuple[CompiledGraph, ...]:
     if not graphs:
         raise GalleryError(f"{folder} holds no captured graph: torch.compile compiled nothing while it was recorded")
     return graphs
-
-
-def rank_folders(folder: Path) -> list[Path]:
-    """The dumps of the ranks in ``folder``, in order of rank."""
-    found = [path for path in folder.glob("rank_*") if path.is_dir() and path.name[5:].isdigit()]
-    return sorted(found, key=lambda path: int(path.name[5:]))
 
 
 def _manifest(folder: Path) -> Manifest:

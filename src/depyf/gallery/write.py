@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from depyf.errors import DepyfError
-from depyf.gallery.dump import GalleryError, rank_folders, read_dump
+from depyf.escape import printable
+from depyf.gallery.dump import GalleryError, read_dump
 from depyf.gallery.inputs import CannotRender
 from depyf.gallery.script import Script, render
 from depyf.report.markdown import code, message, plain
+from depyf.report.reading import MANIFEST, DumpError, is_plain, rank_folders, read_file
+from depyf.report.writer import make_folder, write_whole
 
 INDEX = "index.md"
 _MARK = "<!-- written by depyf gallery -->"
@@ -69,46 +72,43 @@ def write_gallery(
     Returns the galleries by subfolder ("" for a single dump).  Raises ``GalleryError``.
     """
     source, target = Path(folder), Path(out)
-    ranks = rank_folders(source) if source.is_dir() and not (source / "manifest.json").exists() else []
-    dumps = {rank.name: rank for rank in ranks} or {"": source}
+    ranks = {} if (source / MANIFEST).exists() else rank_folders(source)
+    dumps = {path.name: path for path in ranks.values()} or {"": source}
     galleries = {name: render_dump(dump, root) for name, dump in dumps.items()}
-    for name, gallery in galleries.items():
-        _write(target / name if name else target, gallery)
+    try:
+        if source in target.parents:
+            make_folder(source, target.relative_to(source))
+        for name, gallery in galleries.items():
+            _write(make_folder(target, Path(name)), gallery)
+    except DepyfError as error:
+        raise GalleryError(str(error)) from error
+    except OSError as error:
+        raise GalleryError(f"cannot write to {printable(str(target))}: {error.strerror or error}") from error
     return galleries
 
 
 def _write(folder: Path, gallery: Gallery) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         old = _old_scripts(folder)
         for script in gallery.scripts:
-            _write_whole(folder / script.file, script.text)
-        _write_whole(folder / INDEX, index_text(gallery))
+            write_whole(str(folder / script.file), script.text)
+        write_whole(str(folder / INDEX), index_text(gallery))
         for name in old - {script.file for script in gallery.scripts}:
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
-        raise GalleryError(f"cannot write to {folder}: {error.strerror or error}") from error
-
-
-def _write_whole(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise GalleryError(f"cannot write to {printable(str(folder))}: {error.strerror or error}") from error
 
 
 def _old_scripts(folder: Path) -> set[str]:
     """The scripts that an index of ours in ``folder`` lists."""
     try:
-        text = (folder / INDEX).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = read_file(folder, INDEX)
+    except DumpError:
         return set()
     if _MARK not in text:
         return set()
     names = [line.partition("](")[2].partition(")")[0] for line in text.splitlines() if line.startswith("| [")]
-    return {name for name in names if name.startswith("graph_") and name.endswith(".py") and "/" not in name}
+    return {name for name in names if name.startswith("graph_") and name.endswith(".py") and is_plain(name)}
 
 
 def index_text(gallery: Gallery) -> str:

@@ -21,7 +21,7 @@ from depyf.errors import DepyfError
 from depyf.report.happened import events_apart
 from depyf.report.meaning import meaning
 from depyf.report.program_folder import from_folder, program_folders
-from depyf.report.reading import MANIFEST, NoManifest, read_file, read_manifest
+from depyf.report.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
 
 ORDER = (
     "original_code", "bytecode", "full_code", "transformed_code", "Captured_Graph", "Compiled_Autograd_Graph", "BEFORE_PRE_GRAD",
@@ -156,8 +156,7 @@ def load(folder: Path) -> Dump:
     except NoManifest as error:
         if reported := _reported(folder):
             return Dump(folder, "?", "?", reported, (), finished=False)
-        ranks = sorted(path.name for path in folder.glob("rank_*")) if folder.is_dir() else []
-        if ranks:
+        if ranks := rank_folders(folder):
             raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
         raise
     files = {item["file"]: _file(folder, item) for item in manifest.files if item["kind"] not in _LEFT_OUT}
@@ -257,14 +256,13 @@ def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
     if (folder / MANIFEST).exists():
         return {0: folder}
     found = {
-        int(path.name.removeprefix("rank_")): path
-        for path in folder.glob("rank_*")
-        if path.name.removeprefix("rank_").isdigit()
-        and ((path / MANIFEST).exists() or (unfinished and _reported(path)))
+        rank: path
+        for rank, path in rank_folders(folder).items()
+        if (path / MANIFEST).exists() or (unfinished and _reported(path))
     }
     if not found:
         raise DepyfError(f"{folder} holds no dump of depyf, and no rank_N folders with one")
-    return dict(sorted(found.items()))
+    return found
 
 
 def without_device(text: str) -> str:

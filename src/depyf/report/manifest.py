@@ -30,7 +30,7 @@ from depyf.report.writer import unfinished_files
 
 _WHOLE_RUN = ((INDEX, "index"), (TIMINGS, "timings"))
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", ".depyf-")
-_FORK = re.compile(r"fork_\d{1,9}")
+_FORK = re.compile(r"fork_[0-9]{1,9}")
 _BEFORE = {
     "BEFORE_PRE_GRAD": ("Captured_Graph",),
     "AFTER_PRE_GRAD": ("BEFORE_PRE_GRAD",),

@@ -30,6 +30,7 @@ DEEPEST = 40
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)  # fmt: skip
 _COMPILE_ID = re.compile(r"[!\w./+-]{0,100}", re.ASCII)
+_RANK = re.compile(r"rank_[0-9]{1,9}")
 _LONG_NUMBER = re.compile(r"\d{10}")
 
 
@@ -150,6 +151,16 @@ def _bytes(path: Path, shown: str, most: int) -> bytes:
     return b"".join(parts)
 
 
+def rank_folders(folder: Path) -> dict[int, Path]:
+    """Rank -> its folder in ``folder``, in order; folders that are links lead elsewhere, and do not count."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return {}
+    found = {int(name[5:]): folder / name for name in sorted(names) if _RANK.fullmatch(name)}
+    return {rank: path for rank, path in sorted(found.items()) if path.is_dir() and not path.is_symlink()}
+
+
 def is_plain(name: str) -> bool:
     """Whether ``name`` can only be a file of the folder that it is looked up in."""
     return bool(name) and name not in (".", "..") and not set(name) & set("/\\:\0") and name.isprintable()
@@ -171,7 +182,7 @@ class _Text:
             return is_plain(text)
         if self.what == "compile id":
             return _COMPILE_ID.fullmatch(text) is not None and not _LONG_NUMBER.search(text)
-        return re.fullmatch(r"fork_\d{1,9}", text) is not None
+        return re.fullmatch(r"fork_[0-9]{1,9}", text) is not None
 
 
 _NAME, _ID, _FORK = _Text("plain file name"), _Text("compile id"), _Text("folder of a forked process")
