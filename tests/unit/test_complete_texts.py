@@ -65,7 +65,7 @@ INSIDE = (frozenset({8, 16}), slice(1, "x"))
         *(frozenset(), frozenset({1, 2}), slice(1, None, 2)),
         *((1, int), INSIDE, float("nan"), depyf.errors, depyf.decompile, ValueError),
     ],
-    ids=repr,
+    ids=lambda value: getattr(value, "__name__", "") or repr(value),
 )
 def test_what_can_be_defined_is(value: object) -> None:
     text = depyf.decompile(holding(value))
@@ -77,7 +77,11 @@ def test_what_can_be_defined_is(value: object) -> None:
         assert found is value
 
 
-@pytest.mark.parametrize("value", [[], {}, object(), Colour.RED, lambda: 0, holding(1), types.ModuleType("math"), [1]])
+@pytest.mark.parametrize(
+    "value",
+    [[], {}, object(), Colour.RED, lambda: 0, holding(1), types.ModuleType("math"), [1]],
+    ids=lambda v: type(v).__name__,
+)
 def test_what_cannot_be_is_named_in_the_first_line(value: object) -> None:
     text = depyf.decompile(holding(value))
     first, second = text.splitlines()[:2]
