@@ -47,7 +47,8 @@ class Decompiled:
     ``verdicts`` has one entry per code object, the outermost first.  ``linemap`` pairs lines of ``source`` with lines
     of the user's file.  ``code`` is the recompiled code object (only where the running interpreter can make one),
     with the signature, closure and constants of the original.  ``needs`` says in words what ``source`` alone has not, and
-    ``definitions`` are statements for its top that define constants without a literal.
+    ``definitions`` are statements for its top that define constants without a literal.  ``fallbacks`` names the code
+    objects that plain lifting shows, the last resort.
     """
 
     source: str
@@ -56,6 +57,7 @@ class Decompiled:
     code: types.CodeType | None = field(default=None, repr=False)
     needs: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
 
     @property
     def proven(self) -> bool:
@@ -203,7 +205,9 @@ class _Attempts:
                         continue
                     raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
                 linemap = tuple((line, own_line(written)) for line, written in emitted.linemap)
-                return Decompiled(emitted.text, verdicts, linemap, made[1], *self._completed(emitted))
+                return Decompiled(
+                    emitted.text, verdicts, linemap, made[1], *self._completed(emitted), self._fallbacks()
+                )
         raise AssertionError("unreachable: every attempt returns, raises or uses up a choice")
 
     def _emit(self, body: Body) -> Emitted:
@@ -261,7 +265,7 @@ class _Attempts:
 
     def _unproven(self, emitted: Emitted, reason: str) -> Decompiled:
         verdicts = tuple(Verdict(u.qualname, Status.UNVERIFIED, reason, u.firstlineno) for u in units(self.unit))
-        return Decompiled(emitted.text, verdicts, emitted.linemap, None, *self._completed(emitted))
+        return Decompiled(emitted.text, verdicts, emitted.linemap, None, *self._completed(emitted), self._fallbacks())
 
     def _completed(self, emitted: Emitted) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What the text needs, and statements that define a part of it."""
@@ -275,6 +279,10 @@ class _Attempts:
             if self.unit.flags & CO_COROUTINE:
                 found.append("it awaits outside of a function, for compile() with ast.PyCF_ALLOW_TOP_LEVEL_AWAIT")
         return tuple(found), tuple(defined.values())
+
+    def _fallbacks(self) -> tuple[str, ...]:
+        shown = [key for key, rung in self.rungs.items() if rung < len(self.ladder) and not self.ladder[rung].idioms]
+        return tuple(qualname for qualname, _ in sorted(shown, key=lambda key: (key[1], key[0])))
 
     def _bump_all(self, culprits: list[Verdict]) -> bool:
         moved = False
