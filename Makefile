@@ -66,6 +66,10 @@ attack: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python tools/fuzz.py --count $(N) $(ARGS)
 
+# Unreachable code put into 500 files of each version's library, decompiled and proven: make deadcode ARGS="--version 3.14"
+deadcode: $(STAMP)
+	$(BIN)/python tools/deadcode.py $(ARGS)
+
 # Random programs with graph breaks, compiled plainly and under prepare_debug: make breakfuzz ARGS="--count 500"
 breakfuzz: $(STAMP)
 	$(BIN)/python tools/breakfuzz.py $(ARGS)

@@ -90,6 +90,16 @@ class CodeUnit:
         return self.version == (3, 12)
 
     @property
+    def inlines_comprehensions(self) -> bool:
+        """Whether list, set and dict comprehensions are part of the code around them (3.12+)."""
+        return self.version >= (3, 12)
+
+    @property
+    def functions_see_class(self) -> bool:
+        """Whether the annotations of every function see the names of the class around it (3.14+)."""
+        return self.version >= (3, 14)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

@@ -6,11 +6,12 @@ from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS
 from depyf.bytecode.static_attributes import static_attributes
 from depyf.emit.access import arguments
 from depyf.emit.contexts import outermost
+from depyf.emit.dead_arms import arm_of_lambda
 from depyf.emit.grammar import docstring_of
 from depyf.emit.naming import DEF
 from depyf.emit.printer import DEFINE, OR, TEST, Printer, prints
 from depyf.emit.quoting import clean, docstring
-from depyf.emit.scopes import Scope, unread_cells
+from depyf.emit.scopes import Scope
 from depyf.emit.statements import annotation, head, whole
 from depyf.tree.expr import Cond, Const, Expr, Func, Name, Star, TypeParam
 from depyf.tree.nodes import Assign, ClassDef, ExprStmt, FuncDef, If, Return, Stmt, TypeAlias
@@ -155,8 +156,8 @@ def lambda_text(p: Printer, node: Func, value: Expr) -> str:
     outer = p.enter("lambda", node.unit)
     p.scope.stores["fast"].update(node.unit.params)
     text = p.expr(value)
-    if unread := unread_cells(p.scope):  # a dead arm makes them the lambda's, and no code
-        text = f"{p.expr(value, OR)} if 1 else {' or '.join(map(p.spelled, unread))}"
+    if arm := arm_of_lambda(p, node.unit):
+        text = f"{p.expr(value, OR)} if 1 else {arm}"
     p.scope.close(False)
     p.leave(outer, unit)
     return f"lambda {params}: {text}" if params else f"lambda: {text}"

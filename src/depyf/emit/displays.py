@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from depyf.emit.contexts import element, iterable, target, tuple_of
+from depyf.emit.dead_arms import arm_of_comprehension, cell_targets, is_never_reached
 from depyf.emit.printer import BITOR, OR, Printer, prints
 from depyf.tree.expr import Comp, DictOf, Display, Expr, Generator, Star
 
@@ -47,20 +48,38 @@ def comprehension_text(p: Printer, node: Comp) -> str:
     unit = p.unit
     outer = p.enter("comp", None)
     clauses = [_clause(p, clause, None if index else first) for index, clause in enumerate(node.generators)]
-    if node.kind != "dict":
-        element_text = p.expr(node.elt)
-    elif node.key is None:
-        element_text = "**" + p.expr(node.elt, BITOR)
-    else:
-        element_text = f"{p.expr(node.key)}: {p.expr(node.elt)}"
+    element_text = _element(p, node)
+    if arm := arm_of_comprehension(p, node):
+        element_text = _element(p, node, arm)
     shares = p.grammar.inlined_comprehensions and node.kind != "generator"
+    if shares:
+        outer.comp_cells |= cell_targets(node) | p.scope.comp_cells
+        outer.comp_bound |= p.scope.bound | p.scope.comp_bound
+    if node.kind != "generator":
+        outer.has_await |= p.scope.has_await
     p.scope.close(shares)
     p.leave(outer, unit)
     return p.operator.join([element_text, *clauses])
 
 
+def _element(p: Printer, node: Comp, arm: str = "") -> str:
+    """The element; ``arm`` is evaluated in place of it, which never happens."""
+    if arm and is_never_reached(node):
+        return f"{arm}: None" if node.kind == "dict" else arm
+    if node.kind != "dict":
+        if isinstance(node.elt, Star) and arm:
+            return f"*({p.expr(node.elt.value, OR)} if 1 else {arm})"
+        return f"{p.expr(node.elt, OR)} if 1 else {arm}" if arm else p.expr(node.elt)
+    if node.key is None:
+        return f"**({p.expr(node.elt, OR)} if 1 else {arm})" if arm else "**" + p.expr(node.elt, BITOR)
+    value = f"{p.expr(node.elt, OR)} if 1 else {arm}" if arm else p.expr(node.elt)
+    return f"{p.expr(node.key)}: {value}"
+
+
 def _clause(p: Printer, node: Generator, first: str | None) -> str:
     source = iterable(p, node.iter, OR) if first is None else first
+    if node.is_async:
+        p.scope.has_await = True
     text = f"{'async ' if node.is_async else ''}for {for_target(p, node.target)} in {source}"
     return p.operator.join([text, *(f"if {p.test(test, OR)}" for test in node.ifs)])
 

@@ -180,6 +180,7 @@ def conditional(p: Printer, node: Cond, level: int) -> str:
 
 @prints(AwaitOf)
 def await_of(p: Printer, node: AwaitOf, level: int) -> str:
+    p.scope.has_await = True
     return _wrap(p, "await " + p.expr(node.value, PRIMARY), AWAIT, level)
 
 

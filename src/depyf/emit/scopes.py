@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CodeUnit
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.lower import lower
 
 IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__", ".type_params", ".generic_base"})
 """Cells that the compiler makes by itself."""
@@ -38,14 +40,14 @@ class Scope:
 
     "params" is the scope of PEP 695 type parameters.  ``inner_globals`` are globals read in lambdas and comprehensions
     below, which cannot declare them; ``captured`` are the names that comprehensions below take from here as cells.
-    ``listed`` are the attributes that the bytecode of a class notes, ``noted`` those that its text makes it note so far, and
+    ``comp_bound`` are the variables of comprehensions inlined here, ``comp_cells`` those that functions in them share.  ``listed`` are the attributes that the bytecode of a class notes, ``noted`` those that its text makes it note so far, and
     ``unnoted`` those that a method has to assign in code that is never reached.
     """
 
     __slots__ = (
         *("kind", "unit", "parent", "children", "slot", "pad"),
-        *("reads", "stores", "inner_globals", "captured", "comp_bound", "has_yield"),
-        *("listed", "noted", "unnoted"),
+        *("reads", "stores", "inner_globals", "captured", "comp_bound", "comp_cells", "has_yield", "has_await"),
+        *("listed", "noted", "unnoted", "_globals"),
     )
 
     def __init__(self, kind: str, unit: CodeUnit | None, parent: Scope | None) -> None:
@@ -56,11 +58,14 @@ class Scope:
         self.stores: dict[str, set[str]] = {kind: set() for kind in KINDS}
         self.inner_globals: set[str] = set()
         self.captured: set[str] = set()
+        self._globals: set[object] | None = None
         self.comp_bound: set[str] = set()
+        self.comp_cells: set[str] = set()
         self.children: list[Scope] = []
         self.slot = -1
         self.pad = ""
         self.has_yield = False
+        self.has_await = False
         self.listed: frozenset[str] | None = None
         self.noted: set[str] = set()
         self.unnoted: frozenset[str] = frozenset()
@@ -92,8 +97,16 @@ class Scope:
         if self.kind not in ("function", "lambda") or unit is None:
             return "name"
         if name in unit.varnames or name in unit.cellvars or name in unit.freevars:
+            if unit.inlines_comprehensions and name in unit.names and name in self._stored_globals():
+                return "global"  # the variable is that of a comprehension
             return "cell" if name not in unit.varnames else "fast"
         return "global"
+
+    def _stored_globals(self) -> set[object]:
+        if self._globals is None:
+            assert self.unit is not None
+            self._globals = {instr.arg for instr in lower(self.unit).instrs if instr.op == ops.STORE_GLOBAL}
+        return self._globals
 
     def close(self, shares_frame: bool) -> None:
         """Hand what a finished comprehension, lambda or type parameter list leaves open to the block around it."""
@@ -109,7 +122,6 @@ class Scope:
             if not shares_frame:
                 parent.captured |= rest
         parent.captured |= self.captured - bound
-        parent.comp_bound |= bound | self.comp_bound
         parent.has_yield |= self.has_yield
 
 
@@ -156,14 +168,14 @@ def resolve(root: Scope, spell: Spell) -> dict[int, list[str]]:
             visible = visible.inside(scope.bound, "local")
         elif scope.kind == "module":
             implied = _module_globals(scope)
+            lines[scope.slot] = _lost_cells(_lost(scope, set()), set(), spell)
         elif scope.kind == "class":
             lines[scope.slot] = _class_lines(scope, spell)
             visible = visible.inside(("__class__",), "local")
         else:
             lines[scope.slot], visible = _function_lines(scope, visible, implied, spell)
         pending.extend((child, visible) for child in reversed(scope.children))
-    if implied:
-        lines[root.slot] = _declare("global", implied, spell)
+    lines[root.slot] = lines.get(root.slot, []) + _declare("global", implied, spell)
     return {slot: text for slot, text in lines.items() if text and slot >= 0}
 
 
@@ -182,8 +194,12 @@ def _class_lines(scope: Scope, spell: Spell) -> list[str]:
     free = set(scope.unit.freevars) if scope.unit is not None else set()
     declared = scope.stores["global"] | scope.reads["global"]
     lines = _declare("global", declared, spell) + _declare("nonlocal", scope.stores["cell"] & free, spell)
-    unused = free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - set(_captured(scope))
+    shared = captured(scope)
+    unused = free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - shared
     lines += _dead_uses(unused, spell)
+    if scope.unit is not None and "__class__" in scope.unit.cellvars and "__class__" not in shared:
+        lines.append("if 0: lambda: __class__")
+    lines += _lost_cells(_lost(scope, set()), set(), spell)
     unnoted = (scope.listed or frozenset()) - scope.noted
     if unnoted:
         inner = (
@@ -220,8 +236,8 @@ def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Sp
     clash = own & (outside | declared)
     if clash:
         raise Shadowed(unit, sorted(clash))
-    captured = set(_captured(scope))
-    used = scope.reads["cell"] | bound | captured
+    captured_here = captured(scope)
+    used = scope.reads["cell"] | bound | captured_here
     if {"super"} & (scope.reads["global"] | scope.reads["name"]):
         used.add("__class__")
     unused = free - used - (IMPLICIT - {"__class__"})
@@ -230,21 +246,24 @@ def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Sp
     lines = _declare("global", declared, spell) + _declare("nonlocal", (bound & free) | named, spell)
     if scope.unnoted:
         lines.append(f"if 0: {' = '.join(_on_self(scope.unnoted, spell))} = None")
-    cells = set(unit.cellvars)  # also one called ``__class__``: only class bodies have it without being asked
+    # also one called ``__class__``: only class bodies have it without being asked
+    cells = set(unit.cellvars) - (scope.comp_cells - own)
+    lost = _lost(scope, captured_here)
+    lines += _lost_cells(lost, own | captured_here, spell)
+    cells.difference_update(set(lost) - own - captured_here)
     unbound = ((scope.reads["fast"] | (scope.reads["cell"] - free)) - IMPLICIT | cells) - bound - free
-    unbound -= scope.comp_bound - scope.reads["fast"] - scope.reads["cell"]
     if unbound and unit.leaks_comprehensions and (loose := (unbound - cells) & _globals_below(scope)):
         # a comprehension's variable, which is local here alone: functions below go on reading the global of that name
         unbound -= loose
         lines.append(f"if 0: [0 {' '.join(f'for {spell(name)} in ()' for name in sorted(loose))}]")
     if unbound:
         lines.append(f"if 0: {' = '.join(map(spell, sorted(unbound)))} = None")
-    shared = cells - captured - scope.comp_bound
+    shared = cells - captured_here
     if shared or unused - named:
         lines.append(_shared(scope, shared, unused - named, spell))
     if unit.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR) and not scope.has_yield:
         lines.append("if 0: yield")
-    return lines, visible.inside(bound, "local").inside(declared, "global")
+    return lines, visible.inside(bound | unbound, "local").inside(declared, "global")
 
 
 def _declare(word: str, names: Iterable[str], spell: Spell) -> list[str]:
@@ -269,24 +288,42 @@ def _shared(scope: Scope, cells: set[str], free: set[str], spell: Spell) -> str:
     return f"if 0: {name} = {', '.join(parts)}"
 
 
-def unread_cells(scope: Scope) -> list[str]:
-    """Variables of the functions around a lambda that it has, and that only code which is never reached used."""
-    free = set(scope.unit.freevars) if scope.unit is not None else set()
-    if not free:
-        return []
-    return sorted(free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - set(_captured(scope)))
-
-
-def _captured(scope: Scope) -> Iterator[str]:
+def captured(scope: Scope) -> set[str]:
     """Names of this block that code nested in it takes as free variables."""
-    yield from scope.captured
-    pending = list(scope.children)
+    found = set(scope.captured)
+    hidden: frozenset[str] = frozenset()  # by comprehensions in between
+    pending = [(child, hidden) for child in scope.children]
     while pending:
-        child = pending.pop()
+        child, hidden = pending.pop()
         if child.unit is not None:
-            yield from child.unit.freevars
+            found.update(name for name in child.unit.freevars if name not in hidden)
         else:
-            pending.extend(child.children)
+            hidden |= child.bound
+            pending.extend((inner, hidden) for inner in child.children)
+    return found
+
+
+def _lost(scope: Scope, shared: set[str]) -> tuple[str, ...]:
+    """Cells, in order, that are variables of inlined comprehensions one of which the text does not have.
+
+    The compiler sorts its cells, but variables of comprehensions come first, as they come in the source.
+    """
+    unit = scope.unit
+    if unit is None or not unit.inlines_comprehensions:
+        return ()
+    borrowed = tuple(name for name in unit.cellvars if name not in IMPLICIT and name not in unit.params)
+    if unit.flags & CO_OPTIMIZED:
+        borrowed = tuple(name for name in borrowed if name in unit.varnames)
+    own = scope.bound | scope.reads["fast"] | scope.reads["cell"] | scope.reads["name"] | shared
+    present = scope.comp_cells | (scope.comp_bound & own)
+    return () if present.issuperset(borrowed) else borrowed
+
+
+def _lost_cells(lost: tuple[str, ...], own: set[str], spell: Spell) -> list[str]:
+    """Comprehensions with the variables ``lost``, in code that is never reached; a variable in ``own`` is a cell anyway."""
+    shown = [(spell(name), name in own) for name in lost]
+    parts = [f"[{'0' if is_own else f'lambda: {name}'} for {name} in ()]" for name, is_own in shown]
+    return [f"if 0: {', '.join(parts)}"] if parts else []
 
 
 def _globals_below(scope: Scope) -> set[str]:

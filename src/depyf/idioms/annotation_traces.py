@@ -8,9 +8,12 @@ Where nothing in the text does that, an annotation of nothing does: ``(_): None`
 
 from __future__ import annotations
 
+from typing import Any
+
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED, CodeUnit
-from depyf.tree.expr import Const, Name
-from depyf.tree.nodes import AnnAssign, Assign, Body, If, ImportFrom, Stmt
+from depyf.tree.expr import Const, Func, Name
+from depyf.tree.exprs import LEAVES, children
+from depyf.tree.nodes import AnnAssign, Assign, Body, ClassDef, If, ImportFrom, Stmt, TypeAlias
 from depyf.tree.rewrite import bodies, walk
 
 CONDITIONAL = "__conditional_annotations__"
@@ -32,8 +35,12 @@ def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
     nothing = AnnAssign(Name("_", "name"), Const(None), None, simple=False)
     if prepared and (CONDITIONAL in unit.cellvars or not unit.flags & CO_FUTURE_ANNOTATIONS):
         return _first(If(Const(False), (nothing,), ()), body)
-    if prepared or is_class and CLASSDICT in unit.cellvars and not _needs_classdict(unit, body):
-        return _first(nothing, body)  # in dead code it would be a conditional one
+    if prepared:
+        return _first(nothing, body)
+    if is_class and CLASSDICT in unit.cellvars and not _needs_classdict(unit, body):
+        if unit.functions_see_class:
+            return _first(nothing, body)  # in dead code it would be a conditional one
+        return _first(If(Const(False), (TypeAlias(Name("_", "name"), (), Const(None)),), ()), body)
     return body
 
 
@@ -66,7 +73,18 @@ def _inner(body: Body) -> Body:
 
 def _needs_classdict(unit: CodeUnit, body: Body) -> bool:
     """Whether an annotation, a function or type parameters make the compiler keep the namespace of a class."""
-    if any(isinstance(stmt, AnnAssign) for stmt in walk(body)):
-        return True
-    nested = [const for const in unit.consts if isinstance(const, CodeUnit) and const.flags & CO_OPTIMIZED]
-    return any(not inner.name.startswith("<") or inner.name.startswith("<generic") for inner in nested)
+    pending: list[Any] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, TypeAlias) or isinstance(node, (Func, ClassDef)) and node.type_params:
+            return True
+        if unit.functions_see_class:
+            if isinstance(node, AnnAssign):
+                return True
+            if isinstance(node, Func) and node.unit.flags & CO_OPTIMIZED and not node.unit.name.startswith("<"):
+                return True
+        if isinstance(node, Func):
+            pending += [*node.defaults, *(value for _, value in (*node.kwdefaults, *node.annotations))]
+        elif type(node) not in LEAVES:
+            pending += children(node)
+    return False

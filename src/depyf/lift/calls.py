@@ -60,7 +60,7 @@ def make_call(s: Symbolic, func: Expr, args: tuple[Expr, ...], keywords: Keyword
             head = comp.generators[0]
             is_async = head.is_async or (isinstance(args[0], IterOf) and args[0].is_async)
             first = Generator(head.target, source, head.ifs, is_async)
-            return Comp(comp.kind, comp.elt, comp.key, (first, *comp.generators[1:]))
+            return Comp(comp.kind, comp.elt, comp.key, (first, *comp.generators[1:]), func.unit)
     if isinstance(func, Func) and func.unit.name.startswith(generics.HIDDEN) and not keywords:
         definition = generics.expand(s, func, args)
         if definition is not None:

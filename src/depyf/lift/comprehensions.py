@@ -62,7 +62,7 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
             parent.stmts.pop()
         into = header.stack[acc] if acc >= 0 else None
         kind = into.detail if isinstance(into, Marker) else "generator"
-        comp = Comp(kind, elt, key if kind == "dict" else None, tuple(generators))
+        comp = Comp(kind, elt, key if kind == "dict" else None, tuple(generators), None, _cleared(header.stack, acc))
         lifter.comprehensions[header.id] = comp
         del parent.stack[len(parent.stack) - _slots(header) :]
         if into is None:
@@ -80,6 +80,16 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
 
 def _is_acc(value: Expr) -> bool:
     return isinstance(value, Marker) and value.kind == "acc"
+
+
+def _cleared(stack: list[Expr], acc: int) -> tuple[str, ...]:
+    """The variables saved for the comprehension whose result is built at ``acc``."""
+    names: list[str] = []
+    for below in reversed(stack[: max(acc, 0)]):
+        if not (isinstance(below, Marker) and below.kind == "saved"):
+            break
+        names.append(below.detail)
+    return tuple(names)
 
 
 def _slots(header: Lifted) -> int:

@@ -79,5 +79,5 @@ def put_comprehension(lifter: Lifter, block: Lifted, node: Node, start: list[int
             block.stack.append(Marker("saved", instrs[index].arg))
     first, *rest = comp.generators
     first = Generator(first.target, source, first.ifs, first.is_async)
-    block.stack.append(Comp(comp.kind, comp.elt, comp.key, (first, *rest)))
+    block.stack.append(Comp(comp.kind, comp.elt, comp.key, (first, *rest), comp.unit, comp.cleared))
     block.code.extend(node.code[len(start) :])

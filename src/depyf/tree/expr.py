@@ -221,13 +221,16 @@ class Generator(Expr):
 class Comp(Expr):
     """``kind`` is "list", "set", "dict" or "generator"; ``elt`` is the value (for a dict ``key: elt``).
 
-    From 3.15 on ``elt`` may be a Star; a dict without a key has ``**elt``.
+    From 3.15 on ``elt`` may be a Star; a dict without a key has ``**elt``.  ``unit`` is the code of one that is nested code,
+    ``cleared`` are the variables that one which is part of the code around it borrows (3.12+).
     """
 
     kind: str
     elt: Expr
     key: Expr | None
     generators: tuple[Generator, ...]
+    unit: CodeUnit | None = None
+    cleared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

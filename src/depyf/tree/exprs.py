@@ -20,7 +20,7 @@ _kinds: dict[type, int] = {}
 
 
 _NO_NODES = frozenset({
-    "CodeUnit", "str", "int", "bool", "str | None", "int | None", "bool | None", "tuple[str, ...]",
+    "CodeUnit", "CodeUnit | None", "str", "int", "bool", "str | None", "int | None", "bool | None", "tuple[str, ...]",
     "tuple[tuple[str, str | None], ...]",
 })  # fmt: skip
 """Annotations of fields that hold no node."""
