@@ -75,6 +75,11 @@ class CodeUnit:
         return self.version < (3, 10)
 
     @property
+    def null_above_callable(self) -> bool:
+        """Whether the NULL in a call sequence lies above the callable (3.13+) or below it (3.11, 3.12)."""
+        return self.version >= (3, 13)
+
+    @property
     def may_be_default(self) -> bool:
         """Whether this may be the function that evaluates the default of a type parameter (3.13+)."""
         return self.version >= (3, 13) and self.name != "<lambda>"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from depyf.bytecode import ops
+from depyf.bytecode import ops, prologue
 from depyf.bytecode.blockstack import assign_handlers
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
@@ -32,7 +32,8 @@ class Lowered(NamedTuple):
     """``instrs[i].target`` and ``handlers[k].target`` index into ``instrs``; ``instrs[i].handler`` into ``handlers``.
 
     ``depths[i]`` is how many values are on the stack before ``instrs[i]``.  ``leaks`` says that a generator of 3.12 or
-    later lacks its wrapper somewhere: ``StopIteration`` leaves it as it is, which no source can do.
+    later lacks its wrapper somewhere: ``StopIteration`` leaves it as it is, which no source can do.  ``starts_late``
+    says that something comes before RESUME (3.11+): the frame is in no traceback until then.
     """
 
     unit: CodeUnit
@@ -40,6 +41,7 @@ class Lowered(NamedTuple):
     handlers: tuple[Handler, ...]
     depths: tuple[int, ...]
     leaks: bool = False
+    starts_late: bool = False
     locations: Locations = NO_LOCATIONS
     """The location table of ``unit``, from 3.11 on."""
     in_front: Mapping[int, int] = MappingProxyType({})
@@ -55,6 +57,8 @@ def lower(unit: CodeUnit) -> Lowered:
         raw = spec.prepare(raw, spec)
     if not raw.opcodes:
         raise BytecodeError(f"{unit.qualname}: no instructions")
+    if unit.version >= prologue.SINCE:
+        prologue.check(raw)
     if unit.exctable:
         raw.jumped_to.update(entries(raw))
     out, start = _apply_rules(unit, raw, spec)
@@ -185,7 +189,8 @@ def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowere
             ]
         )
     kept_depths = tuple(depths) if dense else tuple([depths[i] for i in kept])
-    return Lowered(draft.unit, instrs, tuple(handlers), kept_depths, _leaks(draft, kept), raw.locations, in_front)
+    late = draft.unit.version >= prologue.SINCE and prologue.starts_late(raw)
+    return Lowered(draft.unit, instrs, tuple(handlers), kept_depths, _leaks(draft, kept), late, raw.locations, in_front)
 
 
 def _leaks(draft: Draft, kept: list[int]) -> bool:

@@ -129,14 +129,17 @@ def container_kind(pair: Pair, values: Values, value: int) -> str | None:
 
 
 def callee_of(values: Values, stack: list[int], at: int, slots: int) -> tuple[int, ...]:
-    """The callable and, from a method layout, its first argument."""
+    """The callable and, from a method layout, its first argument.
+
+    A NULL that lies in the other slot than the interpreter looks in is called, or passed.
+    """
     if slots == 1:
         return (stack[at],)
     low, high = stack[at], stack[at + 1]
-    if low == values.null:
-        return (high,)
-    if high == values.null or high == values.method:
+    if high == values.method or high == values.null and values.null_above:
         return (low,)
+    if low == values.null and not values.null_above:
+        return (high,)
     return (low, high)
 
 

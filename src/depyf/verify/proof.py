@@ -72,7 +72,7 @@ class Ground:
         variables: frozenset[str],
         lifetimes: bool,
     ) -> None:
-        self.values = Values()
+        self.values = Values(original.unit.null_above_callable)
         fixed = stable_globals(promises, original, recompiled)
         self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
         self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)

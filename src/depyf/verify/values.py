@@ -57,7 +57,9 @@ def const_key(value: Any) -> tuple[Any, ...]:
 class Values:
     """The values of one proof."""
 
-    def __init__(self) -> None:
+    def __init__(self, null_above: bool = False) -> None:
+        self.null_above = null_above
+        """Whether the NULL of a call lies above the callable (3.13+) or below it."""
         self.desc: list[Desc | None] = []
         self._interned: dict[tuple[Any, ...], int] = {}
         self._keep: list[Any] = []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from depyf.decompiler import _flagged
 from depyf.dynamo.records import (
     BreakRecord,
     CodeRecord,
@@ -92,7 +93,7 @@ HOSTILE = 'f\nimport os\n"""\nimport os\u2028import os # coding: utf-7'
 
 def test_the_flag_of_a_text_is_one_line() -> None:
     verdicts = (Verdict(HOSTILE, Status.UNVERIFIED, HOSTILE),)
-    text = Decompiled("x = 1\n", verdicts, ()).shown
+    text = _flagged(Decompiled("x = 1\n", verdicts, ()))
     assert ast.unparse(ast.parse(text.encode())) == "x = 1"
     assert text.splitlines()[1:] == ["x = 1"]
 

@@ -6,7 +6,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.versions import base, py311
 from depyf.bytecode.versions.base import branch, fixed, local, named
 from depyf.bytecode.versions.data import op312
-from depyf.bytecode.versions.spec import Context, Rule, build_spec
+from depyf.bytecode.versions.spec import INVALID, Context, Rule, build_spec
 
 
 def load_attr(cx: Context, i: int, arg: int) -> None:
@@ -36,12 +36,19 @@ def store_slice(cx: Context, i: int, arg: int) -> None:
 
 
 def for_iter(cx: Context, i: int, arg: int) -> None:
-    """The interpreter itself steps over END_FOR when the iterator is exhausted."""
+    """The interpreter steps over one instruction, without looking, when the iterator is exhausted."""
     end = cx.raw.targets[i]
-    if cx.raw.names[end] == "END_FOR":
-        end += 1
-        cx.raw.jumped_to.add(end)
-    cx.out.append((ops.FOR_ITER, 1, end, i))
+    if cx.raw.names[end] != "END_FOR":
+        raise cx.error(i, "no END_FOR at its exit")
+    cx.raw.jumped_to.add(end + 1)
+    cx.out.append((ops.FOR_ITER, 1, end + 1, i))
+
+
+def end_send(cx: Context, i: int, arg: int) -> None:
+    """It takes the delegate from below the result, which DELEGATE does already."""
+    raw = cx.raw
+    if not any(target == i and name == "SEND" for name, target in zip(raw.names, raw.targets)):
+        cx.out.append((INVALID, "it is not the end of a send loop", -1, i))
 
 
 def intrinsic_1(names: tuple[str, ...]) -> Rule:
@@ -93,7 +100,7 @@ RULES: dict[str, Rule | None] = {
     "BINARY_SLICE": binary_slice,
     "STORE_SLICE": store_slice,
     "FOR_ITER": for_iter,
-    "END_SEND": None,
+    "END_SEND": end_send,
     "CALL_INTRINSIC_1": intrinsic_1(op312.INTRINSIC_1),
     "CALL_INTRINSIC_2": intrinsic_2(op312.INTRINSIC_2),
     "POP_JUMP_IF_FALSE": branch("false"),

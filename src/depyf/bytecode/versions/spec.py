@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from depyf.bytecode import ops
+from depyf.bytecode import ops, prologue
 from depyf.errors import BytecodeError
 
 if TYPE_CHECKING:
@@ -109,11 +109,7 @@ class Context:
         # By slot, not by name: an inlined comprehension may borrow a slot named like a free variable.
         own_cells = frozenset(unit.cellvars)
         self.is_cell = [k >= len(unit.varnames) or name in own_cells for k, name in enumerate(self.localsplus)]
-        self.prologue = 0
-        for name in raw.names:
-            if name not in _PROLOGUE:
-                break
-            self.prologue += 1
+        self.prologue = prologue.length(raw)
 
     def emit(self, op: str, arg: Any, i: int) -> None:
         self.out.append((op, arg, -1, i))
@@ -161,9 +157,6 @@ def _before(op: str, arg: int, depth: int) -> int:
     if op == ops.ROT:
         return 0 if depth == arg - 1 else depth + 1 if depth < arg - 1 else depth
     return arg - 1 if depth == 0 else depth - 1  # COPY
-
-
-_PROLOGUE = frozenset({"COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUME", "NOP", "CACHE"})
 
 
 def build_spec(

@@ -1,0 +1,78 @@
+"""What code of 3.11 and later does before its first line, and marks on which the interpreter relies without looking.
+
+Input: a decoded code object.  ``check`` raises ``BytecodeError`` where free variables are not copied, a cell is never
+made, a generator makes no generator, or a mark stands where the interpreter does not expect it: no compiler writes such
+code, and most of it ends the process.  ``starts_late`` says that the frame has no RESUME at its beginning: exceptions
+raised before it leave no entry in a traceback.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from depyf.errors import BytecodeError
+
+if TYPE_CHECKING:
+    from depyf.bytecode.decode import Raw
+
+PROLOGUE = frozenset({"COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUME", "NOP", "CACHE"})
+_BEFORE_GENERATOR = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "GET_ITER", "GET_AITER"})
+"""What a generator expression does before it makes its generator (3.15)."""
+SINCE = (3, 11)
+_ASYNC_GEN_WRAP = 4  # the intrinsic's number in every version that has it
+
+
+def length(raw: Raw) -> int:
+    """How many instructions the prologue has."""
+    return next((i for i, name in enumerate(raw.names) if name not in PROLOGUE), len(raw.names))
+
+
+def starts_late(raw: Raw) -> bool:
+    """Whether something that may raise comes before the first RESUME."""
+    return "RESUME" not in raw.names[: length(raw)]
+
+
+def check(raw: Raw) -> None:
+    """Raise ``BytecodeError`` where the code does not begin, or yield, as the interpreter needs it."""
+    unit, names = raw.unit, raw.names
+    start = length(raw)
+    copied = {
+        raw.args[i] for i, name in enumerate(names) if name == "COPY_FREE_VARS"
+    }  # a resume function does it twice
+    free = len(unit.freevars)
+    if copied != ({free} if free else set()) or free and "COPY_FREE_VARS" not in names[:start]:
+        raise BytecodeError(f"{unit.qualname}: it does not copy its {free} free variables at its beginning")
+    made = [i for i, name in enumerate(names) if name == "RETURN_GENERATOR"]
+    generator = bool(unit.flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
+    if len(made) != generator or made and not PROLOGUE.union(_BEFORE_GENERATOR).issuperset(names[: made[0]]):
+        raise BytecodeError(f"{unit.qualname}: RETURN_GENERATOR does not agree with its flags")
+    cells = _cells(raw)
+    missing = next((name for name in unit.cellvars if name not in cells), None)
+    if missing is not None:
+        raise BytecodeError(f"{unit.qualname}: the cell of {missing!r} is never made")
+    _check_yields(raw)
+
+
+def _cells(raw: Raw) -> set[str]:
+    unit = raw.unit
+    own = set(unit.varnames)
+    slots = unit.varnames + tuple(name for name in unit.cellvars if name not in own)
+    return {slots[arg] for name, arg in zip(raw.names, raw.args) if name == "MAKE_CELL" and arg < len(slots)}
+
+
+def _check_yields(raw: Raw) -> None:
+    """An asynchronous generator wraps each value that it yields, and nothing else is wrapped.
+
+    What a loop over a delegate yields is not wrapped: SEND stands before it.
+    """
+    asynchronous = bool(raw.unit.flags & CO_ASYNC_GENERATOR)
+    wraps = [
+        name == "ASYNC_GEN_WRAP" or name == "CALL_INTRINSIC_1" and arg == _ASYNC_GEN_WRAP
+        for name, arg in zip(raw.names, raw.args)
+    ]
+    for i, name in enumerate(raw.names):
+        if wraps[i] and not (asynchronous and raw.names[i + 1 : i + 2] == ["YIELD_VALUE"]):
+            raise BytecodeError(f"{raw.unit.qualname}: {name} at offset {raw.offsets[i]} wraps what is not yielded")
+        if name == "YIELD_VALUE" and asynchronous and i and not wraps[i - 1] and raw.names[i - 1] != "SEND":
+            raise BytecodeError(f"{raw.unit.qualname}: YIELD_VALUE at offset {raw.offsets[i]} of a bare value")

@@ -1,0 +1,110 @@
+"""Code that does not begin, call or yield as the interpreter needs it is refused, or not proven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import needs
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.decode import Raw, decode
+from depyf.bytecode.lower import lower
+from depyf.bytecode.versions import spec_for
+from depyf.errors import BytecodeError
+from depyf.verify import Status, verify
+from depyf.verify.recompile import recompile
+
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
+Change = Callable[[bytearray, Raw], None]
+
+
+def function(version: str, text: str, *path: str) -> CodeUnit:
+    needs.need(version)
+    major, minor = map(int, version.split("."))
+    return recompile(text, (major, minor), path or ("f",)).unit
+
+
+def changed(unit: CodeUnit, change: Change) -> CodeUnit:
+    code = bytearray(unit.code)
+    change(code, decode(unit, spec_for(unit.version)))
+    return replace(unit, code=bytes(code), live=None)
+
+
+def to_nop(*names: str) -> Change:
+    def change(code: bytearray, raw: Raw) -> None:
+        nop = spec_for(raw.unit.version).opnames.index("NOP")
+        for name, offset in zip(raw.names, raw.offsets):
+            if name in names:
+                code[offset : offset + 2] = bytes((nop, 0))
+
+    return change
+
+
+def with_operand(name: str, plus: int) -> Change:
+    def change(code: bytearray, raw: Raw) -> None:
+        code[raw.offsets[raw.names.index(name)] + 1] += plus
+
+    return change
+
+
+def exchanged(first: str, second: str) -> Change:
+    """Two neighbours in the other order."""
+
+    def change(code: bytearray, raw: Raw) -> None:
+        at = next(i for i, pair in enumerate(zip(raw.names, raw.names[1:])) if pair == (first, second))
+        low, high = raw.offsets[at], raw.offsets[at + 1]
+        code[low : low + 2], code[high : high + 2] = code[high : high + 2], code[low : low + 2]
+
+    return change
+
+
+CLOSURE = "def g(x):\n    def f():\n        return x\n    return f\n"
+GENERATOR = "def f(x):\n    yield x\n"
+ASYNC = "async def f(x):\n    yield x\n"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("text", "path", "change", "reason"),
+    [
+        (CLOSURE, ("g", "f"), with_operand("COPY_FREE_VARS", 1), "free variables"),
+        (CLOSURE, ("g", "f"), to_nop("COPY_FREE_VARS"), "free variables"),
+        (CLOSURE, ("g",), to_nop("MAKE_CELL"), "never made"),
+        (GENERATOR, ("f",), to_nop("RETURN_GENERATOR"), "RETURN_GENERATOR"),
+        (ASYNC, ("f",), to_nop("ASYNC_GEN_WRAP", "CALL_INTRINSIC_1"), "bare value"),
+    ],
+    ids=("copies_too_many", "copies_none", "no_cell", "no_generator", "bare_yield"),
+)
+def test_refused(version: str, text: str, path: tuple[str, ...], change: Change, reason: str) -> None:
+    unit = function(version, text, *path)
+    lower(unit)
+    with pytest.raises(BytecodeError, match=reason):
+        lower(changed(unit, change))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_frame_that_no_traceback_shows_is_not_proven(version: str) -> None:
+    unit = function(version, "def f(x):\n    return x.a\n")
+    (verdict,) = verify(changed(unit, to_nop("RESUME")), unit)
+    assert verdict.status is Status.UNVERIFIED
+    assert "RESUME" in verdict.reason
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_null_in_the_other_slot_of_a_call_is_not_proven(version: str) -> None:
+    unit = function(version, "def f(g, x):\n    return g(x)\n")
+    raw = decode(unit, spec_for(unit.version))
+    at = raw.names.index("PUSH_NULL")
+    below = unit.null_above_callable
+    names = raw.names[at - 1 : at + 1] if below else raw.names[at : at + 2]
+    wrong = changed(unit, exchanged(*names))
+    assert not verify(wrong, unit)[0].proven
+    assert not verify(unit, wrong)[0].proven
+
+
+def test_a_loop_of_3_12_steps_over_end_for_only() -> None:
+    unit = function("3.12", "def f(x):\n    for y in x:\n        y()\n")
+    with pytest.raises(BytecodeError, match="END_FOR"):
+        lower(changed(unit, to_nop("END_FOR")))
