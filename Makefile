@@ -7,7 +7,7 @@ VISION ?= torchvision==0.28.0 timm>=1.0
 TRITON ?= triton==3.7.1
 N ?= 20000
 
-.PHONY: env test lint types unit corpus site selftest mutate attack fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: env test lint types unit corpus site selftest mutate attack attack-reader fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -61,6 +61,12 @@ mutate: $(STAMP)
 attack: $(STAMP)
 	PYTHONPATH=src:tools $(BIN)/python -m attack.texts $(ARGS)
 	PYTHONPATH=src:tools $(BIN)/python -m attack.bytecodes $(ARGS)
+
+# Coverage-guided attack on the reader of .pyc files, with atheris (Linux, Pythons with a wheel of it): make attack-reader SECONDS=600
+SECONDS ?= 60
+attack-reader: $(STAMP)
+	test -d .venv/atheris/atheris || $(BIN)/pip install --quiet --no-deps --target .venv/atheris atheris
+	PYTHONPATH=.venv/atheris:src:tools $(BIN)/python -m attack.reader .cache/reader -max_total_time=$(SECONDS) -artifact_prefix=.cache/
 
 # Random control-flow graphs, proven and executed: make fuzz N=100000
 fuzz: $(STAMP)
