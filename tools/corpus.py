@@ -16,7 +16,8 @@ Code of the host's own version is compiled here; code of another version is read
 interpreter writes once into ``corpus_out/pyc``.
 
 The column "invented" counts the functions whose text shows a name of ours: a temporary, a flag, a dispatch variable
-(``tools/invented.py``); "internal" counts internal errors in one way to write a function, whether another way worked.
+(``tools/invented.py``), "fallback" the code objects that the last resort shows: of code from a compiler, each is a fault.
+"internal" counts internal errors in one way to write a function, whether another way worked.
 
 Written to ``corpus_out/<name>/``: ``files.jsonl`` (one record a file, with the functions that show an invented name;
 ``--resume`` skips the files it lists) and ``failures.jsonl`` (file, qualname, status, reason, instructions) for
@@ -185,7 +186,7 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:300]}{where}"
 
 
-def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
+def decompile(unit: Any, texts: list[str], fallbacks: list[str]) -> list[dict[str, Any]]:
     """One record for each code object of ``unit``, nested ones included."""
     from depyf.pipeline import decompile_unit
 
@@ -197,6 +198,7 @@ def decompile(unit: Any, texts: list[str]) -> list[dict[str, Any]]:
         found = [(unit.qualname, "failed", describe(error)), *lost[1:]]
     else:
         texts.append(result.source)
+        fallbacks += result.fallbacks
         found = [
             (v.qualname, LABELS.get(v.status.value, v.status.value), v.difference or v.reason) for v in result.verdicts
         ]
@@ -221,6 +223,7 @@ def run_job(job: Job) -> dict[str, Any]:
     record: dict[str, Any] = {"file": job.name, "skipped": False, "codes": 0, "instrs": 0, "cpu": 0.0, "records": []}
     unit = None
     texts: list[str] = []
+    fallbacks: list[str] = []
     records: list[dict[str, Any]] = []
     from depyf import passes
 
@@ -237,7 +240,7 @@ def run_job(job: Job) -> dict[str, Any]:
                 return record | {"skipped": True}
             started = time.process_time()
             for point in starting_points(unit, job.mode):
-                records += decompile(point, texts)
+                records += decompile(point, texts, fallbacks)
         except OutOfTime:
             records.append({"qualname": "<file>", "status": "failed", "reason": "time limit", "n": 0})
         except Exception as error:
@@ -266,7 +269,8 @@ def run_job(job: Job) -> dict[str, Any]:
     return (
         record
         | counts
-        | {"internal": internal, "invented": shown, "records": [r for r in records if r["status"] != "IDENTICAL"]}
+        | {"internal": internal, "invented": shown, "fallback": fallbacks}
+        | {"records": [r for r in records if r["status"] != "IDENTICAL"]}
     )
 
 
@@ -311,6 +315,7 @@ def run_alone(job: Job) -> dict[str, Any]:
                 "cpu": 0.0,
                 "internal": [],
                 "invented": [],
+                "fallback": [],
                 "records": [failure],
             } | counts
 
@@ -328,6 +333,7 @@ class Totals:
     cpu: float = 0.0
     internal: int = 0
     invented: int = 0
+    fallback: int = 0
     control: int | None = None
     counts: dict[str, int] | None = None
 
@@ -345,6 +351,7 @@ class Totals:
         self.cpu += result["cpu"]
         self.internal += len(result["internal"])
         self.invented += len(result["invented"])
+        self.fallback += len(result["fallback"])
         if "control" in result:
             self.control = (self.control or 0) + result["control"]
 
@@ -368,6 +375,7 @@ class Totals:
             at_best,
             str(self.internal),
             str(self.invented),
+            str(self.fallback),
             pace,
         ]
 
@@ -382,6 +390,7 @@ HEADER = [
     "control",
     "internal",
     "invented",
+    "fallback",
     "CPU s/100k instrs",
 ]
 

@@ -1,11 +1,12 @@
 """Random source programs (``randomsource.py``) compiled, decompiled, proven and read beside their source.
 
     python tools/sourcefuzz.py --version 3.13 --count 200 [--seed 0] [--optimize 2] [--no-lines]
+    python tools/sourcefuzz.py --version 3.13 --booleans        nested boolean expressions instead
     python tools/sourcefuzz.py --version 3.13 --show SEED       one program: its source, our text, what differs
     python tools/sourcefuzz.py --shrink SEED --list 'tree While'     the same, made small while it shows that
 
 A module of ten functions a seed.  Counted are code objects without a proof, those that are not IDENTICAL, functions that
-show an invented name (``invented.py``), and functions whose syntax tree is not that of the source (``readdiff.py``).
+show an invented name (``invented.py``), code objects that the last resort shows, and functions whose syntax tree is not that of the source (``readdiff.py``).
 Each kind is printed with its count and the seed of its smallest program.  ``--version`` starts that interpreter; 3.8 and 3.9, which depyf does not
 run on, only compile.
 """
@@ -28,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 import interpreters
 import invented
 import minimise
+import randombooleans
 import randomsource
 import readdiff
 from corpus import without_lines
@@ -87,6 +89,7 @@ def examine(source: str, version: tuple[int, int], optimize: int = 0, lines: boo
         if status != "IDENTICAL":
             kinds.append((f"{status}: {normal_form(verdict.difference or verdict.reason)}", verdict.qualname))
     kinds += [("invented", shown.qualname) for shown in invented.invented(result.source)]
+    kinds += [("fallback", name) for name in result.fallbacks]
     count, found = readdiff.differences("", ast.parse(source), ast.parse(result.source))
     kinds += [(f"tree {difference.kind}", difference.name) for difference in found]
     same = sum(verdict.status.name == "IDENTICAL" for verdict in result.verdicts)
@@ -130,6 +133,7 @@ def main() -> int:
     parser.add_argument("--no-lines", action="store_true", help="empty the line tables first")
     parser.add_argument("--show", type=int, help="print one program instead")
     parser.add_argument("--shrink", type=int, help="and make it small first, as long as it shows the kind of --list")
+    parser.add_argument("--booleans", action="store_true", help="programs of boolean expressions (randombooleans.py)")
     parser.add_argument("--file", type=Path, help="a program of yours instead of a random one")
     parser.add_argument("--list", help="print seed and function of each kind that contains this")
     options = parser.parse_args()
@@ -141,10 +145,11 @@ def main() -> int:
             raise SystemExit(f"sourcefuzz: no Python {options.version} on this machine")
         return subprocess.run([python, *sys.argv], env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}).returncode
     warnings.simplefilter("ignore")
+    make = randombooleans.make if options.booleans else randomsource.make
     settings = (version, options.optimize, not options.no_lines)
     if options.show is not None or options.shrink is not None or options.file:
         seed = options.show if options.shrink is None else options.shrink
-        source = options.file.read_text() if options.file else randomsource.make(seed, version, options.functions)
+        source = options.file.read_text() if options.file else make(seed, version, options.functions)
         if options.shrink is not None:
             source = shrunk(source, options.list or "", *settings)
         show(examine(source, *settings))
@@ -155,7 +160,7 @@ def main() -> int:
     sizes: dict[str, int] = {}
     programs = codes = identical = functions = alike = 0
     for seed in range(options.seed, options.seed + options.count):
-        result = examine(randomsource.make(seed, version, options.functions), *settings)
+        result = examine(make(seed, version, options.functions), *settings)
         if result is None:
             continue
         programs += 1
@@ -169,10 +174,11 @@ def main() -> int:
                 print(f"seed {seed}: {name}: {kind}", flush=True)
     for kind, number in sorted(kinds.items(), key=lambda item: (-item[1], item[0])):
         print(f"{number:5}  seed {example[kind]}: {kind}")
-    unproven = sum(number for kind, number in kinds.items() if not kind.startswith(("EQUIVALENT", "tree", "invented")))
+    proven = ("EQUIVALENT", "tree", "invented", "fallback")
+    unproven = sum(number for kind, number in kinds.items() if not kind.startswith(proven))
     print(
         f"Python {options.version}: {programs} programs, {codes} code objects, {unproven} without a proof,"
-        f" {identical / max(codes, 1):.2%} IDENTICAL, {kinds['invented']} with an invented name;"
+        f" {identical / max(codes, 1):.2%} IDENTICAL, {kinds['invented']} with an invented name, {kinds['fallback']} shown by the last resort;"
         f" {functions} functions, {alike / max(functions, 1):.2%} with the tree of the source; {time.monotonic() - started:.0f} s"
     )
     return 1 if unproven else 0

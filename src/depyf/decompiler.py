@@ -9,10 +9,8 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.pyc import read_pyc
-from depyf.emit.comments import comment
 from depyf.emit.defaults import NO_DEFAULTS, defaults_of
 from depyf.errors import DecompilationError, DepyfError
-from depyf.escape import one_line
 from depyf.options import Options
 from depyf.pipeline import Decompiled, decompile_code, decompile_unit
 
@@ -57,22 +55,15 @@ def _code_and_function(target: Any) -> tuple[types.CodeType, types.FunctionType 
 def decompile(target: types.CodeType | Callable[..., Any]) -> str:
     """Source text of a code object or of anything callable that has one.
 
-    The text is proven to mean the same, or its first line says that it is not and why.  The proof is about the code
-    object.  What is not in it is not proven: decorators and annotations are left out; the default values that a function
-    has now stand in the signature, as literals, by the global name they have, or as ``__default_NAME``, which the text
-    does not define.  A code object alone has no defaults.  Raises DecompilationError where there is no translation,
+    The text is proven to mean the same, or its first line says that it is not and why.  Constants that have no literal are
+    defined at its top; where they cannot be, and where a name is one that no source can have, the first line says so.
+    The proof is about the code object.  What is not in it is not proven: decorators and annotations are left out; the
+    default values that a function has now stand in the signature, as literals, by the global name they have, or as
+    ``__default_NAME``, which the first line names, too.  A code object alone has no defaults.  Raises DecompilationError where there is no translation,
     DepyfError for an object without bytecode.
     """
     code, function = _code_and_function(target)
-    return _flagged(decompile_code(code, defaults=NO_DEFAULTS if function is None else defaults_of(function)))
-
-
-def _flagged(found: Decompiled) -> str:
-    unproven = next((v for v in found.verdicts if not v.proven), None)
-    if unproven is None:
-        return found.source
-    flag = comment(f"{unproven.status.value}: {unproven.qualname}: {one_line(unproven.reason)}")
-    return f"{flag}\n{found.source}"
+    return decompile_code(code, defaults=NO_DEFAULTS if function is None else defaults_of(function)).shown
 
 
 def decompile_pyc(path: str | os.PathLike[str], *, python: str | None = None) -> Decompiled:
@@ -93,7 +84,7 @@ class Decompiler:
 
     def decompile(self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: str | None = None) -> str:
         """Source text, with ``indentation`` spaces a level and temporaries called ``temp_prefix`` and a number."""
-        return _flagged(self._run(indentation, temp_prefix, overwite_fn_name))
+        return self._run(indentation, temp_prefix, overwite_fn_name).shown
 
     def _run(self, indentation: int, temp_prefix: str, name: str | None) -> Decompiled:
         if indentation < 1 or not temp_prefix.isidentifier():

@@ -25,6 +25,7 @@ from depyf.flow.handler_ends import join_handler_ends
 from depyf.flow.pending import join_pending
 from depyf.flow.program import Program
 from depyf.flow.short_ways import join_short_ways
+from depyf.flow.skipped_tests import join_skipped_tests
 from depyf.flow.threaded import unthread
 from depyf.flow.value_returns import join_returned
 from depyf.idioms.bodies import finish_body
@@ -117,6 +118,7 @@ def _lower(state: State) -> object:
         join_pending(state.program)
         join_handler_ends(state.program)
         unthread(state.program)
+        join_skipped_tests(state.program)
     if not state.choices.loops:
         state.program.thread()
     return state.program

@@ -16,12 +16,17 @@ from depyf.collecting import rare_collections
 from depyf.deep import deeply
 from depyf.emit import Emitted, emit_function, emit_module
 from depyf.emit import Options as EmitOptions
-from depyf.emit.defaults import NO_DEFAULTS, Defaults
+from depyf.emit.comments import comment, source_lines
+from depyf.emit.complete import definitions, needed
+from depyf.emit.defaults import NO_DEFAULTS, UNNAMED, Defaults
+from depyf.emit.grammar import future_features
 from depyf.emit.naming import exact
 from depyf.errors import DecompilationError, DepyfError
+from depyf.escape import one_line
 from depyf.options import Options
 from depyf.passes import PIPELINE, Decompilation, Key, key_of, trace_passes
 from depyf.structure.exits import forget
+from depyf.tree.expr import Name
 from depyf.tree.nodes import Body
 from depyf.verify import Status, Verdict, verify
 from depyf.verify.interpreters import register
@@ -29,9 +34,9 @@ from depyf.verify.recompile import RecompileError, recompile
 
 MAX_ATTEMPTS = 12
 FUTURE_FLAGS = 0x1FE0000
+"""Compiler flags of ``from __future__`` features, which the text of an expression cannot import."""
 TOP_LEVEL_AWAIT = 0x2000
 """``ast.PyCF_ALLOW_TOP_LEVEL_AWAIT``: what is typed at a prompt may await."""
-"""Compiler flags of ``from __future__`` features, which the text of a module does not repeat."""
 __all__ = ["PIPELINE", "Decompiled", "decompile_code", "decompile_unit", "trace_passes", "units"]
 
 
@@ -41,18 +46,43 @@ class Decompiled:
 
     ``verdicts`` has one entry per code object, the outermost first.  ``linemap`` pairs lines of ``source`` with lines
     of the user's file.  ``code`` is the recompiled code object (only where the running interpreter can make one),
-    with the signature, closure and constants of the original.
+    with the signature, closure and constants of the original.  ``needs`` says in words what ``source`` alone has not, and
+    ``definitions`` are statements for its top that define constants without a literal.  ``fallbacks`` names the code
+    objects that plain lifting shows, the last resort.
     """
 
     source: str
     verdicts: tuple[Verdict, ...]
     linemap: tuple[tuple[int, int | None], ...]
     code: types.CodeType | None = field(default=None, repr=False)
+    needs: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
 
     @property
     def proven(self) -> bool:
         """Whether every code object is proven."""
         return all(verdict.proven for verdict in self.verdicts)
+
+    @property
+    def shown(self) -> str:
+        """``source`` as a text by itself: it defines its constants, and its first line says what is not proven of it, or
+        what it does not define."""
+        lines = source_lines(self.source)
+        unproven = next((v for v in self.verdicts if not v.proven), None)
+        flags = []
+        if unproven is not None:
+            flags.append(f"{unproven.status.value}: {unproven.qualname}: {one_line(unproven.reason)}")
+        if self.needs:
+            flags.append(f"Not complete: {'; '.join(self.needs)}.")
+        front = [comment(flag) for flag in flags]
+        if not self.definitions:
+            return "\n".join([*front, self.source])
+        first = sum(line.startswith("from __future__ import ") for line in lines[:2])
+        head, rest = lines[:first], lines[first:]
+        while rest and not rest[0]:
+            del rest[0]
+        return "\n".join([*front, *head, *self.definitions, "", "", *rest]) + "\n"
 
     def compile_at(self, filename: str, line: int, kept: Iterable[types.CodeType] = ()) -> types.CodeType:
         """The recompiled code with ``source`` placed at ``line`` of ``filename``.
@@ -175,7 +205,9 @@ class _Attempts:
                         continue
                     raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
                 linemap = tuple((line, own_line(written)) for line, written in emitted.linemap)
-                return Decompiled(emitted.text, verdicts, linemap, made[1])
+                return Decompiled(
+                    emitted.text, verdicts, linemap, made[1], *self._completed(emitted), self._fallbacks()
+                )
         raise AssertionError("unreachable: every attempt returns, raises or uses up a choice")
 
     def _emit(self, body: Body) -> Emitted:
@@ -187,7 +219,7 @@ class _Attempts:
         unit = self.unit
         if self.options.python:
             register(self.options.python)
-        flags = unit.flags & FUTURE_FLAGS if self.is_module else 0
+        flags = unit.flags & FUTURE_FLAGS if self.is_module and emitted.mode == "eval" else 0
         if self.is_module and unit.flags & CO_COROUTINE:
             flags |= TOP_LEVEL_AWAIT
         made = recompile(
@@ -217,6 +249,7 @@ class _Attempts:
             else {},
             bindings={} if bound else emitted.consts,
             promises=self.options.promises,
+            features=emitted.features,
             lowered=self.lowered,
         )
         missing = sorted(name for name, value in emitted.consts.items() if getattr(builtins, name, None) is not value)
@@ -232,7 +265,24 @@ class _Attempts:
 
     def _unproven(self, emitted: Emitted, reason: str) -> Decompiled:
         verdicts = tuple(Verdict(u.qualname, Status.UNVERIFIED, reason, u.firstlineno) for u in units(self.unit))
-        return Decompiled(emitted.text, verdicts, emitted.linemap)
+        return Decompiled(emitted.text, verdicts, emitted.linemap, None, *self._completed(emitted), self._fallbacks())
+
+    def _completed(self, emitted: Emitted) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What the text needs, and statements that define a part of it."""
+        values = (*self.defaults.positional, *(value for _, value in self.defaults.keyword))
+        unnamed = [value.id for value in values if isinstance(value, Name) and value.id.startswith(UNNAMED)]
+        defined = {} if self.is_module else definitions(emitted.consts)
+        found = needed(emitted, defined, list(units(self.unit)), dict.fromkeys(unnamed))
+        if self.is_module:
+            if emitted.mode == "eval" and (features := future_features(self.unit.flags)):
+                found.append(f"it was compiled under from __future__ import {', '.join(features)}")
+            if self.unit.flags & CO_COROUTINE:
+                found.append("it awaits outside of a function, for compile() with ast.PyCF_ALLOW_TOP_LEVEL_AWAIT")
+        return tuple(found), tuple(defined.values())
+
+    def _fallbacks(self) -> tuple[str, ...]:
+        shown = [key for key, rung in self.rungs.items() if rung < len(self.ladder) and not self.ladder[rung].idioms]
+        return tuple(qualname for qualname, _ in sorted(shown, key=lambda key: (key[1], key[0])))
 
     def _bump_all(self, culprits: list[Verdict]) -> bool:
         moved = False

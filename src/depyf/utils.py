@@ -45,7 +45,7 @@ def decompile_ensure(fn: Callable[..., Any] | types.CodeType, overwite_fn_name: 
     owner = get_code_owner(fn)
     code: types.CodeType = owner if isinstance(owner, types.CodeType) else owner.__code__
     try:
-        return decompile_code(code, name=overwite_fn_name).source
+        return decompile_code(code, name=overwite_fn_name).shown
     except DepyfError as error:
         return get_function_signature(code, overwite_fn_name) + f"    {str(error)!r}\n"
 

@@ -74,3 +74,20 @@ def test_core_does_not_know_dynamo() -> None:
         for path in sorted((SOURCE / folder).rglob("*.py")):
             for module in imported(ast.parse(path.read_text(encoding="utf-8"))):
                 assert not module.startswith(("depyf.dynamo", "depyf.debugger", "depyf.report")), relative(path)
+
+
+ON_COPIES = ("compare.py", "reference.py", "probes.py", "nonfinite.py", "bodies.py", "libdevice.py")
+"""They run graphs for the user, on values of their own."""
+TELLING = {"is_leaf", "grad_fn", "storage_offset", "untyped_storage", "data_ptr", "hint", "has_hint", "numel"}
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "dynamo").glob("*.py")), ids=relative)
+def test_values_of_a_program_are_looked_at_in_one_place(path: Path) -> None:
+    """What ``pure_access`` is for: the usual ways to read these specialise symbols, run code, or make autograd's nodes."""
+    if path.name in (*ON_COPIES, "pure_tensors.py"):
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in TELLING, f"{node.attr}, line {node.lineno}"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            assert not ast.unparse(node.args[1]).startswith("torch."), f"isinstance, line {node.lineno}"

@@ -30,7 +30,7 @@ def decompile_one(job: Job, python: str | None) -> Outcome:
     status = Exit.PROVEN if result.proven else Exit.UNPROVEN
     if any(verdict.status is Status.FAILED for verdict in result.verdicts):
         status = Exit.FAILED
-    return Outcome(job.target, job.relative, job.order, status, unit.version, result.source, tuple(result.verdicts))
+    return Outcome(job.target, job.relative, job.order, status, unit.version, result.shown, tuple(result.verdicts))
 
 
 def decompile_all(jobs: list[Job], processes: int, python: str | None) -> Iterator[Outcome]:

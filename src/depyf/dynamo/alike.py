@@ -62,7 +62,7 @@ class AlikeCodes:
 
     def key(self, made: types.CodeType, options: Options) -> bytes | None:
         """What two code objects have in common that differ in nothing that matters; None where it cannot be said."""
-        if made.co_name in made.co_names or any(isinstance(const, types.CodeType) for const in made.co_consts):
+        if made.co_name in made.co_names or any(type(const) is types.CodeType for const in made.co_consts):
             return None
         number = {name: (name.rpartition("_at_")[0] or _GRAPH, at) for at, name in enumerate(_globals(made))}
         doc = made.co_consts[0] if made.co_consts and isinstance(made.co_consts[0], str) else None

@@ -39,7 +39,7 @@ def log_source(code: types.CodeType, made: types.CodeType) -> None:
         from depyf.pipeline import decompile_code
 
         try:
-            text = decompile_code(made).source
+            text = decompile_code(made).shown
         except DepyfError as error:
             text = str(error)
         log.debug("decompiled code of %s (%s:%s):\n%s", code.co_name, code.co_filename, code.co_firstlineno, text)

@@ -18,6 +18,16 @@ from typing import Any
 
 import torch
 
+from depyf.dynamo.pure_access import (
+    UnreadableError,
+    attribute,
+    full_name,
+    is_a,
+    item,
+    length,
+    short_name,
+)
+from depyf.dynamo.pure_tensors import tells_sizes, tensor
 from depyf.dynamo.resume import RESUME_PREFIX, origin
 
 _REPORTERS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
@@ -31,11 +41,8 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
 }  # fmt: skip
+_NOTHING = object()
 _COMMUTATIVE = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
-
-
-class _UnreadableError(Exception):
-    """The value cannot be had without running somebody's code, or is not there."""
 
 
 @dataclass(frozen=True)
@@ -53,22 +60,22 @@ class CallValues:
         """``L['n']``, ``n``, ``self.k``, ``G['MODE']``, ``len(names)`` as text; "" where it cannot be told."""
         try:
             value = self._value(ast.parse(source.strip(), mode="eval").body)
-        except (_UnreadableError, SyntaxError, ValueError, RecursionError):
+        except (UnreadableError, SyntaxError, ValueError, RecursionError):
             return ""
         if type(value) in _SIMPLE:
             text = repr(value)
             return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-        if isinstance(value, enum.Enum):
-            return f"{type(value).__name__}.{object.__getattribute__(value, '_name_')}"
-        return f"a {type(value).__name__}"
+        if is_a(value, enum.Enum):
+            return f"{short_name(type(value))}.{attribute(value, '_name_')}"
+        return f"a {short_name(type(value))}"
 
     def type_name(self, source: str) -> str:
         """The class of a value, as guards name classes; "" where it cannot be told."""
         try:
             found = type(self._value(ast.parse(source.strip(), mode="eval").body))
-        except (_UnreadableError, SyntaxError, ValueError, RecursionError):
+        except (UnreadableError, SyntaxError, ValueError, RecursionError):
             return ""
-        return found.__qualname__ if found.__module__ == "builtins" else f"{found.__module__}.{found.__qualname__}"
+        return full_name(found)
 
     def of_module(self, source: str) -> bool:
         """Whether ``source`` is an attribute of an ``nn.Module``; for ``self.x`` of unknown calls, most likely."""
@@ -76,16 +83,16 @@ class CallValues:
             tree = ast.parse(source.strip(), mode="eval").body
             if not isinstance(tree, ast.Attribute):
                 return False
-            return isinstance(self._value(tree.value), torch.nn.Module)
+            return is_a(self._value(tree.value), torch.nn.Module)
         except SyntaxError:
             return False
-        except _UnreadableError:
+        except UnreadableError:
             return source.startswith(("self.", "L['self'].", *(f"{name}." for name in self.modules)))
 
     def of_optimizer(self, source: str) -> bool:
         """Whether ``source`` is part of what an optimizer keeps of each parameter."""
         owner = re.match(r"(?:len\()?(?:L\['(\w+)'\]|(\w+))\.state\b", source)
-        return owner is not None and isinstance(self.variables.get(owner[1] or owner[2]), torch.optim.Optimizer)
+        return owner is not None and is_a(self.variables.get(owner[1] or owner[2]), torch.optim.Optimizer)
 
     def _value(self, node: ast.expr) -> Any:
         match node:
@@ -96,47 +103,38 @@ class CallValues:
             case ast.Name(name) if name in self.variables:
                 return self.variables[name]
             case ast.Subscript(value, index):
-                return self._item(self._value(value), _constant(index))
+                return item(self._value(value), _constant(index))
             case ast.Attribute(value, name):
-                return self._attribute(self._value(value), name)
+                return _attribute(self._value(value), name)
             case ast.Call(ast.Name("len"), [argument], []):
                 value = self._value(argument)
                 if type(value) in _CONTAINERS:
-                    return len(value)
+                    return length(value)
             case ast.Call(ast.Attribute(owner, "size"), [], []):
                 value = self._value(owner)
-                if type(value) in (torch.Tensor, torch.nn.Parameter):
-                    return tuple(value.size())
+                if is_a(value, torch.Tensor) and tells_sizes(type(value)):
+                    return tensor(value).size
             case ast.BinOp(left, sign, right) if type(sign) in _ARITHMETIC:
                 sides = self._value(left), self._value(right)
                 if all(type(side) is int for side in sides) and (sides[1] or type(sign) not in _DIVISIONS):
                     return _ARITHMETIC[type(sign)](*sides)
             case ast.Constant(int(value)):
                 return value
-        raise _UnreadableError
+        raise UnreadableError
 
-    def _item(self, value: Any, key: Any) -> Any:
-        if type(value) not in (list, tuple, dict):
-            raise _UnreadableError
-        try:
-            return value[key]
-        except (LookupError, TypeError):
-            raise _UnreadableError from None
 
-    def _attribute(self, value: Any, name: str) -> Any:
-        if type(value) is types.FunctionType and name in ("__defaults__", "__kwdefaults__", "__code__"):
-            return getattr(value, name)
-        try:
-            return types.MappingProxyType(object.__getattribute__(value, "__dict__"))[name]
-        except (AttributeError, LookupError, TypeError):
-            raise _UnreadableError from None
+def _attribute(value: Any, name: str) -> Any:
+    found = attribute(value, name, _NOTHING)
+    if found is _NOTHING:
+        raise UnreadableError
+    return found
 
 
 def _constant(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except ValueError:
-        raise _UnreadableError from None
+        raise UnreadableError from None
 
 
 def comparison(guard: str) -> tuple[str, str] | None:
@@ -188,7 +186,7 @@ def call_values() -> CallValues:
     """The values of the call that is about to be compiled again; asked while torch reports the reasons, else empty."""
     for frame in _callers():
         if frame.f_code.co_name in _REPORTERS:
-            called = frame.f_locals.get("frame")
+            called = frame.f_locals.get("frame")  # torch's stand-in for the frame, or the frame itself
             variables = getattr(called, "f_locals", None)
             names = getattr(called, "f_globals", None)
             code = getattr(called, "f_code", None)

@@ -22,7 +22,8 @@ from depyf.dynamo.decorated import decorated
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.events import STAGES, Event, cache_of
 from depyf.dynamo.graph_breaks import raises
-from depyf.dynamo.graph_facts import GraphFacts, facts_of
+from depyf.dynamo.graph_facts import GraphFacts
+from depyf.dynamo.graph_reading import facts_of
 from depyf.dynamo.listening import Listener, ignore, listen
 from depyf.dynamo.metrics import cache_record, failure, first_line, last_line, phases
 from depyf.dynamo.recompiles import parse_recompile, refused_recompile, specialised

@@ -12,6 +12,7 @@ import sys
 import types
 from typing import Any
 
+from depyf.dynamo.pure_access import cell_contents, class_mro, class_namespace
 from depyf.dynamo.records import Place
 
 _FRAMES = 16
@@ -39,8 +40,8 @@ def stands_for(code: types.CodeType, closure: Any, variables: Any) -> Place | No
     if not isinstance(closure, tuple) or not isinstance(variables, dict):
         return None
     for cell in closure:
-        inner = cell.cell_contents if isinstance(cell, types.CellType) and cell != types.CellType() else None
-        if not isinstance(inner, types.FunctionType):
+        inner = cell_contents(cell)
+        if type(inner) is not types.FunctionType:
             continue
         for scope in (type(_first(code, variables)), inner.__globals__):
             found = _layer(_static(scope, inner.__name__), code, closure)
@@ -55,7 +56,7 @@ def _first(code: types.CodeType, variables: dict[str, Any]) -> Any:
         return variables.get(code.co_varnames[0])
     if code.co_flags & inspect.CO_VARARGS:
         rest = variables.get(code.co_varnames[code.co_kwonlyargcount])
-        return rest[0] if isinstance(rest, tuple) and rest else None
+        return rest[0] if type(rest) is tuple and rest else None
     return None
 
 
@@ -63,15 +64,15 @@ def _static(scope: Any, name: str) -> Any:
     """What ``scope`` has under a name, without running anything of the program."""
     if isinstance(scope, dict):
         return scope.get(name)
-    return next((vars(cls)[name] for cls in type.__getattribute__(scope, "__mro__") if name in vars(cls)), None)
+    return next((class_namespace(cls)[name] for cls in class_mro(scope) if name in class_namespace(cls)), None)
 
 
 def _layer(function: Any, code: types.CodeType, closure: tuple[Any, ...]) -> types.FunctionType | None:
     """The one among ``function`` and what it decorates that has this code and these cells."""
     for _ in range(_LAYERS):
-        if isinstance(function, (staticmethod, classmethod)):
+        if type(function) in (staticmethod, classmethod):
             function = function.__func__
-        if not isinstance(function, types.FunctionType):
+        if type(function) is not types.FunctionType:
             return None
         own = function.__closure__ or ()
         if function.__code__ is code and len(own) == len(closure) and all(a is b for a, b in zip(own, closure)):
@@ -84,7 +85,7 @@ def _place(function: types.FunctionType) -> Place | None:
     inner: Any = function
     for _ in range(_LAYERS):
         further = inner.__dict__.get("__wrapped__")
-        if not isinstance(further, types.FunctionType):
+        if type(further) is not types.FunctionType:
             break
         inner = further
     if inner is function or function.__qualname__ != inner.__qualname__:

@@ -27,8 +27,8 @@ def _shown(const: Any) -> str:
         return f"({', '.join(map(_shown, const))}{',' if len(const) == 1 else ''})"
     if type(const) is frozenset:
         return f"frozenset({{{', '.join(sorted(map(_shown, const)))}}})"
-    if isinstance(const, types.CodeType):
+    if type(const) is types.CodeType:
         return f"<code {const.co_name}, line {const.co_firstlineno}>"
-    if isinstance(const, types.ModuleType):
+    if type(const) is types.ModuleType:
         return f"<module {const.__name__}>"
     return f"<{type(const).__name__} object>"

@@ -25,6 +25,7 @@ from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
 from depyf.dynamo.live import LiveFrame, LiveGuard, page_text, part
 from depyf.dynamo.looking import ITEM, item, looking
+from depyf.dynamo.pure_access import as_torch_sees, untouched
 from depyf.errors import DepyfError
 
 
@@ -161,34 +162,3 @@ def _leaves_by_text(guard: LiveGuard) -> dict[str, tuple[Leaf, ...]]:
         kept = entry.manager, {found.record.expression: found.leaves for found in live_guards(entry)}
         guard.followed = kept
     return kept[1]
-
-
-class _TorchFunction(threading.local):
-    """Whether ``untouched`` has switched torch functions off in this thread."""
-
-    off = False
-
-
-_TORCH_FUNCTION = _TorchFunction()
-
-
-@contextlib.contextmanager
-def untouched() -> Iterator[None]:
-    """Inside, looking at a tensor calls no ``__torch_function__``: neither a mode nor a subclass notices."""
-    import torch
-
-    off = torch._C._is_torch_function_enabled() and not torch._C._is_torch_function_all_disabled()
-    before, _TORCH_FUNCTION.off = _TORCH_FUNCTION.off, off
-    try:
-        with torch._C.DisableTorchFunction() if off else contextlib.nullcontext():
-            yield
-    finally:
-        _TORCH_FUNCTION.off = before
-
-
-def as_torch_sees() -> contextlib.AbstractContextManager[None]:
-    """Undo ``untouched``: torch's own guards compare this state, too."""
-    import torch
-
-    enabled: contextlib.AbstractContextManager[None] = torch._C._EnableTorchFunction()
-    return enabled if _TORCH_FUNCTION.off else contextlib.nullcontext()

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from depyf.dynamo.pure_access import in_classes
 from depyf.dynamo.transform import current_compile_id
 
 Found = Callable[[str, str, str], None]
@@ -52,6 +53,8 @@ class Formatted:
         if compile_id == "unknown":  # outside of a compilation there is no file it could be a stage of
             return
         try:
+            if not in_classes(type(gm), "GraphModule"):
+                return
             stage = re.sub(r"\W+", "_", name).strip("_") or "Graph"
             text = str(gm.print_readable(print_output=False, include_stride=True, include_device=True))
             self._found(compile_id, stage, text)

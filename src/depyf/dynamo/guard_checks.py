@@ -17,6 +17,9 @@ import sys
 import types
 from typing import Any, Protocol
 
+from depyf.dynamo.addresses import without_addresses
+from depyf.dynamo.pure_access import attribute, class_module, class_name, in_classes, is_a, length, short_name
+from depyf.dynamo.pure_text import shown
 from depyf.dynamo.reprs import sets_in_order
 
 ASKING = frozenset({
@@ -55,26 +58,29 @@ def tensor_differences(
     keys: str = "",
 ) -> dict[str, tuple[Any, Any]]:
     """What is not as ``check_tensor`` wants it: name -> (wanted, found)."""
-    if not hasattr(value, "dtype") or not hasattr(value, "stride"):
-        return {"type": (cls, type(value).__name__)}
+    if not in_classes(type(value), "TensorBase"):
+        return {"type": (cls, short_name(type(value)))}
+    from depyf.dynamo.pure_tensors import number, tensor
+
+    view = tensor(value)
     found = {
-        "type": (cls.rpartition(".")[2], type(value).__name__),
-        "dtype": (dtype, value.dtype),
-        "requires_grad": (requires_grad, value.requires_grad),
-        "device_index": (device_index, value.device.index),
-        "dimensions": (len(size), len(value.shape)),
+        "type": (cls.rpartition(".")[2], short_name(view.kind)),
+        "dtype": (dtype, view.dtype),
+        "requires_grad": (requires_grad, view.requires_grad),
     }
-    device = next((name for name in _DEVICES if name in keys.split(", ")), "")
-    if device:
-        found["device"] = (_DEVICES[device], value.device.type)
+    if view.size is not None:
+        found["dimensions"] = (len(size), len(view.size))
+    if view.device is not None:
+        found["device_index"] = (device_index, view.device.index)
+        device = next((name for name in _DEVICES if name in keys.split(", ")), "")
+        if device:
+            found["device"] = (_DEVICES[device], view.device.type)
     wrong = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
     if "dimensions" not in wrong:
-        for number, (want, got) in enumerate(zip(size, value.shape)):
-            if want is not None and want != got:
-                wrong[f"size[{number}]"] = (want, got)
-        for number, (want, got) in enumerate(zip(stride, value.stride())):
-            if want is not None and want != got:
-                wrong[f"stride[{number}]"] = (want, got)
+        for what, wanted, actual in (("size", size, view.size), ("stride", stride, view.stride)):
+            for index, (want, got) in enumerate(zip(wanted, map(number, actual or ()))):
+                if want is not None and want != got:
+                    wrong[f"{what}[{index}]"] = (want, got)
     return wrong
 
 
@@ -95,7 +101,7 @@ def type_is(value: Any, name: str, guard: Guard | None = None) -> bool:
 
 
 def _is_called(cls: type, name: str) -> bool:
-    return name in (cls.__qualname__, f"{cls.__module__}.{cls.__qualname__}")
+    return name in (class_name(cls), f"{class_module(cls)}.{class_name(cls)}")
 
 
 def same_value(value: Any, expected: Any) -> bool:
@@ -106,19 +112,19 @@ def same_value(value: Any, expected: Any) -> bool:
 def same_object(value: Any, kind: str, guard: Guard | None = None) -> bool:
     """``value`` is the very object seen at compile time, a ``kind`` or the class ``kind`` itself (``object`` where torch
     did not say)."""
-    fits = kind == "object" or type_is(value, kind) or (isinstance(value, type) and _is_called(value, kind))
+    fits = kind == "object" or type_is(value, kind) or (is_a(value, type) and _is_called(value, kind))
     return _asked(guard, value, fits)
 
 
 def same_items(value: Any, kind: str, guarded: int) -> bool:
     """``value`` is exactly a ``kind`` with as many items as at compile time; at least ``guarded`` (torch knows)."""
-    return (not kind or type_is(value, kind)) and len(value) >= guarded
+    return (not kind or type_is(value, kind)) and (length(value) or 0) >= guarded
 
 
 def marks_on(value: Any) -> list[str]:
     """The marks of ``torch._dynamo.mark_dynamic`` and its like on a tensor."""
     marks = ("dynamic", "weak_dynamic", "unbacked", "strict_unbacked", "static")
-    return [mark for mark in marks if hasattr(value, f"_dynamo_{mark}_indices")]
+    return [mark for mark in marks if attribute(value, f"_dynamo_{mark}_indices") is not None]
 
 
 def no_dynamic_marks(value: Any, but: str = "") -> bool:
@@ -129,7 +135,7 @@ def no_dynamic_marks(value: Any, but: str = "") -> bool:
 
 def marks_within(value: Any, mark: str, dimensions: set[int]) -> bool:
     """``torch._dynamo.mark_dynamic`` (or the ``mark`` like it) was called for no other dimensions of this tensor."""
-    found: set[int] = getattr(value, f"_dynamo_{mark}_indices", set())
+    found: set[int] = attribute(value, f"_dynamo_{mark}_indices", set())
     return found <= dimensions
 
 
@@ -170,9 +176,8 @@ def torch_checks(text: str, guard: Guard | None = None, L: dict[str, Any] | None
 
 def shows_as(value: Any, text: str, guard: Guard | None = None) -> bool:
     """``value`` equals one whose repr is ``text``, which is no Python."""
-    from depyf.dynamo.addresses import without_addresses
-
-    return _asked(guard, value, sets_in_order(without_addresses(repr(value))) == text)
+    found = shown(value)  # "" where only a method of the program could tell
+    return _asked(guard, value, not found or sets_in_order(without_addresses(found)) == text)
 
 
 def same_membership(item: Any, members: Any, guard: Guard | None = None) -> bool:
@@ -187,7 +192,7 @@ def unchanged(value: Any, guard: Guard | None = None) -> bool:
 
 def same_metadata(value: Any, guard: Guard | None = None) -> bool:
     """What ``__tensor_flatten__`` says about this tensor subclass, apart from its tensors, is as at compile time."""
-    return _asked(guard, value, hasattr(value, "__tensor_flatten__"))
+    return _asked(guard, value, attribute(value, "__tensor_flatten__") is not None)
 
 
 def same_dtensor_spec(value: Any, guard: Guard | None = None) -> bool:
@@ -209,16 +214,13 @@ def check_overlapping(overlapping: list[Any], non_overlapping: list[Any]) -> boo
 
 def _share(one: Any, two: Any) -> bool:
     """Whether two tensors have bytes in common; interleaved ones count as having some."""
-    if one.untyped_storage().data_ptr() != two.untyped_storage().data_ptr() or not one.numel() or not two.numel():
+    from depyf.dynamo.pure_tensors import span, storage
+
+    owners = storage(one), storage(two)
+    if owners[0] is None or owners[1] is None or owners[0][0] != owners[1][0]:
         return False
-    (start, end), (other_start, other_end) = _span(one), _span(two)
+    (start, end), (other_start, other_end) = span(one), span(two)
     return start < other_end and other_start < end
-
-
-def _span(tensor: Any) -> tuple[int, int]:
-    size = tensor.element_size()
-    last = sum((count - 1) * step for count, step in zip(tensor.size(), tensor.stride()))
-    return tensor.storage_offset() * size, (tensor.storage_offset() + last + 1) * size
 
 
 def is_nan(value: Any) -> bool:

@@ -7,7 +7,6 @@ described, never printed whole: a tensor is its type and shape, and no address r
 from __future__ import annotations
 
 import ast
-import enum
 import json
 import math
 import types
@@ -20,10 +19,11 @@ from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.advice import OF_THAT_NAME
 from depyf.dynamo.global_state import in_words
 from depyf.dynamo.looking import ITEM, compiled, item
+from depyf.dynamo.pure_access import attribute, class_module, class_name, length, short_name, untouched
+from depyf.dynamo.pure_text import counted, describe, short, shown
 from depyf.dynamo.records import Place
 from depyf.dynamo.reprs import sets_in_order
 
-_LONGEST = 80
 NOT_THERE = "cannot be had"
 """What is said of a value that does not exist, behind its name."""
 
@@ -56,65 +56,11 @@ def plain(expression: str) -> str:
     return expression.strip()
 
 
-def describe(value: Any) -> str:
-    """``value`` in a few words that are the same in every run, whatever its own methods do."""
-    try:
-        return _described(value)
-    except Exception:
-        return f"a {type(value).__qualname__}"
-
-
-def _described(value: Any) -> str:
-    if _is_tensor(value):
-        where = "" if value.device.type == "cpu" else f" on {value.device.type}"
-        return f"{type(value).__name__} {str(value.dtype).rpartition('.')[2]}{list(value.shape)}{where}"
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, enum.Enum)):
-        return _short(repr(value))
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)):
-        return f"{type(value).__name__} {getattr(value, '__qualname__', '')}".strip()
-    if isinstance(value, types.ModuleType):
-        return f"module {value.__name__}"
-    if isinstance(value, (tuple, list, set, frozenset, dict)) and len(value) <= 8:
-        return _container(value)
-    if isinstance(value, (tuple, list, set, frozenset, dict)):
-        return f"{type(value).__name__} with {_count(value)}"
-    shown = str(value) if type(value).__module__ == "torch" else f"a {type(value).__qualname__}"
-    return _short(without_addresses(shown))
-
-
-def _count(value: Any) -> str:
-    return "1 item" if len(value) == 1 else f"{len(value)} items"
-
-
-def _container(value: Any) -> str:
-    if isinstance(value, dict):
-        return _short("{" + ", ".join(f"{describe(key)}: {describe(item)}" for key, item in value.items()) + "}")
-    items = sorted(map(describe, value)) if isinstance(value, (set, frozenset)) else list(map(describe, value))
-    return _short(
-        _DISPLAYS.get((type(value), min(len(items), 2)), f"{type(value).__name__}({{}})").format(", ".join(items))
-    )
-
-
-_DISPLAYS: dict[tuple[type, int], str] = {(list, 0): "[{}]", (list, 1): "[{}]", (list, 2): "[{}]", (tuple, 0): "({})", (tuple, 1): "({},)", (tuple, 2): "({})",
-             (set, 1): "{{{}}}", (set, 2): "{{{}}}", (frozenset, 1): "frozenset({{{}}})", (frozenset, 2): "frozenset({{{}}})"}  # fmt: skip
-"""(class, how many items: none, one, several) -> how Python shows it."""
-
-
-def _is_tensor(value: Any) -> bool:
-    return (
-        not isinstance(value, type) and hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "device")
-    )
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
 def evaluate(expression: str, names: dict[str, Any]) -> bool:
     """Does the guard hold?  A value that is not there (no such key, attribute, ...) is one that does not fit."""
     try:
-        return bool(eval(compiled(expression), {**CHECKS, **names}))
+        with untouched():
+            return bool(eval(compiled(expression), {**CHECKS, **names}))
     except Exception:  # whatever the user's objects raise while being looked at
         return False
 
@@ -155,10 +101,11 @@ class _NotThereError(Exception):
 def _finder(names: dict[str, Any]) -> Callable[[ast.AST], Any]:
     def find(node: ast.AST) -> Any:
         try:
-            return eval(compiled(ast.unparse(node)), {**CHECKS, **names})
+            with untouched():
+                return eval(compiled(ast.unparse(node)), {**CHECKS, **names})
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
-            raise _NotThereError(f"{ast.unparse(node)} {NOT_THERE} ({_short(without_addresses(what))})") from None
+            raise _NotThereError(f"{ast.unparse(node)} {NOT_THERE} ({short(without_addresses(what))})") from None
 
     return find
 
@@ -209,7 +156,7 @@ def _dispatch_keys(value: Any) -> str:
 
 def _type(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
     wanted, found = str(find(tree.args[1])), type(find(tree.args[0]))
-    full = f"{found.__module__}.{found.__qualname__}" if "." in wanted else found.__qualname__
+    full = f"{class_module(found)}.{class_name(found)}" if "." in wanted else class_name(found)
     if full == wanted and not holds:
         full += OF_THAT_NAME
     return f"type {wanted}", f"type {full}"
@@ -223,7 +170,7 @@ def _two(wanted: Any, found: Any) -> tuple[str, str]:
     """Both, with their classes where values that may be equal are of two."""
     if type(found) is type(wanted) or wanted is None:
         return describe(wanted), describe(found)
-    return f"{describe(wanted)} ({type(wanted).__name__})", f"{describe(found)} ({type(found).__name__})"
+    return f"{describe(wanted)} ({short_name(type(wanted))})", f"{describe(found)} ({short_name(type(found))})"
 
 
 def _object(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
@@ -240,11 +187,11 @@ def _object(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tupl
 
 def _items(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
     value = find(tree.args[0])
-    count = f" with {_count(value)}" if hasattr(value, "__len__") else ""
+    count = f" with {counted(value)}" if length(value) is not None else ""
     least = find(tree.args[2])
     known = f" ({least} or more)" if least else ""
     wanted = f"a {find(tree.args[1])} with as many items as when it was compiled{known}"
-    return wanted, f"{type(value).__name__}{count}"
+    return wanted, f"{short_name(type(value))}{count}"
 
 
 def _marks(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
@@ -255,7 +202,7 @@ def _marks(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple
 
 def _marked(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
     value, mark, wanted = (find(node) for node in tree.args)
-    found = getattr(value, f"_dynamo_{mark}_indices", None)
+    found = attribute(value, f"_dynamo_{mark}_indices")
     return f"marked {mark} in no other dimensions than {wanted}", f"marked in {found}" if found else "no such mark"
 
 
@@ -315,7 +262,7 @@ def _modes(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple
 def _shown(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
     """Both as ``repr`` shows them."""
     value = find(tree.args[0])
-    return _short(str(find(tree.args[1]))), _short(sets_in_order(without_addresses(repr(value))))
+    return short(str(find(tree.args[1]))), short(sets_in_order(without_addresses(shown(value) or describe(value))))
 
 
 def _membership(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:

@@ -16,6 +16,17 @@ from typing import Any
 
 from depyf.dynamo.entries import LiveEntry
 from depyf.dynamo.names import COMPILED_FN
+from depyf.dynamo.pure_access import (
+    attribute,
+    cell_contents,
+    class_module,
+    class_name,
+    class_namespace,
+    in_classes,
+    is_a,
+    own_attributes,
+    short_name,
+)
 from depyf.dynamo.records import CompileKey, GraphRecord
 
 _MAX_OBJECTS = 20_000
@@ -67,13 +78,13 @@ def live_code(roots: list[Any]) -> LiveCode:
         if id(value) in seen or depth > _MAX_DEPTH:
             continue
         seen[id(value)] = value
-        if lazy and hasattr(type(value), "real_recompile"):  # torch.fx._lazy_graph_module
+        if lazy and attribute(type(value), "real_recompile") is not None:  # torch.fx._lazy_graph_module
             value.real_recompile()
         if is_graph_module(value):
             modules[id(value)] = value
         elif type(value) is types.FunctionType and is_wrapper(value):
             wrappers[id(value)] = value
-        elif type(value).__name__ == "CompiledFxGraph":
+        elif short_name(type(value)) == "CompiledFxGraph":
             compiled[id(value)] = value
         queue.extend((child, depth + 1) for child in _children(value))
     return LiveCode(tuple(modules.values()), tuple(wrappers.values()), tuple(compiled.values()))
@@ -123,8 +134,12 @@ def _class_text(source: str) -> str:
 
 
 def is_graph_module(value: Any) -> bool:
-    forward = type(value).__dict__.get("forward")
-    return type(forward) is types.FunctionType and is_generated(forward.__code__) and hasattr(value, "_modules")
+    forward = class_namespace(type(value)).get("forward")
+    return (
+        type(forward) is types.FunctionType
+        and is_generated(forward.__code__)
+        and is_a(attribute(value, "_modules"), dict)
+    )
 
 
 def is_generated(code: types.CodeType) -> bool:
@@ -160,27 +175,27 @@ def _children(value: Any) -> list[Any]:
     if kind is types.MethodType:
         return [value.__func__, value.__self__]
     if kind is types.BuiltinMethodType:  # a class method of C: `CompiledFunction.apply`
-        return [value.__self__] if isinstance(value.__self__, type) else []
+        return [value.__self__] if is_a(value.__self__, type) else []
     if kind is functools.partial:
         return [value.func, *value.args, *value.keywords.values()]
     if kind in (list, tuple):
         return list(value[:64])
     if kind is dict:
         return list(value.values())[:64] if len(value) <= 256 else []
-    if isinstance(value, type):
+    if is_a(value, type):
         return _class_members(value)
-    module = kind.__module__ or ""
+    module = class_module(kind)
     if is_graph_module(value):
         return list(value._modules.values())
     if (
         module.startswith(("torch", "functools", "depyf"))
-        or "<locals>" in kind.__qualname__
-        or "_call" in kind.__dict__
+        or "<locals>" in class_name(kind)
+        or "_call" in class_namespace(kind)
     ):
-        if module.startswith(("torch.nn", "torch._ops", "torch._C", "torch.fx")) or kind.__name__ == "Tensor":
+        if module.startswith(("torch.nn", "torch._ops", "torch._C", "torch.fx")) or in_classes(kind, "TensorBase"):
             return []
-        return _attributes(getattr(value, "__dict__", {}))
-    if getattr(kind, "__name__", "") == "Runner":  # the class of a generated wrapper
+        return _attributes(own_attributes(value) or {})
+    if short_name(kind) == "Runner":  # the class of a generated wrapper
         return _class_members(kind)
     return []
 
@@ -190,10 +205,7 @@ def _cells(function: types.FunctionType) -> list[Any]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         if name in _SKIP:
             continue
-        try:
-            values.append(cell.cell_contents)
-        except ValueError:  # an empty cell
-            continue
+        values.append(cell_contents(cell))  # None for an empty one
     return values
 
 
@@ -202,10 +214,10 @@ def _attributes(namespace: Any) -> list[Any]:
 
 
 def _class_members(cls: type) -> list[Any]:
-    if "<locals>" not in cls.__qualname__ and cls.__name__ != "Runner":
+    if "<locals>" not in class_name(cls) and short_name(cls) != "Runner":
         return []
     return [
-        value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-        for name, value in vars(cls).items()
+        value.__func__ if type(value) in (staticmethod, classmethod) else value
+        for name, value in class_namespace(cls).items()
         if name not in _SKIP
     ]

@@ -12,6 +12,8 @@ import ast
 import types
 from typing import Any, TypeVar
 
+from depyf.dynamo.pure_access import is_a
+
 ITEM = "__depyf_item"
 _Tree = TypeVar("_Tree", bound=ast.AST)
 _NOTHING = object()
@@ -19,7 +21,7 @@ _NOTHING = object()
 
 def item(container: Any, key: Any) -> Any:
     """``container[key]``; of a dictionary only what is in it."""
-    if not isinstance(container, dict):
+    if not is_a(container, dict):
         return container[key]
     found = dict.get(container, key, _NOTHING)
     if found is _NOTHING:

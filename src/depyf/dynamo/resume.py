@@ -11,6 +11,7 @@ from typing import Any
 
 from depyf.dynamo.entries import LiveEntry
 from depyf.dynamo.names import RESUME_FN
+from depyf.dynamo.pure_access import attribute, cell_contents
 
 RESUME_PREFIX = "torch_dynamo_resume_in_"
 
@@ -42,7 +43,7 @@ def resume_globals(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def nested_codes(code: types.CodeType) -> list[types.CodeType]:
     """Code constants of ``code``: resume functions with free variables are made in place."""
-    return [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return [const for const in code.co_consts if type(const) is types.CodeType]
 
 
 def resume_targets(entry: LiveEntry) -> list[tuple[str, types.CodeType]]:
@@ -55,11 +56,10 @@ def resume_targets(entry: LiveEntry) -> list[tuple[str, types.CodeType]]:
 
 def _codes_of(target: Any) -> list[types.CodeType]:
     """The resume function behind a global: itself, or the code that a factory of closures holds."""
-    code = getattr(target, "__code__", None)
-    if not isinstance(code, types.CodeType):
+    code = attribute(target, "__code__")
+    if type(code) is not types.CodeType:
         return []
     if origin(code) is not None:
         return [code]
-    cells = getattr(target, "__closure__", None) or ()
-    held = [cell.cell_contents for cell in cells if cell != types.CellType()]
-    return [value for value in held if isinstance(value, types.CodeType) and origin(value) is not None]
+    held = map(cell_contents, attribute(target, "__closure__") or ())
+    return [value for value in held if type(value) is types.CodeType and origin(value) is not None]

@@ -11,6 +11,8 @@ import builtins
 import types
 from typing import Any
 
+from depyf.dynamo.pure_access import attribute, short_name
+
 _KIND_FLAGS = (
     0x4 | 0x8 | 0x20 | 0x80 | 0x100 | 0x200
 )  # *args, **kwargs, generator, coroutine, iterable coroutine, async
@@ -41,10 +43,11 @@ def refuse_constants(made: types.CodeType, candidate: types.CodeType) -> str:
     known = {id(item) for const in made.co_consts for item in _parts(const)}
     for const in candidate.co_consts:
         for item in _parts(const):
-            if isinstance(item, (*_LITERALS, types.CodeType)) or id(item) in known:
+            if type(item) in (*_LITERALS, types.CodeType) or id(item) in known:
                 continue
-            if item is not getattr(builtins, getattr(item, "__name__", ""), None):
-                return f"a constant of type {type(item).__name__} is not the object that Dynamo put there"
+            name = attribute(item, "__name__")
+            if type(name) is not str or item is not getattr(builtins, name, None):
+                return f"a constant of type {short_name(type(item))} is not the object that Dynamo put there"
     return ""
 
 
@@ -62,7 +65,7 @@ def _parts(const: Any) -> list[Any]:
 
 def nested_codes(made: types.CodeType) -> list[types.CodeType]:
     """The code objects among the constants of ``made``."""
-    return [const for const in made.co_consts if isinstance(const, types.CodeType)]
+    return [const for const in made.co_consts if type(const) is types.CodeType]
 
 
 def with_original_codes(made: types.CodeType, candidate: types.CodeType) -> types.CodeType:
@@ -76,7 +79,7 @@ def with_original_codes(made: types.CodeType, candidate: types.CodeType) -> type
     taken: set[int] = set()
     consts = list(candidate.co_consts)
     for place, const in enumerate(consts):
-        if not isinstance(const, types.CodeType) or any(const is original for original in originals):
+        if type(const) is not types.CodeType or any(const is original for original in originals):
             continue
         named = [original for original in originals if original.co_name == const.co_name]
         if len(named) > 1:
@@ -99,7 +102,7 @@ def _kind(code: types.CodeType) -> int:
 
 def _without_place(code: types.CodeType) -> types.CodeType:
     """``code`` as it is wherever it stands: without file, lines and the names of what is around it."""
-    consts = tuple(_without_place(const) if isinstance(const, types.CodeType) else const for const in code.co_consts)
+    consts = tuple(_without_place(const) if type(const) is types.CodeType else const for const in code.co_consts)
     changes: dict[str, Any] = {
         "co_filename": "", "co_firstlineno": 1, "co_linetable": b"", "co_consts": consts, "co_flags": _kind(code),
     }  # fmt: skip

@@ -14,10 +14,21 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dynamo.pure_access import (
+    attribute,
+    cell_contents,
+    class_module,
+    class_namespace,
+    classes_of,
+    full_name,
+    is_a,
+    short_name,
+)
 from depyf.errors import DepyfError
 
 ORIGINAL = "_torchdynamo_orig_callable"
 _BACKEND_LINKS = ("_torchdynamo_orig_backend", "_torchdynamo_orig_callable")
+_EMPTY = object()
 _MODULE_CALLS = ("_wrapped_call_impl", "_call_impl", "__call__")
 
 
@@ -56,9 +67,8 @@ class Target:
 
 def free_variables(function: types.FunctionType) -> dict[str, Any]:
     """The values of the cells that ``function`` closes over; empty cells are left out."""
-    empty = types.CellType()
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
-    return {name: cell.cell_contents for name, cell in cells if cell != empty}
+    return {name: found for name, cell in cells if (found := cell_contents(cell, _EMPTY)) is not _EMPTY}
 
 
 def find_target(fn: Any) -> Target:
@@ -68,10 +78,10 @@ def find_target(fn: Any) -> Target:
     backend: Any = None
     module: Any = None
     for _ in range(64):  # wrappers around wrappers; a cycle must not hang
-        if isinstance(fn, functools.partial):
+        if is_a(fn, functools.partial):
             leading, keywords = (*leading, *fn.args), {**fn.keywords, **keywords}
             fn = fn.func
-        elif isinstance(fn, types.MethodType):  # before the next: a method shows the attributes of its function
+        elif type(fn) is types.MethodType:  # before the next: a method shows the attributes of its function
             if _is_module(fn.__self__) and fn.__func__.__name__ in _MODULE_CALLS:
                 module = fn.__self__
                 fn = _forward(module)
@@ -81,7 +91,7 @@ def find_target(fn: Any) -> Target:
         elif _own(fn, ORIGINAL) is not None:
             backend = _backend(fn) if backend is None else backend
             fn = _own(fn, ORIGINAL)
-        elif isinstance(fn, types.FunctionType):
+        elif type(fn) is types.FunctionType:
             return Target(fn, leading, tuple(keywords.items()), backend, module)
         elif _is_module(fn):
             fn = _module_entry(fn)
@@ -89,22 +99,25 @@ def find_target(fn: Any) -> Target:
             fn = types.MethodType(_call(fn), fn)
         else:
             break
-    raise DepyfError(f"{fn!r} has no Python bytecode: there is nothing for torch.compile in it")
+    shown = attribute(fn, "__qualname__") or f"a {full_name(type(fn))}"
+    raise DepyfError(f"{shown} has no Python bytecode: there is nothing for torch.compile in it")
 
 
 def _own(fn: Any, name: str) -> Any:
     """An attribute of a wrapper; a module passes unknown attributes on to the one it wraps, which is not meant."""
-    return None if _is_module(fn) else getattr(fn, name, None)
+    return None if _is_module(fn) else attribute(fn, name)
 
 
 def _call(fn: Any) -> Any:
     """``__call__`` of an object's class, where that is a Python function."""
-    found = next((vars(cls)["__call__"] for cls in type(fn).__mro__ if "__call__" in vars(cls)), None)
-    return found if isinstance(found, types.FunctionType) else None
+    found = next(
+        (class_namespace(cls)["__call__"] for cls in classes_of(fn) if "__call__" in class_namespace(cls)), None
+    )
+    return found if type(found) is types.FunctionType else None
 
 
 def _is_module(value: Any) -> bool:
-    return any(cls.__name__ == "Module" and cls.__module__.startswith("torch.nn.") for cls in type(value).__mro__)
+    return any(short_name(cls) == "Module" and class_module(cls).startswith("torch.nn.") for cls in classes_of(value))
 
 
 def _module_entry(module: Any) -> Any:
@@ -120,7 +133,7 @@ def _module_entry(module: Any) -> Any:
 
 def _backend(wrapper: Any) -> Any:
     """The innermost compiler of a ``torch.compile`` wrapper, found among the variables it closes over."""
-    if not isinstance(wrapper, types.FunctionType):
+    if type(wrapper) is not types.FunctionType:
         return None
     return innermost_backend(free_variables(wrapper).get("callback"))
 
@@ -130,7 +143,7 @@ def innermost_backend(callback: Any) -> Any:
     if callback is None or isinstance(callback, bool):
         return None
     for _ in range(64):
-        inner = next((getattr(callback, link) for link in _BACKEND_LINKS if hasattr(callback, link)), None)
+        inner = next((found for link in _BACKEND_LINKS if (found := attribute(callback, link)) is not None), None)
         if inner is None:
             return callback
         callback = inner
@@ -139,7 +152,7 @@ def innermost_backend(callback: Any) -> Any:
 
 def functions_of(code: types.CodeType) -> list[types.FunctionType]:
     """Every function alive that has this code."""
-    found = [item for item in gc.get_referrers(code) if isinstance(item, types.FunctionType)]
+    found = [item for item in gc.get_referrers(code) if type(item) is types.FunctionType]
     return [function for function in found if function.__code__ is code]
 
 

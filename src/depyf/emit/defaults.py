@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from depyf.emit.naming import is_legal
 from depyf.tree.expr import Const, DictOf, Display, Expr, Name
 
+UNNAMED = "__default_"
+"""How the name of a default value begins that has no text."""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 _LONGEST = 1000
 _DEEPEST = 3
@@ -47,7 +49,7 @@ def defaults_of(function: types.FunctionType) -> Defaults:
 
 
 def _written(function: types.FunctionType, parameter: str, value: object) -> Expr:
-    return _literal(value, _DEEPEST) or _named(function, value) or Name(f"__default_{parameter}", "name")
+    return _literal(value, _DEEPEST) or _named(function, value) or Name(f"{UNNAMED}{parameter}", "name")
 
 
 def _literal(value: object, depth: int) -> Expr | None:

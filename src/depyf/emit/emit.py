@@ -6,7 +6,7 @@ the target version and whose names have the scopes the bytecode gave them (see `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.emit import atoms, fstrings, operators  # noqa: F401  (these register their printers)
@@ -33,7 +33,8 @@ MAKER = "__make_"
 def emit_module(unit: CodeUnit, body: _Body, options: Options = DEFAULTS) -> Emitted:
     """A whole module, or what else is no function: an expression for ``eval``, a statement at the prompt.
 
-    Future features without an import statement are the caller's to pass to ``compile``.
+    The text imports the ``__future__`` features it was compiled under; an expression cannot, so that the caller has to
+    pass them to ``compile``.
     """
     return _emit(unit, options, lambda p: _module(p, body))
 
@@ -115,7 +116,17 @@ def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
         number += 1 + text.count("\n")
     text = "\n".join(out)
     used = {new: old for new, old in p.names.renames.items() if new in text}
-    return Emitted(text + "\n", tuple(linemap), used, p.consts.objects, p.cells, (), p.labelled, tuple(owners), p.mode)
+    return Emitted(
+        text + "\n",
+        tuple(linemap),
+        used,
+        p.consts.objects,
+        p.cells,
+        labelled=p.labelled,
+        owners=tuple(owners),
+        mode=p.mode,
+        features=tuple(p.features.values()),
+    )
 
 
 def _slot_pads(p: Printer) -> dict[int, str]:
@@ -140,9 +151,9 @@ def _module(p: Printer, body: _Body) -> None:
     imports = 0
     while imports < len(rest) and _is_future(rest[imports]):
         imports += 1
+    before = _inherited_features(p, rest[:imports])
     p.statements(rest[:imports])
     p.reserve()
-    before: type | None = None
     for node in rest[imports:]:
         if before in (Import, ImportFrom) and type(node) not in (Import, ImportFrom):
             p.blank = max(p.blank, 1)
@@ -163,6 +174,20 @@ def _defines(body: _Body) -> bool:
 
 def _is_future(node: Stmt) -> bool:
     return isinstance(node, ImportFrom) and node.module == "__future__" and not node.level
+
+
+def _inherited_features(p: Printer, imports: Sequence[Stmt]) -> type | None:
+    """Import the features that the code was compiled under and that no statement of its own imports; the kind of statement
+    that was written, if any."""
+    own = {name for node in imports if isinstance(node, ImportFrom) for name, _ in node.names}
+    for feature in future_features(p.unit.flags):
+        if feature not in own:
+            p.features[feature] = p.names.fresh(feature)
+    if not p.features:
+        return None
+    listed = [name if name == known else f"{name} as {known}" for name, known in p.features.items()]
+    p.line(f"from __future__ import {', '.join(listed)}", None, False)
+    return ImportFrom
 
 
 def _function(p: Printer, func: Func, name: str | None, path: list[str]) -> None:

@@ -33,6 +33,9 @@ class Grammar:
     """3.13: the compiler removes the indentation of docstrings."""
     inlined_comprehensions: bool
     """3.12: list, set and dict comprehensions share the frame (and cells) of their function."""
+    flufl_in_text: bool
+    """3.14: ``from __future__ import barry_as_FLUFL`` in a text makes ``<>`` of its ``!=``; before, only a flag of
+    ``compile`` does."""
     mixed_complex: bool
     """3.14: a real operand of complex arithmetic has no imaginary part that the signs of zeros could show."""
 
@@ -46,6 +49,7 @@ def grammar_of(version: tuple[int, int]) -> Grammar:
         star_for=version >= (3, 9),
         clean_docstrings=version >= (3, 13),
         inlined_comprehensions=version >= (3, 12),
+        flufl_in_text=version >= (3, 14),
         mixed_complex=version >= (3, 14),
     )
 

@@ -76,7 +76,8 @@ class Printer:
         self.mode = "exec"
         self.consts = BoundConstants(options.const_prefix, self.names.fresh)
         self.cells: dict[str, str] = {}
-        self.not_equal = "<>" if unit.flags & CO_FUTURE_BARRY_AS_FLUFL else "!="
+        self.not_equal = "<>" if self.grammar.flufl_in_text and unit.flags & CO_FUTURE_BARRY_AS_FLUFL else "!="
+        self.features: dict[str, str] = {}  # features of ``__future__`` that only the text imports, under these names
         self.class_name = ""
         self.spell = self.names.spellings("")
         self.lines: list[str] = []

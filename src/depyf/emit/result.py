@@ -33,7 +33,8 @@ class Emitted:
     ``path`` names the code objects that lead from the compiled module to the one that was asked for.
     ``labelled`` is true for a debugging dump that is no Python.  ``owners`` are the first lines of the stretches of text
     that belong to one code object, with its qualified name.  ``mode`` is the one to compile the text in: "exec", "eval" or
-    "single".
+    "single".  ``features`` are the names under which a module's text imports features of ``__future__`` that the original
+    was compiled with, but does not import: by a flag of ``compile``.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Emitted:
     labelled: bool = False
     owners: tuple[tuple[int, str], ...] = ()
     mode: str = "exec"
+    features: tuple[str, ...] = ()
 
     def function_at(self, line: int) -> str:
         """Qualified name of the code object that a line of the text belongs to."""

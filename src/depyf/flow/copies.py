@@ -145,15 +145,18 @@ class Copies:
     def _is_returned(self, node: Node, preds: dict[int, list[int]]) -> bool:
         """Whether all that a block computes is a value to return: alike, they are copies of one statement.
 
-        Where a test leaves its operand to the same return, they are parts of one expression: ``a and None if b else None``.
+        Where a test leaves its operand to the same return, they may be parts of one expression: ``a and None if b else None``.
+        Columns, which are part of the key, tell.
         """
         instrs, line = self.program.instrs, self.program.line
-        before = node.code[0] - 1
-        if instrs[before].op == ops.BRANCH and line[before] == line[node.code[0]]:
-            return False  # one arm of a conditional expression
         after = self.blocks.nodes[node.succs[0]] if len(node.succs) == 1 else None
         if after is None or [instrs[i].op for i in after.code] != [ops.RETURN]:
             return False
+        if self.program.place(node.code[0]) is not None:
+            return True
+        before = node.code[0] - 1
+        if instrs[before].op == ops.BRANCH and line[before] == line[node.code[0]]:
+            return False  # one arm of a conditional expression
         others = (self.blocks.nodes[p] for p in preds.get(after.id, ()))
         return not any(other.code and instrs[other.code[-1]].op == ops.BRANCH for other in others)
 
@@ -187,6 +190,8 @@ class Copies:
         # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
         ends = program.unit.keeps_dead_code and node.id in self.blocks.implicit
         places = () if unlined else computed_at(program, node.code)
+        if not unlined and self._pushes(node):
+            places = (*places, program.place(node.code[0]))
         key = (node.container, ends, places, *self._normal(node, unlined))
         try:
             hash(key)

@@ -140,11 +140,7 @@ class Leaders:
         """
         program, of, leaders, incoming = self.program, self.containers.of, self.leaders, self.incoming
         instrs = program.instrs
-        valued = {
-            (instrs[i].line, of[i])
-            for i in of
-            if instrs[i].op == ops.RETURN and self.blocks.merging and incoming[i] != 1 and instrs[i].line is not None
-        }
+        valued = self._valued
         returned = [(i, ret) for i in of if (ret := program.next[i]) != NONE and instrs[ret].op == ops.RETURN]
         chosen = cache(lambda: self._ends_of_chosen(returned) if self.blocks.merging else frozenset())
         for i, ret in returned:
@@ -156,6 +152,15 @@ class Leaders:
                 leaders.add(i)
                 if incoming[ret] == 1 and of[ret] == of[i]:
                     leaders.discard(ret)
+
+    @cached_property
+    def _valued(self) -> frozenset[tuple[int | None, int]]:
+        """Lines, and containers, with a return that takes what several ways left on the stack."""
+        instrs, of = self.program.instrs, self.containers.of
+        if not self.blocks.merging:
+            return frozenset()
+        returns = (i for i in of if instrs[i].op == ops.RETURN and instrs[i].line is not None)
+        return frozenset((instrs[i].line, of[i]) for i in returns if self.incoming[i] != 1)
 
     def _ends_of_chosen(self, returned: list[tuple[int, int]]) -> frozenset[tuple[int, int] | None]:
         """The places of the source where returns end of which one returns another value than the others."""
@@ -201,7 +206,8 @@ class Leaders:
             self.blocks.barriers.update(start for start, _ in carried)
             if self.blocks.optimised:  # the ends of a class body are alike whatever their lines
                 ends = [*whole, *(end for _, end in carried)]
-                leaders.difference_update(ret for ret in ends if self.incoming[ret] == 1)
+                own = (ret for ret in ends if (program.instrs[ret].line, self.containers.of[ret]) not in self._valued)
+                leaders.difference_update(ret for ret in own if self.incoming[ret] == 1)
 
     def _fill(self, leader: int, continues: Continues) -> None:
         program, instrs, leaders = self.program, self.program.instrs, self.leaders

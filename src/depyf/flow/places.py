@@ -13,6 +13,7 @@ from depyf.flow.program import Program
 
 _VARIABLES = frozenset({ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME})
 _COMPUTES = frozenset({ops.CALL, ops.CALL_EX, ops.BINARY, ops.LOAD_ATTR, ops.SUBSCR})
+_COMPUTES |= {ops.COMPARE, ops.IS, ops.CONTAINS}
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ _DROPS = frozenset({ops.POP, ops.SWAP, ops.ROT})
 def join_returned(program: Program) -> None:
     """Make jumps of the returns inside expressions whose value is returned."""
     instrs, handler = program.instrs, program.handler
-    if sum(instr.op == ops.RETURN for instr in instrs) < 2:
+    if not program.unit.keeps_dead_code or sum(instr.op == ops.RETURN for instr in instrs) < 2:
         return
     until = end = NONE
     for i, instr in enumerate(instrs):

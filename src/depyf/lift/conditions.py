@@ -194,7 +194,10 @@ def _fold_kept(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     joined = lifter.graph.program.joined
     inner = parent.keep is not None and parent.keep.origin in joined
     ends = child.keep is not None and child.keep.origin not in joined
-    if not inner and not ends:
+    whole = (
+        parent.succs[1 - parent.falls] == child.succs[child.falls]
+    )  # ``(a or b) and``: only what ends here jumps there
+    if not inner and not ends and not whole:
         return False  # the child begins an operand in parentheses
     if child.id == parent.succs[1] and child.succs[0] == parent.succs[0]:
         cond, succs = _both("or", parent.cond, child.cond), list(child.succs)
@@ -202,7 +205,7 @@ def _fold_kept(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         cond, succs = _both("and", parent.cond, child.cond), list(child.succs)
     else:
         return False
-    if inner and ends:
+    if inner and ends and not whole:
         cond = BoolOf(cond.op, cond.values, True)
     parent.stack.pop()
     _take(lifter, parent, child, cond, succs, child.falls)

@@ -6,7 +6,7 @@ first, then those nested in it in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +17,7 @@ from depyf.errors import BytecodeError
 from depyf.promises import NO_PROMISES, Promises
 from depyf.resumed import without_books
 from depyf.verify.equivalence import prove
+from depyf.verify.features import FEATURE_NOTE, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.promised import added_variables, locals_of
 from depyf.verify.proof import GaveUp, Proof
@@ -35,6 +36,7 @@ def verify(
     stand_ins: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
     promises: Promises = NO_PROMISES,
+    features: Collection[str] = (),
     lowered: Mapping[int, Lowered] = MappingProxyType({}),
 ) -> tuple[Verdict, ...]:
     """Prove that ``recompiled`` means the same as ``original``.
@@ -44,9 +46,10 @@ def verify(
     identifiers); ``stand_ins`` the same for names of the module, which nothing else has; ``bindings`` maps global names of
     the recompiled code to the constants they stand for.  ``promises`` is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
+    ``features`` are names under which the text alone imports features of ``__future__``.
     ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
     """
-    checker = _Checker(temp_prefix, lifetimes, renames or {}, stand_ins or {}, bindings or {}, promises)
+    checker = _Checker(temp_prefix, lifetimes, renames or {}, stand_ins or {}, bindings or {}, promises, features)
     checker.lowered.update(lowered)
     return tuple(checker.report(original, recompiled, None))
 
@@ -60,7 +63,9 @@ class _Checker:
         stand_ins: Mapping[str, str],
         bindings: Mapping[str, Any],
         promises: Promises,
+        features: Collection[str],
     ) -> None:
+        self.features = features
         self.promises = promises
         self.prefix = prefix
         self.lifetimes = lifetimes
@@ -130,6 +135,9 @@ class _Checker:
         except BytecodeError as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
         left, noted = without_books(written, self.promises)
+        if self.features and parent is None:
+            right = without_imports(right, self.features)
+            noted = (*noted, FEATURE_NOTE)
         if left.leaks != right.leaks:
             return Verdict(
                 name, Status.UNVERIFIED, "it lets StopIteration out of a generator, which no source does"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from depyf.decompiler import _flagged
 from depyf.dynamo.records import (
     BreakRecord,
     CodeRecord,
@@ -93,7 +92,7 @@ HOSTILE = 'f\nimport os\n"""\nimport os\u2028import os # coding: utf-7'
 
 def test_the_flag_of_a_text_is_one_line() -> None:
     verdicts = (Verdict(HOSTILE, Status.UNVERIFIED, HOSTILE),)
-    text = _flagged(Decompiled("x = 1\n", verdicts, ()))
+    text = Decompiled("x = 1\n", verdicts, ()).shown
     assert ast.unparse(ast.parse(text.encode())) == "x = 1"
     assert text.splitlines()[1:] == ["x = 1"]
 

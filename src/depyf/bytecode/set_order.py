@@ -1,0 +1,73 @@
+"""In which order a constant set is filled, so that it iterates as it does.
+
+Numbers, and tuples of them, hash alike in every process and version, so that a program can tell the order of a set of
+them: where two share a place in its table, the first one gets it.  Text hashes by a seed of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count, product
+from typing import Any
+
+_NUMBERS = frozenset({int, bool, float, complex})
+_EFFORT = 300_000
+"""So many items are put into sets at most while looking for an order."""
+
+
+def is_ordered(items: Sequence[Any] | frozenset[Any]) -> bool:
+    """Whether a set of ``items`` iterates alike in every process that fills it alike."""
+    return all(map(_hashes_alike, items))
+
+
+def _hashes_alike(item: Any) -> bool:
+    if type(item) is tuple:
+        return all(map(_hashes_alike, item))
+    return type(item) in _NUMBERS and item == item  # a nan hashes by its address
+
+
+def filling_order(wanted: Sequence[Any]) -> list[Any] | None:
+    """An order of ``wanted`` in which a new set has to be filled to iterate as ``wanted``; None if none is found.
+
+    Best first: where items come out in places of each other, one of them is put in before another.
+
+    >>> filling_order([-2, 6, -1])
+    [6, -1, -2]
+    """
+    start = tuple(range(len(wanted)))
+    seen = {start}
+    tries = count()
+    waiting = [(_wrong(wanted, start), next(tries), start)]
+    budget = _EFFORT
+    while waiting:
+        wrong, _, order = heappop(waiting)
+        if not wrong:
+            return [wanted[index] for index in order]
+        for one, place in product(wrong, range(len(order))):
+            rest = [index for index in order if index != one]
+            rest.insert(place, one)
+            new = tuple(rest)
+            if new in seen:
+                continue
+            budget -= len(new)
+            if budget < 0:
+                return None
+            seen.add(new)
+            heappush(waiting, (_wrong(wanted, new), next(tries), new))
+    return None
+
+
+class _Wrong(tuple[int, ...]):
+    """Places that hold another item than wanted; fewer are less."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: tuple[int, ...]) -> bool:
+        return len(self) < len(other)
+
+
+def _wrong(wanted: Sequence[Any], order: Sequence[int]) -> _Wrong:
+    """Where a set that is filled in ``order`` does not iterate as ``wanted``."""
+    made = frozenset([wanted[index] for index in order])
+    return _Wrong([at for at, (one, other) in enumerate(zip(made, wanted)) if one is not other])

@@ -1,0 +1,139 @@
+"""What a text needs to be what its verdict speaks of: definitions where they can be written, words for the rest.
+
+Input: an ``Emitted``.  Output: lines of Python that define constants without a literal, and what the text cannot
+define.  Nothing is imported or called for it: a name stands for an object where ``sys.modules`` says so now.
+"""
+
+from __future__ import annotations
+
+import builtins
+import struct
+import sys
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.emit.literals import in_order, literal
+from depyf.emit.naming import DEF, is_legal
+from depyf.emit.result import Emitted
+
+_MODES = {
+    "eval": 'this is an expression, for compile() in the mode "eval"',
+    "single": 'this is for compile() in the mode "single", which shows the values of expressions',
+}
+
+
+def definitions(consts: Mapping[str, Any]) -> dict[str, str]:
+    """A statement for each of these names that Python can define, as an object that no program tells from the constant."""
+    found: dict[str, str] = {}
+    for name, value in consts.items():
+        if getattr(builtins, name, None) is value:
+            continue
+        text = _imported(name, value)
+        if text is None and (expression := _expression(value)) is not None:
+            text = f"{name} = {expression}"
+        if text is not None:
+            found[name] = text
+    return found
+
+
+def needed(
+    emitted: Emitted, defined: Mapping[str, str], units: Sequence[CodeUnit], defaults: Iterable[str]
+) -> list[str]:
+    """What must be known to run the text below the definitions ``defined``, in words.
+
+    ``units`` are the code object and all that are nested in it; ``defaults`` the names of default values without a text.
+    """
+    found = [_MODES[emitted.mode]] if emitted.mode in _MODES else []
+    for name, value in emitted.consts.items():
+        if name not in defined and getattr(builtins, name, None) is not value:
+            found.append(f"{name} is a constant of the type {type(value).__name__} without a literal")
+    found += [f"{name} is a default value without a literal" for name in defaults]
+    found += [f"{name} is the cell of the variable {variable}" for name, variable in emitted.cells.items()]
+    seen = {name for unit in units for name in (*unit.names, *unit.params)} - {".0"}
+    seen.update(const.name for unit in units for const in unit.consts if isinstance(const, CodeUnit))
+    for new, old in emitted.renames.items():
+        if old in seen and new.removeprefix(DEF) != old:
+            found.append(f"{new.removeprefix(DEF)} is the name {old!r}, which no source can have")
+    return found
+
+
+def _imported(name: str, value: Any) -> str | None:
+    """An import statement that binds ``name`` to ``value``."""
+    kind = type(value)
+    if issubclass(kind, types.ModuleType):
+        own = _namespace(value).get("__name__")
+        if not isinstance(own, str) or sys.modules.get(own) is not value or not all(map(is_legal, own.split("."))):
+            return None
+        outer, _, last = own.rpartition(".")
+        if not outer:
+            return f"import {own} as {name}"
+        held = _namespace(sys.modules.get(outer)).get(last) is value
+        return f"from {outer} import {last} as {name}" if held else None
+    if issubclass(kind, type):
+        module, own = (type.__dict__[field].__get__(value) for field in ("__module__", "__qualname__"))
+    elif kind in (types.FunctionType, types.BuiltinFunctionType):
+        module, own = value.__module__, value.__qualname__
+    else:
+        return None
+    if type(module) is not str or type(own) is not str or module == "__main__":
+        return None
+    if _namespace(sys.modules.get(module)).get(own) is not value or not all(map(is_legal, [*module.split("."), own])):
+        return None
+    return f"from {module} import {own} as {name}"
+
+
+def _namespace(module: Any) -> dict[str, Any]:
+    """The names of a module, by no attribute that it may have made itself."""
+    if not issubclass(type(module), types.ModuleType):
+        return {}
+    descriptor: Any = vars(types.ModuleType)["__dict__"]
+    found: dict[str, Any] = descriptor.__get__(module)
+    return found
+
+
+_SINGLETONS = ((type(None), "None"), (type(...), "..."), (type(NotImplemented), "NotImplemented"))
+
+
+def _expression(value: Any) -> str | None:
+    """An expression of literals and builtins for an immutable ``value``."""
+    text = literal(value)
+    if text is not None:
+        return text
+    kind = type(value)
+    if issubclass(kind, type):
+        own = next((f"type({name})" for known, name in _SINGLETONS if known is value), None)
+        return own or next((name for name, known in vars(builtins).items() if known is value), None)
+    if kind is float:
+        return next((text for text, other in _NANS if struct.pack("<d", other) == struct.pack("<d", value)), None)
+    if kind is frozenset:
+        return _frozenset(value)
+    if kind is tuple:
+        parts = _expressions(value)
+        return None if parts is None else f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    if kind is slice:
+        parts = _expressions((value.start, value.stop, value.step))
+        return None if parts is None else f"slice({', '.join(parts)})"
+    if value is NotImplemented:
+        return "NotImplemented"
+    return None
+
+
+_NANS = (('float("nan")', float("nan")), ('-float("nan")', -float("nan")))
+
+
+def _expressions(values: Iterable[Any]) -> list[str] | None:
+    found = [_expression(value) for value in values]
+    return None if None in found else [text for text in found if text is not None]
+
+
+def _frozenset(value: frozenset[Any]) -> str | None:
+    """A call that makes a set of the same items in the same order."""
+    if not value:
+        return "frozenset()"
+    items = in_order(value)
+    parts = _expressions(items)
+    if parts is None or list(frozenset(items)) != list(value):
+        return None
+    return f"frozenset([{', '.join(parts)}])"

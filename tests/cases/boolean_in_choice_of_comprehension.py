@@ -1,0 +1,6 @@
+# known ugly: 3.14+ a collect slot is left in an expression
+def in_loop(a, b, c, d):
+    for x in (a if b else c or d) or ():
+        y = [(x if c else d or b) and x for c in x]
+        z = lambda: (a if b else c and d) or x
+        call(y, z, ((b if x else c or d) and c for d in x))
