@@ -20,6 +20,7 @@ from depyf.emit.comments import comment, source_lines
 from depyf.emit.complete import definitions, needed
 from depyf.emit.defaults import NO_DEFAULTS, UNNAMED, Defaults
 from depyf.emit.grammar import future_features
+from depyf.emit.literals import sets_without_order
 from depyf.emit.naming import exact
 from depyf.errors import DecompilationError, DepyfError
 from depyf.escape import one_line
@@ -149,6 +150,7 @@ class _Attempts:
         cells = "name" if unit.live else "closure"
         self.emitting = EmitOptions(options.indent, options.temp_prefix, cells=cells, shown=options.shown)
         self.strict = strict
+        self.loose = list(sets_without_order(unit)) if unit.live is None else []
         self.is_module = not unit.flags & CO_OPTIMIZED and unit.name == "<module>"
         self.ladder = ladder(options.generated, options.promises)
         self.giving_up = False
@@ -250,6 +252,7 @@ class _Attempts:
             bindings={} if bound else emitted.consts,
             promises=self.options.promises,
             features=emitted.features,
+            loose=self.loose,
             lowered=self.lowered,
         )
         missing = sorted(name for name, value in emitted.consts.items() if getattr(builtins, name, None) is not value)

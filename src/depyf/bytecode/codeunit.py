@@ -55,6 +55,11 @@ class CodeUnit:
         return self.version >= (3, 9)
 
     @property
+    def fills_sets_twice(self) -> bool:
+        """Whether the compiler fills a constant set with the items of one that it has filled from the text (before 3.14)."""
+        return self.version < (3, 14)
+
+    @property
     def packs_wide_calls(self) -> bool:
         """Whether a call of very many arguments passes them as a tuple and a dict (3.10+)."""
         return self.version >= (3, 10)

@@ -216,17 +216,19 @@ class _Reader:
         return value
 
     def frozenset_(self, slot: int) -> frozenset[Any]:
-        value: set[Any] = set()
-        self.fill(value)
-        return frozenset(value)
+        return frozenset(self.fill(set()))  # one by one, as the interpreter does: a copy of a set may iterate otherwise
 
-    def fill(self, value: set[Any]) -> None:
+    def fill(self, value: set[Any]) -> list[Any]:
+        """Put the items of a set into ``value``; they are returned in the order in which they are written."""
+        items = []
         for _ in range(self.size()):
             item = self.read()
             try:
                 value.add(item)
             except TypeError:
                 raise self.error(f"{type(item).__name__} cannot be in a set") from None
+            items.append(item)
+        return items
 
     # Code objects
 

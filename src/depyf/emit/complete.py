@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.emit.literals import in_order, literal
+from depyf.emit.literals import filled_in_order, literal
 from depyf.emit.naming import DEF, is_legal
 from depyf.emit.result import Emitted
 
@@ -132,8 +132,8 @@ def _frozenset(value: frozenset[Any]) -> str | None:
     """A call that makes a set of the same items in the same order."""
     if not value:
         return "frozenset()"
-    items = in_order(value)
-    parts = _expressions(items)
-    if parts is None or list(frozenset(items)) != list(value):
+    items = filled_in_order(value, False)
+    parts = None if items is None else _expressions(items)
+    if parts is None:
         return None
     return f"frozenset([{', '.join(parts)}])"

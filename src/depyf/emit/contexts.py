@@ -79,16 +79,16 @@ def element(p: Printer, node: Expr) -> str:
     """An element of a display: starred or not."""
     if isinstance(node, Star):
         if isinstance(node.value, Const) and type(node.value.value) is frozenset:
-            shown = set_display(node.value.value)
+            shown = set_display(node.value.value, p.unit)
             return f"*{shown}" if shown is not None else f"*{p.expr(node.value, BITOR)}"
         return "*" + p.expr(node.value, BITOR)
     return p.expr(node, TEST)
 
 
-def iterable(p: Printer, node: Expr, level: int) -> str:
-    """What ``for`` and ``in`` take: a constant set can be written as a display there."""
+def iterable(p: Printer, node: Expr, level: int, member: bool = False) -> str:
+    """What ``for`` and ``in`` (``member``) take: a constant set can be written as a display there."""
     if isinstance(node, Const) and type(node.value) is frozenset:
-        shown = set_display(node.value)
+        shown = set_display(node.value, p.unit, member)
         if shown is not None and (p.quotes is None or not ("'" in shown or '"' in shown)):
             return shown
     return p.expr(node, level)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator
 from typing import Any
 
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.set_order import filling_order, is_ordered
 from depyf.emit.quoting import data, string
 
-_NUMBERS = frozenset({int, bool, float, complex})
 _HUGE = 1 << 4000
 """Above this, decimal conversion is slow and refused by newer interpreters; hexadecimal is neither."""
 
@@ -38,9 +40,13 @@ def literal(value: Any) -> str | None:
     return None
 
 
-def set_display(value: frozenset[Any]) -> str | None:
-    """``{...}`` for a constant set, which is what ``in {...}`` and ``for x in {...}`` compile to."""
-    items = [literal(item) for item in in_order(value)]
+def set_display(value: frozenset[Any], unit: CodeUnit, member: bool = False) -> str | None:
+    """``{...}`` for a constant set, which is what ``in {...}`` and ``for x in {...}`` compile to; None where there is none
+    that makes a set of that order, and a live object can be put there; ``in`` (``member``) does not ask for the order."""
+    order = filled_in_order(value, unit.fills_sets_twice)
+    if order is None and (member or unit.live is None):
+        order = in_order(value)
+    items = [literal(item) for item in order or ()]
     if not items or None in items:
         return None
     return "{" + ", ".join(item for item in items if item is not None) + "}"
@@ -49,18 +55,26 @@ def set_display(value: frozenset[Any]) -> str | None:
 def in_order(value: frozenset[Any]) -> list[Any]:
     """The items of a constant set, alike in every process.
 
-    Numbers hash alike everywhere, and a set of them iterates by the order in which it was filled: they stay as they
-    are.  Text hashes by a seed of the process, so that no program can tell: it is sorted.
+    Sets of numbers iterate alike everywhere: they stay as they are.  Text hashes by a seed of the process: it is sorted.
     """
-    if all(map(_hashes_alike, value)):
+    if is_ordered(value):
         return list(value)
     return sorted(value, key=lambda item: literal(item) or repr(item))
 
 
-def _hashes_alike(item: Any) -> bool:
-    if type(item) is tuple:
-        return all(map(_hashes_alike, item))
-    return type(item) in _NUMBERS
+def sets_without_order(unit: CodeUnit) -> Iterator[frozenset[Any]]:
+    """The constant sets of ``unit``, and of what is nested in it, that no display makes."""
+    for const in unit.consts:
+        if isinstance(const, CodeUnit):
+            yield from sets_without_order(const)
+        elif type(const) is frozenset and filled_in_order(const, unit.fills_sets_twice) is None:
+            yield const
+
+
+def filled_in_order(value: frozenset[Any], twice: bool) -> list[Any] | None:
+    """The items in an order that makes a set which iterates as ``value`` when a new set is filled with them; None if none
+    is found."""
+    return filling_order(list(value), twice) if is_ordered(value) else in_order(value)
 
 
 def _tuple(value: tuple[Any, ...]) -> str | None:

@@ -105,7 +105,7 @@ def compare(p: Printer, node: Cmp, level: int) -> str:
     for op, right in zip(node.ops, node.rights):
         shown = p.not_equal if op == "!=" else op
         member = op == "in" or op == "not in"
-        parts.append(f"{shown} {iterable(p, right, BITOR) if member else p.expr(right, BITOR)}")
+        parts.append(f"{shown} {iterable(p, right, BITOR, True) if member else p.expr(right, BITOR)}")
     return _wrap(p, _chain(p, p.operator.join(parts)), COMPARE, level)
 
 

@@ -15,7 +15,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
-from depyf.emit.literals import in_order
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.emit.literals import filled_in_order, in_order
 from depyf.emit.naming import is_legal
 from depyf.errors import DecompilationError
 from depyf.lift.displays import FOLDED, below, collect, is_result, without_nothing
@@ -48,7 +49,7 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
         elif isinstance(container, Display) and not _holds_temporary(s, at, container.elts, items):
             added: tuple[Expr, ...] = (Star(items),)
             if not container.elts and isinstance(items, Const):
-                constants = _elements(items, folded) or ()
+                constants = _elements(items, folded, s.program.unit) or ()
                 if constants and folded == "set":
                     # no other text gives a constant set; where elements are missing they were equal: {1, 1.0, True}
                     constants += constants[-1:] * (FOLDED - len(constants))
@@ -149,12 +150,21 @@ def _written_out(value: Expr, kind: str = "tuple") -> tuple[Expr, ...]:
     return _elements(value, kind) or (Star(value),)
 
 
-def _elements(value: Expr, kind: str = "tuple") -> tuple[Expr, ...] | None:
-    """What a display or a constant of that kind consists of."""
+def _elements(value: Expr, kind: str = "tuple", unit: CodeUnit | None = None) -> tuple[Expr, ...] | None:
+    """What a display or a constant of that kind consists of.
+
+    With ``unit``, a compiler makes a constant of a set first: its elements are in the order that gives this one; None where
+    there is none, and the constant itself can be put there.
+    """
     if isinstance(value, Display) and value.kind == kind and not _has_star(value):
         return tuple(value.elts)
     if isinstance(value, Const) and type(value.value) is _FOLDED_TO[kind]:
-        return tuple(map(Const, in_order(value.value) if kind == "set" else value.value))
+        if kind == "tuple":
+            return tuple(map(Const, value.value))
+        order = in_order(value.value) if unit is None else filled_in_order(value.value, unit.fills_sets_twice)
+        if order is None and unit is not None and unit.live is None:
+            order = in_order(value.value)
+        return None if order is None else tuple(map(Const, order))
     return None
 
 

@@ -14,7 +14,7 @@ pair of instructions; arriving there again weakens it until nothing changes.  ::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from depyf.bytecode import ops
@@ -53,6 +53,7 @@ def prove(
     promises: Promises = NO_PROMISES,
     variables: frozenset[str] = frozenset(),
     lifetimes: bool = True,
+    loose: Iterable[frozenset[Any]] = (),
 ) -> Proof:
     """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent.
 
@@ -60,7 +61,17 @@ def prove(
     ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
     """
     ground = Ground(
-        original, recompiled, is_temp, nested_proven, renames, stand_ins, bindings, promises, variables, lifetimes
+        original,
+        recompiled,
+        is_temp,
+        nested_proven,
+        renames,
+        stand_ins,
+        bindings,
+        promises,
+        variables,
+        lifetimes,
+        loose,
     )
     return _Walk(ground).run()
 

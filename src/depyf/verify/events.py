@@ -263,17 +263,25 @@ def _as_constant(pair: Pair, values: Values, container: int) -> int:
     """``x in [1, 2]`` and ``x in {1, 2}`` test against a constant once compiled."""
     inside = pair.fresh.get(container)
     if inside is None:
-        return container
+        return _searched(values, container)
     if inside[0] == LIST:
         return values.tuple_of(inside[1])
     if inside[0] == SET:
         known = values.desc[inside[1][0]] if len(inside[1]) == 1 else None
         if known is not None and known[0:2] == ("op", "splat"):
             found: int = known[2][0]
-            return found
+            return _searched(values, found)
         constants = values.constants(inside[1])
         if constants is not None:
-            return values.const(frozenset(constants))
+            return values.const(frozenset(constants), ordered=False)
+    return container
+
+
+def _searched(values: Values, container: int) -> int:
+    """A constant set of which nobody asks in which order it iterates."""
+    known = values.desc[container]
+    if known is not None and known[0] == "const" and type(known[1]) is frozenset:
+        return values.const(known[1], ordered=False)
     return container
 
 

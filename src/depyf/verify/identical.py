@@ -81,7 +81,9 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
                     return None
                 if type(arg) is CodeUnit:
                     nested.append((arg, arg_b))
-                elif const_key(arg) != const_key(arg_b) and not incidental(instrs[i + 1][:2], arg, arg_b, units):
+                elif not _same_constant(arg, arg_b, instrs[i + 1].op) and not incidental(
+                    instrs[i + 1][:2], arg, arg_b, units
+                ):
                     return None
             elif arg != arg_b:
                 return None
@@ -91,6 +93,11 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
         if left < 0 or right < 0 or original.handlers[left] != recompiled.handlers[right]:
             return None
     return nested
+
+
+def _same_constant(one: object, other: object, use: str) -> bool:
+    ordered = use != ops.CONTAINS or type(one) is not frozenset
+    return const_key(one, ordered) == const_key(other, ordered)
 
 
 def first_difference(original: Lowered, recompiled: Lowered) -> str:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -35,6 +35,7 @@ TESTED_NOTE = "the TypeError about a type in 'except' that is no exception may g
 PLAIN_NOTE = (
     "assumes that what a conversion or a format gives is a plain string, no subclass with a __format__ of its own"
 )
+SET_NOTE = "assumes that nothing depends on the order of a set of numbers, which no text of it gives"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
 STAND_IN_NOTE = "assumes that nothing looks for names which no source can have: the text has others in their place"
 STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
@@ -71,8 +72,9 @@ class Ground:
         promises: Promises,
         variables: frozenset[str],
         lifetimes: bool,
+        loose: Iterable[frozenset[Any]],
     ) -> None:
-        self.values = Values(original.unit.null_above_callable)
+        self.values = Values(original.unit.null_above_callable, loose)
         fixed = stable_globals(promises, original, recompiled)
         self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
         self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
@@ -100,6 +102,8 @@ class Ground:
         """The proof, once every path has been gone through."""
         for text in self.promised.notes if self.promised is not None else ():
             self.note(text)
+        if self.values.shuffles:
+            self.note(SET_NOTE)
         if self.a.restores:
             self.note(UNWIND_NOTE)
         if self.b.keeps:

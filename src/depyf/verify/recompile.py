@@ -13,13 +13,14 @@ import sys
 import types
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.set_order import filling_order
 from depyf.bytecode.unmarshal import loads
 from depyf.errors import BytecodeError, DepyfError
-from depyf.verify.worker import WorkerError, worker_for
+from depyf.verify.worker import SET, WorkerError, worker_for
 
 
 class RecompileError(DepyfError):
@@ -60,13 +61,25 @@ def recompile(
         unit = CodeUnit.from_code(code)
         return Recompiled(dig_unit(unit, path), unit, found)
     try:
-        unit = loads(worker_for(version).compile(text, flags, optimize, mode), version)
+        unit = loads(worker_for(version).compile(text, flags, optimize, mode, sets=True), version)
     except (WorkerError, BytecodeError) as error:
         line = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
         raise RecompileError(str(error), int(line.group(1)) if line else None) from None
     if not isinstance(unit, CodeUnit):
         raise RecompileError("the other interpreter did not answer with a code object")
+    unit = _with_sets(unit)
     return Recompiled(dig_unit(unit, path), unit)
+
+
+def _with_sets(value: Any) -> Any:
+    """What a worker's answer holds, with the sets that tuples stand for in it."""
+    if type(value) is tuple and value[:1] == (SET,):
+        return frozenset(filling_order(value[1:]) or value[1:])
+    parts = value.consts if type(value) is CodeUnit else value if type(value) is tuple else ()
+    new = tuple(map(_with_sets, parts))
+    if all(one is other for one, other in zip(new, parts)):
+        return value
+    return replace(value, consts=new) if type(value) is CodeUnit else new
 
 
 _IGNORED = [("ignore", None, category, None, 0) for category in (SyntaxWarning, DeprecationWarning)]

@@ -15,10 +15,11 @@ value beyond its identity is its description, ``Values.desc[value]``:
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.set_order import is_ordered
 
 if TYPE_CHECKING:
     from depyf.verify.promised import Promised
@@ -36,8 +37,11 @@ BOOL_TAGS = frozenset({"is", "not", "mapping?", "sequence?"}) | {
 }
 
 
-def const_key(value: Any) -> tuple[Any, ...]:
-    """A hashable key that is equal exactly for constants no program can tell apart (object identity aside)."""
+def const_key(value: Any, ordered: bool = True) -> tuple[Any, ...]:
+    """A hashable key that is equal exactly for constants no program can tell apart (object identity aside).
+
+    Sets that iterate otherwise are others, where a program can tell (``set_order``), unless ``ordered`` is false.
+    """
     kind = type(value)
     if kind in SCALARS:
         return (kind, value)
@@ -46,9 +50,10 @@ def const_key(value: Any) -> tuple[Any, ...]:
     if kind is complex:
         return (kind, struct.pack("<dd", value.real, value.imag))
     if kind is tuple:
-        return (kind, tuple([const_key(item) for item in value]))
+        return (kind, tuple([const_key(item, ordered) for item in value]))
     if kind is frozenset:
-        return (kind, frozenset([const_key(item) for item in value]))
+        keys = [const_key(item, ordered) for item in value]
+        return (kind, tuple(keys) if ordered and is_ordered(value) else frozenset(keys))
     if kind is slice:
         return (kind, const_key(value.start), const_key(value.stop), const_key(value.step))
     return ("object", id(value))
@@ -57,7 +62,8 @@ def const_key(value: Any) -> tuple[Any, ...]:
 class Values:
     """The values of one proof."""
 
-    def __init__(self, null_above: bool = False) -> None:
+    def __init__(self, null_above: bool = False, loose: Iterable[frozenset[Any]] = ()) -> None:
+        """``loose``: constant sets that may iterate in another order on the other side."""
         self.null_above = null_above
         """Whether the NULL of a call lies above the callable (3.13+) or below it."""
         self.desc: list[Desc | None] = []
@@ -65,6 +71,9 @@ class Values:
         self._keep: list[Any] = []
         self._exceptions: dict[int, int] = {}
         self.promised: Promised | None = None
+        self.loose = frozenset(const_key(value, False) for value in loose)
+        self.shuffles = False
+        """Whether such a set is there, where its order may count."""
         self.tracked = 0  # how many elements of a fresh container are followed; set by the proof
         self.null = self.new(("mark", "NULL"))
         self.method = self.new(
@@ -92,8 +101,12 @@ class Values:
             found = self._exceptions[value] = self.typed("exception")
         return found
 
-    def const(self, value: Any) -> int:
-        key = const_key(value)
+    def const(self, value: Any, ordered: bool = True) -> int:
+        """The value of a constant; for a set that is only searched, ``ordered`` is false."""
+        if self.loose and type(value) is frozenset and const_key(value, False) in self.loose:
+            self.shuffles = self.shuffles or ordered
+            ordered = False
+        key = const_key(value, ordered)
         found = self._interned.get(key)
         if found is None:
             self._keep.append(value)  # keys by id must stay unique

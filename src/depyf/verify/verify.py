@@ -37,6 +37,7 @@ def verify(
     bindings: Mapping[str, Any] | None = None,
     promises: Promises = NO_PROMISES,
     features: Collection[str] = (),
+    loose: Collection[frozenset[Any]] = (),
     lowered: Mapping[int, Lowered] = MappingProxyType({}),
 ) -> tuple[Verdict, ...]:
     """Prove that ``recompiled`` means the same as ``original``.
@@ -47,9 +48,11 @@ def verify(
     the recompiled code to the constants they stand for.  ``promises`` is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
     ``features`` are names under which the text alone imports features of ``__future__``.
-    ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
+    ``loose`` are constant sets whose order no text gives.  ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
     """
-    checker = _Checker(temp_prefix, lifetimes, renames or {}, stand_ins or {}, bindings or {}, promises, features)
+    checker = _Checker(
+        temp_prefix, lifetimes, renames or {}, stand_ins or {}, bindings or {}, promises, features, loose
+    )
     checker.lowered.update(lowered)
     return tuple(checker.report(original, recompiled, None))
 
@@ -64,7 +67,9 @@ class _Checker:
         bindings: Mapping[str, Any],
         promises: Promises,
         features: Collection[str],
+        loose: Collection[frozenset[Any]],
     ) -> None:
+        self.loose = loose
         self.features = features
         self.promises = promises
         self.prefix = prefix
@@ -173,6 +178,7 @@ class _Checker:
                 promises=self.promises,
                 variables=variables or frozenset(),
                 lifetimes=lifetimes,
+                loose=self.loose,
             )
 
         try:

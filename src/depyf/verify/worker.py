@@ -20,22 +20,39 @@ REQUEST = struct.Struct("<iiii")
 MODES = ("exec", "eval", "single")
 ANSWER = struct.Struct("<Bi")
 
+SET = "depyf: a set, in its order"
+"""Begins the tuple that stands for a constant set of numbers: marshal writes no set in the order in which it iterates."""
+
 # Runs in the other interpreter: nothing newer than 3.8, no import besides builtins.
 PROGRAM = r"""
 import _ast, marshal, struct, sys, warnings
 warnings.simplefilter("ignore")
 sys.setrecursionlimit(8000)
 read, write, flush = sys.stdin.buffer.read, sys.stdout.buffer.write, sys.stdout.buffer.flush
+code_type = type((lambda: 0).__code__)
+def ordered(item):
+    return all(map(ordered, item)) if type(item) is tuple else type(item) in (int, bool, float, complex)
+def kept(item):
+    if type(item) is frozenset and all(map(ordered, item)):
+        return ("depyf: a set, in its order",) + tuple(item)
+    if type(item) is tuple or type(item) is code_type:
+        parts = item if type(item) is tuple else item.co_consts
+        new = tuple(map(kept, parts))
+        if any(one is not other for one, other in zip(new, parts)):
+            return new if type(item) is tuple else item.replace(co_consts=new)
+    return item
 while True:
     head = read(16)
     if len(head) < 16:
         break
     mode, flags, optimize, length = struct.unpack("<iiii", head)
+    sets, mode = divmod(mode, 8)
     text = read(length).decode("utf-8", "surrogatepass")
     try:
         if mode == 2:  # this mode takes one statement; its tree holds any number
             text = _ast.Interactive(compile(text, "<depyf>", "exec", flags | _ast.PyCF_ONLY_AST, True).body)
-        status, data = 0, marshal.dumps(compile(text, "<depyf>", ("exec", "eval", "single")[mode], flags, True, optimize))
+        code = compile(text, "<depyf>", ("exec", "eval", "single")[mode], flags, True, optimize)
+        status, data = 0, marshal.dumps(kept(code) if sets else code)
     except BaseException as error:
         status, data = 1, ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace")
     write(struct.pack("<Bi", status, len(data)) + data)
@@ -56,8 +73,11 @@ class Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def compile(self, text: str, flags: int = 0, optimize: int = 0, mode: str = "exec") -> bytes:
-        """Marshalled code of the module ``text``; ``WorkerError`` with the compiler's message if it refuses."""
+    def compile(self, text: str, flags: int = 0, optimize: int = 0, mode: str = "exec", sets: bool = False) -> bytes:
+        """Marshalled code of the module ``text``; ``WorkerError`` with the compiler's message if it refuses.
+
+        With ``sets``, a tuple that begins with ``SET`` stands for each constant set of numbers.
+        """
         source = text.encode("utf-8", "surrogatepass")
         with self._lock:
             process = self._running()
@@ -66,7 +86,7 @@ class Worker:
             timer.start()
             try:
                 status, data = self._exchange(
-                    process, REQUEST.pack(MODES.index(mode), flags, optimize, len(source)) + source
+                    process, REQUEST.pack(MODES.index(mode) + 8 * sets, flags, optimize, len(source)) + source
                 )
             except (OSError, struct.error) as error:
                 self._stop()
