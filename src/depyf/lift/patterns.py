@@ -93,6 +93,8 @@ class PatternReader:
         self.facts: list[Fact] = []
         self.code: list[int] = []
         self.handler = NONE
+        self.no_choice: set[tuple[int, int]] = set()
+        """Where no alternatives begin, by handler: many copies in a row are asked once each, whatever is below them."""
 
     def read(self, start: int, *, last: bool) -> Reading:
         """The case whose test begins at ``start`` with the subject on top of the stack.
@@ -260,6 +262,8 @@ class PatternReader:
         subject = stack[-1]
         assert isinstance(subject, int)
         base = len(stack)
+        if (at, self.handler) in self.no_choice:
+            raise NoPattern
         facts, self.facts = self.facts, []
         found: list[tuple[int, list[Fact]]] = []
         captures: list[list[Value]] = []
@@ -284,6 +288,9 @@ class PatternReader:
                 position = inner.fail
                 if position == NONE or self.instrs[position].op == ops.POP:
                     break
+        except NoPattern:
+            self.no_choice.add((at, self.handler))
+            raise
         finally:
             self.facts = facts
         if len(found) < 2 or len({len(values) for values in captures}) != 1:
