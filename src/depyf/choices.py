@@ -55,6 +55,10 @@ def ladder(generated: bool, promises: Promises) -> tuple[Choices, ...]:
     preferred = (tidy, replace(tidy, held=True)) if promises.variables is not None else ()
     # whatever is tried: the proof reads resume functions without torch's books
     books = Promises(
-        resumed=promises.resumed, marks=promises.marks, lists=promises.lists, shown_only=promises.shown_only
+        resumed=promises.resumed,
+        marks=promises.marks,
+        lists=promises.lists,
+        shown_only=promises.shown_only,
+        plain_keys=promises.plain_keys,
     )
     return (*preferred, first, *(replace(choices, promises=books) for choices in LADDER))

@@ -250,6 +250,7 @@ class _Attempts:
             if self.is_module
             else {},
             bindings={} if bound else emitted.consts,
+            builtins=emitted.builtins,
             promises=self.options.promises,
             features=emitted.features,
             loose=self.loose,

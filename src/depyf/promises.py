@@ -18,7 +18,9 @@ class Promises:
     (``type``).  ``variables`` are locals of the outermost code that
     the program added for itself: nothing looks them up by name (None: it says nothing about locals).  ``reads_first`` says that what is read before the first
     operation of another kind has been read by the program just before the code runs: it may be read in any order.
-    ``unordered`` says that the order in which a set of constants gives its elements does not matter.
+    ``unordered`` says that the order in which a set of constants gives its elements does not matter.  ``plain_keys`` says
+    that the keys of a dict, or the elements of a set, that is made of more than a compiler takes at once are
+    distinct, and that hashing and comparing them changes nothing.
     Code that is called as in ``resumed`` (how names begin) is the rest of a function that was cut in two.  Control never gets to a ``raise None``
     there that only stands behind what a ``with`` suppressed; nothing looks up ``marks`` by name; parameters called as in ``lists`` are lists, with lists in them, which only
     such code has: taking the last item off is one step, and nothing sees how long they live.  What such code is handed
@@ -37,6 +39,7 @@ class Promises:
     readers: tuple[str, ...] = ()
     reads_first: bool = False
     unordered: bool = False
+    plain_keys: bool = False
     resumed: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ import pytest
 
 from depyf import decompile
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.errors import DecompilationError
 from depyf.options import Options
 from depyf.pipeline import decompile_unit
 from depyf.verify.proof import STAND_IN_NOTE
@@ -97,8 +98,18 @@ def test_a_stand_in_is_no_builtin_and_nothing_a_module_has(name):
 
 
 def test_an_attribute_has_no_stand_in():
-    result = module(named("f = g.KK\n", KK="a b"))
-    assert not result.verdicts[0].proven
+    result = module(named("f = g.KK\ng.KK = 1\n", KK="a b"))
+    assert result.source == 'f = getattr(g, "a b")\nsetattr(g, "a b", 1)\n'
+    assert result.verdicts[0].proven and "getattr, setattr" in result.verdicts[0].reason
+
+
+def test_nothing_is_imported_from_a_module_by_such_a_name():
+    result = module(named("def f():\n    from m import KK as x\n    return x\n", KK="a b"))
+    assert [verdict.status for verdict in result.verdicts] == [Status.UNVERIFIED, Status.FAILED]
+    with pytest.raises(DecompilationError):
+        space = {}
+        exec(named("def f():\n    from m import KK as x\n    return x\n", KK="a b"), space)
+        decompile(space["f"])
 
 
 def test_only_stand_ins_are_taken_for_others():

@@ -65,6 +65,11 @@ class CodeUnit:
         return self.version >= (3, 10)
 
     @property
+    def fills_stepwise(self) -> bool:
+        """Whether a dict display of more than 15 pairs, or a set display of more than 30 items, is filled one by one (3.10+)."""
+        return self.version >= (3, 10)
+
+    @property
     def joins_tests_on_a_line(self) -> bool:
         """Whether ``(a and b) or c`` tests ``a and b`` once if all is on one line, and else twice (3.10, 3.11)."""
         return (3, 10) <= self.version < (3, 12)

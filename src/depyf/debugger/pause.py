@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from depyf.debugger.program_pdb import hooked, pdb_in_caller
-from depyf.guarded import say
 
 
 def should_pause() -> bool:
@@ -67,9 +66,9 @@ def pause(directory: str, steppable: Sequence[str], level: str | None, followed:
             *(f"depyf:   {name}" for name in sorted(steppable, key=_by_number)),
         ]
     if not should_pause():
-        say("\n".join(lines), out=True)
+        print("\n".join(lines))
         return
-    say("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]), out=True)
+    print("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]))
     stop()
 
 
@@ -80,9 +79,9 @@ def _by_number(name: str) -> list[tuple[int, str]]:
 
 def pause_for_new_file(path: str) -> None:
     """A file came into being while the program ran: let the user set breakpoints in it before it runs."""
-    say(f"depyf: what is about to run is in {path}", out=True)
+    print(f"depyf: what is about to run is in {path}")
     if should_pause():
-        say("depyf: set breakpoints in it now, then continue.", out=True)
+        print("depyf: set breakpoints in it now, then continue.")
         stop()
 
 

@@ -2,7 +2,8 @@
 
 Each promise is read off torch's sources (``_dynamo/output_graph.py``, ``codegen.py``, ``resume_execution.py``):
 globals with a counter or an id in their name are installed once; a graph's outputs are a list or tuple made for this
-call; the profiler's two functions enter and leave a context manager of torch; sources are what guards can read too; a set is rebuilt from items whose order Dynamo does not keep (``variables/sets.py``).
+call; the profiler's two functions enter and leave a context manager of torch; sources are what guards can read too; a set is rebuilt from items whose order Dynamo does not keep (``variables/sets.py``), and a dict from
+keys that Dynamo has hashed and compared while it traced (``variables/dicts.py``).
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
             readers=("type",),
             reads_first=True,
             unordered=True,
+            plain_keys=True,
             variables=added,
             signatures=_signatures(code, made) if code else (),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from depyf.emit.contexts import element, is_none, tuple_of
 from depyf.emit.displays import comprehension_text
 from depyf.emit.literals import literal
-from depyf.emit.naming import exact
+from depyf.emit.naming import exact, mangling_prefix
 from depyf.emit.printer import EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer, prints
 from depyf.emit.quoting import string
 from depyf.tree.expr import Attr, Bin, BoolOf, Cmp, Comp, Cond, Const, Display, Expr, Invoke, SliceOf, Star, Sub, Walrus
@@ -16,13 +16,24 @@ READABLE = "__debug__"
 
 @prints(Attr)
 def attribute(p: Printer, node: Attr, level: int) -> str:
-    text = p.spell.get(node.name)
-    if text is None:
-        text = p.spelled(node.name)
-    if node.name == READABLE:
-        text = node.name
     value = node.value
+    text = p.attributes.get((p.class_name, node.name))
+    if text is None:
+        text = p.attributes[p.class_name, node.name] = _written(p, node.name)
+    if not text:
+        named = p.expr(Const(node.name))
+        return f"{p.bound_const(getattr)}({p.listed([p.expr(value), named])})"
     return EXPRESSIONS[type(value)](p, value, PRIMARY) + "." + text
+
+
+def _written(p: Printer, name: str) -> str:
+    """What is written behind the dot; "" for a name that no identifier gives here."""
+    if name == READABLE:
+        return name
+    private = name.startswith("__") and not name.endswith("__") and "." not in name
+    if exact(name) is None or private and mangling_prefix(p.class_name):
+        return ""
+    return p.spelled(name)
 
 
 @prints(Sub)

@@ -11,26 +11,31 @@ import builtins
 import enum
 import re
 import types
-from collections.abc import Callable
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.emit.naming import Names
 
 _HEAP_TYPE = 1 << 9
 _ADDRESS = re.compile(r"\bat 0x|0x[0-9a-fA-F]{6,}")
 
 
-ALONE = (BaseException, type, tuple, slice, set)
+ALONE = (BaseException, type, tuple, slice, set, dict)
 """Builtin types whose names mean the same where the text stands alone."""
 
 
 class BoundConstants:
-    """Hands out one identifier per object; ``fresh`` makes an identifier that nothing else in the text uses."""
+    """Hands out one identifier per object, which nothing else in the text uses.
 
-    def __init__(self, prefix: str, fresh: Callable[[str], str]) -> None:
+    A builtin has its own name where that is no variable's; ``builtins`` are those that the original looks up, too.
+    """
+
+    def __init__(self, prefix: str, names: Names) -> None:
         self.prefix = prefix
-        self.fresh = fresh
+        self.fresh = names.fresh
+        self.names = names
         self.objects: dict[str, Any] = {}
+        self.builtins: dict[str, Any] = {}
         self._names: dict[tuple[int, bool], str] = {}
 
     def name(self, value: Any, in_class: bool) -> str:
@@ -38,20 +43,29 @@ class BoundConstants:
         key = (id(value), in_class)
         found = self._names.get(key)
         if found is None:
-            base = self.prefix + readable(value)
-            own: str = getattr(value, "__name__", "")
-            if (
-                any(value is known for known in ALONE)
-                or isinstance(value, types.BuiltinFunctionType)
-                and getattr(builtins, own, None) is value
-            ):
-                base, in_class = own, False  # means the same where the text stands alone
-            found = self.fresh(base + "__" if in_class else base)
-            if in_class and not found.endswith("__"):
-                found = self.fresh(found + "__")
+            own = builtin_name(value)
+            if own and own not in self.names.variables:  # means the same where the text stands alone
+                found = own
+                self.names.taken.add(own)
+                if own in self.names.looked_up:
+                    self._names[key] = own
+                    self.builtins[own] = value
+                    return own
+            else:
+                base = own or self.prefix + readable(value)
+                found = self.fresh(base + "__" if in_class else base)
+                if in_class and not found.endswith("__"):
+                    found = self.fresh(found + "__")
             self._names[key] = found
             self.objects[found] = value  # also keeps the object, hence its id, alive
         return found
+
+
+def builtin_name(value: Any) -> str:
+    """The name of a builtin, "" for any other object."""
+    own = getattr(value, "__name__", "") if isinstance(value, (types.BuiltinFunctionType, type)) else ""
+    known = any(value is one for one in ALONE) or isinstance(value, types.BuiltinFunctionType)
+    return own if known and type(own) is str and getattr(builtins, own, None) is value else ""
 
 
 def readable(value: Any) -> str:

@@ -66,6 +66,7 @@ def emit_function(
         tuple(path[-2:] if unit.freevars else path[-1:]),
         emitted.labelled,
         emitted.owners,
+        builtins=emitted.builtins,
     )
 
 
@@ -126,6 +127,7 @@ def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
         owners=tuple(owners),
         mode=p.mode,
         features=tuple(p.features.values()),
+        builtins=p.consts.builtins,
     )
 
 

@@ -12,14 +12,20 @@ import builtins
 import keyword
 import re
 import unicodedata
+from collections.abc import Iterator
 
+from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import lower
 from depyf.bytecode.static_attributes import static_attributes
+from depyf.errors import BytecodeError
 
 DEF = "def "
 """In front of a stand-in in ``renames``: only functions of that name are renamed, not the variable that holds them."""
 
 _CONSTANTS = frozenset({"None", "True", "False", "__debug__"})
+_BINDING = frozenset({ops.STORE_GLOBAL, ops.STORE_NAME, ops.DELETE_GLOBAL, ops.DELETE_NAME})
+_LOOKING_UP = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_FROM_DICT_OR_GLOBALS})
 _RESERVED = frozenset(keyword.kwlist) | _CONSTANTS
 _BOLD_A = 0x1D41A
 
@@ -61,6 +67,8 @@ class Names:
         self.renames: dict[str, str] = {}
         self._stand_ins: dict[str, str] = {}
         self._taken: set[str] | None = None
+        self._variables: frozenset[str] | None = None
+        self._looked_up: frozenset[str] = frozenset()
         self._mangled: dict[str, set[str]] = {}
         self._spellings: dict[str, dict[str, str]] = {}
 
@@ -126,14 +134,43 @@ class Names:
         return prefix
 
     @property
+    def variables(self) -> frozenset[str]:
+        """The names that some code of the text binds, or may find in an enclosing function."""
+        if self._variables is None:
+            bound, looked_up = set[str](), set[str]()
+            for unit in self._units():
+                bound.update(unit.varnames, unit.cellvars, unit.freevars, (unit.name,))
+                try:
+                    instrs = lower(unit).instrs
+                except BytecodeError:  # it has no text, and may bind what it likes
+                    bound.update(unit.names)
+                    continue
+                for instr in instrs:
+                    if instr.op in _BINDING:
+                        bound.add(instr.arg)
+                    elif instr.op in _LOOKING_UP:
+                        looked_up.add(instr.arg)
+            self._variables, self._looked_up = frozenset(bound), frozenset(looked_up)
+        return self._variables
+
+    @property
+    def looked_up(self) -> frozenset[str]:
+        """The names that some code of the text looks up among the globals and the builtins."""
+        return self._looked_up if self.variables is not None else frozenset()
+
+    def _units(self) -> Iterator[CodeUnit]:
+        pending = [self.unit]
+        while pending:
+            unit = pending.pop()
+            yield unit
+            pending.extend(const for const in unit.consts if isinstance(const, CodeUnit))
+
+    @property
     def taken(self) -> set[str]:
         if self._taken is None:
             self._taken = set()
-            pending = [self.unit]
-            while pending:
-                unit = pending.pop()
+            for unit in self._units():
                 self._taken.update(unit.names, unit.varnames, unit.cellvars, unit.freevars, (unit.name,))
-                pending.extend(const for const in unit.consts if isinstance(const, CodeUnit))
         return self._taken
 
 

@@ -74,12 +74,14 @@ class Printer:
         self.shadows = shadows
         self.shadow: dict[str, str] = shadows.get(id(unit), {})
         self.mode = "exec"
-        self.consts = BoundConstants(options.const_prefix, self.names.fresh)
+        self.consts = BoundConstants(options.const_prefix, self.names)
         self.cells: dict[str, str] = {}
         self.not_equal = "<>" if self.grammar.flufl_in_text and unit.flags & CO_FUTURE_BARRY_AS_FLUFL else "!="
         self.features: dict[str, str] = {}  # features of ``__future__`` that only the text imports, under these names
         self.class_name = ""
         self.spell = self.names.spellings("")
+        self.attributes: dict[tuple[str, str], str] = {}
+        """What is written behind the dot in a class, by class and attribute; "" where nothing can be."""
         self.lines: list[str] = []
         self.sources: list[int | None] = []
         self.starts: list[bool] = []

@@ -29,7 +29,8 @@ class Emitted:
 
     ``linemap`` pairs every output line that starts a statement with the source line of that statement.  ``renames``
     maps an identifier of the text to the name it stands for in the bytecode.  ``consts`` maps an identifier, which
-    compiles as a global, to the object that the original holds as a constant; ``cells`` likewise for cell objects.
+    compiles as a global, to the object that the original holds as a constant; ``cells`` likewise for cell objects;
+    ``builtins`` does so for builtins that the original looks up by the same name elsewhere.
     ``path`` names the code objects that lead from the compiled module to the one that was asked for.
     ``labelled`` is true for a debugging dump that is no Python.  ``owners`` are the first lines of the stretches of text
     that belong to one code object, with its qualified name.  ``mode`` is the one to compile the text in: "exec", "eval" or
@@ -47,6 +48,7 @@ class Emitted:
     owners: tuple[tuple[int, str], ...] = ()
     mode: str = "exec"
     features: tuple[str, ...] = ()
+    builtins: dict[str, Any] = field(default_factory=dict)
 
     def function_at(self, line: int) -> str:
         """Qualified name of the code object that a line of the text belongs to."""

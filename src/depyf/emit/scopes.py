@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.lower import lower
+from depyf.emit.naming import exact
 
 IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__", ".type_params", ".generic_base"})
 """Cells that the compiler makes by itself."""
@@ -200,7 +201,7 @@ def _class_lines(scope: Scope, spell: Spell) -> list[str]:
     if scope.unit is not None and "__class__" in scope.unit.cellvars and "__class__" not in shared:
         lines.append("if 0: lambda: __class__")
     lines += _lost_cells(_lost(scope, set()), set(), spell)
-    unnoted = (scope.listed or frozenset()) - scope.noted
+    unnoted = frozenset(name for name in (scope.listed or frozenset()) - scope.noted if exact(name) is not None)
     if unnoted:
         inner = (
             below for child in scope.children for below in (child, *(child.children if child.kind == "params" else ()))

@@ -8,7 +8,7 @@ from typing import TypeVar
 from depyf.emit.annotation_text import source_of
 from depyf.emit.contexts import bare, decision, iterable, loose, named, outermost, target, touched
 from depyf.emit.displays import for_target
-from depyf.emit.naming import is_legal
+from depyf.emit.naming import exact, is_legal
 from depyf.emit.patterns import pattern
 from depyf.emit.printer import BLOCKS, BODIES, HEADS, TEST, BodyPrinter, HeadPrinter, Printer
 from depyf.tree.expr import Bin, Const, Display, Expr, Name, SettledTemp, Temp, YieldFrom, YieldOf
@@ -184,6 +184,8 @@ def import_(p: Printer, node: Import) -> str:
 def import_from(p: Printer, node: ImportFrom) -> str:
     items = []
     for name, asname in node.names:
+        if name != "*" and exact(name) is None:
+            raise p.fail("no source imports a name that is no identifier")
         if name == "*":
             items.append("*")
         elif asname is None or asname == name:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from depyf.lift.displays import ITEMS, PAIRS
 from depyf.promises import Promises
 from depyf.tree.expr import (
     Attr,
@@ -120,20 +121,28 @@ class Effects:
         if isinstance(node, Display):
             if node.kind == "set":
                 plain = all(isinstance(item, Const) and type(item.value) in _PLAIN_KEYS for item in node.elts)
-                return PURE if plain else EVENT
+                wide = self._wide(len(node.elts), ITEMS) and not any(isinstance(item, Star) for item in node.elts)
+                return PURE if plain or wide else EVENT
             simple = node.kind in ("list", "tuple") and not any(isinstance(item, Star) for item in node.elts)
             return PURE if simple else EVENT
         if isinstance(node, DictOf):
             keys = [key.value for key, _ in node.items if isinstance(key, Const) and type(key.value) in _PLAIN_KEYS]
             plain = len(keys) == len(node.items) and len(set(keys)) == len(keys)
-            return PURE if plain else EVENT
+            wide = self._wide(len(node.items), PAIRS) and all(key is not None for key, _ in node.items)
+            return PURE if plain or wide else EVENT
         if isinstance(node, Invoke):
             return self._call(node)
         return EVENT
 
+    def _wide(self, count: int, at_once: int) -> bool:
+        """Whether a dict or set of ``count`` parts is one whose keys were promised to be plain."""
+        return self.promises.plain_keys and count > at_once
+
     def _call(self, node: Invoke) -> int:
         if self.is_maker(node):
             return PURE
+        if isinstance(node.func, Const) and node.func.value is __import__ and len(node.args) == 1 and not node.keywords:
+            return READ  # the guards have asked for the module
         name = self.fixed_function(node.func)
         if name in self.promises.readers and len(node.args) == 1 and not node.keywords:
             return READ

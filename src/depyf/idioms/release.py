@@ -83,6 +83,13 @@ def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[in
             inner, after = _only_bound(stmt.body, set(bound), in_try)
             final, _ = _only_bound(stmt.final, set(bound), in_try)
             stmt = replace(stmt, body=inner, final=final)
+        elif isinstance(stmt, (For, With)):
+            given = _given(stmt)
+            inner = _inner_bound(frozenset(bound | given), in_try, stmt.body)
+            if isinstance(stmt, For):
+                stmt = replace(stmt, body=inner, orelse=_inner_bound(frozenset(bound), in_try, stmt.orelse))
+            else:
+                stmt = replace(stmt, body=inner)
         elif bodies(stmt):
             entry = frozenset(bound)
             stmt = with_bodies(stmt, partial(_inner_bound, entry, in_try))
@@ -99,6 +106,12 @@ def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[in
 
 def _inner_bound(bound: Live, in_try: bool, body: Body) -> Body:
     return _only_bound(body, set(bound), in_try)[0]
+
+
+def _given(stmt: For | With) -> set[int]:
+    """The temporaries that a loop or a manager binds in front of the body."""
+    targets = [stmt.target] if isinstance(stmt, For) else [target for _, target in stmt.items if target is not None]
+    return _bound_by(tuple(targets))
 
 
 def _bound_by(targets: tuple[Expr, ...]) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
@@ -17,6 +17,7 @@ from depyf.tree.expr import (
     Expr,
     Fmt,
     FStr,
+    Invoke,
     Marker,
     Name,
     SliceOf,
@@ -38,11 +39,31 @@ REACHED = "__conditional_annotations__"
 """The set of annotations reached so far (3.14+)."""
 
 
+PAIRS, ITEMS = 15, 30
+"""How many pairs of a dict, or items of a set, a compiler takes off the stack at once (3.10+)."""
+_PLAIN = (str, int, bytes, bool, float, type(None))
+
+
 def _build(kind: str) -> Callable[[Symbolic, Any], None]:
     def rule(s: Symbolic, count: int) -> None:
-        s.push(_display(s, kind, tuple(s.pops(count))))
+        elts = tuple(s.pops(count))
+        if kind == "set" and count > ITEMS and _hashes_at_the_end(s, elts):
+            s.push(Invoke(Const(set), (Display("list", elts),)))
+        else:
+            s.push(_display(s, kind, elts))
 
     return rule
+
+
+def _hashes_at_the_end(s: Symbolic, keys: Sequence[Expr]) -> bool:
+    """Whether it matters that keys are hashed once all of them, and the values, are evaluated.
+
+    A compiler fills a display of so many parts one by one; ``dict([(k, v), ...])`` says what is made at once.
+    """
+    if s.plain_keys or not s.program.unit.fills_stepwise:
+        return False
+    plain = {key.value for key in keys if isinstance(key, Const) and type(key.value) in _PLAIN}
+    return len(plain) < len(keys)
 
 
 def _display(s: Symbolic, kind: str, elts: tuple[Expr, ...]) -> Display:
@@ -61,7 +82,11 @@ def without_nothing(elts: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 def _build_map(s: Symbolic, count: int) -> None:
     flat = s.pops(2 * count)
-    s.push(DictOf(tuple(zip(flat[::2], flat[1::2], strict=True))))
+    pairs = tuple(zip(flat[::2], flat[1::2], strict=True))
+    if count > PAIRS and _hashes_at_the_end(s, flat[::2]):
+        s.push(Invoke(Const(dict), (Display("list", tuple(Display("tuple", pair) for pair in pairs)),)))
+    else:
+        s.push(DictOf(pairs))
 
 
 def _build_const_key_map(s: Symbolic, count: int) -> None:
@@ -69,7 +94,11 @@ def _build_const_key_map(s: Symbolic, count: int) -> None:
     values = s.pops(count)
     if not isinstance(keys, Const) or len(keys.value) != count:
         raise DecompilationError("dict keys are not a constant tuple", s.program.unit.qualname, s.instr.offset)
-    s.push(DictOf(tuple((Const(key), value) for key, value in zip(keys.value, values, strict=True))))
+    pairs = tuple((Const(key), value) for key, value in zip(keys.value, values, strict=True))
+    if count > PAIRS and _hashes_at_the_end(s, [key for key, _ in pairs]):
+        s.push(Invoke(Const(dict), (Display("list", tuple(Display("tuple", pair) for pair in pairs)),)))
+    else:
+        s.push(DictOf(pairs))
 
 
 def below(s: Symbolic, depth: int) -> Expr:

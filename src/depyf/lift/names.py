@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
+from depyf.emit.naming import exact
 from depyf.flow.program import ASYNC_FOR_ITER, END_FINALLY, WITH_EXIT
 from depyf.lift.values import Item, is_slot
 from depyf.tree.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam
@@ -160,7 +161,51 @@ def finish_import(s: Symbolic, value: Marker) -> None:
         s.emit(ImportFrom(name, tuple(stored), s.levels[id(value)], s.instr.line, id(value) in s.lazy))
 
 
+_IMPORTING = STORES | {ops.IMPORT_FROM, ops.IMPORT_STAR}
+
+
+def _is_statement(s: Symbolic, name: str) -> bool:
+    """Whether what an import gives is used as a statement uses it, which can name it."""
+    if not all(exact(part) for part in name.split(".") if part):
+        return False
+    at = s.program.next[s.at]
+    while at >= 0 and s.program.instrs[at].op == ops.JUMP:
+        at = s.program.jump[at]
+    if at < 0 or s.program.instrs[at].op not in _IMPORTING:
+        return False
+    fromlist, level = s.stack[-1], s.stack[-2]
+    if not isinstance(fromlist, Const) or not isinstance(level, Const):
+        return False
+    if s.program.instrs[at].op in STORES:  # ``import a.b as c`` gives b, and ``from a import b`` stores no module
+        top, _, rest = name.partition(".")
+        return not fromlist.value and not level.value and (not rest or same_name(top, str(s.program.instrs[at].arg)))
+    return True
+
+
+def _module(s: Symbolic, name: str) -> None:
+    """A module as a value in an expression: no statement can stand there."""
+    fromlist, level = s.pop(), s.pop()
+    arguments: tuple[Expr, ...] = (Const(name),)
+    keywords: tuple[tuple[str | None, Expr], ...] = ()
+    if not _is_falsy(fromlist):
+        keywords = (("fromlist", fromlist),)
+    if not _is_falsy(level):
+        arguments = (*arguments, Invoke(Const(globals), ()))
+        keywords = (*keywords, ("level", level))
+    s.push(Invoke(Const(__import__), arguments, keywords))
+
+
+def _is_falsy(value: Expr) -> bool:
+    """Whether a value is what an import takes where nothing is given."""
+    if isinstance(value, Display):
+        return not value.elts
+    return isinstance(value, Const) and not value.value
+
+
 def _import_name(s: Symbolic, name: str) -> None:
+    if s.instr.op == ops.IMPORT_NAME and not _is_statement(s, name):
+        _module(s, name)
+        return
     fromlist = s.pop()
     level = s.pop()
     names = fromlist.value if isinstance(fromlist, Const) else ()

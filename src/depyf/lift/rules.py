@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
+from depyf.emit.naming import exact
 from depyf.errors import DecompilationError
 from depyf.lift import calls, control, displays, names, unpacking
 from depyf.lift.augmented import operand
@@ -28,6 +29,7 @@ from depyf.tree.expr import (
     Const,
     DictOf,
     FStr,
+    Invoke,
     Marker,
     Name,
     Star,
@@ -163,7 +165,7 @@ def _load_const(s: Symbolic, value: Any) -> None:
 
 
 def _load_attr(s: Symbolic, name: str) -> None:
-    s.push(Attr(operand(s), name))
+    s.push(Attr(s.pop() if exact(name) is None else operand(s), name))
 
 
 def _load_method(s: Symbolic, name: str) -> None:
@@ -172,6 +174,9 @@ def _load_method(s: Symbolic, name: str) -> None:
 
 
 def _store_attr(s: Symbolic, name: str) -> None:
+    if exact(name) is None:
+        _set_attribute(s, name)
+        return
     obj = operand(s)
     s.store(Attr(obj, name), s.raw())
 
@@ -194,7 +199,32 @@ def _subscr(s: Symbolic, _: Any) -> None:
     s.push(Sub(obj, key))
 
 
+def _set_attribute(s: Symbolic, name: str) -> None:
+    """``setattr(x, "a b", value)``: no target of an assignment has such a name."""
+    obj, value = s.pop(), s.raw()
+    temp: Temp | None = None
+    if isinstance(value, (Marker, Item)):  # what a loop, a manager or an unpacking hands over is assigned first
+        temp = s.new_temp()
+        s.stack.append(obj)
+        s.store(temp, value)
+        obj = s.pop()
+    else:
+        s.stack.append(value)
+        value = s.pop()
+        if not s.atomic(value) and not s.atomic(obj):  # the value is evaluated before the object
+            s.stack += [value, obj]
+            s.spill(len(s.stack) - 1)
+            obj, value = s.pop(), s.pop()
+            temp = value if isinstance(value, Temp) else None
+    s.emit(ExprStmt(Invoke(Const(setattr), (obj, Const(name), temp or value)), s.instr.line))
+    if temp is not None and not s.spill_all:
+        s.stmts.append(Delete((temp,), s.instr.line))
+
+
 def _delete_attr(s: Symbolic, name: str) -> None:
+    if exact(name) is None:
+        s.emit(ExprStmt(Invoke(Const(delattr), (s.pop(), Const(name))), s.instr.line))
+        return
     s.emit(Delete((Attr(s.pop(), name),), s.instr.line))
 
 

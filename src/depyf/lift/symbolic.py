@@ -86,6 +86,7 @@ class Symbolic:
         self.idle = _bound_parameters(program) if choices.turns else frozenset[str]()
         """Parameters that are dropped without a word: what is left of a loop in which the function begins."""
         self.stable = choices.promises.stable
+        self.plain_keys = choices.promises.plain_keys
         self.rules = fresh.rules(RULES) if choices.generated else RULES
         self.forced: set[int] = set()
         self.known_forced: frozenset[int] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.promises import READ_LOCALS
+from depyf.verify.by_name import NOTED_NOTE, notes_less
 from depyf.verify.events import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
@@ -92,6 +93,9 @@ class Agreement:
             if left != right and not self.sameness.same(pair, left, right):
                 constants = self.values.constants((left, right))
                 if constants and incidental(event_a.key, constants[0], constants[1], self.ground.units):
+                    continue
+                if constants and notes_less(event_a.key, constants[0], constants[1]):
+                    self.ground.note(NOTED_NOTE)
                     continue
                 shown = f"{self.sameness.show(pair, left)} against {self.sameness.show(pair, right)}"
                 raise self.ground.mismatch(pair, f"operand {i + 1} of {len(event_a.operands)} differs, {shown}")

@@ -15,6 +15,7 @@ pair of instructions; arriving there again weakens it until nothing changes.  ::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from depyf.bytecode import ops
@@ -50,6 +51,7 @@ def prove(
     renames: Mapping[str, str] | None = None,
     stand_ins: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
+    builtins: Mapping[str, Any] = MappingProxyType({}),
     promises: Promises = NO_PROMISES,
     variables: frozenset[str] = frozenset(),
     lifetimes: bool = True,
@@ -68,6 +70,7 @@ def prove(
         renames,
         stand_ins,
         bindings,
+        builtins,
         promises,
         variables,
         lifetimes,

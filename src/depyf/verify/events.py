@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from depyf.bytecode import ops
 from depyf.verify import kinds, managers
+from depyf.verify.by_name import said_by_call
 from depyf.verify.known import (
     DICT,
     LIST,
@@ -28,6 +29,7 @@ from depyf.verify.known import (
 from depyf.verify.silent import CIRCLE
 from depyf.verify.state import Pair, Side
 from depyf.verify.values import Values
+from depyf.verify.wide import made_by_call
 
 Key = tuple[Any, ...]
 
@@ -120,6 +122,9 @@ def _call(pair: Pair, side: Side, values: Values, arg: ops.CallShape) -> Event:
     arguments = (*callee[1:], *stack[len(stack) - pops + slots :])
     if len(arguments) == 1 and not keywords and values.desc[callee[0]] == ("const", builtins.iter):
         return Event((ops.GET_ITER,), arguments, pops, 1)
+    said = said_by_call(pair, values, callee[0], arguments, keywords) if side.program.side else None
+    if said is not None:
+        return Event(said.key, said.operands, pops, said.results, () if said.results else (values.none,))
     if side.program.side and not keywords:
         whole = len(arguments) == 1 and container_kind(pair, values, arguments[0]) == "list"
         if whole and values.desc[callee[0]] == ("const", tuple):
@@ -127,6 +132,10 @@ def _call(pair: Pair, side: Side, values: Values, arg: ops.CallShape) -> Event:
         if values.desc[callee[0]] == ("const", len) and len(arguments) == 1 and pair.a.pc >= 0:
             if pair.a.program.instrs[pair.a.pc].op == ops.GET_LEN:
                 return Event(pair.a.program.key[pair.a.pc], arguments, pops, 1)
+        made = made_by_call(pair, values, callee[0], arguments)
+        if made is not None:
+            count = len(made[1]) // 2 if made[0] == ops.BUILD_MAP else len(made[1])
+            return Event((made[0], count), made[1], pops, 1)
         manager = managers.entered(pair, values, callee[0], len(arguments))
         if manager >= 0:
             return Event(pair.a.program.key[pair.a.pc], (manager,), pops, 1)

@@ -8,33 +8,37 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from depyf.bytecode import ops
-from depyf.verify import kinds, managers
-from depyf.verify.copies import copies_made
+from depyf.verify import by_name, kinds, managers
+from depyf.verify.filling import (
+    add_pair,
+    build_const_key_map,
+    build_map,
+    build_set,
+    decided,
+    grow,
+    joined,
+    map_add,
+    merge,
+    set_add,
+    set_update,
+)
 from depyf.verify.known import (
-    DICT,
     LIST,
-    PLAIN_KEYS,
     SET,
     bound_method,
     bound_now,
     callee_of,
-    const_key_pairs,
     container_kind,
     elements,
     exception_of,
     is_exception,
     new_fresh,
-    plain_key,
     splats,
-    take,
     truth_of,
 )
 from depyf.verify.quiet import raise_again, throw
 from depyf.verify.state import Pair, Side, resolve
 from depyf.verify.values import Values
-
-_FILLED = 3
-"""From this many constants on the compiler fills a set display from one constant (3.9+)."""
 
 
 def _delete_fast(pair: Pair, side: Side, other: Side, values: Values, name: str) -> bool:
@@ -99,7 +103,7 @@ def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShap
         return False
     if managers.step_call(side, other, values, slots, count):
         return True
-    if side.program.side and _builtin(pair, side, values, slots, count):
+    if side.program.side and _builtin(pair, side, other, values, slots, count):
         return True
     if count != 1:
         return False
@@ -109,7 +113,7 @@ def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShap
     if method is None or method[0] not in ("append", "extend", "update") or method[1] not in pair.fresh:
         return False
     if method[0] == "update":
-        if not _joined(pair, values, method[1], stack[-1]):
+        if not joined(pair, side, other, values, method[1], stack[-1]):
             return False
         del stack[at:]
         stack.append(values.none)
@@ -124,12 +128,16 @@ def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShap
     return True
 
 
-def _builtin(pair: Pair, side: Side, values: Values, slots: int, count: int) -> bool:
+def _builtin(pair: Pair, side: Side, other: Side, values: Values, slots: int, count: int) -> bool:
     """``slice(a, b)``, ``set()`` and ``tuple(known)`` of a list: what ``BUILD_SLICE``, ``BUILD_SET`` and ``LIST_TO_TUPLE`` do."""
     stack = side.stack
     at = len(stack) - count - slots
-    called = values.desc[callee_of(values, stack, at, slots)[0]]
-    if called == ("const", slice) and count in (2, 3):
+    callee, *bound = callee_of(values, stack, at, slots)
+    called = values.desc[callee]
+    said = by_name.step(side, other, values, callee, (*bound, *stack[len(stack) - count :]))
+    if said >= 0:
+        result = said
+    elif called == ("const", slice) and count in (2, 3):
         result = values.slice_of(tuple(stack[-count:]))
     elif called == ("const", set) and not count:
         result = new_fresh(pair, values, SET, ())
@@ -151,7 +159,7 @@ def _subscr(pair: Pair, side: Side, other: Side, values: Values, arg: None) -> b
     if items is None or splats(values, items):
         return False
     if pair.facts:
-        (key,) = _decided(pair, values, (key,))
+        (key,) = decided(pair, values, (key,))
     known = values.desc[key]
     if known is None or known[0] != "const":
         return False
@@ -174,7 +182,9 @@ def _plain_slice(index: slice) -> bool:
 
 def _store_subscr(pair: Pair, side: Side, other: Side, values: Values, arg: None) -> bool:
     value, container, key = side.stack[-3:]
-    if not _add_pair(pair, values, container, key, value) and not _replace_items(pair, values, container, key, value):
+    if not add_pair(pair, side, other, values, container, key, value) and not _replace_items(
+        pair, values, container, key, value
+    ):
         return False
     del side.stack[-3:]
     return True
@@ -184,7 +194,7 @@ def _list_index(pair: Pair, values: Values, container: int, key: int) -> tuple[t
     """Items of a fresh list and a constant index or slice of it that cannot fail."""
     inside = pair.fresh.get(container)
     if pair.facts:
-        (key,) = _decided(pair, values, (key,))
+        (key,) = decided(pair, values, (key,))
     known = values.desc[key]
     if inside is None or inside[0] != LIST or splats(values, inside[1]) or known is None or known[0] != "const":
         return None
@@ -227,26 +237,10 @@ def _delete_subscr(pair: Pair, side: Side, other: Side, values: Values, arg: Non
     return True
 
 
-def _add_pair(pair: Pair, values: Values, container: int, key: int, value: int) -> bool:
-    """``container[key] = value`` for a fresh dict and a new constant key."""
-    inside = pair.fresh.get(container)
-    if inside is None or inside[0] != DICT or not plain_key(values, key) or len(inside[1]) > values.tracked:
-        return False
-    if _has_key(values, inside[1][::2], key):
-        return False
-    pair.fresh[container] = (DICT, (*inside[1], key, value))
-    return True
-
-
-def _has_key(values: Values, keys: tuple[int, ...], key: int) -> bool:
-    wanted = values.desc[key][1]  # type: ignore[index]
-    return any(values.desc[k][1] == wanted for k in keys)  # type: ignore[index]
-
-
 def _operator(name: str, count: int) -> Callable[[Pair, Side, Side, Values, str], bool]:
     def step(pair: Pair, side: Side, other: Side, values: Values, arg: str) -> bool:
         operands = tuple(side.stack[-count:])
-        result = values.fold(name, arg, _decided(pair, values, operands) if pair.facts else operands)
+        result = values.fold(name, arg, decided(pair, values, operands) if pair.facts else operands)
         if result is None:
             return False
         del side.stack[-count:]
@@ -259,7 +253,7 @@ def _operator(name: str, count: int) -> Callable[[Pair, Side, Side, Values, str]
 def _unary(pair: Pair, side: Side, other: Side, values: Values, arg: str) -> bool:
     value = side.stack[-1]
     if arg != "not":
-        result = values.fold("UNARY", arg, _decided(pair, values, (value,)) if pair.facts else (value,))
+        result = values.fold("UNARY", arg, decided(pair, values, (value,)) if pair.facts else (value,))
         if result is None:
             return False
         side.stack[-1] = result
@@ -277,39 +271,12 @@ def _unary(pair: Pair, side: Side, other: Side, values: Values, arg: str) -> boo
 
 
 def _list_append(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
-    return _grow(pair, side, values, depth, LIST, (side.stack[-1],))
+    return grow(pair, side, values, depth, LIST, (side.stack[-1],))
 
 
 def _list_extend(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
     items = elements(pair, values, side.stack[-1])
-    return items is not None and _grow(pair, side, values, depth, LIST, items)
-
-
-def _set_add(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
-    return plain_key(values, side.stack[-1]) and _grow(pair, side, values, depth, SET, (side.stack[-1],))
-
-
-def _set_update(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
-    known = values.desc[side.stack[-1]]
-    if known == ("const", ()) and container_kind(pair, values, side.stack[-1 - depth]) == "set":
-        side.stack.pop()  # an empty set is written {*()}
-        return True
-    if known is None or known[0] != "const" or type(known[1]) is not frozenset:
-        return False
-    if not all(type(item) in PLAIN_KEYS for item in known[1]):
-        return False
-    return _grow(pair, side, values, depth, SET, (values.op("splat", (side.stack[-1],)),))
-
-
-def _grow(pair: Pair, side: Side, values: Values, depth: int, kind: tuple[object, ...], items: tuple[int, ...]) -> bool:
-    """Add ``items`` to the fresh container ``depth`` below the top once the top is popped."""
-    container = side.stack[-1 - depth]
-    inside = pair.fresh.get(container)
-    if inside is None or inside[0] != kind or len(inside[1]) > values.tracked:
-        return False
-    pair.fresh[container] = (kind, (*inside[1], *items))
-    side.stack.pop()
-    return True
+    return items is not None and grow(pair, side, values, depth, LIST, items)
 
 
 def _list_to_tuple(pair: Pair, side: Side, other: Side, values: Values, arg: None) -> bool:
@@ -326,74 +293,6 @@ def _unpack(pair: Pair, side: Side, other: Side, values: Values, count: int) -> 
         return False
     side.stack.pop()
     side.stack.extend(reversed(items))
-    return True
-
-
-def _build_map(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
-    stack = side.stack
-    return _new_dict(pair, side, values, tuple(stack[len(stack) - 2 * count :]), 2 * count)
-
-
-def _build_const_key_map(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
-    return _new_dict(pair, side, values, const_key_pairs(pair, values, side.stack, count), count + 1)
-
-
-def _decided(pair: Pair, values: Values, items: tuple[int, ...]) -> tuple[int, ...]:
-    """``items`` with the booleans that this path has decided: the other code may have branched to get a constant."""
-    memo: dict[int, int] = {}
-    return tuple([resolve(pair, values, item, memo) for item in items])
-
-
-def _new_dict(pair: Pair, side: Side, values: Values, items: tuple[int, ...], pops: int) -> bool:
-    if pair.facts:
-        items = _decided(pair, values, items)
-    keys = items[::2]
-    if not all(plain_key(values, key) for key in keys):
-        return False
-    if len({values.desc[key][1] for key in keys}) != len(keys):  # type: ignore[index]
-        return False
-    del side.stack[len(side.stack) - pops :]
-    side.stack.append(new_fresh(pair, values, DICT, items))
-    return True
-
-
-def _build_set(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
-    items = tuple(side.stack[len(side.stack) - count :])
-    if pair.facts:
-        items = _decided(pair, values, items)
-    if not all(plain_key(values, item) for item in items):
-        return False
-    take(side.stack, count)
-    constants = values.constants(items) if count >= _FILLED else None
-    if constants is not None and values.promised is not None and values.promised.any_order():
-        items = (values.op("splat", (values.const(frozenset(constants)),)),)
-    side.stack.append(new_fresh(pair, values, SET, items))
-    return True
-
-
-def _map_add(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
-    key, value = side.stack[-2:]
-    if not _add_pair(pair, values, side.stack[-2 - depth], key, value):
-        return False
-    del side.stack[-2:]
-    return True
-
-
-def _merge(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
-    """``{**fresh}`` and ``f(**fresh)`` with constant keys that are new."""
-    if not _joined(pair, values, side.stack[-1 - depth], side.stack[-1]):
-        return copies_made(pair, side, values, depth)
-    side.stack.pop()
-    return True
-
-
-def _joined(pair: Pair, values: Values, container: int, added: int) -> bool:
-    source, inside = pair.fresh.get(added), pair.fresh.get(container)
-    if source is None or inside is None or source[0] != DICT or inside[0] != DICT:
-        return False
-    if any(_has_key(values, inside[1][::2], key) for key in source[1][::2]):
-        return False
-    pair.fresh[container] = (DICT, inside[1] + source[1])
     return True
 
 
@@ -455,6 +354,8 @@ def _exc_match(pair: Pair, side: Side, other: Side, values: Values, arg: object)
 
 FOLDS: dict[str, Callable[..., bool]] = {
     ops.DELETE_FAST: _delete_fast,
+    ops.LOAD_GLOBAL: by_name.look_up,
+    ops.LOAD_NAME: by_name.look_up,
     ops.LOAD_ATTR: _load_attr,
     ops.LOAD_METHOD: _load_method,
     ops.CALL: _call,
@@ -468,14 +369,14 @@ FOLDS: dict[str, Callable[..., bool]] = {
     ops.LIST_EXTEND: _list_extend,
     ops.LIST_TO_TUPLE: _list_to_tuple,
     ops.UNPACK_SEQUENCE: _unpack,
-    ops.BUILD_MAP: _build_map,
-    ops.BUILD_CONST_KEY_MAP: _build_const_key_map,
-    ops.BUILD_SET: _build_set,
-    ops.SET_ADD: _set_add,
-    ops.SET_UPDATE: _set_update,
-    ops.MAP_ADD: _map_add,
-    ops.DICT_UPDATE: _merge,
-    ops.DICT_MERGE: _merge,
+    ops.BUILD_MAP: build_map,
+    ops.BUILD_CONST_KEY_MAP: build_const_key_map,
+    ops.BUILD_SET: build_set,
+    ops.SET_ADD: set_add,
+    ops.SET_UPDATE: set_update,
+    ops.MAP_ADD: map_add,
+    ops.DICT_UPDATE: merge,
+    ops.DICT_MERGE: merge,
     ops.SET_FUNCTION_ATTRIBUTE: _set_function_attribute,
     ops.FORMAT: _format,
     ops.RAISE: _raise,

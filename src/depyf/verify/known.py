@@ -69,7 +69,14 @@ SET = ("set",)
 MAX_TRACKED = 256
 """Growing a container past this many elements is an event: following it further would cost quadratic time.  Code that takes
 more than that off the stack at once raises the bound (``widest``): the compiler collects the arguments of a wide call in a list."""
-_TAKEN = {ops.BUILD_TUPLE, ops.BUILD_LIST, ops.BUILD_SET, ops.BUILD_MAP, ops.UNPACK_SEQUENCE}
+_TAKEN = {
+    ops.BUILD_TUPLE,
+    ops.BUILD_LIST,
+    ops.BUILD_SET,
+    ops.BUILD_MAP,
+    ops.BUILD_CONST_KEY_MAP,
+    ops.UNPACK_SEQUENCE,
+}
 
 
 def widest(instrs: Iterable[Instr]) -> int:

@@ -6,7 +6,9 @@ user locals are surely bound before each instruction, and which temporaries are 
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType, MappingProxyType
 from typing import Any
 
 from depyf.bytecode import ops
@@ -50,7 +52,11 @@ class Program:
         renames: Mapping[str, str] | None = None,
         bindings: Mapping[str, Any] | None = None,
         stand_ins: Mapping[str, str] | None = None,
+        builtins: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
+        self.builtins = builtins
+        self.builtins_named: set[str] = set()
+        """The builtins that the text calls by name where the original has an instruction, or the object itself."""
         self.lowered = lowered
         self.unit = lowered.unit
         self.instrs = lowered.instrs
@@ -115,6 +121,8 @@ class Program:
         for op, arg, _target, _line, _offset, _handler in self.instrs:
             kind = kinds.KINDS.get(op, kinds.EVENT)
             if op == ops.LOAD_CONST:
+                if is_builtin(arg):
+                    self.builtins_named.add(arg.__name__)
                 arg = values.new(("const", arg)) if type(arg) is CodeUnit else _constant(values, arg)
             elif op in TEMP_KINDS and is_temp is not None and is_temp(arg):
                 kind = TEMP_KINDS[op]
@@ -125,7 +133,11 @@ class Program:
                 arg = renames.get(arg, arg)
             elif op in (ops.LOAD_GLOBAL, ops.LOAD_NAME) and arg in bindings:
                 kind = kinds.LOAD_CONST
+                if is_builtin(bindings[arg]):
+                    self.builtins_named.add(arg)
                 arg = _constant(values, bindings[arg])
+            elif op in (ops.LOAD_GLOBAL, ops.LOAD_NAME) and arg in self.builtins:
+                kind = kinds.FOLD
             elif op in MODULE_NAMES and arg in stand_ins:
                 arg = stand_ins[arg]
                 self.has_stand_ins = True
@@ -298,6 +310,13 @@ class Program:
             shown = shown[:57] + "..."
         where = f"offset {offset}" + (f", line {line}" if line is not None else "")
         return f"{op}{' ' + shown if shown else ''} ({where})"
+
+
+def is_builtin(value: Any) -> bool:
+    """Whether ``value`` is a function or type of the module ``builtins``, which text calls by its name."""
+    if not isinstance(value, (BuiltinFunctionType, type)):
+        return False
+    return getattr(builtins, value.__name__, None) is value
 
 
 def _constant(values: Values, constant: Any) -> int:

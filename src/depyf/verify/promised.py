@@ -19,6 +19,7 @@ there it shows what came before.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from depyf.bytecode import ops
@@ -26,6 +27,7 @@ from depyf.bytecode.idle import does_nothing
 from depyf.bytecode.lower import Lowered
 from depyf.promises import Promises, looks_up_locals
 from depyf.resumed import global_names
+from depyf.verify.by_name import attribute_name
 from depyf.verify.events import Event
 from depyf.verify.known import new_fresh
 from depyf.verify.state import Pair, Side
@@ -37,12 +39,13 @@ MAKER_NOTE = "assuming that making a resume function from cells has no effect"
 READ_NOTE = "assuming that what the guards have just read can be read in another order"
 MARK_NOTE = "assuming that torch's profiler marks change nothing the program can see"
 ORDER_NOTE = "assuming that the order does not matter in which a set of constants gives its elements"
+KEYS_NOTE = "assuming that hashing and comparing the keys which torch puts in a large dict or set changes nothing"
 IDLE_NOTE = "assuming that a function whose code does nothing keeps that code"
 UNREACHED_NOTE = "assuming that no exception is suppressed by a 'with' behind which torch raises None then"
 
 GRAPH = "graph"
 MARK = "mark"
-_READS = frozenset({ops.LOAD_ATTR, ops.LOAD_METHOD, ops.SUBSCR, ops.LOAD_GLOBAL, ops.LOAD_DEREF})
+_READS = frozenset({ops.LOAD_ATTR, ops.LOAD_METHOD, ops.SUBSCR, ops.LOAD_GLOBAL, ops.LOAD_DEREF, ops.IMPORT_NAME})
 
 
 class Stable:
@@ -71,6 +74,8 @@ class Promised:
         self.values = values
         self.notes: list[str] = []
         self._known: dict[tuple[Any, ...], int] = {}
+        self.wide = False
+        """Whether the original makes a dict or set of more than a compiler takes at once, and the keys are plain."""
 
     def use(self, note: str) -> None:
         if note not in self.notes:
@@ -92,6 +97,11 @@ class Promised:
                 return False
             stack.append(self._read((op, arg, pair.epoch)))
             return True
+        if op == ops.IMPORT_NAME:
+            if not reads or stack[-2:] != [self.values.const(0), self.values.const(())]:
+                return False
+            stack[-2:] = [self._read((op, arg))]
+            return True
         if op == ops.SUBSCR:
             found = self._item(pair, stack[-2], stack[-1], reads)
             if found < 0:
@@ -111,6 +121,12 @@ class Promised:
         if self.promises.unordered:
             self.use(ORDER_NOTE)
         return self.promises.unordered
+
+    def any_key(self) -> bool:
+        """Whether a key that is no constant may be taken for one that hashes without an effect."""
+        if self.wide:
+            self.use(KEYS_NOTE)
+        return self.wide
 
     def ended(self, pair: Pair, callee: int) -> None:
         """An event has happened on both sides; all but the beginning of a record end the early part."""
@@ -195,6 +211,8 @@ class Promised:
             return False
         if count == 0:
             return self._idle(side, at, callee)
+        if side.program.side and self._reads_by_name(pair, side, at, callee, count, protected):
+            return True
         stable = self._stable(callee)
         if stable is None:
             return False
@@ -219,6 +237,23 @@ class Promised:
         del stack[at:]
         stack.append(result)
         return True
+
+    def _reads_by_name(self, pair: Pair, side: Side, at: int, callee: int, count: int, protected: bool) -> bool:
+        """``getattr(x, "0")`` and ``__import__("m")``, where the instruction would be such a read."""
+        stack, called = side.stack, self.values.desc[callee]
+        reads = self.promises.reads_first and pair.early and not protected
+        name = attribute_name(self.values, stack[-1])
+        if name is None or called is None or called[0] != "const":
+            return False
+        if called[1] is builtins.getattr and count == 2:
+            found = self._attribute(pair, stack[-2], name, reads)
+        elif called[1] is builtins.__import__ and count == 1 and reads:
+            found = self._read((ops.IMPORT_NAME, name))
+        else:
+            return False
+        if found >= 0:
+            stack[at:] = [found]
+        return found >= 0
 
     def _idle(self, side: Side, at: int, callee: int) -> bool:
         known = self.values.desc[callee]

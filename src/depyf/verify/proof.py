@@ -23,6 +23,7 @@ from depyf.verify.silent import Mismatch
 from depyf.verify.state import Pair
 from depyf.verify.unwinding import UNWIND_NOTE
 from depyf.verify.values import Values
+from depyf.verify.wide import makes_wide
 
 ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
 CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
@@ -37,6 +38,7 @@ PLAIN_NOTE = (
 )
 SET_NOTE = "assumes that nothing depends on the order of a set of numbers, which no text of it gives"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
+BUILTIN_NOTE = "assumes that these names give the builtins which they are the names of: "
 STAND_IN_NOTE = "assumes that nothing looks for names which no source can have: the text has others in their place"
 STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
 
@@ -69,6 +71,7 @@ class Ground:
         renames: Mapping[str, str] | None,
         stand_ins: Mapping[str, str] | None,
         bindings: Mapping[str, Any] | None,
+        builtins: Mapping[str, Any],
         promises: Promises,
         variables: frozenset[str],
         lifetimes: bool,
@@ -78,8 +81,12 @@ class Ground:
         fixed = stable_globals(promises, original, recompiled)
         self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
         self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
-        self.b = Program(recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})}, stand_ins)
+        self.b = Program(
+            recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})}, stand_ins, builtins
+        )
         self.values.tracked = max(MAX_TRACKED, widest(original.instrs), widest(recompiled.instrs))
+        if self.promised is not None:
+            self.promised.wide = promises.plain_keys and makes_wide(original)
         self.units = original.unit, recompiled.unit
         self.lifetimes = lifetimes
         self.proof = Proof()
@@ -110,6 +117,8 @@ class Ground:
             self.note(HANDLED_NOTE)
         if self.b.again:
             self.note(AGAIN_NOTE)
+        if self.b.builtins_named:
+            self.note(BUILTIN_NOTE + ", ".join(sorted(self.b.builtins_named)))
         if self.b.formats or self._converts_alone():
             self.note(PLAIN_NOTE)
         return self.proof

@@ -35,6 +35,7 @@ def verify(
     renames: Mapping[str, str] | None = None,
     stand_ins: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
+    builtins: Mapping[str, Any] = MappingProxyType({}),
     promises: Promises = NO_PROMISES,
     features: Collection[str] = (),
     loose: Collection[frozenset[Any]] = (),
@@ -45,13 +46,14 @@ def verify(
     Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
     not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
     identifiers); ``stand_ins`` the same for names of the module, which nothing else has; ``bindings`` maps global names of
-    the recompiled code to the constants they stand for.  ``promises`` is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
+    the recompiled code to the constants they stand for; ``builtins`` those that both codes look up, where it does so and the original
+    does not.  ``promises`` is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
     ``features`` are names under which the text alone imports features of ``__future__``.
     ``loose`` are constant sets whose order no text gives.  ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
     """
     checker = _Checker(
-        temp_prefix, lifetimes, renames or {}, stand_ins or {}, bindings or {}, promises, features, loose
+        temp_prefix, lifetimes, renames or {}, stand_ins or {}, bindings or {}, builtins, promises, features, loose
     )
     checker.lowered.update(lowered)
     return tuple(checker.report(original, recompiled, None))
@@ -65,6 +67,7 @@ class _Checker:
         renames: Mapping[str, str],
         stand_ins: Mapping[str, str],
         bindings: Mapping[str, Any],
+        builtins: Mapping[str, Any],
         promises: Promises,
         features: Collection[str],
         loose: Collection[frozenset[Any]],
@@ -72,6 +75,7 @@ class _Checker:
         self.loose = loose
         self.features = features
         self.promises = promises
+        self.builtins = builtins
         self.prefix = prefix
         self.lifetimes = lifetimes
         self.renames = renames
@@ -175,6 +179,7 @@ class _Checker:
                 renames={**self.renames, **parameter_renames(original, recompiled)},
                 stand_ins=self.stand_ins,
                 bindings=self.bindings,
+                builtins=self.builtins,
                 promises=self.promises,
                 variables=variables or frozenset(),
                 lifetimes=lifetimes,
