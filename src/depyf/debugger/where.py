@@ -133,7 +133,7 @@ def where_is(file: str, line: int) -> Where:
     entry = manifest_entry(file)
     if entry is None:
         raise DepyfError(f"{file} is not a file of a depyf dump (no {MANIFEST} beside it lists it)")
-    lines = _lines(Path(file))
+    lines = _lines(Path(file).parent, Path(file).name)
     user_file, user_line, function, code = user_place(*calling_line(file, lines, line))
     stage = str(entry.get("stage") or entry.get("kind") or "")
     return Where(
@@ -148,15 +148,15 @@ def calling_line(file: str, lines: list[str], line: int) -> tuple[list[str], int
     head = _KERNEL_HEAD.match(lines[0].rstrip()) if lines else None
     if head is None:
         return lines, line
-    wrapper = _lines(Path(file).parent / head["wrapper"])
+    wrapper = _lines(Path(file).parent, head["wrapper"])
     call = re.compile(rf"\b{head['name']}(?:\.run)?\(")
     return wrapper, next((n for n, text in enumerate(wrapper, 1) if call.search(text) and "def " not in text), 0)
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(folder: Path, name: str) -> list[str]:
     """The lines of a file of a dump; none where it cannot be read."""
     try:
-        return read_file(path.parent, path.name).splitlines()
+        return read_file(folder, name).splitlines()
     except DumpError:
         return []
 
@@ -184,7 +184,7 @@ def _entry_from_name(path: Path) -> dict[str, Any] | None:
     named = _GRAPH_FILE.match(path.name)
     if named is None or not path.exists():
         return None
-    head = _GRAPH_HEAD.match((_lines(path) or [""])[0])
+    head = _GRAPH_HEAD.match((_lines(path.parent, path.name) or [""])[0])
     return {"stage": named["stage"], "compile_id": head["id"] if head else named["slug"].replace("_", "/")}
 
 
