@@ -6,6 +6,7 @@ instruction the number of its handler or -1.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from depyf.bytecode.decode import Raw
@@ -61,9 +62,8 @@ def protect(raw: Raw) -> Protection:
     wrapped = bytearray(len(of))
     numbers: dict[Handler, int] = {}
     offsets = raw.offsets
-    count = len(offsets)
-    index = 0
-    last_start = -1
+    free = list(range(len(of) + 1))
+    """Instruction -> the next one without a handler, itself or one further on: each is given one once."""
     for start, end, target, depth, lasti in table_entries(raw.unit.exctable):
         raw_target = raw.index_at.get(target)
         if raw_target is None:
@@ -76,16 +76,22 @@ def protect(raw: Raw) -> Protection:
             number = numbers.setdefault(handler, len(handlers))
             if number == len(handlers):
                 handlers.append(handler)
-        if start < last_start:
-            index = 0
-        last_start = start
-        while index < count and offsets[index] < start:
-            index += 1
-        while index < count and offsets[index] < end:
-            if of[index] < 0 and not wrapped[index]:
-                of[index], wrapped[index] = number, wraps
-            index += 1
+        index, behind = _next(free, bisect_left(offsets, start)), bisect_left(offsets, end)
+        while index < behind:
+            of[index], wrapped[index] = number, wraps
+            free[index] = index + 1
+            index = _next(free, index)
     return Protection(handlers, of, wrapped)
+
+
+def _next(free: list[int], index: int) -> int:
+    """Where ``free`` leads from ``index``; what lies on the way leads there at once from then on."""
+    found = index
+    while free[found] != found:
+        found = free[found]
+    while free[index] != found:
+        free[index], index = found, free[index]
+    return found
 
 
 def _wraps_generator(raw: Raw, target: int) -> bool:

@@ -96,13 +96,17 @@ def locations(unit: CodeUnit) -> Locations:
     return Locations(of, lines, entries)
 
 
+_WIDEST = 36
+
+
 def varint(table: bytes, index: int) -> tuple[int, int]:
     """An unsigned number in groups of six bits, the lowest first, and where it ends."""
     value = shift = 0
     while index < len(table):
         byte = table[index]
         index += 1
-        value |= (byte & 63) << shift
+        if shift < _WIDEST:  # a number that goes on for ever takes time in proportion to its square
+            value |= (byte & 63) << shift
         shift += 6
         if not byte & 64:
             break

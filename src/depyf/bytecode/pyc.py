@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from depyf.bytecode.bounds import check
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.unmarshal import loads
 from depyf.errors import BytecodeError
@@ -70,11 +71,12 @@ def _guess(magic: int) -> str:
 
 
 def unit_of_pyc(data: bytes) -> CodeUnit:
-    """The module's code in the bytes of a ``.pyc`` file."""
+    """The module's code in the bytes of a ``.pyc`` file.  BytecodeError for what is none, or expands too far."""
     header = read_header(data)
     unit = loads(data[16:], header.version)
     if not isinstance(unit, CodeUnit):
         raise BytecodeError(f"the .pyc file holds a {type(unit).__name__}, not a code object, at offset 16")
+    check(unit, len(data))
     return unit
 
 

@@ -1,8 +1,9 @@
 """Read marshal data of any CPython 3.8-3.15, whatever interpreter this runs on, without executing anything.
 
 Input: bytes and the version that wrote them.  Output: plain objects, code objects as ``CodeUnit``.  Hostile input is a
-``BytecodeError`` with the offset: every size is checked against the bytes that remain, nesting is limited, and so is
-the expanded size of data that refers to itself again and again (hashing it would take for ever).
+``BytecodeError`` with the offset: every size is checked against the bytes that remain, nesting is limited (and takes
+nothing of the interpreter's stack), and so is the size of the data once its references are written out, and how many
+constants have one hash: whoever prints, hashes or compares what comes out of here takes time in proportion to the file.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import builtins
 import struct
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
@@ -18,7 +19,14 @@ from depyf.bytecode.qualnames import with_qualnames
 from depyf.errors import BytecodeError
 
 _MAX_DEPTH = 400
-_MAX_EXPANDED = 20_000_000
+_ROOM, _FACTOR = 1 << 20, 20
+"""How large the data may be once its references are written out: so much, and so much for each byte of the file.
+
+No file of the standard library, of any version, comes to more than 3 for each byte."""
+_ITEM = 8
+"""The size of an object besides its text."""
+_ALIKE = 60
+"""Constants of one hash: no more in one set or dict than a compiler could want."""
 _FLAG_REF = 0x80
 
 _LOCAL, _CELL, _FREE = 0x20, 0x40, 0x80  # bits of co_localspluskinds, 3.11+
@@ -28,6 +36,9 @@ _COMPLEX = struct.Struct("<dd")
 
 _PENDING = object()  # a reference to it is an immutable container that is not finished yet
 _NULL = object()  # ends a dict
+_LATER = object()  # a container has been begun: it is sent to whoever yields
+Reading = Generator[None, Any, Any]
+"""A container that is being read: it yields for each container in it, and is sent that; its value is what it returns."""
 
 
 def loads(data: bytes, version: tuple[int, int]) -> Any:
@@ -35,23 +46,24 @@ def loads(data: bytes, version: tuple[int, int]) -> Any:
     reader = _Reader(data, version)
     try:
         return reader.read()
-    except RecursionError:
-        raise reader.error("too deeply nested for the current stack") from None
     except (struct.error, IndexError):
         raise reader.error("the data ends early") from None
 
 
 class _Reader:
-    """One pass over the bytes.  ``refs`` and ``weights`` are parallel: objects, and how much each expands to."""
+    """One pass over the bytes.  ``refs`` and ``weights`` are parallel: objects, and how large each is when written out."""
 
-    __slots__ = ("data", "depth", "expanded", "position", "refs", "version", "weights")
+    __slots__ = ("alike", "data", "expanded", "most", "open", "position", "refs", "version", "weights")
 
     def __init__(self, data: bytes, version: tuple[int, int]) -> None:
         self.data = data
         self.version = version
         self.position = 0
-        self.depth = 0
+        self.open: list[tuple[Reading, int, int]] = []
+        """The containers around ``position``, each with its number among the references and ``expanded`` where it begins."""
         self.expanded = 0
+        self.most = _ROOM + _FACTOR * len(data)
+        self.alike: dict[int, list[Any]] = {}
         self.refs: list[Any] = []
         self.weights: list[int] = []
 
@@ -86,50 +98,68 @@ class _Reader:
     # Objects
 
     def read(self) -> Any:
-        """The next object."""
-        value = self.read_or_null()
+        """The object that the data holds."""
+        value = self.next()
+        while self.open:
+            reading, slot, before = self.open[-1]
+            try:
+                reading.send(None if value is _LATER else value)
+                value = _LATER
+            except StopIteration as done:
+                value = done.value
+                self.open.pop()
+                if slot >= 0:
+                    self.refs[slot] = value
+                    self.weights[slot] = self.expanded - before
+        return value
+
+    def next(self) -> Any:
+        """The next object, or ``_LATER`` where it is a container, which is begun."""
+        value = self.next_or_null()
         if value is _NULL:
             raise self.error("NULL where an object must be")
         return value
 
-    def read_or_null(self) -> Any:
+    def next_or_null(self) -> Any:
+        start = self.position
         code = self.byte()
         kind = code & 0x7F
-        self.expanded += 1
         if kind == _REF:
             return self.reference()
+        begin = _CONTAINERS.get(kind)
+        if begin is not None:
+            return self.begin(begin, bool(code & _FLAG_REF))
         method = _READERS.get(kind)
         if method is None:
             self.position -= 1
             raise self.error(f"unknown type {bytes((kind,))!r}")
-        if self.expanded > _MAX_EXPANDED:
-            raise self.error("too many objects")
-        if kind in _CONTAINERS:
-            if self.depth >= _MAX_DEPTH:
-                raise self.error("too deeply nested")
-            self.depth += 1
-            value = self.container(method, bool(code & _FLAG_REF))
-            self.depth -= 1
-            return value
         value = method(self)
+        weight = _ITEM + self.position - start
+        self.grow(weight)
         if code & _FLAG_REF:
             self.refs.append(value)
-            self.weights.append(1)
+            self.weights.append(weight)
         return value
 
-    def container(self, method: Callable[..., Any], is_ref: bool) -> Any:
+    def begin(self, method: Callable[[_Reader, int], Reading], is_ref: bool) -> Any:
         """Containers take their number among the references before what they hold does."""
+        if len(self.open) >= _MAX_DEPTH:
+            raise self.error("too deeply nested")
         slot = -1
-        before = self.expanded
         if is_ref:
             slot = len(self.refs)
             self.refs.append(_PENDING)
-            self.weights.append(1)
-        value = method(self, slot)
-        if slot >= 0:
-            self.refs[slot] = value
-            self.weights[slot] = self.expanded - before
-        return value
+            self.weights.append(_ITEM)
+        self.open.append((method(self, slot), slot, self.expanded))
+        self.grow(_ITEM)
+        return _LATER
+
+    def grow(self, weight: int) -> None:
+        self.expanded += weight
+        if self.expanded > self.most:
+            raise self.error(
+                f"its references expand too far: to more than {self.most} bytes, from a file of {len(self.data)}"
+            )
 
     def reference(self) -> Any:
         index = self.long()
@@ -138,14 +168,36 @@ class _Reader:
         value = self.refs[index]
         if value is _PENDING:
             raise self.error(f"object {index} refers to itself")
-        self.expanded += self.weights[index]
-        if self.expanded > _MAX_EXPANDED:
-            raise self.error("too many objects once references are expanded")
+        self.grow(self.weights[index])
         return value
 
-    def items(self, count: int) -> list[Any]:
-        read = self.read
-        return [read() for _ in range(count)]
+    def items(self, count: int) -> Reading:
+        found = []
+        for _ in range(count):
+            item = self.next()
+            found.append((yield) if item is _LATER else item)
+        return found
+
+    def spread(self, values: list[Any], what: str) -> None:
+        """Values that are about to be hashed: many of one hash would be compared each with each."""
+        alike: dict[int, list[Any]] = {}
+        for value in values:
+            self.apart(value, alike, what)
+
+    def apart(self, value: Any, alike: dict[int, list[Any]], what: str) -> None:
+        """Remember ``value`` in ``alike`` by its hash; those of strings are the process's secret."""
+        if type(value) in _OTHER_HASHES:
+            return
+        try:
+            known = alike.setdefault(hash(value), [])
+        except TypeError:
+            raise self.error(f"{type(value).__name__} cannot be {what}") from None
+        if not any(other is value or type(other) is type(value) and other == value for other in known):
+            known.append(value)
+            if len(known) > _ALIKE:
+                raise self.error(
+                    f"more than {_ALIKE} constants have the same hash, so that sets of them expand too far"
+                )
 
     def integer(self) -> int:
         """Digits of 15 bits; the sign is the sign of their count."""
@@ -176,73 +228,79 @@ class _Reader:
         except UnicodeDecodeError as error:
             raise self.error(f"invalid UTF-8: {error.reason}") from None
 
-    def tuple_of(self, count: int) -> tuple[Any, ...]:
-        return tuple(self.items(count))
+    def tuple_(self, slot: int) -> Reading:
+        return tuple((yield from self.items(self.size())))
 
-    def list_(self, slot: int) -> list[Any]:
+    def small_tuple(self, slot: int) -> Reading:
+        return tuple((yield from self.items(self.byte())))
+
+    def list_(self, slot: int) -> Reading:
         value: list[Any] = []
         if slot >= 0:
             self.refs[slot] = value
-        value.extend(self.read() for _ in range(self.size()))
+        value.extend((yield from self.items(self.size())))
         return value
 
-    def pairs(self, value: dict[Any, Any]) -> dict[Any, Any]:
-        while True:
-            key = self.read_or_null()
-            if key is _NULL:
-                return value
-            item = self.read()
-            try:
-                value[key] = item
-            except TypeError:
-                raise self.error(f"{type(key).__name__} cannot be a key") from None
+    def slice_(self, slot: int) -> Reading:
+        return slice(*(yield from self.items(3)))
 
-    def dict_(self, slot: int) -> dict[Any, Any]:
+    def pairs(self) -> Generator[None, Any, dict[Any, Any]]:
+        keys: list[Any] = []
+        values: list[Any] = []
+        while True:
+            key = self.next_or_null()
+            if key is _NULL:
+                self.spread(keys, "a key")
+                return dict(zip(keys, values))
+            keys.append((yield) if key is _LATER else key)
+            value = self.next()
+            values.append((yield) if value is _LATER else value)
+
+    def dict_(self, slot: int) -> Reading:
         value: dict[Any, Any] = {}
         if slot >= 0:
             self.refs[slot] = value
-        return self.pairs(value)
+        value.update((yield from self.pairs()))
+        return value
 
-    def frozendict(self, slot: int) -> Any:
+    def frozendict(self, slot: int) -> Reading:
         """3.15; where this interpreter has no frozendict a read-only view stands for it."""
         make = getattr(builtins, "frozendict", types.MappingProxyType)
-        return make(self.pairs({}))
+        return make((yield from self.pairs()))
 
-    def set_(self, slot: int) -> set[Any]:
+    def set_(self, slot: int) -> Reading:
         value: set[Any] = set()
         if slot >= 0:
             self.refs[slot] = value
-        self.fill(value)
+        items = yield from self.items(self.size())
+        self.spread(items, "in a set")
+        value.update(items)
         return value
 
-    def frozenset_(self, slot: int) -> frozenset[Any]:
-        return frozenset(self.fill(set()))  # one by one, as the interpreter does: a copy of a set may iterate otherwise
-
-    def fill(self, value: set[Any]) -> list[Any]:
-        """Put the items of a set into ``value``; they are returned in the order in which they are written."""
-        items = []
-        for _ in range(self.size()):
-            item = self.read()
-            try:
-                value.add(item)
-            except TypeError:
-                raise self.error(f"{type(item).__name__} cannot be in a set") from None
-            items.append(item)
-        return items
+    def frozenset_(self, slot: int) -> Reading:
+        items = yield from self.items(self.size())
+        self.spread(items, "in a set")
+        return frozenset(items)  # one by one, as the interpreter does: a copy of a set may iterate otherwise
 
     # Code objects
 
-    def code(self, slot: int) -> CodeUnit:
-        return self.code_311() if self.version >= (3, 11) else self.code_38()
+    def code(self, slot: int) -> Reading:
+        unit = yield from self.code_311() if self.version >= (3, 11) else self.code_38()
+        for value in unit.consts:
+            if type(value) in _HASHED:
+                self.apart(value, self.alike, "a constant")
+        return unit
 
-    def typed(self, kind: type, what: str) -> Any:
-        value = self.read()
+    def typed(self, kind: type, what: str) -> Reading:
+        value = self.next()
+        if value is _LATER:
+            value = yield
         if type(value) is not kind:
             raise self.error(f"{what} of a code object is {type(value).__name__}, not {kind.__name__}")
         return value
 
-    def names(self, what: str) -> tuple[str, ...]:
-        value: tuple[str, ...] = self.typed(tuple, what)
+    def names(self, what: str) -> Generator[None, Any, tuple[str, ...]]:
+        value: tuple[str, ...] = yield from self.typed(tuple, what)
         if not all(type(name) is str for name in value):
             raise self.error(f"{what} of a code object are not all strings")
         return value
@@ -253,15 +311,15 @@ class _Reader:
             raise self.error("negative number in a code object")
         return values
 
-    def code_38(self) -> CodeUnit:
+    def code_38(self) -> Generator[None, Any, CodeUnit]:
         argcount, posonly, kwonly, nlocals, stacksize, flags = self.counts(6)
-        code = self.typed(bytes, "bytecode")
-        consts = self.typed(tuple, "constants")
-        names, varnames = self.names("names"), self.names("local names")
-        freevars, cellvars = self.names("free names"), self.names("cell names")
-        filename, name = self.typed(str, "file name"), self.typed(str, "name")
+        code = yield from self.typed(bytes, "bytecode")
+        consts = yield from self.typed(tuple, "constants")
+        names, varnames = (yield from self.names("names")), (yield from self.names("local names"))
+        freevars, cellvars = (yield from self.names("free names")), (yield from self.names("cell names"))
+        filename, name = (yield from self.typed(str, "file name")), (yield from self.typed(str, "name"))
         firstlineno = self.long()
-        linetable = self.typed(bytes, "line table")
+        linetable = yield from self.typed(bytes, "line table")
         if nlocals != len(varnames):
             raise self.error(f"{nlocals} locals declared, {len(varnames)} named")
         counts = (argcount, posonly, kwonly, stacksize, flags)
@@ -270,16 +328,19 @@ class _Reader:
         groups = (names, varnames, cellvars, freevars)
         return self.unit(counts, texts, firstlineno, code, consts, groups, linetable, b"")
 
-    def code_311(self) -> CodeUnit:
+    def code_311(self) -> Generator[None, Any, CodeUnit]:
         argcount, posonly, kwonly, stacksize, flags = self.counts(5)
-        code = self.typed(bytes, "bytecode")
-        consts = self.typed(tuple, "constants")
-        names, localsplus = self.names("names"), self.names("local names")
-        kinds = self.typed(bytes, "kinds of locals")
-        filename, name = self.typed(str, "file name"), self.typed(str, "name")
-        qualname = self.typed(str, "qualified name")
+        code = yield from self.typed(bytes, "bytecode")
+        consts = yield from self.typed(tuple, "constants")
+        names, localsplus = (yield from self.names("names")), (yield from self.names("local names"))
+        kinds = yield from self.typed(bytes, "kinds of locals")
+        filename, name = (yield from self.typed(str, "file name")), (yield from self.typed(str, "name"))
+        qualname = yield from self.typed(str, "qualified name")
         firstlineno = self.long()
-        linetable, exctable = self.typed(bytes, "line table"), self.typed(bytes, "exception table")
+        linetable, exctable = (
+            (yield from self.typed(bytes, "line table")),
+            (yield from self.typed(bytes, "exception table")),
+        )
         if len(kinds) != len(localsplus):
             raise self.error(f"{len(localsplus)} locals with {len(kinds)} kinds")
         varnames, cellvars, freevars = (
@@ -328,12 +389,9 @@ class _Reader:
         )
 
 
-def _slice(reader: _Reader, slot: int) -> slice:
-    return slice(reader.read(), reader.read(), reader.read())
-
-
 _REF = ord("r")
-_CONTAINERS: frozenset[int] = frozenset(b"()[{}<>c:")
+_OTHER_HASHES = frozenset({str, bytes, type(None), bool, type(...), type})
+_HASHED = frozenset({int, float, complex, tuple, frozenset})
 _READERS: dict[int, Callable[..., Any]] = {
     ord("0"): lambda reader: _NULL,
     ord("N"): lambda reader: None,
@@ -355,13 +413,15 @@ _READERS: dict[int, Callable[..., Any]] = {
     ord("A"): lambda reader: reader.take(reader.size()).decode("latin-1"),
     ord("z"): lambda reader: reader.take(reader.byte()).decode("latin-1"),
     ord("Z"): lambda reader: reader.take(reader.byte()).decode("latin-1"),
-    ord("("): lambda reader, slot: reader.tuple_of(reader.size()),
-    ord(")"): lambda reader, slot: reader.tuple_of(reader.byte()),
+}
+_CONTAINERS: dict[int, Callable[[_Reader, int], Reading]] = {
+    ord("("): _Reader.tuple_,
+    ord(")"): _Reader.small_tuple,
     ord("["): _Reader.list_,
     ord("{"): _Reader.dict_,
     ord("}"): _Reader.frozendict,
     ord("<"): _Reader.set_,
     ord(">"): _Reader.frozenset_,
     ord("c"): _Reader.code,
-    ord(":"): _slice,
+    ord(":"): _Reader.slice_,
 }

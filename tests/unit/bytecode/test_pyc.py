@@ -144,7 +144,7 @@ def test_doubling_is_refused() -> None:
     for k in range(layers):
         reference = b"r" + k.to_bytes(4, "little")
         nested += b"\xa9\x02" + reference + reference
-    with pytest.raises(BytecodeError, match="expanded"):
+    with pytest.raises(BytecodeError, match="expand too far"):
         loads(nested, (3, 11))
 
 
