@@ -9,6 +9,7 @@ constants have one hash: whoever prints, hashes or compares what comes out of he
 from __future__ import annotations
 
 import builtins
+import contextlib
 import struct
 import types
 from collections.abc import Callable, Generator
@@ -182,16 +183,17 @@ class _Reader:
         """Values that are about to be hashed: many of one hash would be compared each with each."""
         alike: dict[int, list[Any]] = {}
         for value in values:
-            self.apart(value, alike, what)
+            try:
+                self.apart(value, alike)
+            except TypeError:
+                raise self.error(f"{type(value).__name__} cannot be {what}") from None
 
-    def apart(self, value: Any, alike: dict[int, list[Any]], what: str) -> None:
-        """Remember ``value`` in ``alike`` by its hash; those of strings are the process's secret."""
+    def apart(self, value: Any, alike: dict[int, list[Any]]) -> None:
+        """Remember ``value`` in ``alike`` by its hash; those of strings are the process's secret.  TypeError where it
+        has none."""
         if type(value) in _OTHER_HASHES:
             return
-        try:
-            known = alike.setdefault(hash(value), [])
-        except TypeError:
-            raise self.error(f"{type(value).__name__} cannot be {what}") from None
+        known = alike.setdefault(hash(value), [])
         if not any(other is value or type(other) is type(value) and other == value for other in known):
             known.append(value)
             if len(known) > _ALIKE:
@@ -288,7 +290,8 @@ class _Reader:
         unit = yield from self.code_311() if self.version >= (3, 11) else self.code_38()
         for value in unit.consts:
             if type(value) in _HASHED:
-                self.apart(value, self.alike, "a constant")
+                with contextlib.suppress(TypeError):  # slices have no hash before 3.12
+                    self.apart(value, self.alike)
         return unit
 
     def typed(self, kind: type, what: str) -> Reading:
@@ -391,7 +394,7 @@ class _Reader:
 
 _REF = ord("r")
 _OTHER_HASHES = frozenset({str, bytes, type(None), bool, type(...), type})
-_HASHED = frozenset({int, float, complex, tuple, frozenset})
+_HASHED = frozenset({int, float, complex, tuple, frozenset, slice})
 _READERS: dict[int, Callable[..., Any]] = {
     ord("0"): lambda reader: _NULL,
     ord("N"): lambda reader: None,
