@@ -1,26 +1,31 @@
 # Commands of the project.  `make env` once, then the others; each of them brings the environment up to date itself.
-PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.10 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
-TORCH ?= torch==2.13.0
-VISION ?= torchvision==0.28.0 timm>=1.0
-TRITON ?= triton==3.7.1
 N ?= 20000
+VERSION_OF = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
-.PHONY: env test lint types unit corpus site selftest mutate attack attack-reader fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+# The environment is of the Python named by PYTHON=..., and made again where it is of another.  Where none is named: the one it
+# is of, else the first of these that starts.  A pyenv shim of a version that is not active is there and does not start
+ifeq ($(PYTHON),)
+PYTHON := $(shell for name in $(BIN)/python python3 python3.11 python3.12 python3.13 python3.10 python3.14; do \
+	$$name -c 'import sys, venv; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null && echo $$name && break; done)
+endif
+ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
+$(STAMP): again
+endif
+
+.PHONY: again env pythons test lint types unit corpus site selftest mutate attack attack-reader fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
-# torch first: everything else then resolves against it.  torchvision (the version that belongs to this torch) and timm lie in
-# a folder of their own, found by tools/models only: its wheel needs help beside a CPU torch.  So does triton, for its
-# interpreter, found by tests/torch/test_triton_kernels.py only: torch behaves differently beside it
-$(STAMP): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install --quiet "$(TORCH)"
-	$(BIN)/pip install --quiet -e ".[cli,test,tools,models]"
-	test -d .venv/vision/timm || $(BIN)/pip install --quiet --no-deps --target .venv/vision $(VISION:%="%")
-	test -d .venv/triton/triton || $(BIN)/pip install --quiet --no-deps --target .venv/triton "$(TRITON)"
+$(STAMP): pyproject.toml tools/environment.py
+	@test -n "$(PYTHON)" || { echo "no Python from 3.10 to 3.14 on the PATH: make env PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) tools/environment.py .venv "$(PYTHON)"
 	touch $@
+
+# The interpreters 3.8 to 3.15 that tests and tools work with: finds them, or installs them (uv, pyenv, Debian's packages)
+pythons:
+	$(or $(PYTHON),python3) tools/pythons.py $(PYTHONS)
 
 test: lint types unit
 
@@ -35,7 +40,7 @@ types: $(STAMP)
 # All have one hash seed, another in each run: a test may be named after a set
 JOBS ?= auto
 unit: $(STAMP)
-	PYTHONHASHSEED=$$$$ $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --durations 25 $(PYTEST_ARGS)
+	PYTHONHASHSEED=$$$$ $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --slowest-files 15 $(PYTEST_ARGS)
 
 # Every code object of the standard library, beside what ast.unparse's text gives: make corpus VERSION=3.13, or VERSION=all
 VERSION ?= 3.11

@@ -30,6 +30,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
+from environment import wrap
 from interpreters import find
 from testsuites import ensure_headers
 
@@ -115,7 +116,7 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
         if not did(base, "-m", "venv", "--clear", "--without-pip", str(python.parents[1])):
             return None
         if subprocess.run([python, "-c", ""], capture_output=True).returncode != 0:
-            wrap(base, python)
+            wrap(Path(base), python)
         packages = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True).stdout.strip()  # fmt: skip
         # pip from outside: Debian's Pythons come without ensurepip
         made = (
@@ -127,15 +128,6 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
     if made:
         complete.write_text("\n".join(PACKAGES))
     return python if made else None
-
-
-def wrap(base: str, python: Path) -> None:
-    """Make ``python`` start where a link to the executable does not: ``base`` is a script that runs it with a C library of
-    its own (``--argv0 "PATH"`` is what it then takes for its name)."""
-    real = python.parent / os.readlink(python) if python.is_symlink() else python
-    real.unlink()
-    real.write_text(re.sub(r'--argv0 "[^"]*"', f'--argv0 "{real}"', Path(base).read_text()))
-    real.chmod(0o755)
 
 
 def test_files(tests: list[str]) -> list[str]:
