@@ -32,6 +32,20 @@ TRITON = {"2.13": "3.7.1", "2.14": "3.8.0"}
 OLDEST = (3, 10)
 
 
+def check_headers(python: Path) -> None:
+    """Inductor compiles C++ that includes ``Python.h``."""
+    include = Path(said(python, "import sysconfig; print(sysconfig.get_path('include'))"))
+    version = of_version(python)
+    from testsuites import ensure_headers
+
+    if not ensure_headers(version, include):
+        left_out(
+            "Python.h",
+            f"not in {include}",
+            f"Inductor cannot compile: install libpython{version}-dev (Debian); make demo fails without",
+        )
+
+
 def of_version(python: Path) -> str:
     """``3.12`` where ``python`` starts, else nothing."""
     try:
@@ -74,10 +88,13 @@ def pips() -> list[str]:
 
 def wrap(base: Path, python: Path) -> None:
     """Make ``python`` start where a link to the executable does not: ``base`` is a script that runs it with a C library of
-    its own (``--argv0 PATH`` is what it then takes for its name)."""
+    its own (``--argv0 PATH`` is what it then takes for its name).  Its headers, which include each other by their place
+    below ``/usr/include``, are in no place that a compiler knows."""
     real = python.parent / os.readlink(python) if python.is_symlink() else python
+    script = re.sub(r'--argv0 (?:"[^"]*"|\S+)', f'--argv0 "{real}"', base.read_text())
+    include = f'export CPLUS_INCLUDE_PATH="{real.resolve().parents[1] / "include"}${{CPLUS_INCLUDE_PATH:+:$CPLUS_INCLUDE_PATH}}"'
     real.unlink()
-    real.write_text(re.sub(r'--argv0 (?:"[^"]*"|\S+)', f'--argv0 "{real}"', base.read_text()))
+    real.write_text(script.replace("\n", f"\n{include}\n", 1))
     real.chmod(0o755)
 
 
@@ -133,6 +150,7 @@ def main() -> int:
     python = folder / "bin" / "python"
     if of_version(python) != "%d.%d" % sys.version_info[:2]:
         make(folder, os.path.abspath(shutil.which(sys.argv[2]) or sys.argv[2]) if len(sys.argv) > 2 else sys.executable)
+    check_headers(python)
     torch = install_torch(python)
     if reason := install(python, "-e", ".[cli,test,tools]"):
         sys.exit(f"cannot install the tools of the tests: {reason}")

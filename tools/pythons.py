@@ -21,6 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -41,12 +42,12 @@ class CannotError(Exception):
     """Why this way does not lead to an interpreter."""
 
 
-def ran(command: list[str], environment: dict[str, str] | None = None) -> str:
+def ran(command: list[str], folder: Path | None = None) -> str:
     """The output of a command; ``CannotError`` with its last line where it fails."""
     try:
         done = subprocess.run(
-            command, env=dict(os.environ) | (environment or {}), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LIMIT, check=False,
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            timeout=LIMIT, check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise CannotError(str(error)) from None
@@ -73,20 +74,15 @@ def by_pyenv(version: str) -> None:
 
 
 def by_debian(version: str) -> None:
-    """Download the packages of a Debian release with apt-get, unpack them, and write a script that starts the interpreter."""
-    suite = SUITES.get(version)
-    if not suite:
-        raise CannotError("no release of Debian has it")
-    if lacking := [name for name in ("apt-get", "dpkg-deb") if not shutil.which(name)]:
-        raise CannotError(f"{' and '.join(lacking)} not on the PATH")
+    """Unpack the packages of a Debian release, and write a script that starts the interpreter."""
     home = installed_by_us()
-    root = home / f"debian-{suite}-{version}"
+    root = home / f"debian-{SUITES.get(version)}-{version}"
     unfinished = root.with_name(f"{root.name}.{os.getpid()}")
     try:
-        for package in downloaded(unfinished / "apt", suite, [f"python{version}", f"python{version}-venv"]):
-            ran(["dpkg-deb", "-x", str(package), str(unfinished / "root")])
+        unpack(version, [f"python{version}", f"python{version}-venv"], unfinished)
+        unpack(version, [f"libpython{version}-dev"], unfinished, alone=True)
         shutil.rmtree(root, ignore_errors=True)
-        (unfinished / "root").rename(root)
+        unfinished.rename(root)
     except OSError as error:
         raise CannotError(str(error)) from None
     finally:
@@ -103,22 +99,36 @@ def by_debian(version: str) -> None:
     raise CannotError(f"what was unpacked in {root} does not start")
 
 
-def downloaded(folder: Path, suite: str, packages: list[str]) -> list[Path]:
-    """The ``.deb`` files of ``packages`` and of all they need, by apt-get with a state of its own in ``folder``."""
-    for part in ("lists/partial", "archives/partial", "sources.d", "preferences.d"):
-        (folder / part).mkdir(parents=True)
-    (folder / "status").touch()  # nothing is installed yet: everything that is needed comes along
-    (folder / "sources.list").write_text(f"deb {MIRROR} {suite} main\n")
-    settings = {
-        "Dir::State": "", "Dir::State::status": "status", "Dir::State::lists": "lists", "Dir::Cache": "",
-        "Dir::Cache::archives": "archives", "Dir::Etc::sourcelist": "sources.list", "Dir::Etc::sourceparts": "sources.d",
-        "Dir::Etc::preferences": "none", "Dir::Etc::preferencesparts": "preferences.d",
-    }  # fmt: skip
-    apt = ["apt-get", "-q", "-y", "-o", "APT::Install-Recommends=false", "-o", "APT::Sandbox::User="]
-    apt += [part for name, place in settings.items() for part in ("-o", f"{name}={folder / place}")]
-    ran([*apt, "-o", "APT::Update::Error-Mode=any", "update"])
-    ran([*apt, "--download-only", "install", *packages])
-    return sorted((folder / "archives").glob("*.deb"))
+def unpack(version: str, packages: list[str], root: Path, *, alone: bool = False) -> None:
+    """Unpack packages of the Debian release that has this Python into ``root``, with all they need or ``alone``.
+
+    apt-get works with a state of its own: neither root nor a place in the machine's sources is needed, and Debian's
+    signatures are checked.  ``CannotError`` says why that is impossible.
+    """
+    suite = SUITES.get(version)
+    if not suite:
+        raise CannotError("no release of Debian has it")
+    if lacking := [name for name in ("apt-get", "dpkg-deb") if not shutil.which(name)]:
+        raise CannotError(f"{' and '.join(lacking)} not on the PATH")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in ("lists/partial", "archives/partial", "sources.d", "preferences.d"):
+            (folder / part).mkdir(parents=True)
+        (folder / "status").touch()  # nothing is installed yet: everything that is needed comes along
+        (folder / "sources.list").write_text(f"deb {MIRROR} {suite} main\n")
+        settings = {
+            "Dir::State": "", "Dir::State::status": "status", "Dir::State::lists": "lists", "Dir::Cache": "",
+            "Dir::Cache::archives": "archives", "Dir::Etc::sourcelist": "sources.list",
+            "Dir::Etc::sourceparts": "sources.d", "Dir::Etc::preferences": "none", "Dir::Etc::preferencesparts": "preferences.d",
+        }  # fmt: skip
+        apt = ["apt-get", "-q", "-y", "-o", "APT::Install-Recommends=false", "-o", "APT::Sandbox::User="]
+        apt += [part for name, place in settings.items() for part in ("-o", f"{name}={folder / place}")]
+        ran([*apt, "-o", "APT::Update::Error-Mode=any", "update"])
+        archives = folder / "archives"
+        ran([*apt, *(["download"] if alone else ["--download-only", "install"]), *packages], archives)
+        root.mkdir(parents=True, exist_ok=True)
+        for package in sorted(archives.glob("*.deb")):
+            ran(["dpkg-deb", "-x", str(package), str(root)])
 
 
 def starts(root: Path, python: Path) -> Iterator[str]:

@@ -1,14 +1,18 @@
 """``Lib/test`` of an interpreter's standard library, and its headers, which Debian packages apart.
 
-A sweep of the standard library without it is a part of the whole, and has to say so.  Where the interpreter was unpacked
-with its own root file system (``shared/pythons`` does that for the newest versions), the package is fetched into it.
+A sweep of the standard library without it is a part of the whole, and has to say so.  Where ``make pythons`` unpacked
+the interpreter, the package is fetched, too.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent))
+
+from depyf.verify.interpreters import installed_by_us
+from pythons import CannotError, unpack
 
 
 def present(library: Path) -> bool:
@@ -21,7 +25,7 @@ def ensure(version: str, library: Path) -> bool:
     if present(library):
         return True
     package = f"libpython{version}-testsuite"
-    if reason := _fetched(package, library):
+    if reason := _fetched(package, version, library):
         print(f"{version}: {reason}", file=sys.stderr)
     if present(library):
         return True
@@ -32,23 +36,17 @@ def ensure(version: str, library: Path) -> bool:
 def ensure_headers(version: str, include: Path) -> bool:
     """Fetch ``Python.h`` if it is missing and can be had: without it nothing that a compiler makes can be imported."""
     if not (include / "Python.h").exists():
-        _fetched(f"libpython{version}-dev", include)
+        _fetched(f"libpython{version}-dev", version, include)
     return (include / "Python.h").exists()
 
 
-def _fetched(package: str, folder: Path) -> str:
-    """Unpack a package into the root file system that holds ``folder``; "" if it did, or if that is the machine's own."""
-    root = _own_root(folder)
-    if root is None:
+def _fetched(package: str, version: str, folder: Path) -> str:
+    """Unpack a package beside the interpreter that has this ``/usr/lib/...`` or ``/usr/include/...``, if ``make pythons`` unpacked
+    it; why that did not work, "" where it did or where the folder is the machine's own."""
+    if folder.parts[-3:-1] not in (("usr", "lib"), ("usr", "include")) or installed_by_us() not in folder.parents:
         return ""
-    script = f"cd /tmp && apt-get download {package} && dpkg -x {package}_*.deb / && rm -f {package}_*.deb"
-    done = subprocess.run(["chroot", str(root), "sh", "-c", script], capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["?"])[-1]
-
-
-def _own_root(folder: Path) -> Path | None:
-    """The root file system that holds this ``/usr/lib/...`` or ``/usr/include/...``, if it is not the machine's own."""
-    if folder.parts[-3:-1] not in (("usr", "lib"), ("usr", "include")):
-        return None
-    root = folder.parents[2]
-    return root if root != Path("/") and (root / "usr" / "bin" / "apt-get").exists() else None
+    try:
+        unpack(version, [package], folder.parents[2], alone=True)
+    except CannotError as error:
+        return str(error)
+    return ""

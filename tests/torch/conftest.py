@@ -19,12 +19,22 @@ def fresh_dynamo():
 
     from torch._dynamo import convert_frame
 
+    from depyf.dynamo import contexts
+
     torch._dynamo.reset()
     hooks = dict(convert_frame._bytecode_hooks)
     handlers = list(logging.getLogger("torch.__trace").handlers)
     yield
-    assert dict(convert_frame._bytecode_hooks) == hooks
-    assert [h for h in logging.getLogger("torch.__trace").handlers if "Lazy" not in type(h).__name__] == [
-        h for h in handlers if "Lazy" not in type(h).__name__
-    ]
-    torch._dynamo.reset()
+    left_open = contexts._Current.active
+    try:
+        if left_open is not None:  # of a test that failed: the tests behind it can enter one
+            contexts._leave(left_open)
+        assert left_open is None, "the test did not leave depyf.prepare_debug"
+        assert dict(convert_frame._bytecode_hooks) == hooks
+        assert [h for h in logging.getLogger("torch.__trace").handlers if "Lazy" not in type(h).__name__] == [
+            h for h in handlers if "Lazy" not in type(h).__name__
+        ]
+    finally:
+        convert_frame._bytecode_hooks.clear()
+        convert_frame._bytecode_hooks.update(hooks)
+        torch._dynamo.reset()
