@@ -14,7 +14,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: again env pythons test lint types unit corpus site selftest mutate attack attack-reader fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: again env pythons test lint types unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -66,6 +66,11 @@ mutate: $(STAMP)
 attack: $(STAMP)
 	PYTHONPATH=src:tools $(BIN)/python -m attack.texts $(ARGS)
 	PYTHONPATH=src:tools $(BIN)/python -m attack.bytecodes $(ARGS)
+
+# What this working tree writes, against what a commit writes: make replay BASE=main, or make replay BASE=main ARGS="--quick"
+BASE ?= HEAD
+replay: $(STAMP)
+	PYTHONPATH=src:tools $(BIN)/python -m replay --base $(BASE) $(ARGS)
 
 # Coverage-guided attack on the reader of .pyc files, with atheris (Linux, Pythons with a wheel of it): make attack-reader SECONDS=600
 SECONDS ?= 60

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from depyf.guarded import Door
+
 _MAX_FRAMES = 64
 
 
@@ -38,8 +40,11 @@ class TorchCompileWrapperWithCustomDispatcher:
 
     def bytecode_hook(self, old_code: types.CodeType, new_code: types.CodeType) -> None:
         """Remember ``new_code`` where it was compiled for this very object."""
-        if old_code is self.original_code_object and _compiled_self() in (self, None):
-            self.compiled_codes.append(new_code)
+        with Door("depyf: compiled code cannot be kept"):
+            if old_code is self.original_code_object:
+                found = _compiled_self()
+                if found is self or found is None:
+                    self.compiled_codes.append(new_code)
 
     @contextmanager
     def dispatch_to_code(self, index: int) -> Iterator[None]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from depyf.debugger.program_pdb import hooked, pdb_in_caller
+from depyf.guarded import say
 
 
 def should_pause() -> bool:
@@ -66,9 +67,9 @@ def pause(directory: str, steppable: Sequence[str], level: str | None, followed:
             *(f"depyf:   {name}" for name in sorted(steppable, key=_by_number)),
         ]
     if not should_pause():
-        print("\n".join(lines))
+        say("\n".join(lines), out=True)
         return
-    print("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]))
+    say("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]), out=True)
     stop()
 
 
@@ -79,9 +80,9 @@ def _by_number(name: str) -> list[tuple[int, str]]:
 
 def pause_for_new_file(path: str) -> None:
     """A file came into being while the program ran: let the user set breakpoints in it before it runs."""
-    print(f"depyf: what is about to run is in {path}")
+    say(f"depyf: what is about to run is in {path}", out=True)
     if should_pause():
-        print("depyf: set breakpoints in it now, then continue.")
+        say("depyf: set breakpoints in it now, then continue.", out=True)
         stop()
 
 

@@ -13,6 +13,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from depyf.guarded import Door
+
 _STDLIB = sysconfig.get_paths()["stdlib"]
 
 
@@ -31,11 +33,13 @@ class AtAStop:
         compile_frame: Callable[..., Any] = CatchErrorsWrapper.__call__
 
         def call(wrapper: Any, frame: Any, *rest: Any, **named: Any) -> Any:
-            if beneath_a_stop(frame.f_code, frame.f_globals, sys._getframe(1)):
-                answer = not_this_time(frame.f_code)
-                if answer is not _COMPILE:
-                    _nothing_to_count()
-                    return answer
+            caller = sys._getframe(1)
+            with Door("depyf: whether the program stands at a stop"):
+                if beneath_a_stop(frame.f_code, frame.f_globals, caller):
+                    answer = not_this_time(frame.f_code)
+                    if answer is not _COMPILE:
+                        _nothing_to_count()
+                        return answer
             return compile_frame(wrapper, frame, *rest, **named)
 
         self._before, self._ours = compile_frame, call
@@ -52,8 +56,9 @@ class AtAStop:
 
         def asked(*args: Any) -> Any:
             frame = sys._getframe(1)
-            if beneath_a_stop(frame.f_code, frame.f_globals, frame.f_back):
-                _nothing_to_count()
+            with Door("depyf: whether the program stands at a stop"):
+                if beneath_a_stop(frame.f_code, frame.f_globals, frame.f_back):
+                    _nothing_to_count()
             return ask(*args)
 
         self._calls = ask, asked

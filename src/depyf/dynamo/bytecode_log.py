@@ -7,6 +7,7 @@ import types
 from typing import Any
 
 from depyf.errors import DepyfError
+from depyf.guarded import Door
 
 _handle: Any = None
 
@@ -32,7 +33,7 @@ def uninstall() -> None:
 
 def log_source(code: types.CodeType, made: types.CodeType) -> None:
     """A bytecode hook: log ``made`` as source, change nothing.  Costs nothing while that log is off."""
-    try:
+    with Door("depyf could not log", logging.getLogger(__name__).debug):
         log = _bytecode_log()
         if not log.isEnabledFor(logging.DEBUG):
             return
@@ -43,8 +44,6 @@ def log_source(code: types.CodeType, made: types.CodeType) -> None:
         except DepyfError as error:
             text = str(error)
         log.debug("decompiled code of %s (%s:%s):\n%s", code.co_name, code.co_filename, code.co_firstlineno, text)
-    except Exception as error:  # a log line must not break a compilation
-        logging.getLogger(__name__).debug("depyf could not log: %s", error)
 
 
 def _bytecode_log() -> logging.Logger:

@@ -39,6 +39,7 @@ from depyf.dynamo.records import (
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.seen import codes_seen
 from depyf.dynamo.symbols import SymbolTable, interned
+from depyf.guarded import Door
 
 _GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
 """An address, which torch prints into the graphs around the pre-grad passes."""
@@ -114,7 +115,7 @@ class Capture:
         self._pid = os.getpid()
         self.in_child: Callable[[], Capture | None] | None = None
         """Called in a forked child by the first event there: the capture of a dump of the child's own."""
-        self._handler = Listener(self._take, self._failed)
+        self._handler = Listener(self._take, self.note)
 
     def start(self) -> None:
         listen(self._handler)
@@ -151,9 +152,6 @@ class Capture:
             self.handle(event)
         elif self.in_child is not None and (own := self.in_child()) is not None:
             own.handle(event)  # the first one; the others come to it
-
-    def _failed(self, error: Exception) -> None:
-        self.note(f"an event of torch could not be recorded: {type(error).__name__}: {error}")
 
     def handle(self, event: Event) -> None:
         """Take one event in."""
@@ -217,7 +215,8 @@ class Capture:
         with self.lock:
             key = self.key(compile_id)
             known = self.functions.get(key.function)
-            if known is not None and known.live is not None and known.live() not in (None, code):
+            other = known.live() if known is not None and known.live is not None else None
+            if other is not None and other is not code:  # compared as objects: their constants are the program's
                 key = self._renew(compile_id)
                 known = None
             if known is None or not known.hooked:
@@ -230,11 +229,9 @@ class Capture:
             return key
 
     def _decorated(self, code: types.CodeType) -> Place | None:
-        try:
+        with Door(f"what {code.co_name} decorates could not be found out", self.note):
             return decorated(code)
-        except Exception as error:
-            self.note(f"what {code.co_name} decorates could not be found out: {type(error).__name__}: {error}")
-            return None
+        return None
 
     def _names_of(self, code: types.CodeType, parent: types.CodeType | None) -> list[str]:
         """The globals under which the transformed code of functions seen so far calls ``code``, which continues ``parent``."""
@@ -272,11 +269,9 @@ class Capture:
 
     def _facts(self, event: Event) -> GraphFacts | None:
         """Asked while torch reports the graph: later nothing holds it."""
-        try:
+        with Door("the inputs of a graph could not be recorded", self.note):
             return facts_of(STAGES[event.name])
-        except Exception as error:
-            self.note(f"the inputs of a graph could not be recorded: {type(error).__name__}: {error}")
-            return None
+        return None
 
     def add_graph(
         self, key: CompileKey, stage: str, text: str, path: str = "", attempt: int = 0, facts: GraphFacts | None = None

@@ -6,9 +6,10 @@ nothing about the compilation changes.
 
 from __future__ import annotations
 
-import sys
 import types
 from typing import Any
+
+from depyf.guarded import guarded, say
 
 
 class CompiledInside:
@@ -16,7 +17,7 @@ class CompiledInside:
 
     def __init__(self) -> None:
         self._hook: Any = None
-        self._told: set[types.CodeType] = set()
+        self._told: list[types.CodeType] = []
 
     def start(self) -> None:
         from torch._dynamo.convert_frame import register_bytecode_hook
@@ -29,13 +30,13 @@ class CompiledInside:
             self._hook = None
         self._told.clear()
 
+    @guarded("what torch compiles now")
     def _tell(self, code: types.CodeType, made: types.CodeType) -> None:
-        if code in self._told:
+        if any(code is told for told in self._told):
             return
-        self._told.add(code)
-        print(
+        self._told.append(code)
+        say(
             f"depyf: torch compiles {code.co_name} ({code.co_filename}:{code.co_firstlineno}) now, because nothing that it compiled "
             "before fits this call: breakpoints in the dump do not stop in the new code. The guard that fails is on the page "
-            "full_code_for_*.py; a level, as in depyf.debug(level='graph'), writes what it compiles",
-            file=sys.stderr,
+            "full_code_for_*.py; a level, as in depyf.debug(level='graph'), writes what it compiles"
         )

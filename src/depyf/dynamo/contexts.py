@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import re
 import shutil
-import sys
 import tempfile
 import threading
 import types
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -29,6 +30,7 @@ from depyf.dynamo.ranks import rank_directory
 from depyf.dynamo.session import Session
 from depyf.dynamo.stepping import Stepping
 from depyf.errors import DepyfError
+from depyf.guarded import Door, guarded, problem, say, warn
 from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file
 from depyf.report.manifest import remove_old_dump
 from depyf.report.writer import DumpWriter
@@ -75,6 +77,10 @@ class PrepareDebug:
         self._behind: PrepareDebug | None = None
 
     def __enter__(self) -> None:
+        with Door("depyf: nothing is recorded, the program runs without it", warn, lets=True):
+            self._enter()
+
+    def _enter(self) -> None:
         with _Current.lock:
             active, owner = _Current.active, _Current.owner
         if active is not None and not active.capture.here:
@@ -106,9 +112,10 @@ class PrepareDebug:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
     ) -> Literal[False]:
         session, self._session = self._session, None
-        if session is not None and session is _Current.active:
-            _leave(session)
-            _go_on(self._behind)
+        with Door("depyf: the recording could not be ended", warn):
+            if session is not None and session is _Current.active:
+                _leave(session)
+                _go_on(self._behind)
         return False
 
 
@@ -128,14 +135,20 @@ def _go_on(behind: PrepareDebug | None) -> None:
 
 
 def _begin(session: Session) -> None:
-    session.start()
-    session.capture.in_child = _dump_of_child
+    try:
+        session.start()
+        session.capture.in_child = _dump_of_child
+        Forks.watch(_in_child)
+        atexit.register(_leave_at_exit)
+        at_end_of_worker(_leave_at_exit)
+    except BaseException:
+        atexit.unregister(_leave_at_exit)
+        session.detach()
+        raise
     _Current.active = session
-    Forks.watch(_in_child)
-    atexit.register(_leave_at_exit)
-    at_end_of_worker(_leave_at_exit)
 
 
+@guarded("a forked child")
 def _in_child() -> None:
     """A forked child has no other threads: nobody would give a lock back that one of them held."""
     _Current.lock = threading.Lock()
@@ -151,6 +164,7 @@ def _forget(session: Session) -> None:
         _Current.known.clear()
 
 
+@guarded("what a forked child compiles is not recorded")
 def _dump_of_child() -> Capture | None:
     """A forked child compiles something: it gets a dump of its own, below that of its parent."""
     parent = _Current.active
@@ -179,6 +193,7 @@ def _leave(session: Session) -> None:
                 _Current.last = session
 
 
+@guarded("the recording could not be ended")
 def _leave_at_exit() -> None:
     """The program ends inside the block (it was entered by hand): write what is known."""
     if _Current.active is not None and _Current.active.capture.here:
@@ -245,12 +260,13 @@ class Debug:
         self._behind: PrepareDebug | None = None
 
     def __enter__(self) -> None:
-        self._behind = _made_room()
-        try:
-            self._begin()
-        except BaseException:  # the user quits the debugger here: without a block there is no exit
-            self.__exit__(None, None, None)
-            raise
+        with Door("depyf: nothing is stepped through, the program runs without it", warn, lets=True):
+            self._behind = _made_room()
+            try:
+                self._begin()
+            except BaseException:  # the user quits the debugger here: without a block there is no exit
+                self.__exit__(None, None, None)
+                raise
 
     def _begin(self) -> None:
         if _Current.active is not None and _Current.active.capture.here:
@@ -279,32 +295,26 @@ class Debug:
         self._dispatching = Dispatching(own=self._level is not None)
         self._dispatching.start(session)
         for note in self._dispatching.notes:
-            print(f"depyf: {note}", file=sys.stderr)
+            say(f"depyf: {note}")
         if self._watch is None:
             pause(str(session.writer.directory), stepping.steppable, self._level, self._dispatching.follows)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
     ) -> Literal[False]:
-        dispatching, self._dispatching = self._dispatching, None
-        if dispatching is not None:
-            dispatching.stop()
-        run, self._run = self._run, None
-        if run is not None:
-            run.stop()
-        inside, self._inside = self._inside, None
-        if inside is not None:
-            inside.stop()
-        at_a_stop, self._at_a_stop = self._at_a_stop, None
-        if at_a_stop is not None:
-            at_a_stop.stop()
+        begun = self._dispatching, self._run, self._inside, self._at_a_stop
+        self._dispatching = self._run = self._inside = self._at_a_stop = None
+        steps: list[Callable[[], object]] = [part.stop for part in begun if part is not None]
         if self._directory:
-            self._breakpoints.stop(self._directory)
+            steps.append(functools.partial(self._breakpoints.stop, self._directory))
         if self._stepping is not None:
-            self._stepping.restore()
+            steps.append(self._stepping.restore)
             self._stepping = None
         behind, self._behind = self._behind, None
-        _go_on(behind)
+        steps.append(functools.partial(_go_on, behind))
+        for step in steps:
+            with Door("depyf: the end of depyf.debug()", warn):
+                step()
         return False
 
 
@@ -322,7 +332,7 @@ def redirect(session: Session) -> Stepping:
                 done.add(record.path)
                 stepping.wrapper(session.writer.path(graph_file(record)), record.path, record.text)
     except Exception as error:  # what cannot be redirected runs as before
-        stepping.notes.append(f"{type(error).__name__}: {error}")
+        stepping.notes.append(problem(error))
     for note in stepping.notes:
-        print(f"depyf: {note}", file=sys.stderr)
+        say(f"depyf: {note}")
     return stepping

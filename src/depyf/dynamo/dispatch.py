@@ -31,6 +31,7 @@ from depyf.dynamo.entries import LiveEntry, cache_entries
 from depyf.dynamo.followed import Page, read_page
 from depyf.dynamo.snapshot import live_code_of
 from depyf.dynamo.target import innermost_backend
+from depyf.guarded import Door, problem, say
 
 if TYPE_CHECKING:
     from depyf.dynamo.session import Session
@@ -154,7 +155,7 @@ class Dispatching:
             while self._occupied(code) and time.monotonic() < until:
                 time.sleep(0.01)
             if self._occupied(code):  # its entry is in use: it stays, and does nothing
-                print(f"depyf: a thread still stands in the dispatcher of {code.co_name}", file=sys.stderr)
+                say(f"depyf: a thread still stands in the dispatcher of {code.co_name}")
             else:
                 self._reset(code)
         self._codes.clear()
@@ -167,7 +168,7 @@ class Dispatching:
             try:
                 page = read_page(path)
             except Exception as error:  # a page that somebody edited
-                self.notes.append(f"{path.name} cannot be followed: {type(error).__name__}: {error}")
+                self.notes.append(f"{path.name} cannot be followed: {problem(error)}")
                 continue
             for builder, name in functions:
                 code, function = live_code_of(builder), page.dispatcher(name)
@@ -180,8 +181,9 @@ class Dispatching:
             thread = threading.get_ident()
             if not self._open or thread in self._inside:
                 return False
-            join_thread()
-            if not debugged():
+            with Door("depyf: a page cannot be followed") as door:
+                join_thread()
+            if door.shut or not debugged():
                 return False
             self._inside[thread] = dispatcher.code
             raises = self._follow(dispatcher, L)
@@ -198,10 +200,10 @@ class Dispatching:
             self._raised.append(quits)
             return True
         except Exception as error:  # ours: the program goes on
-            note = f"{dispatcher.code.co_name} cannot be followed: {type(error).__name__}: {error}"
+            note = f"{dispatcher.code.co_name} cannot be followed: {problem(error)}"
             if note not in self.notes:
                 self.notes.append(note)
-                print(f"depyf: {note}", file=sys.stderr)
+                say(f"depyf: {note}")
         except BaseException as error:  # KeyboardInterrupt, SystemExit
             self._raised.append(error)
             return True

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
+from depyf.guarded import guarded
+
 FORK_PREFIX = "fork_"
 
 
@@ -31,6 +33,7 @@ class Forks:
             return
         cls._watching = True
 
+        @guarded("a forked child")
         def forked() -> None:
             cls.way, cls.count = (*cls.way, cls.count), 0
             in_child()

@@ -14,6 +14,7 @@ from typing import Any
 
 from depyf.dynamo.pure_access import in_classes
 from depyf.dynamo.transform import current_compile_id
+from depyf.guarded import Door
 
 Found = Callable[[str, str, str], None]
 """(compile id, stage, text of the graph)"""
@@ -34,8 +35,10 @@ class Formatted:
         before = utils.lazy_format_graph_code
 
         def lazy_format_graph_code(name: str, gm: Any, *args: Any, **kwargs: Any) -> Any:
-            if not str(sys._getframe(1).f_globals.get("__name__", "")).startswith("torch."):
-                self._take(name, gm)
+            caller = sys._getframe(1)
+            with Door(f"the graph {name!r} could not be printed", self._problem):
+                if not str(caller.f_globals.get("__name__", "")).startswith("torch."):
+                    self._take(name, gm)
             return before(name, gm, *args, **kwargs)
 
         self._before, self._ours = before, lazy_format_graph_code
@@ -50,13 +53,11 @@ class Formatted:
 
     def _take(self, name: str, gm: Any) -> None:
         compile_id = current_compile_id()
-        if compile_id == "unknown":  # outside of a compilation there is no file it could be a stage of
+        if compile_id == "unknown" or not in_classes(
+            type(gm), "GraphModule"
+        ):  # no file it could be a stage of, or no graph
             return
-        try:
-            if not in_classes(type(gm), "GraphModule"):
-                return
-            stage = re.sub(r"\W+", "_", name).strip("_") or "Graph"
-            text = str(gm.print_readable(print_output=False, include_stride=True, include_device=True))
-            self._found(compile_id, stage, text)
-        except Exception as error:  # contract 1
-            self._problem(f"the graph {name!r} of {compile_id} could not be printed: {type(error).__name__}: {error}")
+        stage = re.sub(r"\W+", "_", name).strip("_") or "Graph"
+        self._found(
+            compile_id, stage, str(gm.print_readable(print_output=False, include_stride=True, include_device=True))
+        )

@@ -9,7 +9,6 @@ switched on and off at run time, and everything in Triton is afterwards as befor
 from __future__ import annotations
 
 import bdb
-import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from depyf.dynamo.libdevice import LIBDEVICE
 from depyf.errors import DepyfError
+from depyf.guarded import problem, say
 
 
 def require_triton() -> None:
@@ -55,10 +55,8 @@ class InterpretedKernel:
                     raise error.__cause__ from None
                 if not any(getattr(arg, "is_cuda", False) or getattr(arg, "is_xpu", False) for arg in args):
                     raise
-                print(
-                    f"depyf: {self._tuner.fn.__name__} is not stepped through, Triton's interpreter cannot run it: {error}",
-                    file=sys.stderr,
-                )
+                name = self._tuner.fn.__name__
+                say(f"depyf: {name} is not stepped through, Triton's interpreter cannot run it: {problem(error)}")
                 self.compiled = True  # nothing was written: results are copied back at the end only
         given = {"grid": grid} if grid is not None else {}
         self._tuner.run(*args, **given, stream=stream, **kwargs)

@@ -7,7 +7,6 @@ of a file only if that file's text has the function's very bytecode (``stepping.
 from __future__ import annotations
 
 import re
-import sys
 import types
 from collections.abc import Callable
 from functools import partial
@@ -24,6 +23,7 @@ from depyf.dynamo.session import Session
 from depyf.dynamo.stepping import GraphMatch, Stepping, graph_codes, loaded_modules, match_graphs, step_text
 from depyf.dynamo.transform import current_compile_id, decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
+from depyf.guarded import Door, say
 from depyf.report.graph_page import graph_page
 from depyf.report.kernels import kernels_in
 from depyf.report.layout import WRAPPER_STAGE, graph_file, kernel_file, transformed_file
@@ -65,17 +65,15 @@ class LevelFiles:
 
     def note(self, text: str) -> None:
         """Tell the user what could not be done; the program goes on."""
-        print(f"depyf: {text}", file=sys.stderr)
+        say(f"depyf: {text}")
 
     def graph(self, stage: str, module: Any, compile_id: str, text: str = "") -> None:
         """``module`` is about to run as the graph of ``stage``: make it run as lines of a file.
 
         ``text``: torch's printing of it, where it was printed before its calling convention changed.
         """
-        try:
+        with Door(f"{stage} of {compile_id} cannot be stepped through", self.note):
             self._graph(stage, module, compile_id, text)
-        except Exception as error:  # contract 1: the graph runs, but not as lines of a file
-            self.note(f"{stage} of {compile_id} cannot be stepped through: {type(error).__name__}: {error}")
 
     def _graph(self, stage: str, module: Any, compile_id: str, text: str) -> None:
         with_forward(module)

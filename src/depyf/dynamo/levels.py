@@ -17,6 +17,7 @@ Warm caches are passed by, for they hold no graph that could be stepped through.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import types
 import weakref
@@ -29,6 +30,7 @@ from depyf.dynamo.interpreted import Interpreting
 from depyf.dynamo.level_files import LevelFiles, printed
 from depyf.dynamo.live_graphs import calls_graphs, wrapper_path
 from depyf.dynamo.transform import current_compile_id
+from depyf.guarded import Door, problem, say
 
 if TYPE_CHECKING:
     from depyf.dynamo.session import Session
@@ -66,28 +68,26 @@ class LevelRun:
 
     def stop(self) -> None:
         """The stance, the hook and torch's caches are as they were before ``start``."""
+        steps: list[Callable[[], object]] = []
         if self._stance is not None:
-            self._stance.__exit__(None, None, None)
-            self._stance = None
+            steps.append(functools.partial(self._stance.__exit__, None, None, None))
         if self._hook is not None:
-            self._hook.remove()
-            self._hook = None
+            steps.append(self._hook.remove)
         if self._interpreting is not None:
-            self._interpreting.stop()
-            self._interpreting = None
-        for code, before in self._codes.values():
-            drop_entries(code, self._backend, before)
-        self._codes.clear()
-        self._let_go()
+            steps.append(self._interpreting.stop)
+        codes, self._codes = self._codes, {}
+        steps += [functools.partial(drop_entries, code, self._backend, before) for code, before in codes.values()]
+        self._stance = self._hook = self._interpreting = None
+        for step in (*steps, self._let_go):
+            with Door("depyf: the end of a level"):
+                step()
 
     def _see_code(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
-        if id(code) not in self._codes:
-            self._codes[id(code)] = code, frozenset(entry.compile_id for entry in cache_entries(code))
-        try:
+        with Door(code.co_name, self.files.note):
+            if id(code) not in self._codes:
+                self._codes[id(code)] = code, frozenset(entry.compile_id for entry in cache_entries(code))
             return self.files.transformed(code, made)
-        except Exception as error:  # Dynamo's own bytecode runs
-            self.files.note(f"{code.co_name}: {type(error).__name__}: {error}")
-            return None
+        return None  # Dynamo's own bytecode runs
 
     def _backend_of_level(self) -> Callable[..., Any]:
         if self.level == "graph":
@@ -129,7 +129,9 @@ class LevelRun:
 
         def compiler(stage: str) -> Callable[..., Any]:
             def compile_graph(graph: Any, inputs: Any) -> Any:
-                text = printed(graph)
+                text = ""
+                with Door(f"{stage} of {compile_id} cannot be printed", self.files.note):
+                    text = printed(graph)
                 made = runnable(graph, inputs)  # may rewrite the graph's calling convention
                 self.files.graph(stage, graph, compile_id, text)
                 return self._pausing(made)
@@ -145,12 +147,13 @@ class LevelRun:
 
         def inner(graph: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
             compiled = compile_fx_inner(graph, inputs, *args, **kwargs)
-            path = wrapper_path(str(getattr(compiled, "source_code", "") or ""))
-            if path:
-                self.files.wrapper(path, compile_id)
-            if self._interpreting is not None:
-                self.files.kernels(path, compile_id, self._interpreting)
-            self._pause_in(compiled)
+            with Door(f"the wrapper of {compile_id} cannot be stepped through", self.files.note):
+                path = wrapper_path(str(getattr(compiled, "source_code", "") or ""))
+                if path:
+                    self.files.wrapper(path, compile_id)
+                if self._interpreting is not None:
+                    self.files.kernels(path, compile_id, self._interpreting)
+                self._pause_in(compiled)
             return compiled
 
         with no_caches(), self._settings():
@@ -162,7 +165,8 @@ class LevelRun:
             return call
 
         def paused(*args: Any) -> Any:
-            self.files.pause()
+            with Door("depyf: the pause", self.files.note):
+                self.files.pause()
             return call(*args)
 
         paused.__dict__.update(vars(call) if isinstance(call, types.FunctionType) else {})  # torch's calling convention
@@ -177,7 +181,8 @@ class LevelRun:
 
         def paused(*args: Any) -> Any:
             compiled.current_callable = call
-            self.files.pause()
+            with Door("depyf: the pause", self.files.note):
+                self.files.pause()
             return call(*args)
 
         compiled.current_callable = paused
@@ -294,4 +299,4 @@ def drop_entries(code: types.CodeType, backend: Any, before: frozenset[str]) -> 
                 deleted.id_matched_objs = {"depyf": weakref.ref(drop_entries)}
                 state.invalidate(entry, deleted)
         except Exception as error:
-            print(f"depyf: a cache entry of {code.co_name} stays: {type(error).__name__}: {error}", file=sys.stderr)
+            say(f"depyf: a cache entry of {code.co_name} stays: {problem(error)}")

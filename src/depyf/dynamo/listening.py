@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from depyf.dynamo.events import Event, is_read, read_event
+from depyf.guarded import Door
 
 TRACE_LOGGER = "torch.__trace"
 _ASKS = "trace_structured"
@@ -27,20 +28,18 @@ _METRICS = "compilation_metrics"
 
 
 class Listener(logging.Handler):
-    """Gives the events that are read to ``take``; an exception goes to ``failed``, never into what is being compiled."""
+    """Gives the events that are read to ``take``; an exception is told ``note``, and never gets into what is being compiled."""
 
-    def __init__(self, take: Callable[[Event], None], failed: Callable[[Exception], None]) -> None:
+    def __init__(self, take: Callable[[Event], None], note: Callable[[str], None]) -> None:
         super().__init__(logging.DEBUG)
         self._take = take
-        self._failed = failed
+        self._door = Door("an event of torch could not be recorded", note)
 
     def emit(self, record: logging.LogRecord) -> None:
-        try:
+        with self._door:
             event = read_event(record)
             if event is not None:
                 self._take(event)
-        except Exception as error:  # contract 1: ours must not become the user's
-            self._failed(error)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Silent: logging would print a traceback into the user's output."""
@@ -61,12 +60,10 @@ class Listener(logging.Handler):
             identity = trace.compile_id if trace is not None else known.get("compile_id")
         except Exception:  # another torch than those known
             return True
-        try:
+        with self._door:
             text = _text(known["payload_fn"]())
             attempt = 0 if trace is None else trace.attempt
             self._take(Event(name, "" if identity is None else str(identity), attempt, data, text))
-        except Exception as error:
-            self._failed(error)
         return False
 
 

@@ -15,7 +15,6 @@ import hashlib
 import os
 import re
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from depyf.dynamo.records import FunctionRecord
 from depyf.dynamo.target import free_variables, functions_of
 from depyf.errors import DepyfError
 from depyf.escape import printable
+from depyf.guarded import warn
 from depyf.report.reading import read_file
 
 
@@ -244,7 +244,7 @@ class LiveGuard:
             if torch != bool(python) and not (python and _hidden_size(self, L)):
                 text = f"guards of {self.compile_id}: as Python {bool(python)}, torch says {torch}: {self.explain(L)}"
                 self.disagreements.append(text)
-                warnings.warn(f"depyf: {text}", RuntimeWarning, stacklevel=2)
+                warn(f"depyf: {text}")
             return torch
 
         return guards

@@ -17,6 +17,7 @@ from depyf.bytecode.breakpoints import STOPS_AT_ONCE
 from depyf.debugger.pause import should_pause, stopper
 from depyf.debugger.where import Where, where_is
 from depyf.errors import NonFiniteError
+from depyf.guarded import Door, say
 from depyf.verify.recompile import compiler_warnings_ignored
 
 StopOn = Literal["nan", "inf"]
@@ -48,11 +49,11 @@ class Watch:
 
     def _check(self, name: str, value: Any, operands: tuple[str, ...]) -> bool:
         """Is this where to stop?  Called by the graph behind ``name = ...``."""
-        if self.found or not self._has(value):
-            return False
         frame = sys._getframe(1)
-        scope = frame.f_locals
-        if any(self._has(scope[operand]) for operand in operands if operand in scope and operand != name):
+        created = False
+        with Door("depyf: a value cannot be looked at"):
+            created = not self.found and self._creates(frame, name, value, operands)
+        if not created:
             return False
         place = where_is(frame.f_code.co_filename, frame.f_lineno)
         self.found.append(place)
@@ -60,8 +61,14 @@ class Watch:
         message = f"{name} is the first value of a graph with {what} that its operands do not have\n{place}"
         if not should_pause():
             raise NonFiniteError(message, place)
-        print(f"depyf: {message}")
+        say(f"depyf: {message}", out=True)
         return True
+
+    def _creates(self, frame: types.FrameType, name: str, value: Any, operands: tuple[str, ...]) -> bool:
+        if not self._has(value):
+            return False
+        scope = frame.f_locals
+        return not any(self._has(scope[operand]) for operand in operands if operand in scope and operand != name)
 
     def _has(self, value: Any) -> bool:
         if isinstance(value, (tuple, list)):

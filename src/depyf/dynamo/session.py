@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import types
-import warnings
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.dynamo.transform import TransformHook, decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
+from depyf.guarded import Door, problem, warn
 from depyf.report.full_code import caller_name, full_code_page, function_id
 from depyf.report.graph_inputs import inputs_page
 from depyf.report.graph_page import graph_page, quick_page, unchecked_page
@@ -85,25 +85,23 @@ class Session:
     def finish(self) -> None:
         """Detach, then write; a problem becomes a note and one warning."""
         self.detach()
-        if not self.capture.here:  # a forked child left the block: the dump is its parent's
-            self.writer.end(complete=False)
-            return
-        complete = False
+        complete, own = False, self.capture.here  # where a forked child leaves the block the dump is its parent's
         try:
-            with rare_collections():
-                complete = self._finish()
-        except Exception as error:  # contract 1
-            self.capture.note(f"the summary could not be written: {type(error).__name__}: {error}")
-        self.writer.end(complete)
-        self._warn()
+            if own:
+                with Door("the summary could not be written", self.capture.note), rare_collections():
+                    complete = self._finish()
+        finally:
+            with Door("the dump could not be closed", self.capture.note):
+                self.writer.end(complete)
+        if own:
+            self._warn(complete)
 
     def detach(self) -> None:
         """Listen no longer."""
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
-        self._formatted.stop()
-        self.capture.stop()
+        handle, self._handle = self._handle, None
+        for step in (*([handle.remove] if handle is not None else ()), self._formatted.stop, self.capture.stop):
+            with Door("torch still calls what listened", self.capture.note):
+                step()
 
     def _finish(self) -> bool:
         """Whether the manifest is written, so that all is."""
@@ -191,7 +189,7 @@ class Session:
                 page = unchecked_page(record, text, exact=match.exact)
                 steppable = bool(graph_codes(self.writer.path(graph_file(record)), page, match.module))
             except Exception as error:  # one graph that cannot be aligned keeps the text torch printed
-                self.capture.note(f"{graph_file(record)}: not steppable: {type(error).__name__}: {error}")
+                self.capture.note(f"{graph_file(record)}: not steppable: {problem(error)}")
                 continue
             if steppable:
                 pages[graph_file(record)] = page
@@ -270,17 +268,14 @@ class Session:
     def _drop_graph(self, record: GraphRecord) -> None:
         self.writer.remove(graph_file(record))
 
-    def _warn(self) -> None:
+    def _warn(self, complete: bool) -> None:
         missing = [*self.writer.problems, *self.capture.notes]
         if not missing:
             return
         text = f"depyf: the dump in {self.writer.directory} is incomplete: {missing[0]}"
         if len(missing) > 1:
-            text += f" (and {len(missing) - 1} more, see {MANIFEST})"
-        try:
-            warnings.warn(text, RuntimeWarning, stacklevel=4)
-        except RuntimeWarning:  # warnings are errors here; ours must not be one
-            print(text, file=sys.stderr)
+            text += f" (and {len(missing) - 1} more" + (f", see {MANIFEST})" if complete else ")")
+        warn(text)
 
 
 def pages_of(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:

@@ -24,6 +24,7 @@ from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord, Verd
 from depyf.dynamo.resume import resume_globals
 from depyf.emit.comments import remark, source_lines
 from depyf.errors import DepyfError
+from depyf.guarded import Door
 from depyf.options import Options
 from depyf.report.layout import disassembly_file, transformed_file
 from depyf.report.transformed import Page, transformed_page
@@ -43,16 +44,10 @@ class TransformHook:
         self._alike = AlikeCodes()
 
     def __call__(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
-        if not self._capture.here:
-            return None
-        try:
-            return self._transform(code, made)
-        except Exception as error:  # contract 1: the original bytecode runs
-            self._capture.note(
-                f"{code.co_name} ({code.co_filename}:{code.co_firstlineno}): its transformed code was not processed: "
-                f"{type(error).__name__}: {error}"
-            )
-            return None
+        place = f"{code.co_name} ({code.co_filename}:{code.co_firstlineno})"
+        with Door(f"{place}: its transformed code was not processed", self._capture.note):
+            return self._transform(code, made) if self._capture.here else None
+        return None  # the original bytecode runs
 
     def _transform(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         key = self._capture.begin(code, current_compile_id())

@@ -1,0 +1,295 @@
+"""Whatever goes wrong inside depyf, the program goes on, with the same results; what is meant for it comes through."""
+
+import errno
+import importlib
+import io
+import logging
+import shutil
+import sys
+import warnings
+
+import pytest
+import torch
+from dumps import run_python
+from torch._dynamo import convert_frame
+
+import depyf
+from depyf.dynamo.contexts import _Current
+from depyf.guarded import Door, guarded, say, warn
+
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+
+
+def program():
+    """Compiles, breaks a graph, compiles again, goes backward."""
+
+    def f(x, n):
+        y = x.sin() * n
+        torch._dynamo.graph_break()
+        return y.cos().sum()
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="aot_eager")
+    x = torch.arange(4.0, requires_grad=True)
+    results = [compiled(x, n) for n in (2, 3)]
+    results[0].backward()
+    return [result.tolist() for result in results], x.grad.tolist()
+
+
+WANTED = program()
+
+INSIDE = [
+    "depyf.dynamo.capture:Capture.handle", "depyf.dynamo.capture:Capture.begin", "depyf.dynamo.capture:Capture.start",
+    "depyf.dynamo.capture:Capture.stop", "depyf.dynamo.capture:facts_of", "depyf.dynamo.capture:decorated",
+    "depyf.dynamo.capture:code_record", "depyf.dynamo.capture:call_values", "depyf.dynamo.capture:Capture.note",
+    "depyf.dynamo.listening:read_event", "depyf.dynamo.listening:_data", "depyf.dynamo.listening:_text",
+    "depyf.dynamo.listening:is_read", "depyf.dynamo.transform:decompile_made", "depyf.dynamo.transform:generated_options",
+    "depyf.dynamo.transform:substitute.refuse", "depyf.dynamo.transform:transformed_page", "depyf.pipeline:decompile_code",
+    "depyf.report.writer:DumpWriter.write", "depyf.report.writer:DumpWriter.append", "depyf.report.writer:write_whole",
+    "depyf.report.writer:DumpWriter.begin", "depyf.report.writer:DumpWriter.end", "depyf.report.writer:_put",
+    "depyf.dynamo.session:freeze", "depyf.dynamo.session:index_page", "depyf.dynamo.session:manifest_page",
+    "depyf.dynamo.session:full_code_page", "depyf.dynamo.session:graph_page", "depyf.dynamo.session:original_page",
+    "depyf.dynamo.session:codes_seen", "depyf.dynamo.session:cache_entries", "depyf.dynamo.session:live_code",
+    "depyf.dynamo.session:step_text", "depyf.dynamo.session:live.remember", "depyf.dynamo.session:Session.start",
+    "depyf.dynamo.session:Session._finish", "depyf.dynamo.session:Session.__init__", "depyf.dynamo.session:Session._warn",
+    "depyf.dynamo.formatted:Formatted.start", "depyf.dynamo.formatted:Formatted.stop",
+    "depyf.dynamo.contexts:Forks.watch", "depyf.dynamo.contexts:at_end_of_worker", "depyf.dynamo.contexts:remove_old_dump",
+    "depyf.dynamo.contexts:_session", "depyf.dynamo.contexts:rank_directory", "depyf.dynamo.snapshot:parse_guards",
+    "depyf.dynamo.snapshot:parse_break", "depyf.guarded:problem", "depyf.guarded:_level",
+]  # fmt: skip
+
+
+TELLING = [place for place in INSIDE if place.partition(":")[2] in (
+    "_session", "rank_directory", "remove_old_dump", "Session.start", "Session.__init__", "Capture.start", "Formatted.start",
+    "Forks.watch", "at_end_of_worker", "DumpWriter.begin", "codes_seen", "DumpWriter.write")]  # fmt: skip
+"""What entering a block calls: a ``DepyfError`` tells the program there what is wrong."""
+
+
+class UnprintableError(Exception):
+    def __str__(self):
+        raise ValueError("not even this")
+
+
+ERRORS = (RecursionError("deep"), MemoryError(), ValueError("I/O operation on closed file."), UnprintableError(),
+          depyf.DepyfError("ours"), OSError(errno.ENOSPC, "No space left on device"))  # fmt: skip
+
+
+def put_in(monkeypatch, place, error):
+    """Make the function at ``module:name`` raise ``error``; what it is called with is let go."""
+    module, _, name = place.partition(":")
+    owner = importlib.import_module(module)
+    *path, last = name.split(".")
+    for part in path:
+        owner = getattr(owner, part)
+
+    def fails(*args, **kwargs):
+        raise error
+
+    assert hasattr(owner, last), place
+    monkeypatch.setattr(owner, last, fails)
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays():
+    """Hooks and the current session are as before, whatever failed."""
+    hooks = dict(convert_frame._bytecode_hooks)
+    handlers = list(logging.getLogger("torch.__trace").handlers)
+    utils = torch._dynamo.utils.lazy_format_graph_code
+    yield
+    left = dict(convert_frame._bytecode_hooks)
+    convert_frame._bytecode_hooks.clear()
+    convert_frame._bytecode_hooks.update(hooks)
+    logging.getLogger("torch.__trace").handlers = handlers
+    torch._dynamo.utils.lazy_format_graph_code = utils
+    active, _Current.active = _Current.active, None
+    assert active is None
+    assert left == hooks
+
+
+@pytest.mark.parametrize("place", INSIDE)
+def test_a_fault_inside(tmp_path, monkeypatch, place):
+    error = ERRORS[INSIDE.index(place) % len(ERRORS)]  # one each: what is caught does not depend on the class
+    if isinstance(error, depyf.DepyfError) and place in TELLING:
+        error = ERRORS[0]
+    with monkeypatch.context() as patched:
+        put_in(patched, place, error)
+        with depyf.prepare_debug(tmp_path):
+            assert program() == WANTED
+    assert _Current.active is None
+
+
+def test_the_next_recording_is_whole(tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        put_in(patched, "depyf.dynamo.session:Session._finish", ERRORS[0])
+        with depyf.prepare_debug(tmp_path):
+            program()
+    with depyf.prepare_debug(tmp_path):
+        assert program() == WANTED
+    assert (tmp_path / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("place", ("depyf.dynamo.transform:decompile_made", "depyf.dynamo.capture:Capture.handle"))
+def test_an_interruption_comes_through(tmp_path, monkeypatch, place):
+    with monkeypatch.context() as patched:
+        put_in(patched, place, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt), depyf.prepare_debug(tmp_path):
+            program()
+    assert _Current.active is None
+    assert program() == WANTED
+
+
+@pytest.mark.parametrize("place", ("depyf.dynamo.session:Session._finish", "depyf.dynamo.session:freeze"))
+def test_an_interruption_while_leaving(tmp_path, monkeypatch, place):
+    with monkeypatch.context() as patched:
+        put_in(patched, place, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt), depyf.prepare_debug(tmp_path):
+            program()
+    assert _Current.active is None
+    with depyf.prepare_debug(tmp_path):
+        assert program() == WANTED
+
+
+def test_wrong_use_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(depyf.DepyfError, match="cannot write"), depyf.prepare_debug(tmp_path / "file"):
+        pass
+    with depyf.prepare_debug(tmp_path / "dump"):
+        with pytest.raises(depyf.DepyfError, match="already active"), depyf.prepare_debug(tmp_path / "other"):
+            pass
+        with pytest.raises(depyf.DepyfError, match="inside"), depyf.debug():
+            pass
+    with pytest.raises(depyf.DepyfError, match="levels are"):
+        depyf.debug(level="nothing")
+
+
+DEBUGGING = [
+    "depyf.dynamo.contexts:redirect", "depyf.dynamo.contexts:pause", "depyf.dynamo.at_a_stop:AtAStop.start",
+    "depyf.dynamo.at_a_stop:beneath_a_stop", "depyf.dynamo.dispatch:read_page", "depyf.dynamo.dispatch:debugged",
+    "depyf.dynamo.dispatch:Dispatching.start", "depyf.dynamo.dispatch:Dispatching.stop", "depyf.dynamo.level_files:LevelFiles._graph",
+    "depyf.dynamo.levels:printed", "depyf.dynamo.levels:drop_entries", "depyf.dynamo.levels:cache_entries",
+    "depyf.dynamo.stepping:Stepping.restore", "depyf.dynamo.level_files:decompile_made", "depyf.dynamo.compiled_inside:say",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", DEBUGGING)
+def test_a_fault_inside_debug(tmp_path, monkeypatch, place):
+    monkeypatch.setenv("DEPYF_NO_PAUSE", "1")
+    with depyf.prepare_debug(tmp_path):
+        program()
+    for level, error in ((None, ERRORS[0]), ("aot", ERRORS[3])):
+        with monkeypatch.context() as patched:
+            put_in(patched, place, error)
+            with depyf.debug(level=level):
+                assert program() == WANTED
+
+
+class Closed(io.StringIO):
+    def __init__(self):
+        super().__init__()
+        self.close()
+
+
+@pytest.mark.parametrize("stream", (Closed, lambda: None))
+def test_without_a_stream_to_write_to(tmp_path, monkeypatch, stream):
+    monkeypatch.setenv("DEPYF_NO_PAUSE", "1")
+    noted = lambda: _Current.active.capture.note("something is missing")
+    for made, note in ((lambda: depyf.prepare_debug(tmp_path), noted), (depyf.debug, program)):
+        with monkeypatch.context() as patched:  # not while torch compiles: it writes there itself
+            patched.setattr(sys, "stderr", stream())
+            patched.setattr(sys, "stdout", stream())
+            context = made()
+            context.__enter__()
+        assert program() == WANTED
+        note()
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stderr", stream())
+            patched.setattr(sys, "stdout", stream())
+            context.__exit__(None, None, None)
+
+
+def test_a_folder_that_goes_away(tmp_path):
+    with depyf.prepare_debug(tmp_path / "dump"):
+        first = program()
+        shutil.rmtree(tmp_path / "dump")
+        (tmp_path / "dump").write_text("a file now")
+        assert first == program() == WANTED
+    assert (tmp_path / "dump").read_text() == "a file now"
+
+
+def test_an_old_manifest_that_nests_deep(tmp_path):
+    (tmp_path / "manifest.json").write_text("[" * 100_000)
+    with depyf.prepare_debug(tmp_path):
+        assert program() == WANTED
+
+
+def caught(tmp_path, note):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with depyf.prepare_debug(tmp_path):
+            program()
+            note()
+    return [warning for warning in found if "depyf" in str(warning.message)]
+
+
+def test_the_warning_is_at_the_line_of_the_program(tmp_path, monkeypatch):
+    def note():
+        _Current.active.capture.note("first thing")
+        _Current.active.capture.note("second thing")
+
+    (warning,) = caught(tmp_path / "one", note)
+    assert warning.filename == __file__ and "first thing (and 1 more, see manifest.json)" in str(warning.message)
+    put_in(monkeypatch, "depyf.dynamo.session:manifest_page", MemoryError())
+    (warning,) = caught(tmp_path / "two", note)
+    assert warning.filename == __file__ and "(and 2 more)" in str(warning.message)
+    assert not (tmp_path / "two" / "manifest.json").exists()
+
+
+def test_where_warnings_are_errors(tmp_path):
+    script = f"""
+    import torch, depyf
+    from depyf.dynamo.contexts import _Current
+    context = depyf.prepare_debug({str(tmp_path)!r})
+    context.__enter__()
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    _Current.active.capture.note("a part is missing")
+    context.__exit__(None, None, None)
+    print("done")
+    """
+    done = run_python(script, env={"PYTHONWARNINGS": "error::RuntimeWarning"}, options=("-W", "error::RuntimeWarning"))
+    assert done.returncode == 0 and done.stdout == "done\n", done.stderr
+    assert "a part is missing" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_end_of_a_program_inside_the_block(tmp_path):
+    script = f"""
+    import sys, torch, depyf
+    from depyf.dynamo import session
+    depyf.prepare_debug({str(tmp_path)!r}).__enter__()
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    def fails(*args): raise MemoryError
+    session.freeze = fails
+    sys.stderr.close()
+    """
+    done = run_python(script)
+    assert done.returncode == 0 and done.stdout == ""
+
+
+def test_doors():
+    told = []
+    with Door("reading", told.append) as door:
+        raise ValueError("a\nb")
+    assert told == ["reading: ValueError: a b"] and door.shut
+    with pytest.raises(depyf.DepyfError), Door("reading", told.append, lets=True):
+        raise depyf.DepyfError("yours")
+    with pytest.raises(SystemExit), Door("reading", told.append):
+        raise SystemExit
+
+    @guarded("counting", told.append)
+    def count(values):
+        return len(values)
+
+    assert count([1]) == 1 and count(3) is None and told[-1].startswith("counting: TypeError")
+    with Door("telling", lambda text: 1 / 0):
+        raise RecursionError
+    say("")
+    warn("depyf: a warning")
