@@ -285,7 +285,8 @@ class _Attempts:
         return tuple(found), tuple(defined.values())
 
     def _fallbacks(self) -> tuple[str, ...]:
-        shown = [key for key, rung in self.rungs.items() if rung < len(self.ladder) and not self.ladder[rung].idioms]
+        plain = {rung for rung, choices in enumerate(self.ladder) if not choices.idioms}
+        shown = [key for keys in self.keys.values() for key in keys if self.rungs.get(key, 0) in plain]
         return tuple(qualname for qualname, _ in sorted(shown, key=lambda key: (key[1], key[0])))
 
     def _bump_all(self, culprits: list[Verdict]) -> bool:

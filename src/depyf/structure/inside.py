@@ -44,7 +44,9 @@ class Inside:
                 follow = behind = NONE  # an ``if`` in an endless loop
             elif within:
                 follow = NONE
-        if follow_line is not None and high is not None and follow_line <= high or self.ends_function(follow):
+        if follow_line is not None and high is not None and follow_line <= high:
+            follow_line = None
+        if self.ends_function(follow) or self._ends_finally(follow):
             follow_line = None
         work = sorted(loop.body)
         entering: dict[int, list[int]] = {}  # where each block is entered from, as far as that may be outside
@@ -78,6 +80,12 @@ class Inside:
         """Whether a block is the end of the function that nobody wrote."""
         block = self.blocks.get(key)
         return block is not None and any(isinstance(stmt, Return) and stmt.implicit for stmt in block.stmts[:1])
+
+    def _ends_finally(self, key: int) -> bool:
+        """Whether a block is the end of a ``finally``: it has the line of what the body ends with (3.8, 3.9)."""
+        block = self.blocks.get(key)
+        only = block.stmts[0] if block is not None and len(block.stmts) == 1 else None
+        return isinstance(only, ExprStmt) and isinstance(only.value, Marker) and only.value.kind == "end_finally"
 
     def _behind_loop(self, key: int, header: int) -> bool:
         """Whether a block drops the loop's iterator before it does anything but return, or finds it dropped: after a ``break``."""
