@@ -230,7 +230,8 @@ class Tails:
         """Whether the block puts one value on the stack before ``at``, as the arm of a conditional expression does.
 
         An arm of a chained comparison ``a < b < c`` finds ``b`` and the first result there: one replaces ``b``, and
-        begins with dropping the result, the other begins with a swap and drops ``b``.
+        begins with dropping the result, the other begins with a swap and drops ``b``.  What begins where several ways left a
+        value, as for ``not (a and b)``, makes another one of it.
         """
         instrs = self.program.instrs
         start = at
@@ -238,14 +239,18 @@ class Tails:
             if self.program.next[start - 1] != start:
                 return False
             start -= 1
-        height = 0
+        height, taken, least = 0, 0, 0
         for i in range(start, at):
             if i not in self.containers.of or instrs[i].op in STATEMENTS:
                 return False
             pops, pushes = ops.stack_effect(instrs[i].op, instrs[i].arg)
+            taken = min(taken, height - pops)
             height += pushes - pops
+            least = min(least, height)
         if height == -1:
             return instrs[start].op in (ops.SWAP, ops.ROT)
+        if height == 0 and taken == -1 and least == 0:
+            return True
         return height == 1 or height == 0 and self.program.next[start - 1] == start and instrs[start - 1].op == ops.POP
 
 
