@@ -16,8 +16,11 @@ from depyf.flow.continues import Continues
 from depyf.flow.copied_tests import Span, test_spans
 from depyf.flow.iterators import iterator_drops
 from depyf.flow.program import ASYNC_FOR_ITER, NONE, WITH_EXIT
+from depyf.flow.short_ways import alike
 from depyf.flow.tails import Tails
 
+_DROPS = 8
+"""How many copies of what drops one value are looked at."""
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
 _LEAVES = frozenset({ops.JUMP, ops.LOAD_CONST})
@@ -119,16 +122,20 @@ class Leaders:
         if not self.blocks.merging:
             return
         kept = {
-            program.jump[i]: (instrs[i].line, program.follow(program.next[program.jump[i]]))
+            program.jump[i]: instrs[i].line
             for i in of
             if instrs[i].op == ops.BRANCH and instrs[i - 1].op == ops.COPY and instrs[program.jump[i]].op == ops.POP
         }
-        wanted = {(line, after, program.depths[drop]) for drop, (line, after) in kept.items() if drop in of}
+        wanted: dict[tuple[int | None, int], list[int]] = {}
+        for drop, line in kept.items():
+            if drop in of:
+                wanted.setdefault((line, program.depths[drop]), []).append(drop)
         if not wanted:
             return
         for i in of:
             if instrs[i].op == ops.POP and i < len(program.depths) and program.next[i] != NONE:
-                if (instrs[i].line, program.follow(program.next[i]), program.depths[i]) in wanted:
+                drops = wanted.get((instrs[i].line, program.depths[i]), ())
+                if any(drop != i and alike(program, drop, i) for drop in drops[:_DROPS]):
                     self.leaders.add(i)
 
     def _returned_constants(self) -> None:

@@ -106,7 +106,15 @@ def _last_value(program: Program, test: int, copy: int) -> int:
         begun = begun or program.depths[at] >= depth
         if program.depths[at] == depth and alike(program, copy, at):
             return at
+        if program.instrs[at].op == ops.BRANCH or _drops_operand(program, at):
+            begun = False  # another operand follows
     return NONE
+
+
+def _drops_operand(program: Program, at: int) -> bool:
+    """Whether the operand of a short circuit is dropped for the next one."""
+    instrs = program.instrs
+    return at >= 2 and instrs[at].op == ops.POP and instrs[at - 1].op == ops.BRANCH and instrs[at - 2].op == ops.COPY
 
 
 def alike(program: Program, left: int, right: int) -> bool:
