@@ -61,6 +61,17 @@ def unit_of(case: Case, version: str) -> CodeUnit:
     return compiled(version)[case.name]
 
 
+@functools.cache
+def swaps_stores(version: str) -> bool:
+    """Whether this compiler has the bug of 3.11.2 that ``a, a = 1, 2`` leaves 1 in ``a``: the text says so, and is not the source."""
+    program = "def f(b, c):\n    a, a = b(), c()\n    return a\nprint(f(lambda: 1, lambda: 2))"
+    return interpreters.ask(need(version), program).strip() == "1"
+
+
+STORED_TWICE = ("stored_or_dropped",)
+"""Cases that assign to one name twice at once."""
+
+
 def parameters(mode: str) -> list[Any]:
     found = []
     for version in interpreters.VERSIONS:
@@ -79,6 +90,8 @@ def unproven(result: Any) -> list[str]:
 
 @pytest.mark.parametrize(("case", "version"), parameters("pretty"))
 def test_pretty(case: Case, version: str, request: pytest.FixtureRequest) -> None:
+    if case.name in STORED_TWICE and swaps_stores(version):
+        pytest.skip(f"this Python {version} compiles `a, a = b, c` to code that assigns b last")
     result = decompile_unit(unit_of(case, version))
     number = casefiles.parse_version(version)
     if request.config.getoption("--update") and result.source != case.expected(number):

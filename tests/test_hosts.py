@@ -21,9 +21,12 @@ for name in sys.argv[2:]:
     py_compile.compile(path, os.path.join(sys.argv[1], os.path.basename(name) + ".pyc"), doraise=True)
 """
 DECOMPILE = """
-import sys
+import os, sys
 sys.path.insert(0, sys.argv[1])
 import depyf
+from depyf.verify.interpreters import register
+for path in os.environ["INTERPRETERS"].split(os.pathsep):
+    register(path)
 for path in sys.argv[2:]:
     result = depyf.decompile_pyc(path)
     print(path, result.source, *(f"{v.status.value} {v.reason}" for v in result.verdicts), sep=chr(10))
@@ -47,7 +50,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def written(python: Path, files: tuple[Path, ...], seed: str) -> str:
     done = subprocess.run(
         [python, "-c", DECOMPILE, ROOT / "src", *files],
-        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            # the running one may be in no place where the others look for it
+            "INTERPRETERS": os.pathsep.join(map(str, available().values())),
+        },
         capture_output=True,
         text=True,
         timeout=300,

@@ -26,6 +26,7 @@ THERE = '  File "/program.py", line 37, in fixed\n    return out.sin() + 1\n'
 
 @pytest.fixture
 def linemaps(monkeypatch):
+    pytest.importorskip("torch")
     maps = {"wrapper.py": ([2, 3, 6], [HERE, None, THERE]), "first.py": ([2, 6], [None, THERE])}
     module = types.SimpleNamespace(PyCodeCache=types.SimpleNamespace(linemaps=maps))
     monkeypatch.setitem(sys.modules, "torch._inductor.codecache", module)

@@ -178,6 +178,6 @@ def test_nothing_runs() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_qualified_names(version: str) -> None:
-    text = "class A:\n    def f(self):\n        def g(): return lambda: 1\n        return g\n"
+    text = "class A:\n    def f(self):\n        class C: pass\n        def g(): return lambda: 1\n        return g\n"
     names = {unit.qualname for unit in walk(compiled_text(version, text))}
-    assert names >= {"<module>", "A", "A.f", "A.f.<locals>.g", "A.f.<locals>.g.<locals>.<lambda>"}
+    assert names >= {"<module>", "A", "A.f", "A.f.<locals>.g", "A.f.<locals>.g.<locals>.<lambda>", "A.f.<locals>.C"}

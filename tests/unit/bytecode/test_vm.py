@@ -11,6 +11,7 @@ import importlib.util
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -63,6 +64,8 @@ def parameters() -> list[Any]:
 
 @pytest.mark.parametrize("version, suite", parameters())
 def test_same_behaviour(version: str, suite: Path) -> None:
+    if suite.stem == "py311" and sys.version_info < (3, 11):
+        pytest.skip("before 3.11 the running Python, whose objects the suite works with, has no exception groups")
     command = [need(version), "-I", "-W", "ignore", BEHAVIOUR / "runner.py", suite]
     native: dict[str, Record] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
     here = runner()
