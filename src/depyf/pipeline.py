@@ -31,6 +31,7 @@ from depyf.tree.expr import Name
 from depyf.tree.nodes import Body
 from depyf.verify import Status, Verdict, verify
 from depyf.verify.interpreters import register
+from depyf.verify.local_order import misplaced
 from depyf.verify.recompile import RecompileError, recompile
 
 MAX_ATTEMPTS = 12
@@ -198,6 +199,7 @@ class _Attempts:
                 if not self._bump_around(culprit, f"does not compile: {error}"):
                     raise DecompilationError(f"does not compile: {error}", culprit) from None
                 continue
+            emitted, made = self._in_order(body, emitted, made)
             verdicts = self._verdicts(work, emitted, made[0])
             culprits = [v for v in verdicts if not v.proven and v.status is not Status.FAILED and not _inherited(v)]
             if not culprits or not self._bump_all(culprits):
@@ -212,10 +214,24 @@ class _Attempts:
                 )
         raise AssertionError("unreachable: every attempt returns, raises or uses up a choice")
 
-    def _emit(self, body: Body) -> Emitted:
+    def _emit(self, body: Body, ordered: frozenset[int] = frozenset()) -> Emitted:
+        options = replace(self.emitting, ordered=ordered) if ordered else self.emitting
         if self.is_module:
-            return emit_module(self.unit, body, self.emitting)
-        return emit_function(self.unit, body, name=self.name, options=self.emitting, defaults=self.defaults)
+            return emit_module(self.unit, body, options)
+        return emit_function(self.unit, body, name=self.name, options=options, defaults=self.defaults)
+
+    def _in_order(
+        self, body: Body, emitted: Emitted, made: tuple[CodeUnit, types.CodeType | None]
+    ) -> tuple[Emitted, tuple[CodeUnit, types.CodeType | None]]:
+        """The same text, with statements that put local variables in order where the code may look at them."""
+        found = frozenset(id(unit) for unit in misplaced(self.unit, made[0]))
+        if not found:
+            return emitted, made
+        try:
+            ordered = self._emit(body, found)
+            return ordered, self._recompile(ordered)
+        except DepyfError:
+            return emitted, made
 
     def _recompile(self, emitted: Emitted) -> tuple[CodeUnit, types.CodeType | None]:
         unit = self.unit

@@ -78,7 +78,7 @@ def _emit(unit: CodeUnit, options: Options, write: Callable[[Printer], None]) ->
         p = Printer(unit, options, shadows, names)
         try:
             write(p)
-            inserted = resolve(p.scope, names.spell)
+            inserted = resolve(p.scope, names.spell, options.ordered)
         except Shadowed as found:
             table = shadows.setdefault(id(found.unit), {})
             if all(name in table for name in found.names):

@@ -12,6 +12,7 @@ class Options:
 
     ``cells`` says how a cell object itself is written: "closure" gives ``(lambda: x).__closure__[0]``, which runs as it
     stands; "name" gives an identifier listed in ``Emitted.cells``, for a caller that patches the compiled code.
+    ``ordered`` are the ids of functions whose local variables a dead statement puts in the order of the bytecode.
     ``shown`` are names that the caller will replace: lines are as long as they are then.
     """
 
@@ -21,6 +22,7 @@ class Options:
     width: int = 100
     cells: str = "closure"
     shown: tuple[tuple[str, str], ...] = ()
+    ordered: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ A line such as ``if 0: x = None`` generates no code on any version, but makes ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
@@ -150,8 +150,11 @@ class Visible:
         return None
 
 
-def resolve(root: Scope, spell: Spell) -> dict[int, list[str]]:
-    """The lines to insert, by ``Scope.slot``; raises ``Shadowed`` where a name needs a stand-in first."""
+def resolve(root: Scope, spell: Spell, ordered: Collection[int] = ()) -> dict[int, list[str]]:
+    """The lines to insert, by ``Scope.slot``; raises ``Shadowed`` where a name needs a stand-in first.
+
+    ``ordered``: ids of the functions whose local variables have to be in the order of the bytecode.
+    """
     lines: dict[int, list[str]] = {}
     pending: list[tuple[Scope, Visible]] = [(root, Visible({}))]
     implied: set[str] = set()  # to be declared by the first function that uses them, else by the module
@@ -175,6 +178,8 @@ def resolve(root: Scope, spell: Spell) -> dict[int, list[str]]:
             visible = visible.inside(("__class__",), "local")
         else:
             lines[scope.slot], visible = _function_lines(scope, visible, implied, spell)
+            if id(scope.unit) in ordered:
+                lines[scope.slot] = _in_order(scope, lines[scope.slot], spell)
         pending.extend((child, visible) for child in reversed(scope.children))
     lines[root.slot] = lines.get(root.slot, []) + _declare("global", implied, spell)
     return {slot: text for slot, text in lines.items() if text and slot >= 0}
@@ -221,6 +226,15 @@ def _takes_self(scope: Scope) -> bool:
 def _on_self(names: Iterable[str], spell: Spell) -> list[str]:
     """Attributes as targets.  The compiler notes them as they are written: names that a class mangles, too."""
     return [f"self.{spell(name)}" for name in sorted(names)]
+
+
+def _in_order(scope: Scope, lines: list[str], spell: Spell) -> list[str]:
+    """``lines``, with one in front of all that bind variables by which they are in the order of the bytecode."""
+    unit = scope.unit
+    declared = [line for line in lines if line.startswith(("global ", "nonlocal "))]
+    rest = [line for line in lines if line not in declared]
+    own = [name for name in unit.varnames if name in scope.bound and name not in unit.params] if unit else []
+    return [*declared, f"if 0: {' = '.join(map(spell, own))} = None", *rest] if own else lines
 
 
 def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Spell) -> tuple[list[str], Visible]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.lower import Lowered, lower
 from depyf.errors import BytecodeError
 from depyf.promises import NO_PROMISES, Promises
@@ -19,6 +19,7 @@ from depyf.resumed import without_books
 from depyf.verify.equivalence import prove
 from depyf.verify.features import FEATURE_NOTE, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
+from depyf.verify.local_order import ORDER_NOTE, SHOWN, looks_at_locals, same_order
 from depyf.verify.promised import added_variables, locals_of
 from depyf.verify.proof import GaveUp, Proof
 from depyf.verify.signature import parameter_renames, qualname_difference, signature_difference
@@ -154,6 +155,11 @@ class _Checker:
         if left.starts_late != right.starts_late:
             reason = "its frame begins without RESUME, so that a traceback may lack it, which no source does"
             return Verdict(name, Status.UNVERIFIED, reason), []
+        renames = {**self.renames, **parameter_renames(original, recompiled)}
+        if original.flags & CO_OPTIMIZED and not same_order(left, right, renames):
+            if looks_at_locals(original):
+                return Verdict(name, Status.UNVERIFIED, SHOWN, original.firstlineno), []
+            noted = (*noted, ORDER_NOTE)
         pairs = same_instructions(left, right)
         if pairs is not None:
             return Verdict(name, Status.EQUIVALENT if noted else Status.IDENTICAL, "; ".join(noted)), pairs
@@ -176,7 +182,7 @@ class _Checker:
                 right,
                 is_temp,
                 nested_proven=nested_proven,
-                renames={**self.renames, **parameter_renames(original, recompiled)},
+                renames=renames,
                 stand_ins=self.stand_ins,
                 bindings=self.bindings,
                 builtins=self.builtins,

@@ -1,0 +1,83 @@
+"""The order of local variables, which dead code may fix, is that of the original where the code can look at it."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Any
+
+import pytest
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.unmarshal import loads
+from depyf.pipeline import decompile_unit
+from depyf.verify import Status, verify
+from depyf.verify.local_order import ORDER_NOTE, SHOWN, misplaced
+from depyf.verify.recompile import recompile
+from depyf.verify.worker import worker_for
+from needs import need
+
+VERSIONS = [(3, minor) for minor in range(8, 16)]
+LOOKING = [
+    "def f(a):\n    if 0: w = 3\n    y = 2; w = 4\n    return list(locals())\n",
+    "def f(a):\n    y = 2; w = 4\n    return list(locals())\n    w = 3\n",
+    "def f(a):\n    while 0:\n        for w, v in a: pass\n    y = 2; v = 5; w = 4\n    return dir(), [*vars()]\n",
+    "import sys\ndef f(a):\n    if False: w = 3\n    y = 2; w = 4\n    return list(sys._getframe().f_locals)\n",
+    "def f(a):\n    if 0:\n        global g\n        w = 3\n    y = 2; w = 4\n    g = 1\n    return eval('list(locals())')\n",
+    "def f(a):\n    def inner(y):\n        if 0: z = 1\n        x = 1; z = 2; return list(locals())\n    return inner(1), list(locals())\n",
+]
+SILENT = "def f(a):\n    if 0: w = 3\n    y = a(); w = a()\n    return 1\n"
+PLAIN = "def f(a):\n    y = a(); w = a()\n    return 1\n"
+
+
+def run(source: str) -> Any:
+    space: dict[str, Any] = {}
+    exec(compile(source, "order", "exec", 0, True), space)
+    return space["f"](())
+
+
+@pytest.mark.parametrize("source", LOOKING)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_looks_at_its_variables_sees_them_in_order(version: tuple[int, int], source: str) -> None:
+    need(version)
+    unit = loads(worker_for(version).compile(source), version)
+    found = decompile_unit(unit)
+    assert {v.status for v in found.verdicts} == {Status.IDENTICAL}
+    assert not list(misplaced(unit, loads(worker_for(version).compile(found.source), version)))
+    if version == sys.version_info[:2]:
+        assert run(found.source) == run(source)
+
+
+def test_another_order_is_no_proof_then() -> None:
+    original = CodeUnit.from_code(compile(LOOKING[0], "order", "exec", 0, True))
+    text = "def f(a):\n    y = 2; w = 4\n    return list(locals())\n"
+    found = verify(original, recompile(text, original.version).unit)
+    assert (found[1].status, found[1].reason) == (Status.UNVERIFIED, SHOWN)
+    assert not found[0].proven
+
+
+def test_and_an_assumption_elsewhere() -> None:
+    original = CodeUnit.from_code(compile(SILENT, "order", "exec", 0, True))
+    found = verify(original, recompile(PLAIN, original.version).unit)
+    assert found[1].status is Status.EQUIVALENT
+    assert ORDER_NOTE in found[1].reason
+    assert verify(original, recompile(SILENT, original.version).unit)[1].status is Status.IDENTICAL
+
+
+def test_variables_that_only_dead_code_binds_do_not_count() -> None:
+    dead = CodeUnit.from_code(
+        compile("def f(a):\n    if 0: w = 3\n    y = a(); z = a()\n    return 1\n", "order", "exec", 0, True)
+    )
+    plain = CodeUnit.from_code(compile("def f(a):\n    y = a(); z = a()\n    return 1\n", "order", "exec", 0, True))
+    assert verify(dead, plain)[1].status is Status.IDENTICAL
+
+
+def test_an_order_by_hand() -> None:
+    """Names exchanged in the table, with their numbers in the code: nothing else differs."""
+    unit = CodeUnit.from_code(compile("def f(a):\n    y = a(); w = a()\n    return y, w\n", "order", "exec", 0, True)).consts[0]
+    other = CodeUnit.from_code(
+        compile("def f(a):\n    w = y = 0\n    y = a(); w = a()\n    return y, w\n", "o", "exec", 0, True)
+    ).consts[0]
+    assert unit.varnames != other.varnames
+    turned = dataclasses.replace(unit, varnames=("a", "w", "y"))
+    assert not verify(unit, turned)[0].proven
