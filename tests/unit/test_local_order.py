@@ -74,7 +74,9 @@ def test_variables_that_only_dead_code_binds_do_not_count() -> None:
 
 def test_an_order_by_hand() -> None:
     """Names exchanged in the table, with their numbers in the code: nothing else differs."""
-    unit = CodeUnit.from_code(compile("def f(a):\n    y = a(); w = a()\n    return y, w\n", "order", "exec", 0, True)).consts[0]
+    unit = CodeUnit.from_code(
+        compile("def f(a):\n    y = a(); w = a()\n    return y, w\n", "order", "exec", 0, True)
+    ).consts[0]
     other = CodeUnit.from_code(
         compile("def f(a):\n    w = y = 0\n    y = a(); w = a()\n    return y, w\n", "o", "exec", 0, True)
     ).consts[0]
