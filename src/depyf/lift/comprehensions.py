@@ -41,7 +41,7 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
         test = _loop_test(header)
         if header is None or test is None or header.succs[1] != name:
             continue
-        acc = max((i for i, value in enumerate(header.stack) if _is_acc(value)), default=-1)
+        acc = max((i for i, value in enumerate(header.stack) if is_acc(value)), default=-1)
         if acc < 0 and lifter.unit.name != "<genexpr>":
             continue
         outside = [p for p in lifter.preds[header.id] if not _inside(lifter, p, header)]
@@ -78,7 +78,8 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
     return False
 
 
-def _is_acc(value: Expr) -> bool:
+def is_acc(value: Expr) -> bool:
+    """Whether a value on the stack is what a comprehension collects into."""
     return isinstance(value, Marker) and value.kind == "acc"
 
 

@@ -13,7 +13,7 @@ from depyf.flow.program import NONE, Program
 from depyf.lift.block import Lifted
 from depyf.lift.negation import OPPOSITE, Span, grouped, negate, steps_deeper
 from depyf.lift.values import TESTED_NONE, Shared
-from depyf.tree.expr import BoolOf, Cmp, Cond, Expr, Marker
+from depyf.tree.expr import BoolOf, Cmp, Cond, Const, Expr, Marker
 from depyf.tree.grown import grown
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     ):
         return False
     if child.id != parent.succs[parent.falls]:
-        return _fold_conditional_test(lifter, parent, child)
+        return _fold_conditional_test(lifter, parent, child) or _fold_constant_arm(lifter, parent, child)
     one_line = parent.tested_at == child.line
     may_be_while = not one_line and not parent.stmts and lifter.is_loop_head(parent.id)
     if not one_line and _goes_on(lifter, child, parent.succs):
@@ -249,6 +249,24 @@ def _fold_conditional_test(lifter: Lifter, parent: Lifted, child: Lifted) -> boo
     lifter.set_succs(other, [])
     lifter.absorb(parent, other.id)
     _take(lifter, parent, child, cond, succs, child.falls)
+    parent.branch = NONE
+    return True
+
+
+def _fold_constant_arm(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+    """``if (True if c else b)``: from ``c`` control falls into a jump to where ``b`` goes, too.
+
+    A statement between the two would have a line of its own.
+    """
+    target = parent.succs[parent.falls]
+    if target not in child.succs or child.succs[0] == child.succs[1]:
+        return False
+    if not lifter.in_expression(child) and (child.line is None or child.line != parent.tested_at):
+        return False
+    assert parent.cond is not None and child.cond is not None
+    test = parent.cond if parent.falls == 0 else negate(parent.cond)
+    cond = Cond(test, Const(target == child.succs[0]), child.cond)
+    _take(lifter, parent, child, cond, list(child.succs), child.falls)
     parent.branch = NONE
     return True
 

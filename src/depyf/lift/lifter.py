@@ -25,7 +25,7 @@ from depyf.flow.program import ASYNC_FOR_ITER, WITH_EXIT
 from depyf.lift import fresh
 from depyf.lift.block import Lifted
 from depyf.lift.calls import COMPREHENSIONS
-from depyf.lift.comprehensions import fold_comprehension
+from depyf.lift.comprehensions import fold_comprehension, is_acc
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.over_loops import stored_above
 from depyf.lift.plain import PlainSymbolic
@@ -167,6 +167,10 @@ class Lifter:
         """Whether an edge leads back to a block."""
         position = self.position
         return any(p != OUTSIDE and position[p] >= position[name] for p in self.preds[name])
+
+    def in_expression(self, block: Lifted) -> bool:
+        """Whether a block is part of a lambda or comprehension, where no statement can be."""
+        return self.unit.name.startswith("<") and self.unit.name != "<module>" or any(map(is_acc, block.entry))
 
     def only_pred(self, name: int) -> Lifted | None:
         """The one predecessor of a block, if it has exactly one edge into it and that one is lifted."""
