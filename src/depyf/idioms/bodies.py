@@ -162,7 +162,7 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
     raised, test = stmt.body, _negated(stmt.test)
     if len(raised) == 1 and isinstance(raised[0], Assert):
         inner = raised[0]
-        return Assert(test, inner.message, stmt.line) if isinstance(inner.test, Const) else None
+        return Assert(test, inner.message, stmt.line) if _never(inner.test) else None
     if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None:
         return None
     exc = raised[0].exc
@@ -176,6 +176,10 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
         if one_line or not unit.flags & CO_OPTIMIZED:  # where nobody can have written a name that is looked up so
             return Assert(test, message, stmt.line)
     return None
+
+
+def _never(test: Expr) -> bool:
+    return isinstance(test, Const) and not test.value
 
 
 def _negated(test: Expr) -> Expr:
