@@ -5,6 +5,7 @@ Every pass is a function from the artifact of the one before; ``trace_passes`` s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +17,7 @@ from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.nops import nop_lines
 from depyf.bytecode.unreached import unreached
 from depyf.choices import LADDER, Choices
-from depyf.deep import ROOMY, deep_recursion
+from depyf.depth import any_depth_of, no_room, with_room
 from depyf.errors import BytecodeError, DecompilationError
 from depyf.failures import in_place_of
 from depyf.flow.class_ends import drop_class_ends
@@ -320,6 +321,7 @@ class Decompilation:
         """The code in code that a program wrote is what it found, somebody's source."""
         return self._body(unit, expression, found=True)
 
+    @any_depth_of(2)
     def _body(self, unit: CodeUnit, expression: bool, *, strict: bool = False, found: bool = False) -> Body:
         key = key_of(unit)
         expression = expression or found and unit.name.startswith("<")
@@ -341,7 +343,7 @@ class Decompilation:
                 failure = DecompilationError(str(error), unit.qualname)
                 break
             except RecursionError:
-                failure = DecompilationError("nested too deeply", unit.qualname)
+                failure = DecompilationError(no_room(), unit.qualname)
                 break
             except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
                 # a bug of ours in one function must not cost the others
@@ -367,9 +369,12 @@ class Decompilation:
 
 def trace_passes(unit: CodeUnit, choices: Choices = Choices()) -> Iterator[tuple[str, Any]]:
     """Run the pipeline on one code unit and yield each pass's name and artifact, its invariant checked."""
-    with deep_recursion(ROOMY):
-        state = State(unit, choices, Decompilation().body)
-        for step in PIPELINE:
-            artifact = step.run(state)
-            step.check(artifact)
-            yield step.name, artifact
+    state = State(unit, choices, Decompilation().body)
+
+    def checked(step: Pass) -> object:
+        artifact = step.run(state)
+        step.check(artifact)
+        return artifact
+
+    for step in PIPELINE:
+        yield step.name, with_room(functools.partial(checked, step))

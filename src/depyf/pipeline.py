@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.first_turn import own_line
 from depyf.bytecode.lower import Lowered
 from depyf.choices import ladder
-from depyf.collecting import rare_collections
-from depyf.deep import deeply
+from depyf.depth import with_room
 from depyf.emit import Emitted, emit_function, emit_module
 from depyf.emit import Options as EmitOptions
 from depyf.emit.comments import comment, source_lines
@@ -98,14 +97,6 @@ class Decompiled:
         return relocate(self.code, filename, self.code.co_firstlineno - 1 + line, kept)
 
 
-def units(unit: CodeUnit) -> Iterator[CodeUnit]:
-    """``unit`` and all code nested in it, outer first."""
-    yield unit
-    for const in unit.consts:
-        if isinstance(const, CodeUnit):
-            yield from units(const)
-
-
 def decompile_code(
     code: types.CodeType, *, name: str | None = None, options: Options = Options(), defaults: Defaults = NO_DEFAULTS
 ) -> Decompiled:
@@ -113,7 +104,9 @@ def decompile_code(
 
     ``name`` replaces the function's name in the text; ``defaults`` stand in its signature, which no verdict speaks of.
     """
-    return decompile_unit(CodeUnit.from_code(code), options, name=name, strict=True, defaults=defaults)
+    return decompile_unit(
+        with_room(lambda: CodeUnit.from_code(code)), options, name=name, strict=True, defaults=defaults
+    )
 
 
 def decompile_unit(
@@ -130,12 +123,10 @@ def decompile_unit(
     object without a translation has a ``raise NotImplementedError`` in its place and the verdict FAILED; with
     ``strict`` DecompilationError is raised instead, as it is when the outermost code object fails.
     """
-    size = max(len(inner.code) for inner in units(unit))
-    with rare_collections():
-        try:
-            return deeply(size, _Attempts(unit, name, options, strict, defaults).run)
-        finally:
-            forget()
+    try:
+        return with_room(lambda: _Attempts(unit, name, options, strict, defaults).run())
+    finally:
+        forget()
 
 
 class _Attempts:

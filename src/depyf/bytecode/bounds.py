@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import decode
 from depyf.bytecode.versions import spec_for
+from depyf.depth import any_depth
 from depyf.errors import BytecodeError
 
 TEXT_ROOM, TEXT_FACTOR = 1 << 19, 20
@@ -85,6 +86,7 @@ class _Sizes:
                 text += count * len(names[index])
         return Size(code, text, lines)
 
+    @any_depth
     def letters(self, value: Any) -> int:
         """How long the literal is, about."""
         if isinstance(value, (str, bytes)):

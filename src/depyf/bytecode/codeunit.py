@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from depyf.depth import any_depth
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +172,7 @@ class CodeUnit:
         return _from_code(code, sys.version_info[:2])
 
 
+@any_depth
 def _from_code(code: types.CodeType, version: tuple[int, int]) -> CodeUnit:
     consts = tuple(_from_code(item, version) if type(item) is types.CodeType else item for item in code.co_consts)
     if version < (3, 11):
@@ -197,6 +201,15 @@ def _from_code(code: types.CodeType, version: tuple[int, int]) -> CodeUnit:
         exctable=getattr(code, "co_exceptiontable", b""),  # 3.11+
         live=code,
     )
+
+
+def units(unit: CodeUnit) -> Iterator[CodeUnit]:
+    """``unit`` and all code nested in it, outer first."""
+    pending = [unit]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending.extend(const for const in reversed(found.consts) if type(const) is CodeUnit)
 
 
 CO_OPTIMIZED = 0x1

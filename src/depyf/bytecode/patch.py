@@ -23,6 +23,7 @@ from typing import Any
 from depyf.bytecode.assemble import VERSION, Op, assemble, disassemble
 from depyf.bytecode.codeunit import CO_NEWLOCALS, CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.slots import conform, reorder_cells, same_slots, slots_of
+from depyf.depth import any_depth
 from depyf.errors import DepyfError
 
 __all__ = ["bind", "relocate", "reorder_cells"]
@@ -69,6 +70,7 @@ def relocate(code: CodeType, filename: str, first_line: int, kept: Iterable[Code
     return _moved(code, filename, first_line - code.co_firstlineno, frozenset(map(id, kept)))
 
 
+@any_depth
 def _moved(code: CodeType, filename: str, by: int, kept: frozenset[int]) -> CodeType:
     consts: list[Any] = [
         _moved(item, filename, by, kept) if isinstance(item, CodeType) and id(item) not in kept else item
@@ -106,6 +108,7 @@ class _Binder:
     old: str
     new: str
 
+    @any_depth
     def bind(self, code: CodeType, class_name: str) -> CodeType:
         """``class_name`` is that of the class around ``code``, whose private names the compiler has mangled."""
         inside = code.co_name if _is_class(code) else class_name

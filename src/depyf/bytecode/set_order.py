@@ -12,6 +12,8 @@ from heapq import heappop, heappush
 from itertools import count, product
 from typing import Any
 
+from depyf.depth import any_depth
+
 _NUMBERS = frozenset({int, bool, float, complex})
 _EFFORT = 60_000
 """So many items are put into sets at most while looking for an order."""
@@ -22,6 +24,7 @@ def is_ordered(items: Sequence[Any] | frozenset[Any]) -> bool:
     return all(map(_hashes_alike, items))
 
 
+@any_depth
 def _hashes_alike(item: Any) -> bool:
     if type(item) is tuple:
         return all(map(_hashes_alike, item))

@@ -9,6 +9,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import stack_effect
 from depyf.bytecode.versions.spec import INVALID
+from depyf.depth import any_depth
 from depyf.errors import BytecodeError
 
 SLACK = 64
@@ -45,6 +46,7 @@ def check_depths(draft: Draft) -> list[int]:
     return depths
 
 
+@any_depth
 def _tried(
     draft: Draft, unused: list[int], depths: list[int], entered: list[bool]
 ) -> tuple[list[int], list[bool]] | None:

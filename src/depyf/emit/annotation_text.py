@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 
+from depyf.depth import any_depth
+
 
 def source_of(text: str, folded: bool) -> str:
     """The annotation that the compiler turns into ``text``; ``folded`` says that it folds tuples of constants."""
@@ -34,6 +36,7 @@ def _span(node: ast.expr) -> tuple[int, int]:
     return node.col_offset, node.end_col_offset or node.col_offset
 
 
+@any_depth
 def _constant(node: ast.expr) -> bool:
     """Whether an expression may be the ``repr`` of a folded constant."""
     if isinstance(node, ast.UnaryOp):

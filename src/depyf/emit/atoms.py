@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+from depyf.depth import any_depth
 from depyf.emit.contexts import tuple_of
 from depyf.emit.layout import EITHER_CLOSE, EITHER_ELSE, EITHER_OPEN, OPERATOR
 from depyf.emit.literals import literal
@@ -58,6 +59,7 @@ def _unquotable(p: Printer, value: Any) -> str:
     raise NoQuotes
 
 
+@any_depth
 def _requoted(p: Printer, value: Any) -> str | None:
     """A tuple or bytes constant in the quotes allowed here."""
     assert p.quotes is not None

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.depth import any_depth
 from depyf.emit.literals import filled_in_order, literal
 from depyf.emit.naming import DEF, is_legal
 from depyf.emit.result import Emitted
@@ -123,6 +124,7 @@ def _expression(value: Any) -> str | None:
 _NANS = (('float("nan")', float("nan")), ('-float("nan")', -float("nan")))
 
 
+@any_depth
 def _expressions(values: Iterable[Any]) -> list[str] | None:
     found = [_expression(value) for value in values]
     return None if None in found else [text for text in found if text is not None]

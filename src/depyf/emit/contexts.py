@@ -5,6 +5,7 @@ An assignment's right side takes a bare tuple, a test takes a bare ``:=``, ``in`
 
 from __future__ import annotations
 
+from depyf.depth import any_depth
 from depyf.emit.layout import EITHER_OPEN, ITEM, MAYBE_CLOSE, MAYBE_OPEN
 from depyf.emit.literals import literal, set_display
 from depyf.emit.naming import read_back
@@ -94,6 +95,7 @@ def iterable(p: Printer, node: Expr, level: int, member: bool = False) -> str:
     return p.expr(node, level)
 
 
+@any_depth
 def target(p: Printer, node: Expr, nested: bool = False) -> str:
     """The left side of an assignment; a tuple loses its parentheses unless ``nested``."""
     kind = type(node)

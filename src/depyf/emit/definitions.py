@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, CodeUnit
 from depyf.bytecode.static_attributes import static_attributes
+from depyf.depth import any_depth
 from depyf.emit.access import arguments
 from depyf.emit.contexts import outermost
 from depyf.emit.dead_arms import arm_of_lambda
@@ -163,6 +164,7 @@ def lambda_text(p: Printer, node: Func, value: Expr) -> str:
     return f"lambda {params}: {text}" if params else f"lambda: {text}"
 
 
+@any_depth
 def as_expression(body: tuple[Stmt, ...]) -> Expr | None:
     """The value a body of returns and branches gives, None if it does anything else."""
     if not body:

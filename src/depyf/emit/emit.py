@@ -6,9 +6,10 @@ the target version and whose names have the scopes the bytecode gave them (see `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, units
+from depyf.depth import no_room
 from depyf.emit import atoms, fstrings, operators  # noqa: F401  (these register their printers)
 from depyf.emit.defaults import NO_DEFAULTS, Defaults
 from depyf.emit.definitions import as_expression, define, lambda_text, namespace_docstring
@@ -88,7 +89,7 @@ def _emit(unit: CodeUnit, options: Options, write: Callable[[Printer], None]) ->
                 names.renames[table[name]] = name
             continue
         except RecursionError:
-            raise DecompilationError("an expression or block is nested too deeply to print", unit.qualname) from None
+            raise DecompilationError(no_room(), unit.qualname) from None
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
             # a bug of ours in one function must not cost the others
             raise p.fail(f"internal error, please report it: {type(error).__name__}: {error}") from error
@@ -228,14 +229,7 @@ def wrap_closures(p: Printer, unit: CodeUnit, shown: str, path: list[str]) -> st
     if name not in unit.freevars:
         # Else a global of this name that the function uses would be captured.
         p.scope.stores["global"].add(name)
-        if any(name in inner.names for inner in _nested(unit)):
+        if any(name in inner.names for inner in units(unit)):
             p.line(f"global {shown}", None, False)
     p.blank, p.fresh_block = 0, True
     return outer
-
-
-def _nested(unit: CodeUnit) -> Iterator[CodeUnit]:
-    yield unit
-    for const in unit.consts:
-        if isinstance(const, CodeUnit):
-            yield from _nested(const)

@@ -7,6 +7,7 @@ order of beauty until everything inside finds quotes of its own.
 
 from __future__ import annotations
 
+from depyf.depth import any_depth
 from depyf.emit.atoms import NoQuotes, pieces
 from depyf.emit.printer import EXPRESSIONS, TEST, Printer, prints
 from depyf.emit.quoting import QUOTES, fragment
@@ -42,6 +43,7 @@ def _lines(parts: tuple[str | Fmt, ...]) -> list[tuple[str | Fmt, ...]]:
 
 
 @prints(Fmt)
+@any_depth
 def field(p: Printer, node: Fmt, level: int) -> str:
     if node.percent and was_percent((node,)):
         return p.expr(percent((node,)), level)

@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from depyf.depth import any_depth
+
 OPEN = "\x01"  # after an opening bracket
 CLOSE_COMMA = "\x02"  # before a closing bracket that a comma may precede
 CLOSE = "\x03"  # before a closing bracket that no comma may precede
@@ -125,6 +127,7 @@ class _Writer:
         self.out.append("\n" + " " * column)
         self.column = column
 
+    @any_depth
     def flat(self, items: list[_Item]) -> None:
         for item in items:
             if isinstance(item, _Group):
@@ -132,6 +135,7 @@ class _Writer:
             else:
                 self.write(_FLAT.get(item, item))
 
+    @any_depth
     def sequence(self, items: list[_Item], column: int, inside: bool, after: int) -> None:
         """Items on the current line; groups among them may break.  ``after`` is what must still fit behind them."""
         for index, item in enumerate(items):
@@ -155,6 +159,7 @@ class _Writer:
                 return total
         return total + after
 
+    @any_depth
     def group(self, group: _Group, column: int, inside: bool, after: int) -> None:
         chain = group.open == CHAIN_OPEN
         either = group.open == EITHER_OPEN
@@ -169,6 +174,7 @@ class _Writer:
         else:
             self.bracket(group, column)
 
+    @any_depth
     def bracket(self, group: _Group, column: int) -> None:
         """Open a bracket: content on lines of its own, the closing bracket on the next."""
         listed = ITEM in group.items
@@ -191,6 +197,7 @@ class _Writer:
         if maybe:
             self.write(")")
 
+    @any_depth
     def broken(self, items: list[_Item], column: int, after: int) -> None:
         """One line per item (or per operand)."""
         start = 0

@@ -10,8 +10,9 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, units
 from depyf.bytecode.set_order import filling_order, is_ordered
+from depyf.depth import any_depth
 from depyf.emit.quoting import data, string
 
 _HUGE = 1 << 4000
@@ -64,11 +65,10 @@ def in_order(value: frozenset[Any]) -> list[Any]:
 
 def sets_without_order(unit: CodeUnit) -> Iterator[frozenset[Any]]:
     """The constant sets of ``unit``, and of what is nested in it, that no display makes."""
-    for const in unit.consts:
-        if isinstance(const, CodeUnit):
-            yield from sets_without_order(const)
-        elif type(const) is frozenset and filled_in_order(const, unit.fills_sets_twice) is None:
-            yield const
+    for inner in units(unit):
+        for const in inner.consts:
+            if type(const) is frozenset and filled_in_order(const, unit.fills_sets_twice) is None:
+                yield const
 
 
 def filled_in_order(value: frozenset[Any], twice: bool) -> list[Any] | None:
@@ -77,6 +77,7 @@ def filled_in_order(value: frozenset[Any], twice: bool) -> list[Any] | None:
     return filling_order(list(value), twice) if is_ordered(value) else in_order(value)
 
 
+@any_depth
 def _tuple(value: tuple[Any, ...]) -> str | None:
     items = []
     for item in value:

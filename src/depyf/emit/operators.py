@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.emit.contexts import bare, is_none, iterable
 from depyf.emit.layout import (
     BREAK,
@@ -126,6 +127,7 @@ def boolean(p: Printer, node: BoolOf, level: int) -> str:
     return _wrap(p, _chain(p, text), own, level)
 
 
+@any_depth
 def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
     """``a and (b or c) or d`` where tests are joined on a line: operands that are such themselves must start on the first.
 
@@ -150,6 +152,7 @@ def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
     return text
 
 
+@any_depth
 def _flat(node: BoolOf) -> BoolOf:
     """``node`` with the operands of those that only stand below."""
     if not any(isinstance(value, BoolOf) and value.below and value.op == node.op for value in node.values):

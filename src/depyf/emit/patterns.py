@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from depyf.depth import any_depth
 from depyf.emit.literals import literal
 from depyf.emit.printer import BITOR, PRIMARY, Printer
 from depyf.tree.expr import Const, Expr
 from depyf.tree.nodes import MatchAs, MatchClass, MatchMapping, MatchOr, MatchSequence, MatchStar, MatchValue, Pattern
 
 
+@any_depth
 def pattern(p: Printer, node: Pattern, closed: bool = False) -> str:
     """``closed`` asks for parentheses around ``as`` and ``|``."""
     return _PATTERNS[type(node)](p, node, closed)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
+from depyf.depth import any_depth, any_depth_of
 from depyf.emit.bound import BoundConstants
 from depyf.emit.grammar import CO_FUTURE_BARRY_AS_FLUFL, grammar_of
 from depyf.emit.layout import CLOSE, CLOSE_COMMA, ITEM, OPEN, OPERATOR, arrange
@@ -20,6 +21,7 @@ from depyf.emit.result import Options
 from depyf.emit.scopes import Scope
 from depyf.errors import DecompilationError
 from depyf.tree.expr import BoolOf, Expr, Func, Name, Un
+from depyf.tree.exprs import LEAVES
 from depyf.tree.nodes import Stmt
 
 # How tightly an expression binds; an operand demands at least its operator's level.
@@ -53,7 +55,7 @@ def prints(kind: type) -> Callable[[_F], _F]:
     """Registers the printer of one kind of expression."""
 
     def register(function: _F) -> _F:
-        EXPRESSIONS[kind] = function
+        EXPRESSIONS[kind] = function if kind in LEAVES else any_depth(function)
         return function
 
     return register
@@ -243,6 +245,7 @@ class Printer:
         self.pad = outer
         self.fresh_block = False
 
+    @any_depth_of(2)
     def statements(self, body: tuple[Stmt, ...]) -> None:
         for node in body:
             kind = type(node)

@@ -353,7 +353,8 @@ def _globals_below(scope: Scope) -> set[str]:
 
 
 def _comprehensions(scope: Scope) -> Iterator[Scope]:
-    for child in scope.children:
-        if child.kind == "comp":
-            yield child
-            yield from _comprehensions(child)
+    pending = [child for child in reversed(scope.children) if child.kind == "comp"]
+    while pending:
+        child = pending.pop()
+        yield child
+        pending.extend(inner for inner in reversed(child.children) if inner.kind == "comp")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from depyf.bytecode import ops
+from depyf.depth import any_depth
 from depyf.flow.blocks import Blocks, Node
 from depyf.flow.iterators import Drop, iterator_drops
 from depyf.flow.program import NONE, WITH_EXIT
@@ -67,6 +68,7 @@ def _appended(blocks: Blocks, node: Node, line: int) -> bool:
     return not copied or instrs[start - 2].arg is not None  # it follows a copy of itself
 
 
+@any_depth
 def _ends_on(
     blocks: Blocks,
     before: Node,

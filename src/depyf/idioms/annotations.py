@@ -14,6 +14,7 @@ from typing import NamedTuple
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
+from depyf.depth import any_depth
 from depyf.tree.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
 from depyf.tree.exprs import names_of_block
 from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If, Raise, Return, Stmt, Try, While
@@ -141,6 +142,7 @@ def _stored_lines(unit: CodeUnit) -> _Lines:
     return found
 
 
+@any_depth
 def _marked(body: Body, notes: dict[int | None, _Note]) -> Body:
     """Marks become annotated assignments, together with the assignment before them."""
     result: list[Stmt] = []
@@ -174,6 +176,7 @@ def _lost(body: Body, in_class: bool) -> Body:
     return _conditional(body, {id(value) for stmt in body for value in _annotations(stmt)}) if in_class else body
 
 
+@any_depth
 def _unknown(body: Body, unseen: set[int]) -> Body:
     result: list[Stmt] = []
     for stmt in body:
@@ -290,8 +293,4 @@ def _before(stmt: Stmt, line: int) -> bool:
 
 
 def _annotations(stmt: Stmt) -> Iterator[Expr]:
-    if isinstance(stmt, AnnAssign):
-        yield stmt.annotation
-    for body in bodies(stmt):
-        for inner in body:
-            yield from _annotations(inner)
+    return (inner.annotation for inner in walk((stmt,)) if isinstance(inner, AnnAssign))

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.columns import Columns
+from depyf.depth import any_depth
 from depyf.idioms.annotation_traces import restore_traces
 from depyf.idioms.annotations import annotate_function, place_annotations
 from depyf.idioms.branches import Branches, last_line
@@ -61,6 +62,7 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
     return tuple(_finished(body, branches, level))
 
 
+@any_depth
 def _finished(body: Body, branches: Branches, level: int | None) -> deque[Stmt]:
     """Made from its end: what stood in the ``else`` of its last ``if`` may be all the rest of the function, and is not copied."""
     result: list[Stmt] = []
@@ -117,6 +119,7 @@ def _finished_if(stmt: If, branches: Branches, level: int | None) -> deque[Stmt]
     return orelse
 
 
+@any_depth
 def _arms(stmt: If, branches: Branches, level: int | None) -> tuple[If, deque[Stmt]]:
     """``stmt`` without its ``else``, and that; both finished.
 
@@ -137,6 +140,7 @@ def _arms(stmt: If, branches: Branches, level: int | None) -> tuple[If, deque[St
     return If(stmt.test, body, (), stmt.line), others
 
 
+@any_depth
 def _assertion(stmt: If, unit: CodeUnit, *, others: bool = False) -> Stmt | None:
     """``if not a: raise AssertionError``, where the error was loaded by the dedicated instruction.
 
@@ -182,6 +186,7 @@ def _never(test: Expr) -> bool:
     return isinstance(test, Const) and not test.value
 
 
+@any_depth
 def _negated(test: Expr) -> Expr:
     if isinstance(test, Un) and test.op == "not":
         return test.operand

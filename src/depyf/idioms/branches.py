@@ -13,6 +13,7 @@ from functools import cached_property
 
 from depyf.bytecode.columns import STEP, Columns
 from depyf.bytecode.nops import try_lines
+from depyf.depth import any_depth
 from depyf.idioms.indents import Indents
 from depyf.structure.exits import ends, first_line
 from depyf.tree.expr import BoolOf, Expr
@@ -60,6 +61,7 @@ class Branches:
             return None
         return level if self.indents.is_at(stmt.orelse[0], level) else None
 
+    @any_depth
     def nested(self, stmt: Stmt) -> Stmt:
         """``if a and b:`` as one ``if`` in another where the body is indented like that."""
         if self.indents is None or not isinstance(stmt, If) or stmt.orelse:
@@ -188,6 +190,7 @@ class Branches:
             return next(behind, 0) or len(stmt.body)
         return len(stmt.body)
 
+    @any_depth
     def _reaches_end(self, body: Sequence[Stmt]) -> bool:
         """Whether ``body`` can fall off the end of the function."""
         if not body or self.loops:
@@ -224,6 +227,7 @@ def last_line(body: Sequence[Stmt]) -> int:
     return 0
 
 
+@any_depth
 def _inner_tests(test: BoolOf, depth: int | None) -> list[int]:
     """The operands of ``and`` that begin the test of an ``if`` in the ``if``; ``depth``: how many there are, if it is known."""
     found: list[int] = []

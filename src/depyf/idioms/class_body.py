@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 
+from depyf.depth import any_depth
 from depyf.tree.expr import CellOf, Const, Marker, Name, Temp, Walrus
 from depyf.tree.nodes import Assign, Body, For, If, Match, Return, Stmt, Try, While
 
@@ -45,6 +46,7 @@ def ends_outside(body: Body, annotates: Callable[[Stmt], object]) -> Body:
     return (*kept, *tail)
 
 
+@any_depth
 def _without_end(body: Body, ours: Callable[[Stmt], bool]) -> tuple[Body, Body]:
     at = len(body)
     while at and ours(body[at - 1]):

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.tree.expr import Const, Expr, Name, Temp
 from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, Return, Stmt
 from depyf.tree.rewrite import bodies, with_bodies
 
 
+@any_depth
 def drop_copies(body: Body) -> Body:
     """``body`` without temporaries that are bound, passed on once and deleted at once."""
     result: list[Stmt] = []

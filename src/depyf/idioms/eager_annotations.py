@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
+from depyf.depth import any_depth
 from depyf.emit.naming import is_legal, mangling_prefix
 from depyf.tree.expr import Attr, Const, Expr, Marker, Name, Sub
 from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, Stmt
@@ -29,6 +30,7 @@ def is_mark(stmt: Stmt) -> bool:
     return isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations"
 
 
+@any_depth
 def _annotated(unit: CodeUnit, body: Body) -> Body:
     result: list[Stmt] = []
     for stmt in body:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from depyf.depth import any_depth
 from depyf.lift.displays import ITEMS, PAIRS
 from depyf.promises import Promises
 from depyf.tree.expr import (
@@ -59,16 +60,14 @@ def conditional(node: Expr) -> bool:
 def in_order(node: Expr) -> list[Expr]:
     """The nodes of an expression in the order in which they are evaluated; what may not be evaluated is not entered."""
     found: list[Expr] = []
-    _visit(node, found)
+    pending = [node]
+    while pending:  # the other way round: outer before inner, last before first
+        part = pending.pop()
+        found.append(part)
+        if type(part) not in LEAVES and type(part) not in _CONDITIONAL:
+            pending.extend(children(part))
+    found.reverse()
     return found
-
-
-def _visit(node: Expr, found: list[Expr]) -> None:
-    kind = type(node)
-    if kind not in LEAVES and kind not in _CONDITIONAL:
-        for child in children(node):
-            _visit(child, found)
-    found.append(node)
 
 
 class Effects:
@@ -188,6 +187,7 @@ class Effects:
         return isinstance(cells, Display) and bool(cells.elts) and all(isinstance(c, CellOf) for c in cells.elts)
 
 
+@any_depth
 def width(node: object) -> int:
     """About how many characters an expression takes."""
     if isinstance(node, Const):

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.bytecode.columns import Columns
+from depyf.depth import any_depth
 from depyf.idioms.leaving_finally import unbinds
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Expr
@@ -65,6 +66,7 @@ class _End:
         self.idioms = idioms
         self.valued = valued
 
+    @any_depth
     def drop(self, body: Body, behind: int | None = None) -> Body:
         """A ``return None`` at the very end says nothing, unless somebody wrote it; ``behind`` as in ``_falls_off``."""
         if not body:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.idioms.effects import variable
 from depyf.promises import Promises
 from depyf.tree.expr import Const, Display, Expr, Invoke, Name, Temp
@@ -41,6 +42,7 @@ class _Work:
         """The variables that stand for a function made from cells."""
         self.next = 1 + max((node.key for node in walk_all(body) if isinstance(node, Temp)), default=0)
 
+    @any_depth
     def block(self, body: Body) -> Body:
         out: list[Stmt] = []
         for stmt in body:
@@ -83,6 +85,7 @@ class _Work:
             isinstance(func, Name) and func.scope == "global" and bool(self.makers) and func.id.startswith(self.makers)
         )
 
+    @any_depth
     def _silent(self, node: Expr) -> bool:
         """Whether evaluating ``node`` does nothing but read variables."""
         if isinstance(node, Display):
@@ -92,6 +95,7 @@ class _Work:
         return isinstance(node, (Temp, Const)) or isinstance(node, Name) and node.scope == "fast"
 
 
+@any_depth
 def _holds(node: Expr) -> bool:
     """Whether a temporary is an item of the list, or of a list in it."""
     return isinstance(node, Temp) or isinstance(node, Display) and any(map(_holds, node.elts))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from depyf.depth import any_depth
 from depyf.tree.expr import (
     AwaitOf,
     BoolOf,
@@ -69,6 +70,7 @@ class Hoister:
             users = sorted({*users, *more_users})
         return self._rewrite(stmt, chosen, getattr(stmt, "line", None))
 
+    @any_depth
     def _collect(self, node: Expr, events: list[Expr]) -> bool:
         """Add the operations in ``node`` in the order in which they happen; False where some may not happen."""
         if isinstance(node, _OPAQUE):
@@ -96,6 +98,7 @@ class Hoister:
     def _rewrite(self, stmt: Stmt, chosen: set[int], line: int | None) -> list[Stmt]:
         before: list[Stmt] = []
 
+        @any_depth
         def change(node: Any) -> Any:
             if isinstance(node, tuple):
                 return tuple(change(part) for part in node)
@@ -172,6 +175,7 @@ def _inside(node: Any, change: Any) -> Any:
     return dataclasses.replace(node, **updates) if updates else node
 
 
+@any_depth
 def _uses_up(event: Expr, dying: frozenset[int]) -> bool:
     """Is one of these temporaries an operand of ``event`` itself, directly or in a display?"""
     return any(
@@ -180,6 +184,7 @@ def _uses_up(event: Expr, dying: frozenset[int]) -> bool:
     )
 
 
+@any_depth
 def _takes(event: Expr, chosen: set[int]) -> bool:
     """Is one of these operations an operand of ``event`` itself, directly or in a display?"""
     return any(
@@ -187,9 +192,11 @@ def _takes(event: Expr, chosen: set[int]) -> bool:
     )
 
 
+@any_depth
 def _has_temporary(node: Expr) -> bool:
     return any(isinstance(child, Temp) or _has_temporary(child) for child in children(node))
 
 
+@any_depth
 def _contains(outer: Expr, inner: Expr) -> bool:
     return outer is not inner and any(child is inner or _contains(child, inner) for child in children(outer))

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from types import NoneType
 
 from depyf.bytecode.columns import STEP, Columns
+from depyf.depth import any_depth
 from depyf.tree.expr import BoolOf, Cmp, Const, Display, Expr, Name, Un, Walrus
 from depyf.tree.nodes import (
     AnnAssign,
@@ -81,6 +82,7 @@ class Indents:
                     return inner - STEP
         return None
 
+    @any_depth
     def around(self, stmt: If) -> int | None:
         """How far ``stmt`` is indented, by what is in it."""
         if not stmt.body or (stmt.body[0].line or 0) <= (stmt.line or 0):
@@ -130,6 +132,7 @@ class Indents:
                 return count
         return len(rest)
 
+    @any_depth
     def is_at(self, stmt: Stmt, level: int) -> bool | None:
         """Whether ``stmt`` begins at ``level``, rather than deeper; an ``elif`` counts as deeper."""
         endless = isinstance(stmt, While) and isinstance(stmt.test, Const)  # of ``while True`` nothing is left
@@ -191,6 +194,7 @@ def _leading_name(test: Expr) -> int:
     return len(f"({test.target.id} := ") if isinstance(test, Walrus) and isinstance(test.target, Name) else 0
 
 
+@any_depth
 def _leading_nots(test: Expr, *, least: bool = False) -> int:
     """How many ``not`` may stand before the first operand of a test, or stand there at ``least``.
 

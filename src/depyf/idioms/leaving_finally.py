@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.depth import any_depth
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Name
 from depyf.tree.nodes import Body, ExceptClause, For, If, Pass, Return, Try, While, With
@@ -48,6 +49,7 @@ def leaving_finally(unit: CodeUnit, stmt: Try, body: Body, after: int) -> tuple[
     return stmt, end
 
 
+@any_depth
 def _without(unit: CodeUnit, body: Body, final: Body, wanted: _Shape) -> Body:
     """``body`` without copies of ``final`` at its ends."""
     if len(body) >= len(final) and _shape(body[-len(final) :]) == wanted:

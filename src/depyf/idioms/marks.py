@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.lift.negation import negate
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Name
@@ -26,6 +27,7 @@ def drop_idle_parameters(body: Body, parameters: Set[str]) -> Body:
     return _block(body, frozenset(parameters) - deleted)
 
 
+@any_depth
 def drop_unreached(body: Body) -> Body:
     """``body`` without each ``raise None`` behind a ``with`` that is always left from inside."""
     out: list[Stmt] = []
@@ -49,6 +51,7 @@ def _turned(stmt: Stmt) -> Stmt:
     return stmt
 
 
+@any_depth
 def _block(body: Body, bound: Set[str]) -> Body:
     out: list[Stmt] = []
     for stmt in body:

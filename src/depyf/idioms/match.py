@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.lift.negation import negate
 from depyf.tree.expr import Const, Expr, Marker, Temp
 from depyf.tree.nodes import (
@@ -67,6 +68,7 @@ class Raising:
                 self._uses[id(stmt.subject)] = self._uses.get(id(stmt.subject), 0) + 1
         return self._name_subjects(self._place_subjects(raised))
 
+    @any_depth
     def _raise(self, stmts: Body) -> Body:
         result: list[Stmt] = []
         for i, stmt in enumerate(stmts):
@@ -118,6 +120,7 @@ class Raising:
         exits = {stmt.label for stmt in inner if isinstance(stmt, Exit)} & self._blocks - own
         return any(self._depths.get(exit, -1) > depth >= 0 for exit in exits)
 
+    @any_depth
     def _note_labels(self, stmts: Body, depth: int) -> None:
         for stmt in stmts:
             if isinstance(stmt, (Block, Loop)):
@@ -127,6 +130,7 @@ class Raising:
             for inner in bodies(stmt):
                 self._note_labels(inner, depth + 1)
 
+    @any_depth
     def _settle_defaults(self, stmts: Body) -> Body:
         result: list[Stmt] = []
         for stmt in stmts:
@@ -218,6 +222,7 @@ class Raising:
             return (*prefix, *_replace_leading(after, replace(found, cases=cases + following.cases)))
         return (*prefix, *self._with_default(cases, found, after))
 
+    @any_depth
     def _place_subjects(self, stmts: Body) -> Body:
         """The subject is evaluated right before its ``match``: put it there."""
         result: list[Stmt] = []
@@ -234,6 +239,7 @@ class Raising:
             result.append(stmt)
         return tuple(result)
 
+    @any_depth
     def _name_subjects(self, stmts: Body) -> Body:
         """What could not be put into a ``match`` gets a variable."""
         result: list[Stmt] = []
@@ -286,6 +292,7 @@ def _leading_match(stmts: Body, subject: Expr) -> Match | None:
     return None
 
 
+@any_depth
 def _replace_leading(stmts: Body, match: Match) -> Body:
     first = stmts[0]
     if isinstance(first, Block):
@@ -293,6 +300,7 @@ def _replace_leading(stmts: Body, match: Match) -> Body:
     return (match, *stmts[1:])
 
 
+@any_depth
 def _rewrap(stmts: Body, inner: Body) -> Body:
     """``inner`` in place of what the blocks that ``stmts`` begin with hold."""
     first = stmts[0]
@@ -313,6 +321,7 @@ def _exits(body: Body, label: int) -> int:
     return sum(isinstance(stmt, Exit) and stmt.label == label for stmt in walk(body))
 
 
+@any_depth
 def _hoist(stmts: Body) -> Body:
     """Code that only one case goes on to, but that stands after all cases, follows the ``match``."""
     result: list[Stmt] = []
@@ -342,6 +351,7 @@ def _without_tail(stmt: Match) -> tuple[Match, Body]:
     return replace(stmt, cases=cases), tail
 
 
+@any_depth
 def _split(body: Body, line: int) -> tuple[Body, Body]:
     """``body`` and the end of it that stands after ``line``."""
     at = len(body)
@@ -406,6 +416,7 @@ def _only_exit(body: Body, label: int) -> bool:
     return len(body) == 1 and isinstance(body[0], Exit) and body[0].label == label
 
 
+@any_depth
 def irrefutable(pattern: Pattern) -> bool:
     """Whether a pattern matches anything."""
     return isinstance(pattern, MatchAs) and (pattern.pattern is None or irrefutable(pattern.pattern))
@@ -416,6 +427,7 @@ def is_wildcard(pattern: Pattern) -> bool:
     return isinstance(pattern, MatchAs) and pattern.pattern is None and pattern.name is None
 
 
+@any_depth
 def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
     if isinstance(stmt, Block) and stmt.body:
         inner = _fill(stmt.body[0], marker)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.tree.grown import grown
 from depyf.tree.nodes import Body, Delete, Import, Stmt
 from depyf.tree.rewrite import bodies, with_bodies
 
 
+@any_depth
 def join_lines(body: Body) -> Body:
     """``body`` with such statements made one again, where their lines are known."""
     out: list[Stmt] = []

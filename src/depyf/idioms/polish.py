@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.depth import any_depth
 from depyf.idioms.effects import variable
 from depyf.promises import Promises
 from depyf.tree.expr import Attr, CellOf, Cmp, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp, Walrus
@@ -90,11 +91,13 @@ def _defined_before(body: Body) -> Body:
     return (*body[:-1], *before, changed) if before else body
 
 
+@any_depth
 def _functions(node: object) -> list[Func]:
     """The functions that ``node`` makes itself, not within others."""
     return [node] if isinstance(node, Func) else [found for part in children(node) for found in _functions(part)]
 
 
+@any_depth
 def _defined(body: Body) -> Body:
     """A function that a variable of its name is bound to is a ``def``."""
     out: list[Stmt] = []
@@ -202,6 +205,7 @@ def _given(function: str) -> str:
     return "instance" if function == "new" else f"{function}_result" if function else "result"
 
 
+@any_depth
 def _key_name(node: Expr, names: dict[int, str]) -> str:
     """``self._modules["attention"]`` is called ``attention``, ``layer_modules["0"]`` is ``layer_0``; else ""."""
     if not (isinstance(node, Sub) and isinstance(node.key, Const) and type(node.key.value) is str):
@@ -283,6 +287,7 @@ def _loop_names(loop: For) -> dict[int, str]:
     return {part.key: name for part, name in zip(pair, ("key", "entry")) if isinstance(part, Temp) and of_items}
 
 
+@any_depth
 def _item(value: Sub, names: dict[int, str]) -> str:
     """``args[0]`` is called ``args_0``, ``state[find(0)]`` is ``state_item``."""
     if isinstance(value.key, Const):
@@ -299,6 +304,7 @@ def _item_name(container: Expr, index: int, names: dict[int, str]) -> str:
     return f"{base}_{index}" if base and index >= 0 else ""
 
 
+@any_depth
 def _container(node: Expr, names: dict[int, str]) -> str:
     """What the items of ``node`` are called after; ``f.__defaults__`` is ``defaults``."""
     if isinstance(node, Temp):
@@ -307,6 +313,7 @@ def _container(node: Expr, names: dict[int, str]) -> str:
     return name.strip("_") or (_item(node, names) if isinstance(node, Sub) else "")
 
 
+@any_depth
 def _joined(body: Body) -> Body:
     """Neighbouring deletions of variables in one statement; what follows an arm that returns needs no ``else``."""
     out: list[Stmt] = []

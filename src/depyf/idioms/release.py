@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from depyf.depth import any_depth
 from depyf.idioms.hoist import Hoister
 from depyf.idioms.unread import held_until
 from depyf.promises import NO_PROMISES, Promises
@@ -60,6 +61,7 @@ def _only_finally(stmt: Try) -> bool:
     return bool(stmt.final) and not stmt.handlers and not stmt.orelse
 
 
+@any_depth
 def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[int] | None]:
     """``body`` without the ``del`` of a temporary that some path has not bound.
 
@@ -104,6 +106,7 @@ def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[in
     return tuple(out), bound
 
 
+@any_depth
 def _inner_bound(bound: Live, in_try: bool, body: Body) -> Body:
     return _only_bound(body, set(bound), in_try)[0]
 
@@ -114,6 +117,7 @@ def _given(stmt: For | With) -> set[int]:
     return _bound_by(tuple(targets))
 
 
+@any_depth
 def _bound_by(targets: tuple[Expr, ...]) -> set[int]:
     """The temporaries among targets, those of an unpacking included."""
     found: set[int] = set()
@@ -158,6 +162,7 @@ class _Releaser:
         self.floor: Live = frozenset()
         """What is read outside of the innermost statement that a jump or an exception may leave."""
 
+    @any_depth
     def block(self, body: Body, after: Live) -> tuple[Body, Live]:
         """The new statements, and the temporaries live on entry; ``after`` are those read behind the block."""
         out: list[Stmt] = []
@@ -239,6 +244,7 @@ class _Releaser:
     def _reads_too(self, stmt: Stmt, key: int) -> bool:
         return isinstance(stmt, Assign) and key in self.temporaries(stmt.value)
 
+    @any_depth
     def temporaries(self, node: Any) -> Live:
         """The temporaries in ``node``; a nested function has its own."""
         known = self.seen.get(id(node))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.promises import Promises
 from depyf.tree.expr import Const, Expr, Invoke, Name, Sub, Temp
 from depyf.tree.exprs import map_expressions
@@ -63,6 +64,7 @@ def _is_graph(value: Expr, promises: Promises) -> bool:
     return isinstance(value, Name) and bool(promises.graphs) and value.id.startswith(promises.graphs)
 
 
+@any_depth
 def _block(body: Body, graphs: set[str], once: set[int | str], same: dict[int, Temp], again: list[Stmt]) -> Body:
     known: dict[tuple[str, int], Temp] = {}
     out: list[Stmt] = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.idioms.unread import mentions
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Expr, Name, Temp
@@ -22,6 +23,7 @@ from depyf.tree.nodes import Assign, Body, If, Pass, Stmt
 from depyf.tree.rewrite import bodies, with_bodies
 
 
+@any_depth
 def share_tails(body: Body) -> Body:
     """``body`` with such assignments made once."""
     out: list[Stmt] = []

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TypeGuard
 
+from depyf.depth import any_depth
 from depyf.tree.expr import Display, Expr, Name, Temp, Walrus
 from depyf.tree.exprs import walk_all
 from depyf.tree.nodes import Assign, Body, Delete, ExprStmt, Stmt
@@ -26,6 +27,7 @@ def store_at_once(body: Body) -> Body:
     return _block(body, mentions)
 
 
+@any_depth
 def _block(body: Body, mentions: Counter[int]) -> Body:
     out: list[Stmt] = []
     for stmt in body:
@@ -50,6 +52,7 @@ def exchange(body: Body) -> Body:
     return _exchanged(body, mentions)
 
 
+@any_depth
 def _exchanged(body: Body, mentions: Counter[int]) -> Body:
     out: list[Stmt] = []
     for stmt in body:

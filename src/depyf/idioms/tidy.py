@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from depyf.depth import any_depth
 from depyf.emit.naming import is_legal
 from depyf.idioms.effects import EVENT, PURE, READ, Effects, Variable, conditional, in_order, variable, width
 from depyf.idioms.usage import Usage
@@ -116,6 +117,7 @@ class _Round:
             return self.usage.writes[source] == 1 and (source[0] == "name" or name[0] == "temp")
         return not self.usage.writes[source] and not self.usage.opaque
 
+    @any_depth
     def _without_gone(self, body: Body) -> Body:
         """``body`` without what binds or deletes a variable that is gone."""
         out: list[Stmt] = []
@@ -156,6 +158,7 @@ class _Round:
         body = self._block(body)
         return self._without_gone(body) if self.changed else body
 
+    @any_depth
     def _block(self, body: Body) -> Body:
         out: list[Stmt] = []
         body = self._deletions_last(self._released_by_return(body))

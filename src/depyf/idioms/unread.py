@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.structure.exits import ends
 from depyf.tree.expr import Const, Func, Temp
 from depyf.tree.exprs import children
@@ -83,6 +84,7 @@ def mentions(body: Body) -> Counter[int]:
     return found
 
 
+@any_depth
 def _block(body: Body, unread: frozenset[int], held: bool) -> Body:
     out: list[Stmt] = []
     waiting = held_until(body, unread).values() if held else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from depyf.depth import any_depth
 from depyf.idioms.effects import Variable, variable
 from depyf.tree.expr import Display, Expr, Star, Walrus
 from depyf.tree.exprs import LEAVES, children
@@ -61,14 +62,18 @@ class Usage:
         name = variable(node)
         if name is not None:
             self.reads[name] += 1
-        if type(node) in LEAVES:
-            return
+        if type(node) not in LEAVES:
+            self._reads_inside(node)
+
+    @any_depth
+    def _reads_inside(self, node: Expr) -> None:
         if isinstance(node, Walrus):
             self._binds(node.target)
         for child in children(node):
             if isinstance(child, Expr):
                 self._reads(child)
 
+    @any_depth
     def _binds(self, *targets: Expr) -> None:
         for target in targets:
             name = variable(target)

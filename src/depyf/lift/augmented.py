@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from depyf.depth import any_depth
 from depyf.lift.values import Shared
 from depyf.tree.expr import Attr, Const, Expr, Name, SliceOf, Sub
 
@@ -42,6 +43,7 @@ def same_target(target: Expr, left: Expr) -> bool:
     return False
 
 
+@any_depth
 def _same_key(a: Expr | None, b: Expr | None) -> bool:
     if isinstance(a, Name):
         return isinstance(b, Name) and a.id == b.id

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from depyf.depth import any_depth
 from depyf.lift.block import Lifted
 from depyf.lift.negation import negate
 from depyf.lift.values import IterOf
@@ -126,6 +127,7 @@ def _source(test: Marker) -> tuple[Expr, bool]:
     return value, False
 
 
+@any_depth
 def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
     """Generators, key and element of the loop at ``header``; ``members`` receives its blocks."""
     test = header.cond

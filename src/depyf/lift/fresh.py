@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
+from depyf.depth import any_depth
 from depyf.lift import calls, displays, unpacking
 from depyf.lift.values import is_slot
 from depyf.tree.expr import Const, Display, Expr, Invoke, Name, SliceOf, Star, Temp
@@ -36,12 +37,15 @@ class Fresh(Expr):
 
 def inside(value: Expr) -> Iterator[Fresh]:
     """``value`` and the fresh containers in it."""
-    if isinstance(value, Fresh):
-        yield value
-        for item in value.items:
-            yield from inside(item)
+    pending = [value]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, Fresh):
+            yield found
+            pending.extend(reversed(found.items))
 
 
+@any_depth
 def copy_fresh(value: Expr, made: dict[int, Fresh]) -> Expr:
     """A copy for another path of control; ``made`` keeps what is shared shared."""
     if not isinstance(value, Fresh):
@@ -59,6 +63,7 @@ def names(value: Expr) -> frozenset[str]:
     return frozenset(item.id for item in held if isinstance(item, Name) and item.scope == "fast")
 
 
+@any_depth
 def display_of(value: Expr) -> Expr:
     """The display that makes a fresh container."""
     if isinstance(value, Fresh):
@@ -77,6 +82,7 @@ def escape(s: Symbolic, value: Fresh) -> Expr:
     return temp
 
 
+@any_depth
 def _replaced(value: Expr, old: Fresh, new: Expr) -> Expr:
     if value is old:
         return new
@@ -141,6 +147,7 @@ def _items(value: Expr) -> Sequence[Expr] | None:
     return value.elts if isinstance(value, Display) and _settles(value) else None
 
 
+@any_depth
 def _settled(s: Symbolic, value: Expr) -> Expr:
     """``value`` as a settled one: displays become fresh containers, what has an effect goes to a temporary."""
     if isinstance(value, Display) and _settles(value):

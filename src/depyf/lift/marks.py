@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from depyf.depth import any_depth
 from depyf.flow.blocks import Node
 from depyf.structure.containers import Containers
 from depyf.tree.expr import Const, Expr, Marker, Temp
@@ -85,6 +86,7 @@ def _differ(mark: Expr, other: Expr) -> bool:
     return holds_mark(mark) and mark != other and (not isinstance(other, Marker) or holds_mark(other))
 
 
+@any_depth
 def caught(value: Expr) -> list[Marker]:
     """The caught exceptions in a value."""
     if isinstance(value, Marker):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode.columns import STEP, Place
+from depyf.depth import any_depth
 from depyf.lift.values import TESTED_NONE
 from depyf.tree.expr import BoolOf, Cmp, Expr, Un
 from depyf.tree.grown import grown
@@ -19,6 +20,7 @@ _PARENTHESES = 2
 """So many may stand between an operator and an operand."""
 
 
+@any_depth
 def negate(test: Expr) -> Expr:
     """``not test``, with a leading ``not`` taken away instead where there is one.
 
@@ -115,6 +117,7 @@ def _turned(test: BoolOf) -> BoolOf:
     return BoolOf(_OTHER[test.op], tuple([negate(value) for value in test.values]), below=test.below)
 
 
+@any_depth
 def _nots(test: Expr) -> int:
     """How many more ``not`` the negation of a test has; many where it would be another instruction."""
     if isinstance(test, Un) and test.op == "not":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from depyf.depth import any_depth
 from depyf.lift.patterns import SUBJECT, Fact, NoPattern
 from depyf.tree.expr import Const, Expr
 from depyf.tree.nodes import (
@@ -38,6 +39,7 @@ class _Builder:
             if fact.kind == "name":
                 self._name(fact.part, fact.detail)
 
+    @any_depth
     def _collect(self, facts: list[Fact]) -> None:
         for fact in facts:
             if fact.kind == "joint":
@@ -48,6 +50,7 @@ class _Builder:
                 for _, inner in fact.detail:
                     self._collect(inner)
 
+    @any_depth
     def _name(self, part: int, name: str) -> None:
         """A name stored after alternatives joined was captured by each of them."""
         if part in self.joints:
@@ -56,6 +59,7 @@ class _Builder:
         else:
             self.names.setdefault(part, []).append(name)
 
+    @any_depth
     def pattern(self, part: int) -> Pattern:
         """The pattern of one part."""
         copies = sum(fact.kind == "copy" for fact in self.facts.get(part, ()))
@@ -72,6 +76,7 @@ class _Builder:
             raise NoPattern
         return details[0] if details else None
 
+    @any_depth
     def _test(self, part: int) -> Pattern | None:
         kinds = [fact.kind for fact in self.facts.get(part, ()) if fact.kind in _TESTS]
         if not kinds:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.depth import any_depth
 from depyf.flow.program import NONE, Program
 from depyf.tree.expr import Attr, Bin, Const, Display, Expr, Name, Un
 
@@ -118,6 +119,7 @@ class PatternReader:
 
     # Execution along the successful path.
 
+    @any_depth
     def _run(self, at: int, stack: list[Value], frame: _Frame) -> tuple[int, list[Value]]:
         storing = False
         while True:
@@ -209,6 +211,7 @@ class PatternReader:
                 self._expression(op, arg, stack)
             at = self.program.next[at]
 
+    @any_depth
     def _copy(self, at: int, stack: list[Value], frame: _Frame) -> int:
         """``COPY``: an item taken by index, ``as``, or the first of several alternatives."""
         value = stack[-1] if stack else None
@@ -256,6 +259,7 @@ class PatternReader:
             stack.append(self._child(value, "item", index))
         return program.next[code[used - 1]]
 
+    @any_depth
     def _alternatives(self, at: int, stack: list[Value], frame: _Frame) -> int:
         """``a | b | ...``: each works on a copy of the part on top, and leaves its captures there."""
         program = self.program

@@ -22,6 +22,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.ops import Instr
 from depyf.choices import Choices
+from depyf.depth import any_depth
 from depyf.errors import DecompilationError
 from depyf.flow.program import Program
 from depyf.lift import names, plain_rules
@@ -291,6 +292,7 @@ class PlainSymbolic(Symbolic):
     def drop(self, dead: frozenset[int]) -> None:
         self.stmts.append(Delete(tuple(self.temps[key] for key in sorted(dead)), self.instr.line))
 
+    @any_depth
     def inside(self, value: Expr) -> frozenset[int]:
         """The temporaries in a value."""
         if isinstance(value, Temp):
@@ -435,6 +437,7 @@ class PlainSymbolic(Symbolic):
             block.drops.append(tuple(self.temps[key] for key in sorted(gone)))
 
 
+@any_depth
 def _temps(value: Expr) -> list[Temp]:
     if isinstance(value, Temp):
         return [value]

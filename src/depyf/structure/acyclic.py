@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from depyf.depth import any_depth
 from depyf.flow.dominance import immediate_dominators, reverse_postorder
 from depyf.flow.program import NONE
 from depyf.lift.block import Lifted
@@ -149,6 +150,7 @@ class Acyclic:
             stmts.append(If(block.cond, tuple(yes), tuple(no), block.tested_at))
         return stmts
 
+    @any_depth
     def sequence(self, key: int) -> list[Stmt]:
         result: list[Stmt] = []
         while True:

@@ -5,6 +5,7 @@ Marker("exc", region) in the body of the handler    ->    except BaseException a
 
 from __future__ import annotations
 
+from depyf.depth import any_depth
 from depyf.structure.items import EXCEPTIONS
 from depyf.tree.expr import Const, Expr, Marker, Temp
 from depyf.tree.exprs import children, map_expressions
@@ -27,6 +28,7 @@ def named_exception(body: Body, region: int) -> tuple[Body, Temp | None]:
 
 
 def _without_deletions(body: Body, region: int) -> Body:
+    @any_depth
     def change(inner: Body) -> Body:
         kept = tuple(with_bodies(stmt, change) if bodies(stmt) else stmt for stmt in inner if not drops(stmt))
         return inner if len(kept) == len(inner) and all(a is b for a, b in zip(inner, kept, strict=True)) else kept

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.lift.values import IterOf
 from depyf.structure.caught import mentions
 from depyf.structure.exits import ends
@@ -29,7 +30,7 @@ from depyf.tree.nodes import (
     While,
     With,
 )
-from depyf.tree.rewrite import bodies, with_bodies
+from depyf.tree.rewrite import bodies, walk, with_bodies
 
 
 def marker_of(stmt: Stmt, kind: str) -> Marker | None:
@@ -108,6 +109,7 @@ def _resets(body: Body) -> tuple[Body, Body]:
     return body[:count], body[count:]
 
 
+@any_depth
 def _bound_name(body: Body) -> tuple[Name | None, Body]:
     if body and isinstance(body[0], Block):
         name, inner = _bound_name(body[0].body)
@@ -119,6 +121,7 @@ def _bound_name(body: Body) -> tuple[Name | None, Body]:
     return None, body
 
 
+@any_depth
 def loop_heads(stmts: Body) -> Body:
     """Loops that begin with a test become ``for`` or ``while``; ``orelse`` then starts with an exit naming the loop."""
     result: list[Stmt] = []
@@ -149,6 +152,7 @@ def _loop_head(stmt: Loop) -> Stmt:
     return stmt
 
 
+@any_depth
 def _item(body: Body) -> tuple[Expr | None, Body]:
     """Target of a ``for`` and the rest of its body."""
     if body:
@@ -186,6 +190,7 @@ def _take_iterators(stmts: Body) -> Body:
     return tuple(result)
 
 
+@any_depth
 def _enter(stmt: Stmt, marker: Marker, line: int | None) -> Stmt | None:
     """The ``with`` whose manager was entered just before ``stmt``, its protected body, perhaps inside blocks."""
     if isinstance(stmt, Block) and stmt.body:
@@ -201,6 +206,7 @@ def _enter(stmt: Stmt, marker: Marker, line: int | None) -> Stmt | None:
     return None
 
 
+@any_depth
 def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
     if isinstance(stmt, Block) and stmt.body:
         inner = _fill(stmt.body[0], marker)
@@ -223,16 +229,22 @@ def _fill_free(stmt: Stmt) -> Stmt:
 
 def reraises(stmts: Body) -> Body:
     """What re-raises the exception being handled becomes ``raise``."""
+    return _with_raises(stmts) if any(marker_of(stmt, "reraise") for stmt in walk(stmts)) else stmts
+
+
+@any_depth
+def _with_raises(stmts: Body) -> Body:
     result: list[Stmt] = []
     for stmt in stmts:
         if bodies(stmt):
-            stmt = with_bodies(stmt, reraises)
+            stmt = with_bodies(stmt, _with_raises)
         elif marker_of(stmt, "reraise"):
             stmt = Raise(None, None, stmt.line)
         result.append(stmt)
     return tuple(result)
 
 
+@any_depth
 def _entered(body: Body) -> tuple[Expr | None, Body]:
     if body:
         first = body[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from depyf.depth import any_depth
 from depyf.idioms.match import irrefutable
 from depyf.tree.expr import Const, Marker
 from depyf.tree.nodes import (
@@ -34,20 +35,33 @@ _EXITS: dict[int, tuple[Stmt, Labels]] = {}
 """What is known of the statements of the function being lowered; holds them, so that their ids stay theirs."""
 
 
+@any_depth
 def ends(body: Sequence[Stmt]) -> bool:
     """Whether control never reaches the end of ``body``."""
-    if not body:
-        return False
-    last = body[-1]
+    arms: list[If] = []
+    result = False
+    while body:
+        last = body[-1]
+        if not isinstance(last, If):
+            result = _statement_ends(last)
+            break
+        known = _ENDS.get(id(last))
+        if known is not None:
+            result = known[1]
+            break
+        arms.append(last)
+        body = last.orelse  # a chain of these is as long as the function
+    for stmt in reversed(arms):
+        result = result and ends(stmt.body)
+        _ENDS[id(stmt)] = stmt, result
+    return result
+
+
+def _statement_ends(last: Stmt) -> bool:
     if isinstance(last, (Return, Raise, Exit, Break, Continue)):
         return True
     if isinstance(last, ExprStmt) and isinstance(last.value, Marker):
         return last.value.kind == "reraise"
-    if isinstance(last, If):
-        known = _ENDS.get(id(last))
-        if known is None:
-            known = _ENDS[id(last)] = last, ends(last.body) and ends(last.orelse)
-        return known[1]
     if isinstance(last, Loop):
         return True
     if isinstance(last, Block):
@@ -73,6 +87,7 @@ def ends(body: Sequence[Stmt]) -> bool:
     return False
 
 
+@any_depth
 def breaks_out(body: Body) -> bool:
     """Whether a ``break`` in ``body`` leaves the loop around."""
     for stmt in body:
@@ -99,12 +114,17 @@ def exits_of(stmt: Stmt) -> Labels:
     if not inner:
         return NOWHERE
     known = _EXITS.get(id(stmt))
-    if known is None:
-        found = [labels for body in inner for labels in map(exits_of, body) if labels]
-        # where one part has them all, its set is the set of the whole
-        most = max(found, key=len, default=NOWHERE)
-        known = _EXITS[id(stmt)] = stmt, most if all(labels <= most for labels in found) else most.union(*found)
-    return known[1]
+    return _exits_inside(stmt, inner) if known is None else known[1]
+
+
+@any_depth
+def _exits_inside(stmt: Stmt, inner: tuple[Body, ...]) -> Labels:
+    found = [labels for body in inner for labels in map(exits_of, body) if labels]
+    # where one part has them all, its set is the set of the whole
+    most = max(found, key=len, default=NOWHERE)
+    result = most if all(labels <= most for labels in found) else most.union(*found)
+    _EXITS[id(stmt)] = stmt, result
+    return result
 
 
 def exit_labels(body: Body) -> set[int]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.structure.exits import exits_of, exits_to
 from depyf.tree.expr import Const, Temp, Un
 from depyf.tree.nodes import Assign, Body, Break, Delete, Exit, For, If, Stmt, Try, While, With
@@ -33,6 +34,7 @@ class _Guard:
         self.label = label
         self.new_flag = new_flag
 
+    @any_depth
     def guard(self, body: Body, flag: Temp, in_loop: bool) -> Body:
         """Set ``flag`` instead of exiting, and skip everything up to the end of the block while it is set."""
         result: list[Stmt] = []

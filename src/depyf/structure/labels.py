@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.idioms.match import Raising, has_cases, is_wildcard
 from depyf.lift.negation import negate
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
@@ -102,6 +103,7 @@ class Lowering:
         simple = simplify(stmts, NOWHERE)
         return self.lower(loop_heads(simple) if loops else simple, NOWHERE, NOWHERE, None)
 
+    @any_depth
     def lower(self, stmts: Body, fall: Labels, breaks: Labels, loop: int | None) -> Body:
         """Replace exits; ``fall`` are the labels at the end of ``stmts``, ``breaks`` those right after the loop around."""
         result: list[Stmt] = []
@@ -296,6 +298,7 @@ def _comes_round(body: Body, loop: int) -> bool:
     return loop in unwritten(body, loop) and (len(body) > 1 or isinstance(last, Exit) and last.falls)
 
 
+@any_depth
 def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
     """Drop exits to where control goes anyway and blocks without exits; move code into ``else`` where that helps."""
     work = list(stmts)
@@ -440,6 +443,7 @@ def _would_catch(block: Block, tail: Body) -> bool:
 
 
 def _replace_exits(body: Body, label: int, tail: Body) -> Body:
+    @any_depth
     def change(inner: Body) -> Body:
         result: list[Stmt] = []
         for stmt in inner:

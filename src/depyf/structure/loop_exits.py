@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
+from depyf.depth import any_depth
 from depyf.structure.exits import leaving
 from depyf.tree.nodes import Block, Body, Exit, Loop, Stmt, Try
 from depyf.tree.rewrite import bodies, map_statements, with_bodies
@@ -36,6 +37,7 @@ def settle_inner(body: Body) -> Body:
     return _settle_inner(body, False, count(-1_000_000, -1))
 
 
+@any_depth
 def _settle_inner(body: Body, inside: bool, fresh: Iterator[int]) -> Body:
     result: list[Stmt] = []
     for stmt in body:
@@ -47,6 +49,7 @@ def _settle_inner(body: Body, inside: bool, fresh: Iterator[int]) -> Body:
     return tuple(result)
 
 
+@any_depth
 def _settle(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -> Body:
     """``around`` are the labels of the statements around ``body``, ``outside`` those around its handler, if it is in one."""
     result: list[Stmt] = []

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode import ops
+from depyf.depth import any_depth
 from depyf.errors import DecompilationError
 from depyf.flow.program import NONE, Program
 from depyf.structure.detours import Detours
@@ -243,6 +244,7 @@ class _Separation:
             self.work.append((index, bodies))
         return found
 
+    @any_depth
     def instance(self, region: int, bodies: Bodies) -> int:
         """The copy of a handler for code in these bodies: of those it lies in itself."""
         record = self.regions.table[region]

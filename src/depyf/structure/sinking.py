@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from depyf.depth import any_depth
 from depyf.structure.exits import ends, first_line
 from depyf.tree.expr import Const, Marker
 from depyf.tree.nodes import Block, Body, Exit, If, Loop, Pass, Return, Stmt, Try
@@ -58,6 +59,7 @@ def idle(body: Body) -> int:
     return sum(isinstance(stmt, Pass) for stmt in walk(body))
 
 
+@any_depth
 def movable(body: Body) -> list[tuple[int, int]]:
     """Labels of the blocks whose following code may go to their exits, with its line, inner ones first."""
     found: list[tuple[int, int]] = []
@@ -85,6 +87,7 @@ def _small(stmt: Stmt) -> bool:
     return isinstance(stmt, Exit) or isinstance(stmt, Return) and (stmt.value is None or isinstance(stmt.value, Const))
 
 
+@any_depth
 def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
     found: list[_Use] = []
     for stmt in body:
@@ -123,6 +126,7 @@ def _has_iterator(loop: Loop) -> bool:
     return isinstance(head, If) and isinstance(head.test, Marker)
 
 
+@any_depth
 def sink(body: Body, label: int) -> Body:
     """``body`` with the code behind the block ``label`` at the exits to it; the block is gone."""
     for at, stmt in enumerate(body):
@@ -131,6 +135,7 @@ def sink(body: Body, label: int) -> Body:
     return tuple(with_bodies(stmt, lambda inner: sink(inner, label)) if bodies(stmt) else stmt for stmt in body)
 
 
+@any_depth
 def _replaced(body: Body, label: int, tail: Body) -> Body:
     result: list[Stmt] = []
     for stmt in body:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from depyf.depth import any_depth
 from depyf.tree.expr import Marker
 from depyf.tree.nodes import (
     Block,
@@ -41,6 +42,7 @@ def leaves_clause(body: Body) -> bool:
     return any(_leaves(clause.body, False) for stmt in stars for clause in stmt.handlers)
 
 
+@any_depth
 def _leaves(body: Body, loop: bool) -> bool:
     for stmt in body:
         if isinstance(stmt, Return) or not loop and isinstance(stmt, (Break, Continue)):
@@ -65,6 +67,7 @@ class _Behind:
     def __init__(self) -> None:
         self.count = 0
 
+    @any_depth
     def run(self, body: Body, inside: int | None = None) -> Body:
         """``inside`` is the label of the block of ours that ``body`` is in."""
         for i, stmt in enumerate(body):
@@ -82,6 +85,7 @@ class _Behind:
             return (*self._inner(body[:i]), made, Exit(label))
         return self._inner(body)
 
+    @any_depth
     def _inner(self, body: Body) -> Body:
         return tuple(with_bodies(stmt, lambda inner: self.run(inner)) if bodies(stmt) else stmt for stmt in body)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.depth import any_depth
 from depyf.flow.dominance import reverse_postorder
 from depyf.flow.loops import components
 from depyf.flow.program import NONE
@@ -139,6 +140,7 @@ class Structurer:
         bounds = (min(lines), max(lines)) if lines else None
         return Item(succs, bounds, first, start, last, True)
 
+    @any_depth
     def _build(self, items: dict[int, Item], entry: int) -> list[Stmt]:
         """Structure one graph whose edges to labels outside ``items`` are exits."""
         if len(items) == 1 and not items[entry].succs:
@@ -192,6 +194,7 @@ class Structurer:
         for label in exits:
             preds[label].add(loop.header)
 
+    @any_depth
     def _take_else(self, items: dict[int, Item], entry: int) -> None:
         """Code laid out between the body of a ``try`` and its handlers is its ``else`` clause."""
         if self.handlers_last:

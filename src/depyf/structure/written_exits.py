@@ -8,12 +8,14 @@ Input and output: the labelled dialect.  Only the line of the jump tells it from
 
 from __future__ import annotations
 
+from depyf.depth import any_depth
 from depyf.structure.exits import exit_labels, first_line
 from depyf.tree.expr import Marker
 from depyf.tree.nodes import Block, Body, Exit, Stmt, Try
 from depyf.tree.rewrite import bodies, map_statements, walk, with_bodies
 
 
+@any_depth
 def exits_in_try(body: Body) -> Body:
     """``body`` with such exits in the ``try``."""
     result: list[Stmt] = []

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from depyf.depth import any_depth
 from depyf.tree.expr import CellOf, Const, Expr, Func, Name, SettledTemp, Temp
 from depyf.tree.grown import Grown
 from depyf.tree.nodes import Body, ExceptClause, MatchCase, Pattern, Stmt
@@ -86,8 +87,11 @@ def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
         return change(node)
     if isinstance(node, (tuple, Grown)):
         return _mapped(node, change)
-    if not isinstance(node, _NODES):
-        return node
+    return _changed(node, kind, change) if isinstance(node, _NODES) else node
+
+
+@any_depth
+def _changed(node: Any, kind: type, change: Callable[[Expr], Expr]) -> Any:
     updates: dict[str, Any] = {}
     names = _fields.get(kind)
     for name in _names(kind) if names is None else names:
@@ -100,7 +104,7 @@ def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
             if new is not value:
                 updates[name] = new
     if updates:
-        node = dataclasses.replace(node, **updates)  # type: ignore[type-var]
+        node = dataclasses.replace(node, **updates)
     return change(node) if isinstance(node, Expr) else node
 
 

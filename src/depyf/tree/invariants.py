@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from depyf.depth import any_depth
 from depyf.errors import DepyfError
 from depyf.flow.graph import Graph
 from depyf.lift.block import Lifted
@@ -45,6 +46,7 @@ def check_labelled(body: Body) -> None:
     _labels(body, frozenset())
 
 
+@any_depth
 def _labels(body: Body, around: frozenset[int]) -> None:
     for stmt in body:
         if isinstance(stmt, Exit) and stmt.label not in around:
@@ -70,6 +72,7 @@ def check_printable(body: Body) -> None:
             raise InvariantError(f"the marker {node.kind} is left in the tree")
 
 
+@any_depth
 def _jumps(body: Body, in_loop: bool) -> None:
     for stmt in body:
         if isinstance(stmt, (Break, Continue)) and not in_loop:

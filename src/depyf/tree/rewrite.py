@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import cast
 
+from depyf.depth import any_depth
 from depyf.tree.nodes import Block, Body, ExceptClause, For, If, Loop, Match, MatchCase, Stmt, Try, While, With
 
 COMPOUND = frozenset({If, While, For, Block, Loop, With, Try, Match})
@@ -57,6 +58,7 @@ def with_bodies(stmt: Stmt, change: Callable[[Body], Body]) -> Stmt:
     return stmt
 
 
+@any_depth
 def map_statements(body: Body, change: Callable[[Stmt], Stmt]) -> Body:
     """``body`` with every statement replaced, innermost first."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, units
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.without import without
 from depyf.verify.program import MODULE_NAMES
@@ -39,7 +39,5 @@ def without_imports(recompiled: Lowered, features: Collection[str]) -> Lowered:
 
 
 def _names(unit: CodeUnit) -> Iterator[str]:
-    yield from (*unit.names, *unit.freevars, *unit.varnames, *unit.cellvars)
-    for const in unit.consts:
-        if isinstance(const, CodeUnit):
-            yield from _names(const)
+    for inner in units(unit):
+        yield from (*inner.names, *inner.freevars, *inner.varnames, *inner.cellvars)

@@ -42,6 +42,14 @@ def find_interpreter(version: tuple[int, int]) -> str | None:
     return None
 
 
+def own_interpreter() -> str | None:
+    """The interpreter that runs here, to start another process with; None where a program has it built in."""
+    path = sys.executable
+    if not path or "python" not in os.path.basename(path).lower():
+        return None
+    return path if version_of(path) == sys.version_info[:2] else None
+
+
 @functools.cache
 def version_of(path: str) -> tuple[int, int] | None:
     """The version of the CPython at ``path``, or None if it is none or does not answer."""

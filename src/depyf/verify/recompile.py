@@ -7,20 +7,21 @@ the running interpreter's own version it holds the live code object too.  The so
 from __future__ import annotations
 
 import ast
-import contextlib
+import marshal
 import re
 import sys
+import threading
 import types
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.set_order import filling_order
 from depyf.bytecode.unmarshal import loads
+from depyf.depth import any_depth
 from depyf.errors import BytecodeError, DepyfError
-from depyf.verify.worker import SET, WorkerError, worker_for
+from depyf.unheard import spelled_out, warns
+from depyf.verify.worker import SET, WorkerError, own_worker, worker_for
 
 
 class RecompileError(DepyfError):
@@ -62,9 +63,10 @@ def recompile(
         return Recompiled(dig_unit(unit, path), unit, found)
     try:
         unit = loads(worker_for(version).compile(text, flags, optimize, mode, sets=True), version)
-    except (WorkerError, BytecodeError) as error:
-        line = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
-        raise RecompileError(str(error), int(line.group(1)) if line else None) from None
+    except WorkerError as error:
+        raise RecompileError(str(error), _line(error)) from None
+    except BytecodeError as error:
+        raise RecompileError(str(error)) from None
     if not isinstance(unit, CodeUnit):
         raise RecompileError("the other interpreter did not answer with a code object")
     unit = _with_sets(unit)
@@ -75,50 +77,73 @@ def _with_sets(value: Any) -> Any:
     """What a worker's answer holds, with the sets that tuples stand for in it."""
     if type(value) is tuple and value[:1] == (SET,):
         return frozenset(filling_order(value[1:]) or value[1:])
-    parts = value.consts if type(value) is CodeUnit else value if type(value) is tuple else ()
-    new = tuple(map(_with_sets, parts))
+    is_code = isinstance(value, types.CodeType)
+    parts = value.co_consts if is_code else value.consts if type(value) is CodeUnit else value
+    if type(parts) is not tuple:
+        return value
+    new = _all_with_sets(parts)
     if all(one is other for one, other in zip(new, parts)):
         return value
-    return replace(value, consts=new) if type(value) is CodeUnit else new
+    return value.replace(co_consts=new) if is_code else replace(value, consts=new) if type(value) is CodeUnit else new
 
 
-_IGNORED = [("ignore", None, category, None, 0) for category in (SyntaxWarning, DeprecationWarning)]
+@any_depth
+def _all_with_sets(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([_with_sets(part) for part in parts])
 
 
-@contextlib.contextmanager
-def compiler_warnings_ignored() -> Iterator[None]:
-    """Inside, the compiler warns of nothing.
+def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str) -> types.CodeType:
+    """``compile`` without inherited flags; every failure is a ``RecompileError``.
 
-    Not ``warnings.catch_warnings``: that makes Python forget which warnings of the program were shown before, so that it
-    shows them once more.
+    It is done by the worker process of this version where the compiler might warn, for the program around us would hear it,
+    and where the text might nest too deeply for the stack: that of the main thread is known to be large.
     """
-    found: Any = getattr(warnings, "_get_filters", None)  # 3.14: those of the context
-    filters: Any = found() if found is not None else warnings.filters
-    filters[:0] = _IGNORED
+    worker = None if threading.current_thread() is threading.main_thread() else own_worker()
+    tree = _parsed(text, filename, flags) if worker is None else None
+    if tree is not None and not warns(tree):
+        try:
+            source: Any = ast.Interactive(tree.body) if mode == "single" else text
+            return _code(compile(source, filename, mode, flags, True, optimize))
+        except (RecursionError, MemoryError):
+            pass
+        except (SyntaxError, ValueError, OverflowError, SystemError) as error:
+            raise _refused(error) from None
+    worker = worker or own_worker()
+    if worker is None:
+        raise RecompileError("no python to compile the text with in a process of its own: sys.executable is none")
     try:
-        yield
-    finally:
-        for ignored in _IGNORED:
-            if ignored in filters:
-                filters.remove(ignored)
+        return _code(_with_sets(marshal.loads(worker.compile(text, flags, optimize, mode, filename, sets=True))))
+    except WorkerError as error:
+        raise RecompileError(str(error), _line(error)) from None
 
 
-def compile_here(
-    text: str, filename: str = "<depyf>", flags: int = 0, optimize: int = 0, mode: str = "exec"
-) -> types.CodeType:
-    """``compile`` without inherited flags and without warnings; every failure is a ``RecompileError``."""
+def _parsed(text: str, filename: str, flags: int) -> ast.Module | None:
+    """The tree of ``text``; None where the parser would warn, or cannot go so deep."""
+    if spelled_out(text) is not text:
+        return None
     try:
-        with compiler_warnings_ignored():
-            source: Any = text
-            if mode == "single":
-                tree = compile(text, filename, "exec", flags | ast.PyCF_ONLY_AST, True)
-                source = ast.Interactive(tree.body)
-            code = compile(source, filename, mode, flags, True, optimize)
-    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError) as error:
-        lineno = error.lineno if isinstance(error, SyntaxError) else None
-        raise RecompileError(f"{type(error).__name__}: {error}", lineno) from None
+        tree = compile(text, filename, "exec", flags | ast.PyCF_ONLY_AST, True)
+    except (RecursionError, MemoryError):
+        return None
+    except (SyntaxError, ValueError, OverflowError, SystemError) as error:
+        raise _refused(error) from None
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _code(code: Any) -> types.CodeType:
     assert isinstance(code, types.CodeType)
     return code
+
+
+def _refused(error: Exception) -> RecompileError:
+    lineno = error.lineno if isinstance(error, SyntaxError) else None
+    return RecompileError(f"{type(error).__name__}: {error}", lineno)
+
+
+def _line(error: WorkerError) -> int | None:
+    found = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
+    return int(found.group(1)) if found else None
 
 
 def dig(code: types.CodeType, path: tuple[str, ...]) -> types.CodeType:

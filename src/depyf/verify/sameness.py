@@ -6,9 +6,10 @@ that each side has built and nobody else has seen: those are matched with each o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.depth import any_depth
 from depyf.verify.known import update_operands
 from depyf.verify.lifetimes import leaves
 from depyf.verify.state import Pair, reachable, resolve
@@ -78,7 +79,7 @@ class Sameness:
         if inside is not None or other is not None:
             if inside is None or other is None or inside[0] != other[0] or len(inside[1]) != len(other[1]):
                 return False
-            if not all(self.same(pair, p, q, strict) for p, q in zip(inside[1], other[1])):
+            if not self._all_same(pair, inside[1], other[1], strict):
                 return False
             common = values.typed(str(inside[0][0]))
             pair.alias[left] = pair.alias[right] = common
@@ -95,10 +96,14 @@ class Sameness:
         if desc[0] == "op" and desc[1] == desc_b[1] and len(desc[2]) == len(desc_b[2]):
             if desc[1] not in STRUCTURED:
                 return False
-            if all(self.same(pair, p, q, strict) for p, q in zip(desc[2], desc_b[2])):
+            if self._all_same(pair, desc[2], desc_b[2], strict):
                 return True
-            return desc[1] == "is" and all(self.same(pair, p, q, strict) for p, q in zip(desc[2], reversed(desc_b[2])))
+            return desc[1] == "is" and self._all_same(pair, desc[2], reversed(desc_b[2]), strict)
         return False
+
+    @any_depth
+    def _all_same(self, pair: Pair, left: Iterable[int], right: Iterable[int], strict: bool) -> bool:
+        return all(self.same(pair, p, q, strict) for p, q in zip(left, right))
 
     def _same_code(self, left: CodeUnit, right: CodeUnit, strict: bool) -> bool:
         if left.name != right.name or (strict and not self.nested_proven(left, right)):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from depyf.depth import any_depth
 from depyf.verify.program import Program
 from depyf.verify.values import Desc, Values
 
@@ -168,27 +169,18 @@ def resolve(pair: Pair, values: Values, value: int, memo: dict[int, int]) -> int
     new = pair.facts.get(new, new)
     desc = values.desc[new]
     if desc is not None and desc[0] == "op" and desc[1] not in NAMES_ONLY:
-        items = tuple([resolve(pair, values, item, memo) for item in desc[2]])
-        if items != desc[2]:
-            new = _made_of(values, desc[1], items)
-            new = pair.facts.get(new, new)
+        new = _resolved(pair, values, new, desc[1], desc[2], memo)
     memo[value] = new
     return new
 
 
-def _made_of(values: Values, tag: str, items: tuple[int, ...]) -> int:
-    """A value of these parts, as the step that makes such a value says it."""
-    if tag == "not":
-        return values.negated(items[0])
-    if tag == "tuple":
-        return values.tuple_of(items)
-    if tag == "str":
-        return values.string_of(items)
-    if tag == "slice":
-        return values.slice_of(items)
-    if tag == "is":
-        return values.identity(items[0], items[1])
-    return values.op(tag, items)
+@any_depth
+def _resolved(pair: Pair, values: Values, value: int, tag: str, parts: tuple[int, ...], memo: dict[int, int]) -> int:
+    items = tuple([resolve(pair, values, item, memo) for item in parts])
+    if items == parts:
+        return value
+    new = values.made_of(tag, items)
+    return pair.facts.get(new, new)
 
 
 def settle_facts(pair: Pair, values: Values) -> bool:
@@ -202,7 +194,7 @@ def settle_facts(pair: Pair, values: Values) -> bool:
             continue
         items = tuple([resolve(pair, values, item, {}) for item in desc[2]])
         if items != desc[2]:
-            made = _made_of(values, desc[1], items)
+            made = values.made_of(desc[1], items)
             known = made if made in (values.true, values.false) else pair.facts.setdefault(made, constant)
             if known != constant:
                 return False
@@ -314,6 +306,7 @@ def _keeps_apart(image: dict[int, int], fresh: Fresh) -> bool:
 VACANT = ("maybe", "nothing")
 
 
+@any_depth
 def _maps(o: int, n: int, old_fresh: Fresh, new_fresh: Fresh, values: Values, image: dict[int, int]) -> bool:
     """Extend ``image`` (old value -> new value) by ``o -> n`` if the description of ``o`` fits ``n``."""
     found = image.get(o)
@@ -425,6 +418,7 @@ def _meet(
     memo: dict[tuple[int, int], int] = {}
     fresh: Fresh = {}
 
+    @any_depth
     def join(o: int, n: int) -> int:
         found = memo.get((o, n))
         if found is not None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.set_order import is_ordered
+from depyf.depth import any_depth
 
 if TYPE_CHECKING:
     from depyf.verify.promised import Promised
@@ -49,14 +50,17 @@ def const_key(value: Any, ordered: bool = True) -> tuple[Any, ...]:
         return (kind, struct.pack("<d", value))
     if kind is complex:
         return (kind, struct.pack("<dd", value.real, value.imag))
-    if kind is tuple:
-        return (kind, tuple([const_key(item, ordered) for item in value]))
-    if kind is frozenset:
-        keys = [const_key(item, ordered) for item in value]
-        return (kind, tuple(keys) if ordered and is_ordered(value) else frozenset(keys))
+    if kind is tuple or kind is frozenset or kind is slice:
+        return _key_of_parts(kind, value, ordered)
+    return ("object", id(value))
+
+
+@any_depth
+def _key_of_parts(kind: type, value: Any, ordered: bool) -> tuple[Any, ...]:
     if kind is slice:
         return (kind, const_key(value.start), const_key(value.stop), const_key(value.step))
-    return ("object", id(value))
+    keys = [const_key(item, ordered) for item in value]
+    return (kind, tuple(keys) if kind is tuple or ordered and is_ordered(value) else frozenset(keys))
 
 
 class Values:
@@ -112,6 +116,20 @@ class Values:
             self._keep.append(value)  # keys by id must stay unique
             found = self._interned[key] = self.new(("const", value))
         return found
+
+    def made_of(self, tag: str, items: tuple[int, ...]) -> int:
+        """A value of these parts, as the step that makes such a value says it."""
+        if tag == "not":
+            return self.negated(items[0])
+        if tag == "tuple":
+            return self.tuple_of(items)
+        if tag == "str":
+            return self.string_of(items)
+        if tag == "slice":
+            return self.slice_of(items)
+        if tag == "is":
+            return self.identity(items[0], items[1])
+        return self.op(tag, items)
 
     def op(self, tag: str, elements: tuple[Any, ...]) -> int:
         key = ("op", tag, elements)

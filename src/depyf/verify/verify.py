@@ -6,13 +6,14 @@ first, then those nested in it in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered, lower
+from depyf.depth import any_depth_of
 from depyf.errors import BytecodeError
 from depyf.promises import NO_PROMISES, Promises
 from depyf.resumed import without_books
@@ -86,6 +87,7 @@ class _Checker:
         self.done: dict[tuple[int, int], tuple[Verdict, Pairs]] = {}
         self.parents: list[tuple[CodeUnit, CodeUnit]] = []
 
+    @any_depth_of(2)
     def report(
         self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
     ) -> list[Verdict]:
@@ -102,12 +104,12 @@ class _Checker:
                 found = min(reports, key=_trust)
             elif verdict.proven:
                 reason = "unreachable: never created"
-                found = [Verdict(inner.qualname, Status.EQUIVALENT, reason) for inner in _family(unit)]
+                found = [Verdict(inner.qualname, Status.EQUIVALENT, reason) for inner in units(unit)]
             else:
                 other_unit = _namesake(unit, original, recompiled)
                 if other_unit is None:
                     reason = "has no counterpart in the recompiled code"
-                    found = [Verdict(inner.qualname, Status.UNVERIFIED, reason) for inner in _family(unit)]
+                    found = [Verdict(inner.qualname, Status.UNVERIFIED, reason) for inner in units(unit)]
                 else:
                     found = [_guessed(item) for item in self.report(unit, other_unit, (original, recompiled))]
             nested.extend(found)
@@ -235,13 +237,6 @@ def _trust(verdicts: list[Verdict]) -> int:
 
 
 TRUST = (Status.WRONG, Status.FAILED, Status.UNVERIFIED, Status.EQUIVALENT, Status.IDENTICAL)
-
-
-def _family(unit: CodeUnit) -> Iterator[CodeUnit]:
-    """``unit`` and all code nested in it, outer first."""
-    yield unit
-    for inner in _nested_units(unit):
-        yield from _family(inner)
 
 
 def _guessed(verdict: Verdict) -> Verdict:

@@ -1,22 +1,25 @@
 """A subprocess of another Python version that compiles source and nothing else.
 
-One process per version, kept for the life of this one.  Request frame: mode, flags, optimisation level, length (four
-little-endian 32-bit integers), then UTF-8 source.  Answer frame: status byte, length, then marshalled code (status 0)
-or the message of the error (status 1).  The source is compiled, never executed.
+One process per version, kept for the life of this one.  Request frame: mode, flags, optimisation level, length of the source,
+length of the file's name (five little-endian 32-bit integers), then both in UTF-8.  Answer frame: status byte, length, then
+marshalled code (status 0) or the message of the error (status 1).  The source is compiled, never executed.
+
+The settings of that process are ours: it compiles in a thread with a stack for text that nests deeply, and is silent.
 """
 
 from __future__ import annotations
 
 import atexit
+import os
 import struct
 import subprocess
 import threading
 
 from depyf.errors import DepyfError
-from depyf.verify.interpreters import find_interpreter
+from depyf.verify.interpreters import find_interpreter, own_interpreter
 
 TIMEOUT = 60.0
-REQUEST = struct.Struct("<iiii")
+REQUEST = struct.Struct("<iiiii")
 MODES = ("exec", "eval", "single")
 ANSWER = struct.Struct("<Bi")
 
@@ -25,9 +28,7 @@ SET = "depyf: a set, in its order"
 
 # Runs in the other interpreter: nothing newer than 3.8, no import besides builtins.
 PROGRAM = r"""
-import _ast, marshal, struct, sys, warnings
-warnings.simplefilter("ignore")
-sys.setrecursionlimit(8000)
+import _ast, _thread, marshal, struct, sys
 read, write, flush = sys.stdin.buffer.read, sys.stdout.buffer.write, sys.stdout.buffer.flush
 code_type = type((lambda: 0).__code__)
 def ordered(item):
@@ -41,22 +42,40 @@ def kept(item):
         if any(one is not other for one, other in zip(new, parts)):
             return new if type(item) is tuple else item.replace(co_consts=new)
     return item
-while True:
-    head = read(16)
-    if len(head) < 16:
-        break
-    mode, flags, optimize, length = struct.unpack("<iiii", head)
-    sets, mode = divmod(mode, 8)
-    text = read(length).decode("utf-8", "surrogatepass")
+def work():
+    while True:
+        head = read(20)
+        if len(head) < 20:
+            break
+        mode, flags, optimize, length, named = struct.unpack("<iiiii", head)
+        sets, mode = divmod(mode, 8)
+        text = read(length).decode("utf-8", "surrogatepass")
+        name = read(named).decode("utf-8", "surrogatepass")
+        try:
+            if mode == 2:  # this mode takes one statement; its tree holds any number
+                text = _ast.Interactive(compile(text, name, "exec", flags | _ast.PyCF_ONLY_AST, True).body)
+            code = compile(text, name, ("exec", "eval", "single")[mode], flags, True, optimize)
+            status, data = 0, marshal.dumps(kept(code) if sets else code)
+        except BaseException as error:
+            status, data = 1, ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace")
+        write(struct.pack("<Bi", status, len(data)) + data)
+        flush()
+def run():
     try:
-        if mode == 2:  # this mode takes one statement; its tree holds any number
-            text = _ast.Interactive(compile(text, "<depyf>", "exec", flags | _ast.PyCF_ONLY_AST, True).body)
-        code = compile(text, "<depyf>", ("exec", "eval", "single")[mode], flags, True, optimize)
-        status, data = 0, marshal.dumps(kept(code) if sets else code)
-    except BaseException as error:
-        status, data = 1, ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace")
-    write(struct.pack("<Bi", status, len(data)) + data)
-    flush()
+        work()
+    finally:
+        done.release()
+done = _thread.allocate_lock()
+done.acquire()
+for megabytes, limit in ((1024, 300000), (256, 70000), (64, 15000), (8, 1500), (0, 1000)):
+    try:
+        _thread.stack_size(megabytes << 20)
+        sys.setrecursionlimit(limit)
+        _thread.start_new_thread(run, ())
+        break
+    except (ValueError, RuntimeError):
+        pass
+done.acquire()
 """
 
 
@@ -73,24 +92,35 @@ class Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def compile(self, text: str, flags: int = 0, optimize: int = 0, mode: str = "exec", sets: bool = False) -> bytes:
+    def compile(
+        self,
+        text: str,
+        flags: int = 0,
+        optimize: int = 0,
+        mode: str = "exec",
+        filename: str = "<depyf>",
+        *,
+        sets: bool = False,
+    ) -> bytes:
         """Marshalled code of the module ``text``; ``WorkerError`` with the compiler's message if it refuses.
 
         With ``sets``, a tuple that begins with ``SET`` stands for each constant set of numbers.
         """
-        source = text.encode("utf-8", "surrogatepass")
+        source, name = (part.encode("utf-8", "surrogatepass") for part in (text, filename))
+        head = REQUEST.pack(MODES.index(mode) + 8 * sets, flags, optimize, len(source), len(name))
         with self._lock:
             process = self._running()
             timer = threading.Timer(self.timeout, process.kill)
             timer.daemon = True
             timer.start()
             try:
-                status, data = self._exchange(
-                    process, REQUEST.pack(MODES.index(mode) + 8 * sets, flags, optimize, len(source)) + source
-                )
+                status, data = self._exchange(process, head + source + name)
             except (OSError, struct.error) as error:
                 self._stop()
                 raise WorkerError(f"{self.python} died, or took over {self.timeout:g} s, compiling: {error}") from None
+            except BaseException:  # Ctrl-C: what it answers now is the answer to no other question
+                self._stop()
+                raise
             finally:
                 timer.cancel()
         if status:
@@ -121,6 +151,7 @@ class Worker:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
+                    start_new_session=True,  # Ctrl-C at the terminal is for the program
                 )
             except OSError as error:
                 raise WorkerError(f"cannot start {self.python}: {error}") from None
@@ -140,8 +171,8 @@ class Worker:
         process.wait()
 
 
-_workers: dict[str, Worker] = {}
-_workers_lock = threading.Lock()
+_workers: dict[tuple[int, str], Worker] = {}
+"""By the process that started it, for a forked child must not speak to its parent's, and interpreter."""
 
 
 def worker_for(version: tuple[int, int]) -> Worker:
@@ -152,16 +183,23 @@ def worker_for(version: tuple[int, int]) -> Worker:
         raise WorkerError(
             f"no Python {wanted} found to recompile with: put python{wanted} on the PATH, or name it with --python"
         )
-    with _workers_lock:
-        if python not in _workers:
-            _workers[python] = Worker(python)
-        return _workers[python]
+    return _worker(python)
+
+
+def own_worker() -> Worker | None:
+    """The worker of the interpreter that runs here; None where a program has it built in, and there is none to start."""
+    python = own_interpreter()
+    return None if python is None else _worker(python)
+
+
+def _worker(python: str) -> Worker:
+    return _workers.setdefault((os.getpid(), python), Worker(python))
 
 
 @atexit.register
 def close_workers() -> None:
-    """End every subprocess."""
-    with _workers_lock:
-        for worker in _workers.values():
+    """End every subprocess of this process."""
+    for key, worker in list(_workers.items()):
+        if key[0] == os.getpid():
             worker.close()
-        _workers.clear()
+            del _workers[key]

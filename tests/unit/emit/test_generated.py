@@ -274,12 +274,11 @@ def test_deep_nesting() -> None:
     assert text_of(branch).count("elif") == 3000
 
 
-def test_too_deep_is_a_clear_error() -> None:
+def test_chains_of_calls_nest_at_any_depth() -> None:
     node: Expr = Name("x", "global")
-    for _ in range(100000):
+    for _ in range(30000):
         node = Invoke(node, ())
-    with pytest.raises(Exception, match="nested too deeply"):
-        text_of(Return(node))
+    assert text_of(Return(node)).count("()") > 30000
 
 
 def test_labelled_dialect() -> None:

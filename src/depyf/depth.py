@@ -1,0 +1,163 @@
+"""Recursion as deep as the code nests, whatever the recursion limit is and however deep the caller stands.
+
+The passes follow the nesting of the program, and ten thousand early returns nest that deep.  No setting of the process is
+changed for that: each thread counts its own depth, so what is nested deeper goes on in another thread, while this one waits.
+A function with ``any_depth`` may call itself, also through others that have it, as often as there is memory; the
+steps between two such calls must be few.  A thread gets so few of them that they fit on the smallest usual stack, also while an
+evaluator of frames is installed, as Dynamo's is: a frame of Python takes C stack then, on every version.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextvars
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from depyf.errors import DepyfError
+
+LEVELS = 40
+"""How many calls of such functions are inside each other in the thread of the caller, at most."""
+_LEVELS_IN_OWN = 100
+"""The same in a thread of ours, which takes no more stack for it than some 200 kB."""
+_STEPS = 8
+"""Frames of Python that one level takes, at most."""
+_FLAT = 80
+"""Frames that are needed besides: the way to the first of these functions, and what the last one calls."""
+_LEAST = 4
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+class _Work:
+    """One piece of work, in however many threads; ``given_up`` says that nobody waits for its result any more."""
+
+    __slots__ = ("given_up",)
+
+    def __init__(self) -> None:
+        self.given_up = False
+
+
+class _Here:
+    """How deep one thread is, and how deep it may get."""
+
+    __slots__ = ("depth", "most", "work")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.most = LEVELS
+        self.work: _Work | None = None
+
+
+class _Threads(threading.local):
+    def __init__(self) -> None:
+        self.here = _Here()
+
+
+_threads = _Threads()
+
+
+class _GivenUp(BaseException):
+    """Ends the threads of a piece of work that was interrupted."""
+
+
+def any_depth(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """``function``, which may nest as deeply as there is memory."""
+
+    @functools.wraps(function)
+    def inside(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        here = _threads.here
+        if here.depth >= here.most:
+            return _in_thread(functools.partial(function, *args, **kwargs))
+        here.depth += 1
+        try:
+            return function(*args, **kwargs)
+        finally:
+            here.depth -= 1
+
+    return inside
+
+
+def any_depth_of(levels: int) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
+    """``any_depth`` for a function from which the way to the next is as long as ``levels`` usual ones."""
+
+    def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        @functools.wraps(function)
+        def inside(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+            here = _threads.here
+            if here.depth and here.depth + levels > here.most:
+                return _in_thread(functools.partial(inside, *args, **kwargs))
+            here.depth += levels
+            try:
+                return function(*args, **kwargs)
+            finally:
+                here.depth -= levels
+
+        return inside
+
+    return decorate
+
+
+def with_room(work: Callable[[], _Result]) -> _Result:
+    """What ``work()`` returns or raises, in this thread if the stack has room enough, else in one of its own.
+
+    Raises DepyfError where the recursion limit is too low for any code, or where no thread can be started.
+    """
+    try:
+        return _in_thread(work) if _is_deep() else work()
+    except RecursionError:
+        raise DepyfError(no_room()) from None
+
+
+def no_room() -> str:
+    """What a RecursionError says of the work that it ended."""
+    return f"the recursion limit of {sys.getrecursionlimit()} leaves no room to work in"
+
+
+def _is_deep() -> bool:
+    """Whether too much of the stack is taken."""
+    try:
+        sys._getframe(max(sys.getrecursionlimit() - _FLAT - _STEPS * LEVELS, 0))
+    except ValueError:  # there are not so many frames
+        return False
+    return True
+
+
+def _in_thread(work: Callable[[], _Result]) -> _Result:
+    """The result of ``work``, done in a new thread."""
+    whole = _threads.here.work
+    if whole is None:
+        whole = _Work()
+    elif whole.given_up:
+        raise _GivenUp
+    most = max(min((sys.getrecursionlimit() - _FLAT) // _STEPS, _LEVELS_IN_OWN), _LEAST)
+    results: list[_Result] = []
+    errors: list[BaseException] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        here = _threads.here
+        here.most, here.work = most, whole
+        try:
+            results.append(work())
+        except BaseException as error:  # it is the caller's
+            errors.append(error)
+        finally:
+            done.release()
+
+    try:
+        _thread.start_new_thread(contextvars.copy_context().run, (run,))
+    except RuntimeError as error:
+        raise DepyfError(f"the code nests too deeply for one thread, and no other can be started: {error}") from None
+    try:
+        done.acquire()
+    except BaseException:  # Ctrl-C: the others end at their next step
+        whole.given_up = True
+        raise
+    if errors:
+        raise errors.pop()
+    return results.pop()

@@ -1,0 +1,196 @@
+"""Parsing and compiling source of others without a warning that the program around us would hear.
+
+The compiler warns through the filters of the process, which are not ours to change.  So the text itself is changed where it
+would warn while it is parsed (``spelled_out``), and what would make the compiler itself warn is known from the tree
+(``warns``): whoever compiles that does it in a process of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+_SUSPECT = re.compile(r"\\[^\r\n'\"\\abfnrtvx0-3]|[0-9.](?:and|else|for|if|in|is|not|or)\b")
+_PREFIXES = frozenset({"", "r", "u", "b", "f", "t", "br", "rb", "fr", "rf", "tr", "rt"})
+_CODE = re.compile(r"#[^\n]*|\"\"\"|'''|\"|'|[()\[\]{}:]|(?<![\w.])[\d.][\w.]*")
+_NUMBER = re.compile(
+    r"((?:0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?[\d_]+)?[jJ]?))"
+    r"((?:and|else|for|if|in|is|not|or)\b.*)",
+    re.DOTALL,
+)
+_WORD_BEFORE = re.compile(r"[A-Za-z_0-9]*\Z")
+_OCTAL = re.compile(r"[4-7][0-7]{2}")
+_ESCAPES = frozenset("\r\n'\"\\abfnrtvx01234567")
+
+
+def parse(text: str, mode: str = "exec", filename: str = "<text>") -> Any:
+    """``ast.parse`` without warnings; columns behind an escape that Python does not know are one too large.
+
+    Raises what ``ast.parse`` raises.
+    """
+    return ast.parse(spelled_out(text), filename, mode)
+
+
+def spelled_out(text: str) -> str:
+    """``text`` with the same tree, line by line, of which the parser does not warn.
+
+    A backslash that begins no escape is doubled, and a number stands apart from the keyword behind it.
+    """
+    return _Speller(text).run() if _SUSPECT.search(text) else text
+
+
+class _Speller:
+    """One pass over a text.  ``inside`` holds what is open: strings, and the code between braces of those with fields."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.out: list[str] = []
+        self.inside: list[_String | _Field] = []
+
+    def run(self) -> str:
+        while self.at < len(self.text):
+            top = self.inside[-1] if self.inside else None
+            if isinstance(top, _String):
+                self._string(top)
+            else:
+                self._code(top)
+        return "".join(self.out)
+
+    def _take(self, end: int) -> None:
+        self.out.append(self.text[self.at : end])
+        self.at = end
+
+    def _code(self, field: _Field | None) -> None:
+        found = _CODE.search(self.text, self.at)
+        if found is None:
+            self._take(len(self.text))
+            return
+        self._take(found.start())
+        token = found.group()
+        if token[0].isdigit() or token[0] == ".":
+            number = _NUMBER.fullmatch(token)
+            self.out.append(f"{number[1]} {number[2]}" if number else token)
+            self.at = found.end()
+            return
+        if token[0] in "'\"":
+            word = _WORD_BEFORE.search(self.text, max(0, self.at - 12), self.at)
+            prefix = word.group().lower() if word else ""
+            self.inside.append(_String(token, prefix if prefix in _PREFIXES else ""))
+        elif field is not None:
+            if token in "([{":
+                field.depth += 1
+            elif token in ")]}" and field.depth:
+                field.depth -= 1
+            elif token == "}":
+                self.inside.pop()
+            elif token == ":" and not field.depth:
+                field.depth = 0
+                self.inside.append(_String("", field.prefix))
+        self._take(found.end())
+
+    def _string(self, string: _String) -> None:
+        found = string.next.search(self.text, self.at)
+        if found is None:
+            self._take(len(self.text))
+            return
+        self._take(found.start())
+        token = found.group()
+        if token == string.quote:
+            self.inside.pop()
+        elif token == "\\":
+            self._escape(string)
+            return
+        elif token == "{":
+            self.inside.append(_Field(string.prefix))
+        elif token == "}":  # the end of a format
+            self.inside[-2:] = []
+        self._take(found.end())
+
+    def _escape(self, string: _String) -> None:
+        after = self.text[self.at + 1 : self.at + 2]
+        if "r" in string.prefix:
+            self._take(self.at + (1 if after in ("{", "}") else 2))
+            return
+        octal = _OCTAL.match(self.text, self.at + 1)
+        if octal:
+            value = int(octal.group(), 8)
+            self.out.append(f"\\x{value & 0xFF:02x}" if "b" in string.prefix else f"\\u{value:04x}")
+            self.at += 4
+        elif after in _ESCAPES or after in ("N", "u", "U") and "b" not in string.prefix:
+            end = self.text.find("}", self.at) + 1 if self.text.startswith("\\N{", self.at) else 0
+            self._take(end or self.at + 2)
+        else:
+            self.out.append("\\\\")
+            self.at += 1
+
+
+class _String:
+    """A string that is open, or the format of a field: that has no quote, and ends where the field does."""
+
+    __slots__ = ("next", "prefix", "quote")
+
+    def __init__(self, quote: str, prefix: str) -> None:
+        self.quote, self.prefix = quote, prefix
+        fields = "f" in prefix or "t" in prefix
+        braces = "" if not fields else r"|\{\{|\}\}|\{" if quote else r"|[{}]"
+        self.next = re.compile(r"\\" + (f"|{quote}" if quote else "") + braces)
+
+
+class _Field:
+    """The code of a field; ``depth`` counts the brackets in it."""
+
+    __slots__ = ("depth", "prefix")
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix, self.depth = prefix, 0
+
+
+_UNCALLED = (
+    ast.Constant, ast.Tuple, ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.GeneratorExp,
+    ast.JoinedStr, ast.FormattedValue, ast.Lambda,
+)  # fmt: skip
+_LEAVES = (ast.Return, ast.Break, ast.Continue)
+
+
+def warns(tree: ast.AST) -> bool:
+    """Whether a compiler, of whatever version, may warn of ``tree``; sometimes true of what none warns of."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Compare):
+            if any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+                if any(map(_is_literal, (node.left, *node.comparators))):
+                    return True
+        elif isinstance(node, ast.Call):
+            if _is_display(node.func):
+                return True
+        elif isinstance(node, ast.Subscript):
+            if _is_display(node.value):
+                return True
+        elif isinstance(node, ast.Assert):
+            if isinstance(node.test, (ast.Tuple, ast.Constant)):
+                return True
+        elif isinstance(node, ast.UnaryOp):
+            if isinstance(node.op, ast.Invert) and not isinstance(node.operand, (ast.Name, ast.Attribute)):
+                return True
+        elif isinstance(node, ast.BinOp):
+            if isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant):
+                if isinstance(node.left.value, (str, bytes)):  # formatting is done by the compiler
+                    return True
+        elif getattr(node, "finalbody", None):
+            if any(isinstance(inner, _LEAVES) for part in node.finalbody for inner in ast.walk(part)):  # type: ignore[attr-defined]
+                return True
+        pending.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _is_display(node: ast.AST) -> bool:
+    return isinstance(node, _UNCALLED) or type(node).__name__ in ("TemplateStr", "Interpolation")
+
+
+def _is_literal(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value not in (None, True, False, ...) or type(node.value) in (int, float, complex)
+    return _is_display(node) or isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
