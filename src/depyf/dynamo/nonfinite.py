@@ -17,11 +17,7 @@ from depyf.bytecode.breakpoints import STOPS_AT_ONCE
 from depyf.debugger.pause import should_pause, stopper
 from depyf.debugger.where import Where, where_is
 from depyf.errors import NonFiniteError
-<<<<<<< HEAD
 from depyf.guarded import Door, say
-from depyf.verify.recompile import compiler_warnings_ignored
-=======
->>>>>>> 955fddd (Deep code goes on in other threads; the compiler warns nobody; no setting of the process is changed)
 
 StopOn = Literal["nan", "inf"]
 KINDS: tuple[StopOn, ...] = ("nan", "inf")

@@ -86,22 +86,14 @@ class Session:
         self.detach()
         complete, own = False, self.capture.here  # where a forked child leaves the block the dump is its parent's
         try:
-<<<<<<< HEAD
             if own:
-                with Door("the summary could not be written", self.capture.note), rare_collections():
+                with Door("the summary could not be written", self.capture.note):
                     complete = self._finish()
         finally:
             with Door("the dump could not be closed", self.capture.note):
                 self.writer.end(complete)
         if own:
             self._warn(complete)
-=======
-            complete = self._finish()
-        except Exception as error:  # contract 1
-            self.capture.note(f"the summary could not be written: {type(error).__name__}: {error}")
-        self.writer.end(complete)
-        self._warn()
->>>>>>> 955fddd (Deep code goes on in other threads; the compiler warns nobody; no setting of the process is changed)
 
     def detach(self) -> None:
         """Listen no longer."""
