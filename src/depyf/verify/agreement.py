@@ -5,6 +5,7 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.promises import READ_LOCALS
 from depyf.verify.by_name import NOTED_NOTE, notes_less
+from depyf.verify.ends import ORDER_NOTE, same_order
 from depyf.verify.events import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
 from depyf.verify.lifetimes import held_apart
@@ -118,7 +119,13 @@ class Agreement:
             shown = f"what reads the local namespace would see the temporary {min(pair.temps)}"
             found = self.ground.mismatch(pair, shown)
             raise LifetimeMismatch(found.reason, found.pc)
+        self.same_ends(pair, key == RETURN)
         return event_a, event_b
+
+    def same_ends(self, pair: Pair, returns: bool = False) -> None:
+        """Objects end in the same order on both sides, or that is assumed not to count."""
+        if self.lifetimes and not same_order(pair, self.values, returns):
+            self.ground.note(ORDER_NOTE)
 
     def _holds_the_same(self, pair: Pair) -> bool:
         if not self.lifetimes or not (pair.temps or pair.a.stack != pair.b.stack):

@@ -26,6 +26,7 @@ from depyf.promises import NO_PROMISES, READ_LOCALS, Promises
 from depyf.verify.agreement import CALLS, FRAME_READER, Agreement
 from depyf.verify.events import DIVERGE, RESULT_TYPES, TRUTH, UNWIND, Event
 from depyf.verify.joins import Joins
+from depyf.verify.known import take
 from depyf.verify.managers import ENTERING, MANAGER_NOTE, asks, refuses
 from depyf.verify.outcomes import push_results, settle
 from depyf.verify.promised import UNREACHED_NOTE
@@ -172,6 +173,7 @@ class _Walk:
         """This path ends at a join: what it knows is merged into what is stored there."""
         pair.a.joined = pair.b.joined = False
         self.agreement.same_marks(pair)
+        self.agreement.same_ends(pair)
         self.joins.arrive(pair)
 
     def _perform(self, pair: Pair, event_a: Event, event_b: Event) -> bool:
@@ -207,7 +209,7 @@ class _Walk:
         if op == ops.FOR_ITER:
             done = pair.copy()
             for side in (done.a, done.b):
-                del side.stack[len(side.stack) - side.program.arg[side.pc] :]
+                side.gone.extend(take(side.stack, side.program.arg[side.pc]))
                 side.pc = side.program.target[side.pc]
             self.work.append(done)
         if op == ops.END_ASYNC_FOR:
@@ -226,6 +228,8 @@ class _Walk:
         if op == ops.LOAD_FAST:
             pair.bind(key[1], results[0])
         elif op == ops.DELETE_FAST:
+            for side in (a, b):
+                side.gone.append(pair.loc.get(key[1], values.unbound))
             pair.loc[key[1]] = values.unbound
         elif op == ops.MAKE_CELL:
             pair.epoch = values.new()

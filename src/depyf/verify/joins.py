@@ -12,7 +12,7 @@ from depyf.bytecode.ops import stack_effect
 from depyf.verify.agreement import CALLS
 from depyf.verify.lifetimes import leaves, still_held
 from depyf.verify.pending import Key, Pending
-from depyf.verify.proof import CAUGHT_NOTE, EMPTY_NOTE, GaveUp, Ground
+from depyf.verify.proof import CAUGHT_NOTE, EMPTY_NOTE, FORGOTTEN_NOTE, GaveUp, Ground
 from depyf.verify.quiet import enter_handler
 from depyf.verify.state import Frozen, Pair, Side, contents, covers, freeze, meet, resolve, restrict, thaw
 
@@ -57,6 +57,8 @@ class Joins:
                 raise GaveUp("the stack depth is not the same on every path")
             if old.temps != frozen.temps:  # a temporary that is only bound on some paths, and not needed, is forgotten
                 kept = self._live_temps(entry(key[0]), entry(key[1])).union(set(old.temps) & set(frozen.temps))
+                self._note_forgotten(old, kept)
+                self._note_forgotten(frozen, kept)
                 old = self._states[key] = restrict(old, kept)
                 frozen = restrict(frozen, kept)
             if covers(old, frozen, self.values):
@@ -64,6 +66,17 @@ class Joins:
             frozen = meet(old, frozen, self.values)
         self._states[key] = frozen
         return True
+
+    def _note_forgotten(self, state: Frozen, kept: frozenset[str]) -> None:
+        """A temporary that is not deleted on one of the ways here keeps what it holds."""
+        if not self.lifetimes or kept.issuperset(state.temps):
+            return
+        for name, value in state.held_by_temps():
+            known = self.values.desc[value]
+            if name not in kept and (
+                value in state.fresh or known is None or known[0] not in ("const", "mark", "maybe")
+            ):
+                self.ground.note(FORGOTTEN_NOTE)
 
     def _live_temps(self, pc_a: int, pc_b: int) -> frozenset[str]:
         live = self.b.live_temps(pc_b)

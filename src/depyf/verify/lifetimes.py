@@ -63,8 +63,13 @@ def still_held(pair: Pair, values: Values, temps: dict[str, int], below: Iterabl
 
 
 def leaves(pair: Pair, values: Values, places: Iterable[int]) -> set[int]:
-    """The objects behind ``places``, containers opened."""
-    found: set[int] = set()
+    """The objects in ``places``, containers opened."""
+    return set(ends_of(pair, values, places))
+
+
+def ends_of(pair: Pair, values: Values, places: Iterable[int]) -> dict[int, None]:
+    """The objects in ``places``, containers opened, the last item of each first."""
+    found: dict[int, None] = {}
     work = list(places)
     seen: set[int] = set()
     memo: dict[int, int] = {}
@@ -83,12 +88,12 @@ def leaves(pair: Pair, values: Values, places: Iterable[int]) -> set[int]:
             continue
         known = desc[value]
         if known is None or known == ("maybe",):
-            found.add(value)
+            found[value] = None
         elif known[0] == "op":
             if known[1] == OUTPUT:
-                found.add(value)
+                found[value] = None
             elif known[1] not in NAMES_ONLY:
                 work.extend(known[2])
         elif known[0] == "type" and known[1] not in HOLDS_NOTHING:
-            found.add(value)
+            found[value] = None
     return found

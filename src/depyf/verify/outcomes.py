@@ -20,6 +20,7 @@ def push_results(pair: Pair, event_a: Event, event_b: Event, values: Values, res
         (pair.b, event_b, results[-1:] if apart else results[: event_b.results]),
     )
     for side, event, own in found:
+        side.gone.extend(event.operands)
         if event.pops:
             del side.stack[len(side.stack) - event.pops :]
         side.stack.extend([values.negated(value) for value in own] if event.negated else own)
@@ -29,7 +30,7 @@ def push_results(pair: Pair, event_a: Event, event_b: Event, values: Values, res
 
 def settle(side: Side, values: Values, truth: bool) -> None:
     """Both outcomes of a truth test: a branch goes its way, ``not`` leaves a constant."""
-    side.stack.pop()
+    side.gone.append(side.stack.pop())
     program = side.program
     instr = program.instrs[side.pc]
     if instr.op == ops.UNARY:

@@ -79,6 +79,9 @@ class Program:
         renames = renames or {}
         self._fill(values, is_temp, renames, bindings or {}, stand_ins or {})
         self.params = [renames.get(p, p) for p in self.unit.params]
+        marked = "" if side else ORIGINAL
+        self.variables = [marked + n if marked + n in self.temps else renames.get(n, n) for n in self.unit.varnames]
+        """The names of local variables in their order, as ``arg`` has them."""
         self.join = self._joins()
         self._bound: list[int] | None = None
         self._bit: dict[str, int] = {}

@@ -38,7 +38,7 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
     """Run ``side`` to its next event; how many instructions that took."""
     program = side.program
     kind_of, arg_of, target_of, join = program.kind, program.arg, program.target, program.join
-    stack, dirty, loc = side.stack, side.dirty, pair.loc
+    stack, dirty, loc, gone = side.stack, side.dirty, pair.loc, side.gone
     always = program.always
     desc = values.desc
     promised = values.promised
@@ -72,9 +72,15 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
         elif kind == kinds.LOAD_CONST:
             stack.append(arg_of[pc])
         elif kind == kinds.STORE_FAST:
-            dirty[arg_of[pc]] = stack.pop()
+            name = arg_of[pc]
+            value = dirty.get(name, -1)
+            if value < 0:
+                value = loc.get(name, -1)
+            if value >= 0:
+                gone.append(value)
+            dirty[name] = stack.pop()
         elif kind == kinds.POP:
-            stack.pop()
+            gone.append(stack.pop())
         elif kind == kinds.NULL:
             stack.append(values.null)
         elif kind == kinds.JUMP:
@@ -98,11 +104,15 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
                 raise Mismatch(f"{program.describe(pc)}: the temporary {arg_of[pc]} may be unbound", other.pc)
             stack.append(value)
         elif kind == kinds.STORE_TEMP:
+            value = pair.temps.get(arg_of[pc], -1)
+            if value >= 0:
+                gone.append(value)
             pair.temps[arg_of[pc]] = stack.pop()
         elif kind == kinds.DELETE_TEMP:
             value = pair.temps.pop(arg_of[pc], None)
             if value is None or value == values.unbound or desc[value] in (("maybe",), VACANT):
                 raise Mismatch(f"{program.describe(pc)}: the temporary {arg_of[pc]} may be unbound", other.pc)
+            gone.append(value)
         elif kind <= kinds.BRANCH_NOT_NONE:
             taken = _decide(pair, side, values, kind, stack[-1])
             if taken is None:

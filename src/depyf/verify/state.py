@@ -27,7 +27,7 @@ MAX_NAMES = 16
 class Side:
     """One side of a running pair.  ``pc`` is -1 while an exception (``exc``) leaves the frame."""
 
-    __slots__ = ("cur", "dirty", "exc", "joined", "marks", "pc", "program", "split", "stack")
+    __slots__ = ("cur", "dirty", "exc", "gone", "joined", "marks", "pc", "program", "split", "stack")
 
     def __init__(self, program: Program, pc: int, stack: list[int], cur: int) -> None:
         self.program = program
@@ -36,6 +36,8 @@ class Side:
         self.cur = cur
         self.dirty: dict[str, int] = {}
         """User locals stored since the last event."""
+        self.gone: list[int] = []
+        """What it has let go of since the last event, in order (``ends``)."""
         self.exc = -1
         self.joined = False
         self.split = -1
@@ -46,6 +48,7 @@ class Side:
     def copy(self) -> Side:
         new = Side(self.program, self.pc, self.stack.copy(), self.cur)
         new.dirty = self.dirty.copy()
+        new.gone = self.gone.copy()
         new.exc = self.exc
         new.joined = self.joined
         new.marks = self.marks
@@ -123,6 +126,10 @@ class Frozen(NamedTuple):
     fresh: Fresh
     exc_a: int
     exc_b: int
+
+    def held_by_temps(self) -> Iterable[tuple[str, int]]:
+        """The temporaries with their values."""
+        return zip(self.temps, self.values[self.depth_a + self.depth_b + 2 :])
 
 
 def freeze(
