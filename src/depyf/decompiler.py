@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.pyc import read_pyc
-from depyf.emit.defaults import NO_DEFAULTS, defaults_of
+from depyf.emit.defaults import NO_DEFAULTS, Defaults, defaults_of
 from depyf.errors import DecompilationError, DepyfError
 from depyf.options import Options
 from depyf.pipeline import Decompiled, decompile_code, decompile_unit
@@ -59,11 +60,32 @@ def decompile(target: types.CodeType | Callable[..., Any]) -> str:
     defined at its top; where they cannot be, and where a name is one that no source can have, the first line says so.
     The proof is about the code object.  What is not in it is not proven: decorators and annotations are left out; the
     default values that a function has now stand in the signature, as literals, by the global name they have, or as
-    ``__default_NAME``, which the first line names, too.  A code object alone has no defaults.  Raises DecompilationError where there is no translation,
+    ``__default_NAME``, which the first line names, too.  A code object alone has no defaults.  What Dynamo wrote is shown as
+    a dump shows it.  Raises DecompilationError where there is no translation,
     DepyfError for an object without bytecode.
     """
     code, function = _code_and_function(target)
-    return decompile_code(code, defaults=NO_DEFAULTS if function is None else defaults_of(function)).shown
+    found = as_written(code, Options(), None, defaults=NO_DEFAULTS if function is None else defaults_of(function))
+    return found.shown
+
+
+def as_written(
+    code: types.CodeType, options: Options, name: str | None, *, defaults: Defaults = NO_DEFAULTS, runs: bool = False
+) -> Decompiled:
+    """``code`` decompiled by the choices for what Dynamo wrote, if it did, else as a compiler's.
+
+    ``runs``: what is made of the text is to run, not only to be read.  Raises DecompilationError.
+    """
+    from depyf.dynamo.recognise import as_dynamo_wrote
+
+    found = as_dynamo_wrote(code)
+    if found is not None:
+        code, written = found
+        if options.temp_prefix != Options().temp_prefix:
+            written = replace(written, temp_prefix=options.temp_prefix)
+        promises = replace(written.promises, shown_only=written.promises.shown_only and not runs)
+        options = replace(written, indent=options.indent, promises=promises)
+    return decompile_code(code, name=name, options=options, defaults=defaults)
 
 
 def decompile_pyc(path: str | os.PathLike[str], *, python: str | None = None) -> Decompiled:
@@ -86,10 +108,10 @@ class Decompiler:
         """Source text, with ``indentation`` spaces a level and temporaries called ``temp_prefix`` and a number."""
         return self._run(indentation, temp_prefix, overwite_fn_name).shown
 
-    def _run(self, indentation: int, temp_prefix: str, name: str | None) -> Decompiled:
+    def _run(self, indentation: int, temp_prefix: str, name: str | None, runs: bool = False) -> Decompiled:
         if indentation < 1 or not temp_prefix.isidentifier():
             raise DepyfError("indentation must be at least 1, and temp_prefix the beginning of an identifier")
-        return decompile_code(self.code, name=name, options=Options(indent=indentation, temp_prefix=temp_prefix))
+        return as_written(self.code, Options(indent=indentation, temp_prefix=temp_prefix), name, runs=runs)
 
     @staticmethod
     def decompile_and_compile_like(
@@ -105,7 +127,7 @@ class Decompiler:
         and the code's lines refer to it.  Raises DecompilationError unless the source is proven.
         """
         decompiler = Decompiler(code_to_decompile)
-        found = decompiler._run(indentation, temp_prefix, None)
+        found = decompiler._run(indentation, temp_prefix, None, runs=True)
         if found.code is None or not found.proven:
             raise DecompilationError("the decompiled source is not proven", code_to_decompile.co_name)
         code = found.code

@@ -40,12 +40,13 @@ def get_code_owner(fn: Any) -> Any:
 
 def decompile_ensure(fn: Callable[..., Any] | types.CodeType, overwite_fn_name: str | None = None) -> str:
     """The decompiled source of ``fn``; where that fails, a function of the same signature that says why."""
-    from depyf.pipeline import decompile_code
+    from depyf.decompiler import as_written
+    from depyf.options import Options
 
     owner = get_code_owner(fn)
     code: types.CodeType = owner if isinstance(owner, types.CodeType) else owner.__code__
     try:
-        return decompile_code(code, name=overwite_fn_name).shown
+        return as_written(code, Options(), overwite_fn_name).shown
     except DepyfError as error:
         return get_function_signature(code, overwite_fn_name) + f"    {str(error)!r}\n"
 

@@ -167,6 +167,91 @@ def test_order_of_hooks(hook_first, models, tmp_path):
     compile(model.sources[0], "transformed_code.py", "exec")
 
 
+class Breaking(torch.nn.Module):
+    """Side effects, containers, graph breaks, a closure: what Dynamo needs fresh lists, temporaries and cells for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(4))
+        self.count = torch.zeros(1)
+
+    def forward(self, x: torch.Tensor, items: list[Any], y: torch.Tensor | None = None) -> Any:
+        self.count = self.count + 1
+        rows = [x]
+        rows.append(x * self.weight)
+        items.append(rows[1])
+        print(end="")
+        y = x if y is None else y
+        total = [*rows, x + 1, *items]
+        print(end="")
+        for row in rows:
+            total.append(row.sin() + y)
+        scale = lambda value: value * self.count + len(total)
+        return scale(x), {"rows": rows, "total": [y, *total]}
+
+
+_INVENTED = re.compile(r"__compiled_fn_\d+\w*")
+
+
+def shown(text: str) -> list[str]:
+    """The lines of a text but for comments and names that are made for one run, or one page."""
+    lines = [re.sub(r"(^|  )# .*$", "", line) for line in text.splitlines()]
+    body = re.sub(r"__transformed_code_\w*?_for_(?=\w)", "", "\n".join(lines))
+    return [line for line in _INVENTED.sub("__compiled_fn", body).splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("hook_first", [True, False])
+def test_the_text_is_that_of_the_dump(hook_first, tmp_path):
+    """What an engine's own hook decompiles is what the pages say; where the hook is given our code, it reads as well."""
+    seen: list[tuple[types.CodeType, str]] = []
+    context = depyf.prepare_debug(str(tmp_path))
+    if not hook_first:
+        context.__enter__()
+    handle = torch._dynamo.convert_frame.register_bytecode_hook(
+        lambda old, new: seen.append((new, depyf.decompile(new)))
+    )
+    if hook_first:
+        context.__enter__()
+    try:
+        torch._dynamo.reset()
+        torch.compile(Breaking(), backend="eager")(torch.ones(4), [torch.ones(4)])
+    finally:
+        handle.remove()
+        context.__exit__(None, None, None)
+    pages = [path.read_text() for path in sorted(tmp_path.glob("__transformed_code_*.py"))]
+    assert len(pages) == len(seen) > 2
+    for (code, text), page in zip(seen, pages):
+        assert shown(text) == shown(page) or not hook_first
+        assert not any(part in text for part in ("__temp_", "[*[]]", ":="))
+        assert depyf.decompile(code) == text == depyf.Decompiler(code).decompile()
+
+
+def test_code_of_a_compiler_is_read_as_ever():
+    """Names that Dynamo gives variables, in a program's own function."""
+    source = (
+        "def f(x, ___stack0):\n    graph_out_0 = g(x)\n    tmp_1 = [*graph_out_0, *___stack0]\n"
+        "    if (tmp_2 := tmp_1[0]) is None:\n        del graph_out_0\n    return tmp_1, tmp_2\n"
+    )
+    space: dict[str, Any] = {}
+    exec(compile(source, "<generated>", "exec", dont_inherit=True), space)
+    assert depyf.decompile(space["f"]) == source
+    torch.compile(space["f"], backend="eager")  # nothing is compiled yet
+    assert depyf.decompile(space["f"].__code__) == source
+
+
+def test_what_resume_functions_were_is_read_like_the_pages():
+    """An engine that is given the code of a resume function as the original."""
+    originals: list[str] = []
+    handle = torch._dynamo.convert_frame.register_bytecode_hook(lambda old, new: originals.append(depyf.decompile(old)))
+    try:
+        torch._dynamo.reset()
+        torch.compile(Breaking(), backend="eager")(torch.ones(4), [torch.ones(4)])
+    finally:
+        handle.remove()
+    assert "self.count = self.count + 1" in originals[0]
+    assert all("total.append(row.sin() + y)" in text and "__temp_" not in text for text in originals)
+
+
 def test_a_second_model_starts_before_the_first_has_ended(models, tmp_path):
     """A draft model: the global is overwritten, so nobody can leave the first context any more."""
     engine = Engine(tmp_path, "later")

@@ -127,7 +127,7 @@ def test_attributes_that_no_identifier_names(version, names):
         and "_0 " not in result.source.replace("temp_0 ", "")
     )
     reasons = {v.qualname: v.reason for v in result.verdicts}
-    assert reasons["loads"] == BUILTIN_NOTE + "getattr" and reasons["deleted"] == BUILTIN_NOTE + "delattr, setattr"
+    assert BUILTIN_NOTE + "getattr" in reasons["loads"] and BUILTIN_NOTE + "delattr, setattr" in reasons["deleted"]
     assert "super" in reasons["C.m"] or version < "3.12" or version in ("3.8", "3.9")
     assert NOTED_NOTE in reasons["C"] or version not in ("3.13", "3.14", "3.15")
 

@@ -37,10 +37,11 @@ def log_source(code: types.CodeType, made: types.CodeType) -> None:
         log = _bytecode_log()
         if not log.isEnabledFor(logging.DEBUG):
             return
+        from depyf.dynamo.generated import generated_options
         from depyf.pipeline import decompile_code
 
         try:
-            text = decompile_code(made).shown
+            text = decompile_code(made, options=generated_options(code, made)).shown
         except DepyfError as error:
             text = str(error)
         log.debug("decompiled code of %s (%s:%s):\n%s", code.co_name, code.co_filename, code.co_firstlineno, text)
