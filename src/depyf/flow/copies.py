@@ -160,6 +160,19 @@ class Copies:
         others = (self.blocks.nodes[p] for p in preds.get(after.id, ()))
         return not any(other.code and instrs[other.code[-1]].op == ops.BRANCH for other in others)
 
+    def _tested_for(self, node: Node, preds: dict[int, list[int]]) -> object:
+        """The other way of the test in front of an arm of a conditional expression.
+
+        Of two tests that agree on it, alike arms are one: ``y if (a if b else c) else z``.
+        """
+        instrs, line = self.program.instrs, self.program.line
+        for before in map(self.blocks.nodes.__getitem__, preds.get(node.id, ())):
+            branch = before.code[-1] if before.code else -1
+            falls = branch == node.code[0] - 1 and len(before.succs) == 2
+            if falls and instrs[branch].op == ops.BRANCH and line[branch] == line[node.code[0]]:
+                return next((after for after in before.succs if after != node.id), None)
+        return None
+
     def _key(self, node: Node, preds: dict[int, list[int]]) -> Any:
         program = self.program
         unlined = False
@@ -168,12 +181,14 @@ class Copies:
                 return "return", node.container
             # nobody writes the end of a class body: each copy has the line of what is before it
             unlined = program.instrs[node.code[0]].op == ops.RETURN
-        if (
-            not node.code
-            or not unlined
-            and (not self.blocks.merging or self._pushes(node) and not self._is_returned(node, preds))
-        ):
+        if not node.code or not unlined and not self.blocks.merging:
             return None
+        pushes = not unlined and self._pushes(node)
+        tested: object = None
+        if pushes and not self._is_returned(node, preds):
+            tested = self._tested_for(node, preds)
+            if tested is None:
+                return None
         if any(program.instrs[i].op == WITH_EXIT for i in node.code) and not self._copied_exit(node):
             return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
         if program.unit.keeps_dead_code and program.instrs[node.code[-1]].op != ops.RETURN:
@@ -190,8 +205,8 @@ class Copies:
         # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
         ends = program.unit.keeps_dead_code and node.id in self.blocks.implicit
         places = () if unlined else computed_at(program, node.code)
-        if not unlined and self._pushes(node):
-            places = (*places, program.place(node.code[0]))
+        if pushes:
+            places = (*places, program.place(node.code[0]), tested)
         key = (node.container, ends, places, *self._normal(node, unlined))
         try:
             hash(key)

@@ -76,7 +76,9 @@ class Tails:
                 content: tuple[Any, ...] = ()
                 for at in self._arm(i):
                     content = (*content, instruction_content(program, at))
-                    if instrs[at].line is not None and not self._fills(at, i):
+                    if instrs[at].line is None or instrs[at].op == ops.BRANCH:
+                        continue  # an arm of a conditional expression that is tested has a branch of its own
+                    if not self._fills(at, i):
                         tails.add((content, computed_at(program, [at])), begins_at(program, at), (i, at))
             best: dict[int, tuple[int, Any]] = {}
             # the stack is equally high before each copy: what one of them shows holds for all
@@ -90,6 +92,7 @@ class Tails:
                     key in arms or same[0][0] == same[0][1] or self._complete(same[0][1], same[0][0])
                 ):
                     best.update((i, (at, key)) for i, at in same if i not in best or at < best[i][0])
+            starts += self._ends_of_arms(best, tails, arms)
             for i, (at, key) in best.items():
                 if at == i and instrs[i].op in _EXITS and instrs[i].op != ops.RAISE:
                     continue  # the graph knows of returns
@@ -102,6 +105,16 @@ class Tails:
                     if at == i and instrs[i].op == ops.POP:
                         starts.append(program.next[i])  # as behind every value that is dropped
         return starts, whole
+
+    def _ends_of_arms(
+        self, best: dict[int, tuple[int, Any]], tails: Alike[tuple[int, int]], arms: set[Any]
+    ) -> list[int]:
+        """Where arms end that the compiler copied together with what follows them.
+
+        ``x = y if (a if b else c) else z`` has ``x = y`` twice: what is the end of the arm ``z`` alone ends them, too.
+        """
+        ends = {key for at, key in best.values() if key in arms}
+        return [at for key, same in tails if key in ends for i, at in same if i in best and best[i][0] < at]
 
     def _is_returned_side(self, at: int, end: int) -> bool:
         """Whether a returned value follows a test on its line: a side of a conditional expression, where no columns tell."""
