@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from depyf.bytecode.versions import spec_for
 from depyf.options import Options
 from depyf.pipeline import decompile_code
 from depyf.promises import Promises
@@ -20,7 +21,9 @@ def built_one_by_one(count):
     """``lambda: [{a, b, ...}]`` of the first ``count`` constants by ``BUILD_SET count``."""
     names = [f"v{i}" for i in range(count)]
     code = eval(f"lambda {', '.join(names)}: [{{{', '.join(names)}}}]").__code__
-    start = [dis.opmap["RESUME"], 0] if "RESUME" in dis.opmap else []
+    start = []
+    if "RESUME" in dis.opmap:
+        start = [dis.opmap["RESUME"], 0, *bytes(spec_for(sys.version_info[:2]).caches[dis.opmap["RESUME"]])]
     loads = [part for i in range(count) for part in (dis.opmap["LOAD_CONST"], i)]
     build = [dis.opmap["BUILD_SET"], count, dis.opmap["BUILD_LIST"], 1, dis.opmap["RETURN_VALUE"], 0]
     return code.replace(

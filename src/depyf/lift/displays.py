@@ -71,13 +71,14 @@ def _display(s: Symbolic, kind: str, elts: tuple[Expr, ...]) -> Display:
     if kind == "set" and s.program.unit.fills_displays and not s.generated:
         elts = without_nothing(elts)
         if len(elts) >= FOLDED and all(isinstance(item, Const) for item in elts):
-            elts = (*elts, _NOTHING)
+            # in front of the third: 3.14 fills from a constant whatever three stand in front of it
+            elts = (*elts[: FOLDED - 1], _NOTHING, *elts[FOLDED - 1 :])
     return Display(kind, elts)
 
 
 def without_nothing(elts: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The elements of a set less the ``*()`` that keeps the compiler from filling it from a constant."""
-    return elts[:-1] if elts and elts[-1] == _NOTHING else elts
+    return tuple(item for item in elts if item != _NOTHING) if _NOTHING in elts else elts
 
 
 def _build_map(s: Symbolic, count: int) -> None:
