@@ -69,7 +69,7 @@ def protect(raw: Raw) -> Protection:
         if raw_target is None:
             raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} is no instruction")
         handler = Handler(raw_target, depth, PUSHES[lasti])
-        wraps = _wraps_generator(raw, raw_target)
+        wraps = lasti and _wraps_generator(raw, raw_target) and depth == _made_on(raw)
         if wraps:
             number = -1
         else:
@@ -107,10 +107,16 @@ def _wraps_generator(raw: Raw, target: int) -> bool:
             if steps[-1] >= len(names):
                 return False
         at = steps[-1]
-        if names[at] != expected or expected == "CALL_INTRINSIC_1" and raw.args[at] != _STOPITERATION_ERROR:
+        if names[at] != expected or raw.args[at] != (1 if expected == "RERAISE" else _STOPITERATION_ERROR):
             return False
         steps.append(min(at + 1, len(names) - 1))
     return True
+
+
+def _made_on(raw: Raw) -> int:
+    """How many values are on the stack where the generator is made: the iterator of a generator expression (3.15)."""
+    before = raw.names[: raw.names.index("RETURN_GENERATOR")] if "RETURN_GENERATOR" in raw.names else ()
+    return sum(name.startswith("LOAD_FAST") or name == "GET_ITER" for name in before)
 
 
 GENERATORS = 0x20 | 0x80 | 0x200

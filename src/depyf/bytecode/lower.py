@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from depyf.bytecode import ops, prologue
+from depyf.bytecode import lasti, ops, prologue
 from depyf.bytecode.blockstack import assign_handlers
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
@@ -68,7 +68,10 @@ def lower(unit: CodeUnit) -> Lowered:
     depths = assign_handlers(draft) if spec.block_stack else check_depths(draft)
     if ops.LOAD_FAST_CLEAR in draft.ops:
         mark_restores(draft, depths)
-    return _finish(draft, depths, in_front)
+    lowered = _finish(draft, depths, in_front)
+    if unit.exctable:
+        lasti.check(lowered, spec.opnames)
+    return lowered
 
 
 def _apply_rules(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> tuple[list[Out], list[int]]:
