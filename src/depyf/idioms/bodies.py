@@ -183,7 +183,7 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
 
 
 def _never(test: Expr) -> bool:
-    return isinstance(test, Const) and not test.value
+    return isinstance(test, Const) and test.value is False
 
 
 @any_depth

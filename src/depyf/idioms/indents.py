@@ -135,7 +135,9 @@ class Indents:
     @any_depth
     def is_at(self, stmt: Stmt, level: int) -> bool | None:
         """Whether ``stmt`` begins at ``level``, rather than deeper; an ``elif`` counts as deeper."""
-        endless = isinstance(stmt, While) and isinstance(stmt.test, Const)  # of ``while True`` nothing is left
+        endless = (
+            isinstance(stmt, While) and isinstance(stmt.test, Const) and stmt.test.value is True
+        )  # of ``while True`` nothing is left
         if (endless or isinstance(stmt, Try)) and (inner := bodies(stmt)[0]):
             return self.is_at(inner[0], level + STEP)
         column, width = self._column(stmt), self._width(stmt)

@@ -33,6 +33,8 @@ class Lifted:
     cond: Expr | None = None
     falls: int = 0
     keep: Shared | None = None
+    tested: Expr | None = None
+    """A test to which nothing leads back; the next value is evaluated after it."""
     low: int = 0
     used: bool = False
     line: int | None = None

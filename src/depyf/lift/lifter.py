@@ -27,6 +27,7 @@ from depyf.lift.block import Lifted
 from depyf.lift.calls import COMPREHENSIONS
 from depyf.lift.comprehensions import fold_comprehension, is_acc
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
+from depyf.lift.ignored_tests import ignore_test, put_test
 from depyf.lift.over_loops import stored_above
 from depyf.lift.plain import PlainSymbolic
 from depyf.lift.ready import LOOPS, Once, before_loop, put_comprehension, skip_loop
@@ -221,6 +222,7 @@ class Lifter:
                 if parent is None or not fold_test(self, parent, block):
                     break
                 block = parent
+            ignore_test(self, block)
 
     def _note_protected(self, block: Lifted) -> None:
         """Remember the first block of every region: its entry tells what the handler finds on the stack."""
@@ -271,6 +273,8 @@ class Lifter:
     def _execute(self, block: Lifted, code: list[int]) -> None:
         block.code.extend(code)
         before_loop = block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0])
+        if block.tested is not None:
+            code = put_test(self.symbolic, block, code, before_loop)
         self.symbolic.run(block, code, before_loop)
         if block.succs:
             if self.symbolic.generated:

@@ -67,7 +67,7 @@ def _statement_ends(last: Stmt) -> bool:
     if isinstance(last, Block):
         return ends(last.body) and not exits_to(last.body, last.label)
     if isinstance(last, (While, For)):
-        if isinstance(last, While) and isinstance(last.test, Const):
+        if isinstance(last, While) and isinstance(last.test, Const) and last.test.value is True:
             return not breaks_out(last.body)
         # before it is lowered, the first statement there names the label of the loop
         exhausted = last.orelse[1:] if last.orelse and isinstance(last.orelse[0], Exit) else last.orelse
