@@ -19,7 +19,7 @@ def g(x, a, b):
 h = lambda x, a, b: a if x or 1 else b
 h2 = lambda x, a, b: (b if x and 0 else a.b[x]) + 3
 def k(x, y, s, t):
-    z(1, s if x or 1 else t, *[s if (x and y) or 1 else t], q=(s.m(1) if x and 0 else t(1, 2)), **{1: (s if x or 'a' else 3)})
+    z(1, s if x or 1 else t, [s if (x and y) or 1 else t], q=(s.m(1) if x and 0 else t(1, 2)))
     w = 1 + (s if x or 1 else t)
     w = [1 + (s if x or 1 else t) for x in y]
     w = {1 + (s if x or 1 else t): 3 for x in y}
@@ -63,13 +63,7 @@ h2 = lambda x, a, b: (b if x and 0 else a.b[x]) + 3
 
 
 def k(x, y, s, t):
-    z(
-        1,
-        s if x or True else 0,
-        *[s if x and y or True else 0],
-        q=s.m(1) if x and 0 else t(1, 2),
-        **{1: s if x or True else 0},
-    )
+    z(1, s if x or True else 0, [s if x and y or True else 0], q=s.m(1) if x and 0 else t(1, 2))
     w = 1 + (s if x or True else 0)
     w = [1 + (s if x or True else 0) if 1 else t for x in y]
     w = {1 + (s if x or True else 0): 3 if 1 else t for x in y}
@@ -117,13 +111,7 @@ h2 = lambda x, a, b: (a if x or True else 0).b[x] + 3
 
 
 def k(x, y, s, t):
-    z(
-        1,
-        s if x or True else 0,
-        *[s if x and y or True else 0],
-        q=(t if x or True else 0)(1, 2),
-        **{1: s if x or True else 0},
-    )
+    z(1, s if x or True else 0, [s if x and y or True else 0], q=(t if x or True else 0)(1, 2))
     w = 1 + (s if x or True else 0)
     w = [1 + (s if x or True else 0) if 1 else t for x in y]
     w = {1 + (s if x or True else 0): 3 if 1 else t for x in y}
@@ -166,13 +154,7 @@ h2 = lambda x, a, b: (a if x or True else 0).b[x] + 3
 
 
 def k(x, y, s, t):
-    z(
-        1,
-        s if x or True else 0,
-        *[s if x and y or True else 0],
-        q=(t if x or True else 0)(1, 2),
-        **{1: s if x or True else 0},
-    )
+    z(1, s if x or True else 0, [s if x and y or True else 0], q=(t if x or True else 0)(1, 2))
     w = 1 + (s if x or True else 0)
     w = [1 + (s if x or True else 0) for x in y]
     w = {1 + (s if x or True else 0): 3 for x in y}
@@ -216,13 +198,7 @@ h2 = lambda x, a, b: (a if x or True else 0).b[x] + 3
 
 
 def k(x, y, s, t):
-    z(
-        1,
-        s if x or True else 0,
-        *[s if x and y or True else 0],
-        q=(t if x or True else 0)(1, 2),
-        **{1: s if x or True else 0},
-    )
+    z(1, s if x or True else 0, [s if x and y or True else 0], q=(t if x or True else 0)(1, 2))
     w = 1 + (s if x or True else 0)
     w = [1 + (s if x or True else 0) for x in y]
     w = {1 + (s if x or True else 0): 3 for x in y}

@@ -38,10 +38,15 @@ def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
     if prepared:
         return _first(nothing, body)
     if is_class and CLASSDICT in unit.cellvars and not _needs_classdict(unit, body):
-        if unit.functions_see_class:
+        if _annotations_see(unit):
             return _first(nothing, body)  # in dead code it would be a conditional one
         return _first(If(Const(False), (TypeAlias(Name("_", "name"), (), Const(None)),), ()), body)
     return body
+
+
+def _annotations_see(unit: CodeUnit) -> bool:
+    """Whether annotations, those of functions among them, see the names of a class; as texts they see nothing."""
+    return unit.functions_see_class and not unit.flags & CO_FUTURE_ANNOTATIONS
 
 
 def _passes_on(unit: CodeUnit) -> bool:
@@ -78,7 +83,7 @@ def _needs_classdict(unit: CodeUnit, body: Body) -> bool:
         node = pending.pop()
         if isinstance(node, TypeAlias) or isinstance(node, (Func, ClassDef)) and node.type_params:
             return True
-        if unit.functions_see_class:
+        if _annotations_see(unit):
             if isinstance(node, AnnAssign):
                 return True
             if isinstance(node, Func) and node.unit.flags & CO_OPTIMIZED and not node.unit.name.startswith("<"):
