@@ -134,8 +134,9 @@ def test_literals_are_exact(value: object) -> None:
 
 
 def test_constant_sets() -> None:
-    assert set_display(frozenset({"b", "a"})) == '{"a", "b"}'
-    assert set_display(frozenset()) is None
+    unit = function_unit("f")
+    assert set_display(frozenset({"b", "a"}), unit) == '{"a", "b"}'
+    assert set_display(frozenset(), unit) is None
 
 
 @pytest.mark.parametrize("value", ["", '"', 'a\'\'\'b""""', "a\\", "\t\r\n x", 'a"', "é\u2028\ud800\n\n  b\n"])
