@@ -143,8 +143,8 @@ class CodeUnit:
         return self.version < (3, 9)
 
     @property
-    def copies_with_exits(self) -> bool:
-        """Whether all code from the end of a ``with`` to that of the function is copied to where jumps to it are (3.10)."""
+    def copies_long_ends(self) -> bool:
+        """Whether the end of a function is copied to where jumps to it are, however long it is (3.10)."""
         return self.version == (3, 10)
 
     @property

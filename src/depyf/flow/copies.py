@@ -218,7 +218,7 @@ class Copies:
         """Whether behind the end of a ``with`` is the end of the function, which the compiler copies at any length."""
         if not self.blocks.implicit.isdisjoint(node.succs):
             return True
-        for _ in range(NESTED if self.program.unit.copies_with_exits else 0):
+        for _ in range(NESTED if self.program.unit.copies_long_ends else 0):
             if len(node.succs) != 1:
                 break
             node = self.blocks.nodes[node.succs[0]]

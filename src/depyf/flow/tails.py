@@ -28,6 +28,8 @@ _FILLS = frozenset(
     {ops.LIST_EXTEND, ops.LIST_APPEND, ops.SET_UPDATE, ops.SET_ADD, ops.DICT_UPDATE, ops.DICT_MERGE, ops.MAP_ADD}
 )
 _LONGEST = 12
+_LONGEST_COPIED = 400
+"""How long a copy may be, in instructions; the second where the compiler copies at any length."""
 
 
 def constant_key(value: object) -> object:
@@ -53,6 +55,7 @@ class Tails:
         self.anywhere = anywhere
         self.containers = containers
         self.leaders = leaders
+        self.longest = _LONGEST_COPIED if program.unit.copies_long_ends else _LONGEST
 
     def find(self) -> tuple[list[int], list[int]]:
         """Where copies begin, and where those that are whole statements end: such an end belongs to its start."""
@@ -72,27 +75,28 @@ class Tails:
             if len(found) < 2:
                 continue
             tails: Alike[tuple[int, int]] = Alike()
+            numbers: dict[
+                tuple[int, object], int
+            ] = {}  # of each content, which is the one behind it and one instruction more
             for i in found:
-                content: tuple[Any, ...] = ()
+                content = 0
                 for at in self._arm(i):
-                    content = (*content, instruction_content(program, at))
-                    if instrs[at].line is None or instrs[at].op == ops.BRANCH:
-                        continue  # an arm of a conditional expression that is tested has a branch of its own
-                    if not self._fills(at, i):
+                    content = numbers.setdefault((content, instruction_content(program, at)), len(numbers) + 1)
+                    if instrs[at].line is not None and instrs[at].op != ops.BRANCH:
+                        # an arm of a conditional expression that is tested has a branch of its own
                         tails.add((content, computed_at(program, [at])), begins_at(program, at), (i, at))
             best: dict[int, tuple[int, Any]] = {}
             # the stack is equally high before each copy: what one of them shows holds for all
-            arms = {key for key, same in tails if any(at not in self.leaders and self._is_arm(at) for _, at in same)}
-            for key, same in tails:
+            copies = [(key, same) for key, same in tails if len(same) > 1 and not self._fills(same[0][1], same[0][0])]
+            arms = {key for key, same in copies if any(at not in self.leaders and self._is_arm(at) for _, at in same)}
+            for key, same in copies:
                 if any(self._is_returned_side(at, i) for i, at in same):
                     continue
                 if not self.anywhere and not any(at in behind for _, at in same):
                     continue
-                if len(same) > 1 and (
-                    key in arms or same[0][0] == same[0][1] or self._complete(same[0][1], same[0][0])
-                ):
+                if key in arms or same[0][0] == same[0][1] or self._complete(same[0][1], same[0][0]):
                     best.update((i, (at, key)) for i, at in same if i not in best or at < best[i][0])
-            starts += self._ends_of_arms(best, tails, arms)
+            starts += self._ends_of_arms(best, copies, arms)
             for i, (at, key) in best.items():
                 if at == i and instrs[i].op in _EXITS and instrs[i].op != ops.RAISE:
                     continue  # the graph knows of returns
@@ -107,14 +111,14 @@ class Tails:
         return starts, whole
 
     def _ends_of_arms(
-        self, best: dict[int, tuple[int, Any]], tails: Alike[tuple[int, int]], arms: set[Any]
+        self, best: dict[int, tuple[int, Any]], copies: list[tuple[Any, list[tuple[int, int]]]], arms: set[Any]
     ) -> list[int]:
         """Where arms end that the compiler copied together with what follows them.
 
         ``x = y if (a if b else c) else z`` has ``x = y`` twice: what is the end of the arm ``z`` alone ends them, too.
         """
         ends = {key for at, key in best.values() if key in arms}
-        return [at for key, same in tails if key in ends for i, at in same if i in best and best[i][0] < at]
+        return [at for key, same in copies if key in ends for i, at in same if i in best and best[i][0] < at]
 
     def _is_returned_side(self, at: int, end: int) -> bool:
         """Whether a returned value follows a test on its line: a side of a conditional expression, where no columns tell."""
@@ -194,7 +198,9 @@ class Tails:
             inner = of[end]
         found, at = [end], end
         starts = {end, end - 1} if self.program.instrs[end - 1].op == ops.LOAD_CONST else {end}
-        while len(found) < _LONGEST and (at not in self.leaders or at in starts) and self.program.next[at - 1] == at:
+        while (
+            len(found) < self.longest and (at not in self.leaders or at in starts) and self.program.next[at - 1] == at
+        ):
             if of.get(at - 1) != inner:
                 break
             at -= 1

@@ -188,6 +188,6 @@ def written_return(program: Program, at: int) -> bool:
     instr, ret = program.instrs[at], program.next[at]
     if instr.op != ops.LOAD_CONST or instr.arg is not None or ret == NONE or program.instrs[ret].op != ops.RETURN:
         return False
-    if program.unit.copies_with_exits or not program.unit.flags & CO_OPTIMIZED:
+    if program.unit.copies_long_ends or not program.unit.flags & CO_OPTIMIZED:
         return False
     return ret + 1 < len(program.instrs) and all(handler.target != ret + 1 for handler in program.handlers)

@@ -153,7 +153,7 @@ def _note_returns(regions: Regions, left: _Left) -> None:
         valued = at != NONE and program.instrs[at].arg is not None
         if line is not None and own and valued and program.line[at] in _exit_lines(program, copy, at):
             program.place_return(at, line)
-        if program.unit.copies_with_exits:  # behind it may be the exit of the ``with`` around
+        if program.unit.copies_long_ends:  # behind it may be the exit of the ``with`` around
             left_inside = on_own_line(program, source) and (program.line[source] or 0) < last
             if after != NONE and program.instrs[after].op in (ops.LOAD_CONST, WITH_EXIT) and (own or left_inside):
                 program.own_returns.add(after)
