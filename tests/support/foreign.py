@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.pyc import read_pyc
-from interpreters import VERSIONS, stdlib_of
+from depyf.bytecode.unmarshal import loads
+from depyf.verify.worker import worker_for
+from interpreters import VERSIONS, number, stdlib_of
 from needs import need
 
 MODULES = ("ast", "asyncio/tasks", "contextlib", "dataclasses", "heapq", "json/decoder", "tarfile", "typing", "zipfile")
@@ -49,13 +50,9 @@ def walk(unit: CodeUnit) -> Iterator[CodeUnit]:
 
 
 def compiled_text(version: str, text: str) -> CodeUnit:
-    """The module ``text`` as compiled by ``version``."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "sample.py")
-        source.write_text(text, encoding="utf-8")
-        target = Path(folder, "out.pyc")
-        target.write_bytes(compile_with(version, [source])[0])
-        return read_pyc(target)
+    """The module ``text`` as compiled by ``version``: by the process of it that compiles for proofs, which is started once."""
+    need(version)
+    return loads(worker_for(number(version)).compile(text, filename="sample.py"), number(version))
 
 
 __all__ = ["VERSIONS", "compile_with", "compiled_text", "stdlib_pycs", "walk"]
