@@ -32,15 +32,6 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-class _Work:
-    """One piece of work, in however many threads; ``given_up`` says that nobody waits for its result any more."""
-
-    __slots__ = ("given_up",)
-
-    def __init__(self) -> None:
-        self.given_up = False
-
-
 class _Here:
     """How deep one thread is, and how deep it may get."""
 
@@ -50,6 +41,22 @@ class _Here:
         self.depth = 0
         self.most = LEVELS
         self.work: _Work | None = None
+
+
+class _Work:
+    """One piece of work, in however many threads of ours."""
+
+    __slots__ = ("given_up", "threads")
+
+    def __init__(self) -> None:
+        self.given_up = False
+        self.threads: list[_Here] = []
+
+    def give_up(self) -> None:
+        """Nobody waits for the result any more: each thread ends when it would go deeper by one more level."""
+        self.given_up = True
+        for here in list(self.threads):
+            here.most = -1
 
 
 class _Threads(threading.local):
@@ -88,7 +95,7 @@ def any_depth_of(levels: int) -> Callable[[Callable[_Arguments, _Result]], Calla
         @functools.wraps(function)
         def inside(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
             here = _threads.here
-            if here.depth and here.depth + levels > here.most:
+            if here.depth + levels > here.most and (here.depth or here.most < 0):
                 return _in_thread(functools.partial(inside, *args, **kwargs))
             here.depth += levels
             try:
@@ -142,11 +149,13 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
     def run() -> None:
         here = _threads.here
         here.most, here.work = most, whole
+        whole.threads.append(here)
         try:
             results.append(work())
         except BaseException as error:  # it is the caller's
             errors.append(error)
         finally:
+            whole.threads.remove(here)
             done.release()
 
     try:
@@ -155,8 +164,8 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
         raise DepyfError(f"the code nests too deeply for one thread, and no other can be started: {error}") from None
     try:
         done.acquire()
-    except BaseException:  # Ctrl-C: the others end at their next step
-        whole.given_up = True
+    except BaseException:  # Ctrl-C
+        whole.give_up()
         raise
     if errors:
         raise errors.pop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import textwrap
@@ -102,7 +101,7 @@ def test_the_limit_of_the_user_counts(shape: str, limit: Callable[[int], None]) 
         assert sys.getrecursionlimit() == wanted
 
 
-@pytest.mark.parametrize("left", [60, 100, 200, 300, 400])
+@pytest.mark.parametrize("left", [15, 30, 60, 100, 200, 300, 400])
 def test_from_deep_inside_a_program(left: int, limit: Callable[[int], None]) -> None:
     code = compiled(SHAPES["returns"](100))
     function = next(const for const in code.co_consts if isinstance(const, types.CodeType))
@@ -233,19 +232,28 @@ print(same, bool(handled))
 
 
 def test_an_interruption_comes_out_at_once() -> None:
+    """And the threads that were at work end."""
     done = run(
         BIG
         + """
-import _thread, time
-before = threading.active_count()
-threading.Timer(0.3, _thread.interrupt_main).start()
-try:
-    while True:
-        decompile_code(code)
-except KeyboardInterrupt:
-    print("interrupted")
-print(decompile_code(code).source == text)
+import _thread, os, signal, time
+from depyf.depth import any_depth
+@any_depth
+def down(steps):
+    time.sleep(0.001)
+    return 0 if not steps else down(steps - 1)
+for work in (lambda: decompile_code(code), lambda: down(10 ** 6)):
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        while True:
+            work()
+    except KeyboardInterrupt:
+        print("interrupted")
+    until = time.monotonic() + 30
+    while _thread._count() and time.monotonic() < until:
+        time.sleep(0.01)
+    print(_thread._count(), decompile_code(code).source == text)
 """
     )
-    assert done.returncode == 0 and done.stdout == "interrupted\nTrue\n", done.stderr
-    assert not done.stderr and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert done.returncode == 0 and done.stdout == "interrupted\n0 True\n" * 2, (done.stdout, done.stderr)
+    assert not done.stderr
