@@ -30,6 +30,7 @@ PROMPT = [
     "x = 1\n",
     '"doc"\n',
     "a, b\n",
+    '__doc__ = "d"\na\n',
     "for i in x:\n    i\n",
     'if a:\n    b\nelse:\n    "c"\n',
     "def f():\n    a\n    return 1\n",

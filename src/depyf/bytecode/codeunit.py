@@ -41,6 +41,8 @@ class CodeUnit:
     exctable: bytes
     live: types.CodeType | None = field(default=None, repr=False)
     """The code object of the running interpreter this was made from, if it was."""
+    optimized: int = 0
+    """The level of optimisation (``-O``, ``-OO``) it was compiled with, as far as that is known."""
 
     @property
     def folds_percent(self) -> bool:
@@ -200,6 +202,7 @@ def _from_code(code: types.CodeType, version: tuple[int, int]) -> CodeUnit:
         linetable=code.co_linetable,
         exctable=getattr(code, "co_exceptiontable", b""),  # 3.11+
         live=code,
+        optimized=sys.flags.optimize,
     )
 
 

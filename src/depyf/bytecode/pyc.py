@@ -6,6 +6,8 @@ Input: a path or the bytes of a file.  Output: the ``CodeUnit`` of the module.  
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +31,8 @@ MAGIC = {
 """Magic numbers of the released versions; alphas and betas wrote other bytecode under other numbers."""
 
 _FIRST = ((3390, 8), (3420, 9), (3430, 10), (3450, 11), (3500, 12), (3550, 13), (3600, 14), (3650, 15), (3700, 16))
+
+_OPTIMIZED = re.compile(r"\.opt-(\d)\.pyc$")
 
 
 class Header(NamedTuple):
@@ -81,9 +85,11 @@ def unit_of_pyc(data: bytes) -> CodeUnit:
 
 
 def read_pyc(path: str | os.PathLike[str]) -> CodeUnit:
-    """The module's code in the file at ``path``."""
+    """The module's code in the file at ``path``, whose name says how it was compiled (PEP 488: ``x.opt-2.pyc``)."""
     data = Path(path).read_bytes()
+    level = _OPTIMIZED.search(Path(path).name)
     try:
-        return unit_of_pyc(data)
+        unit = unit_of_pyc(data)
+        return replace(unit, optimized=int(level[1])) if level else unit
     except BytecodeError as error:
         raise BytecodeError(f"{os.fspath(path)}: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, CodeUnit
+from depyf.bytecode.docstrings import begins_with_docstring
 from depyf.bytecode.static_attributes import static_attributes
 from depyf.depth import any_depth
 from depyf.emit.access import arguments
@@ -11,7 +12,7 @@ from depyf.emit.dead_arms import arm_of_lambda
 from depyf.emit.grammar import docstring_of
 from depyf.emit.naming import DEF
 from depyf.emit.printer import DEFINE, OR, TEST, Printer, prints
-from depyf.emit.quoting import clean, docstring
+from depyf.emit.quoting import docstring, is_clean
 from depyf.emit.scopes import Scope
 from depyf.emit.statements import annotation, head, whole
 from depyf.tree.expr import Cond, Const, Expr, Func, Name, Star, TypeParam
@@ -251,7 +252,9 @@ def namespace_docstring(p: Printer, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return body
     if not isinstance(value, Const) or type(value.value) is not str:
         return body
-    if p.grammar.clean_docstrings and clean(value.value) != value.value:
+    if p.grammar.clean_docstrings and not is_clean(value.value):
+        return body
+    if not begins_with_docstring(p.unit, p.names.unit):
         return body
     p.line(docstring(value.value, p.pad, p.grammar.clean_docstrings), first.line)
     return body[1:]

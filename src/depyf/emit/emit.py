@@ -21,7 +21,7 @@ from depyf.emit.scopes import Shadowed, resolve
 from depyf.errors import DecompilationError
 from depyf.tree.expr import Expr, Func
 from depyf.tree.exprs import walk_all
-from depyf.tree.nodes import Import, ImportFrom, Return, Stmt
+from depyf.tree.nodes import Echo, Import, ImportFrom, Return, Stmt
 from depyf.tree.rewrite import walk
 
 _Body = tuple[Stmt, ...]
@@ -148,7 +148,8 @@ def _module(p: Printer, body: _Body) -> None:
         p.mode = "eval"
         p.head(lambda printer, node: printer.expr(node), value, p.unit.firstlineno)
         return
-    rest = namespace_docstring(p, body)
+    # at a prompt a string alone is echoed
+    rest = body if any(isinstance(stmt, Echo) for stmt in walk(body)) else namespace_docstring(p, body)
     if len(rest) < len(body):
         p.blank = 1
     imports = 0

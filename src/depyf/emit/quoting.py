@@ -67,6 +67,11 @@ def docstring(value: str, pad: str, cleaned: bool) -> str:
     return _triple(value)
 
 
+def is_clean(value: str) -> bool:
+    """Whether the compiler of 3.13+ takes a docstring, and leaves it as it is: it refuses surrogates."""
+    return clean(value) == value and not any("\ud800" <= char <= "\udfff" for char in value)
+
+
 def clean(value: str) -> str:
     """What the compiler of 3.13+ makes of a docstring (``_PyCompile_CleanDoc``)."""
     lines = value.expandtabs().split("\n")

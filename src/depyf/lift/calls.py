@@ -16,7 +16,7 @@ from depyf.lift import generics
 from depyf.lift.unpacking import Keywords, arguments
 from depyf.lift.values import IterOf
 from depyf.tree.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name
-from depyf.tree.exprs import names_of_block
+from depyf.tree.exprs import names_of_block, walk_all
 from depyf.tree.nodes import ExprStmt, Return
 
 if TYPE_CHECKING:
@@ -83,9 +83,15 @@ def _comprehension(func: Func) -> Comp | None:
             value = value.detail
         if isinstance(value, Comp):
             source = value.generators[0].iter
-            if isinstance(source, Name) and source.id.startswith("."):
+            if isinstance(source, Name) and (source.id,) == func.unit.params and not _reads_again(value, source):
                 return value
     return None
+
+
+def _reads_again(comp: Comp, source: Name) -> bool:
+    """Whether more than the first loop uses the variable of the iterable, which a program may have called something else."""
+    names = [node for node in walk_all((ExprStmt(comp),)) if isinstance(node, Name) and node.id == source.id]
+    return not source.id.startswith(".") and len(names) > 1
 
 
 def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:

@@ -28,6 +28,7 @@ FLAGS = {
     CO_FUTURE_ANNOTATIONS: "future annotations",
 }
 MASK = sum(FLAGS)
+ITERABLE_NOTE = "what a comprehension's frame calls its iterable is not looked at"
 
 
 def signature_difference(original: CodeUnit, recompiled: CodeUnit) -> str:
@@ -42,7 +43,7 @@ def signature_difference(original: CodeUnit, recompiled: CodeUnit) -> str:
         if left != right:
             return f"{what} is {right}, not {left}"
     for left, right in zip(original.params, recompiled.params):
-        if left != right and left.isidentifier():
+        if left != right and left.isidentifier() and not iterable_renamed(original, recompiled):
             return f"the parameter {left} is called {right}"
     if original.freevars != recompiled.freevars:
         return f"the free variables are {recompiled.freevars}, not {original.freevars}"
@@ -56,8 +57,15 @@ def signature_difference(original: CodeUnit, recompiled: CodeUnit) -> str:
 
 
 def parameter_renames(original: CodeUnit, recompiled: CodeUnit) -> dict[str, str]:
-    """Recompiled parameter -> original one, where the original name is not an identifier (``.0``)."""
-    return {new: old for old, new in zip(original.params, recompiled.params) if old != new and not old.isidentifier()}
+    """Recompiled parameter -> original one, where the original name is not an identifier (``.0``), or should be ``.0``."""
+    any_name = iterable_renamed(original, recompiled)
+    pairs = zip(original.params, recompiled.params)
+    return {new: old for old, new in pairs if old != new and (any_name or not old.isidentifier())}
+
+
+def iterable_renamed(original: CodeUnit, recompiled: CodeUnit) -> bool:
+    """Whether a program called the iterable of a comprehension something else: its code alone can read it."""
+    return recompiled.params == (".0",) != original.params and recompiled.name.startswith("<")
 
 
 def qualname_difference(original: CodeUnit, recompiled: CodeUnit, parent: CodeUnit, recompiled_parent: CodeUnit) -> str:

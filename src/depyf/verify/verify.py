@@ -23,7 +23,13 @@ from depyf.verify.identical import Pairs, first_difference, same_bytes, same_ins
 from depyf.verify.local_order import ORDER_NOTE, SHOWN, looks_at_locals, same_order
 from depyf.verify.promised import added_variables, locals_of
 from depyf.verify.proof import GaveUp, Proof
-from depyf.verify.signature import parameter_renames, qualname_difference, signature_difference
+from depyf.verify.signature import (
+    ITERABLE_NOTE,
+    iterable_renamed,
+    parameter_renames,
+    qualname_difference,
+    signature_difference,
+)
 from depyf.verify.silent import LifetimeMismatch, Mismatch
 from depyf.verify.verdict import Status, Verdict
 
@@ -150,6 +156,8 @@ class _Checker:
         if self.features and parent is None:
             right = without_imports(right, self.features)
             noted = (*noted, FEATURE_NOTE)
+        if iterable_renamed(original, recompiled):
+            noted = (*noted, ITERABLE_NOTE)
         if left.leaks != right.leaks:
             return Verdict(
                 name, Status.UNVERIFIED, "it lets StopIteration out of a generator, which no source does"
