@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import sys
 import sysconfig
 import warnings
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from depyf.unheard import parse, spelled_out, warns
+from depyf.verify import interpreters
 
 TEXTS = [
     r"x = '\(', '\d+\.', b'\d\N\u', u'\.'",
@@ -94,3 +96,20 @@ def test_what_compilers_warn_of(text: str) -> None:
 
 def test_what_they_do_not_warn_of() -> None:
     assert not warns(ast.parse("x is None; x is not True; f(1)[0]; assert f(x), (1, 2); ~x; x[1:2]; 'a' + x; x()()"))
+
+
+def test_another_interpreter_of_this_version_compiles_where_the_running_one_does_not_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = sys.executable
+    interpreters.find_interpreter.cache_clear()
+    monkeypatch.setattr(interpreters, "_candidates", lambda version: iter([known]))
+    try:
+        for path in ("", "/nowhere/python3", "/bin/true"):
+            monkeypatch.setattr(sys, "executable", path)
+            assert interpreters.own_interpreter() == known
+        interpreters.find_interpreter.cache_clear()
+        monkeypatch.setattr(interpreters, "_candidates", lambda version: iter([]))
+        assert interpreters.own_interpreter() is None
+    finally:
+        interpreters.find_interpreter.cache_clear()

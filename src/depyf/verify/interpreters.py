@@ -43,11 +43,15 @@ def find_interpreter(version: tuple[int, int]) -> str | None:
 
 
 def own_interpreter() -> str | None:
-    """The interpreter that runs here, to start another process with; None where a program has it built in."""
+    """The interpreter that runs here, to start another process with, or another one of its version.
+
+    None where a program has it built in, or where it does not start (without the loader it needs), and there is no other.
+    """
     path = sys.executable
-    if not path or "python" not in os.path.basename(path).lower():
-        return None
-    return path if version_of(path) == sys.version_info[:2] else None
+    version = sys.version_info[:2]
+    if path and "python" in os.path.basename(path).lower() and version_of(path) == version:
+        return path
+    return find_interpreter(version)
 
 
 @functools.cache

@@ -110,7 +110,9 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
             raise _refused(error) from None
     worker = worker or own_worker()
     if worker is None:
-        raise RecompileError("no python to compile the text with in a process of its own: sys.executable is none")
+        raise RecompileError(
+            "no Python of this version to compile the text with in another process: sys.executable is none that starts"
+        )
     try:
         return _code(_with_sets(marshal.loads(worker.compile(text, flags, optimize, mode, filename, sets=True))))
     except WorkerError as error:
