@@ -103,10 +103,10 @@ class Capture:
         self.functions: dict[tuple[int, str], FunctionBuilder] = {}
         self.entries: dict[CompileKey, EntryBuilder] = {}
         self.graphs: list[GraphBuilder] = []
-        self._graphs_of: dict[CompileKey, list[GraphBuilder]] = {}
+        self.graphs_of: dict[CompileKey, list[GraphBuilder]] = {}
         self.notes: list[str] = []
         self._generation = 0
-        self._current: dict[str, CompileKey] = {}
+        self.current: dict[str, CompileKey] = {}
         self._on_graph = on_graph
         self._on_dropped = on_dropped
         self._on_closed = on_closed
@@ -137,10 +137,10 @@ class Capture:
     def key(self, compile_id: str) -> CompileKey:
         """The key of an id that is being talked about now."""
         with self.lock:
-            known = self._current.get(compile_id)
+            known = self.current.get(compile_id)
             if known is None:
                 known = CompileKey(self._generation, compile_id)
-                self._current[compile_id] = known
+                self.current[compile_id] = known
             return known
 
     def entry(self, key: CompileKey) -> EntryBuilder:
@@ -255,16 +255,16 @@ class Capture:
 
     def _renew(self, compile_id: str) -> CompileKey:
         self._generation += 1
-        self._current.clear()
+        self.current.clear()
         return self.key(compile_id)
 
     def _restart(self, entry: EntryBuilder, attempt: int) -> None:
         entry.attempt = attempt
         entry.symbols = SymbolTable()
-        stale = [graph for graph in self._graphs_of.get(entry.key, ()) if graph.attempt < attempt]
+        stale = [graph for graph in self.graphs_of.get(entry.key, ()) if graph.attempt < attempt]
         for graph in stale:
             self.graphs.remove(graph)
-            self._graphs_of[entry.key].remove(graph)
+            self.graphs_of[entry.key].remove(graph)
             self._on_dropped(graph.record)
 
     def _facts(self, event: Event) -> GraphFacts | None:
@@ -278,7 +278,7 @@ class Capture:
     ) -> None:
         """Record one graph or wrapper, unless this very text was reported for this stage before."""
         with self.lock:
-            own = self._graphs_of.setdefault(key, [])
+            own = self.graphs_of.setdefault(key, [])
             same = [graph.record for graph in own if graph.record.stage == stage]
             text = _GRAPH_ID.sub("", text)
             if not text or any(record.text == text for record in same):

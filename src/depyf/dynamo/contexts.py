@@ -229,6 +229,8 @@ def _dump_of_what_is_compiled(*, even_nothing: bool) -> Session | None:
     with PrepareDebug(folder, True, False):
         pass
     session = _Current.last
+    if session is not None:
+        session.wake()
     if not even_nothing and (session is None or session.record is None or not session.record.functions):
         shutil.rmtree(folder, ignore_errors=True)
         session = _Current.last = None
@@ -257,6 +259,7 @@ class Debug:
         self._at_a_stop: AtAStop | None = None
         self._breakpoints = Breakpoints()
         self._directory = ""
+        self._session: Session | None = None
         self._behind: PrepareDebug | None = None
 
     def __enter__(self) -> None:
@@ -280,6 +283,8 @@ class Debug:
                 "depyf.debug() needs a dump to step through: first run the code once under "
                 "`with depyf.prepare_debug(directory):`, or ask for a level, as in depyf.debug(level='aot')"
             )
+        self._session = session
+        session.wake()
         self._directory = str(session.writer.directory)
         self._stepping = stepping = Stepping() if self._level else redirect(session)
         self._at_a_stop = AtAStop()
@@ -310,6 +315,9 @@ class Debug:
         if self._stepping is not None:
             steps.append(self._stepping.restore)
             self._stepping = None
+        session, self._session = self._session, None
+        if session is not None:
+            steps.append(session.sleep)
         behind, self._behind = self._behind, None
         steps.append(functools.partial(_go_on, behind))
         for step in steps:

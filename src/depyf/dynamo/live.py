@@ -59,8 +59,16 @@ def remember(
     """Make ``code`` reachable from the files in ``directory``, where ``function`` stands for its compile ids without
     the last number and ``record`` is what the page was made of; ``live`` is the function itself where it is known."""
     guards = {entry.key.text: tuple(guard.expression for guard in entry.guards) for entry in record.entries}
-    known = _Known(weakref.ref(code), record.resume_names, None if live is None else weakref.ref(live), guards)
-    _KNOWN[os.path.realpath(directory), function] = known
+    place = os.path.realpath(directory), function
+
+    def gone(reference: weakref.ref[types.CodeType]) -> None:
+        known = _KNOWN.get(place)
+        if known is not None and known.code is reference:
+            del _KNOWN[place]
+
+    _KNOWN[place] = _Known(
+        weakref.ref(code, gone), record.resume_names, None if live is None else weakref.ref(live), guards
+    )
 
 
 def forget(directory: str) -> None:

@@ -24,7 +24,7 @@ class CompileKey:
     @property
     def slug(self) -> str:
         """The id as it stands in file names: ``0_1``, ``ca0_1_0``, ``0_1r1`` after one ``torch._dynamo.reset()``."""
-        return _slug(self.generation, self.text)
+        return slug(self.generation, self.text)
 
     @property
     def label(self) -> str:
@@ -45,7 +45,7 @@ class CompileKey:
 
 
 @functools.lru_cache(maxsize=4096)
-def _slug(generation: int, text: str) -> str:
+def slug(generation: int, text: str) -> str:
     slug = re.sub(r"[^0-9A-Za-z]+", "_", text.replace("!", "ca")).strip("_") or "unknown"
     return f"{slug}r{generation}" if generation else slug
 
@@ -147,10 +147,6 @@ class SymbolRecord:
     why: str = ""
     where: Place | None = None
     """The line that specialised it."""
-
-    def assumed(self, expression: str, place: Place) -> SymbolRecord:
-        known = (expression, place) in self.assumptions
-        return self if known else replace(self, assumptions=(*self.assumptions, (expression, place)))
 
     def specialised(self, became: str, why: str, where: Place | None) -> SymbolRecord:
         return replace(self, became=became, why=why, where=where)

@@ -14,18 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from depyf.dynamo import live
+from depyf.dynamo.addresses import without_addresses
 from depyf.dynamo.cached_lines import with_lines_of_another_run
 from depyf.dynamo.capture import Capture, FunctionBuilder
 from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.forks import Forks
 from depyf.dynamo.formatted import Formatted
+from depyf.dynamo.guards import readable
 from depyf.dynamo.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
-from depyf.dynamo.records import CompileKey, FunctionRecord, GraphRecord, RunRecord
+from depyf.dynamo.packed import Packed, pack, unpack
+from depyf.dynamo.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
 from depyf.dynamo.seen import codes_seen, entries_alive, why_never_compiled
 from depyf.dynamo.snapshot import freeze, live_code_of
 from depyf.dynamo.stepping import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.dynamo.transform import TransformHook, decompile_made
 from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
+from depyf.escape import safe_name
 from depyf.guarded import Door, problem, warn
 from depyf.report.full_code import caller_name, full_code_page, function_id
 from depyf.report.graph_inputs import inputs_page
@@ -69,10 +73,12 @@ class Session:
         self._before: set[tuple[int, str]] = set()
         """Code object and compile id of what was compiled when recording began."""
         self._seen_before: set[int] = set()
+        self._packed: Packed | None = None
 
     def start(self) -> None:
         from torch._dynamo.convert_frame import register_bytecode_hook
 
+        self.wake()
         self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
         self._seen_before = {id(code) for code in codes_seen()}
         self.writer.begin()
@@ -94,6 +100,22 @@ class Session:
                 self.writer.end(complete)
         if own:
             self._warn(complete)
+            self.sleep()
+
+    def sleep(self) -> None:
+        """Keep the records in little room, now that nobody asks for them; leave no work behind in caches."""
+        with Door("the records could not be packed", self.capture.note):
+            self._before, self._seen_before = set(), set()
+            for cache in (readable, without_addresses, safe_name, slug):
+                cache.cache_clear()
+            if self._packed is None:
+                self._packed = pack(self)
+
+    def wake(self) -> None:
+        """Have the records again."""
+        packed, self._packed = self._packed, None
+        if packed is not None:
+            unpack(self, packed)
 
     def detach(self) -> None:
         """Listen no longer."""
@@ -217,6 +239,7 @@ class Session:
 
     def live_graphs(self) -> list[GraphMatch]:
         """Each captured graph that is still alive, with its GraphModule."""
+        self.wake()
         found: list[GraphMatch] = []
         with self.capture.lock:
             builders = list(self.capture.functions.items())
@@ -249,7 +272,10 @@ class Session:
         live.forget(str(self.writer.directory))
         for record in run.functions:
             code = live_code_of(self.capture.functions[record.function])
-            if code is not None:
+            given_up = (
+                any(entry.transformed for entry in record.entries) and code is not None and not cache_entries(code)
+            )
+            if code is not None and not given_up:  # after a reset there is nothing left to ask
                 live.remember(str(self.writer.directory), function_id(record.function), code, record)
 
     def _add_formatted(self, compile_id: str, stage: str, text: str) -> None:

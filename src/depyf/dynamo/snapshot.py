@@ -136,6 +136,8 @@ def _function(
     records += [_entry(entry, None, resolve) for entry in sorted(mine.values(), key=lambda e: e.key.order)]
     if source is not None:
         record = _resume_source(builder.code, code)
+    elif builder.code.disassembly:  # written before, when it was alive
+        record = builder.code
     else:
         record = with_source(builder.code)
         record = record if builder.live is not None else with_parameters(record)

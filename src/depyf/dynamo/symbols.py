@@ -7,13 +7,15 @@ Input: torch's events ``create_symbol``, ``create_unbacked_symbol``, ``symbolic_
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.dynamo.records import Place, SymbolRecord
 from depyf.dynamo.seen import of_libraries
 
 _SYMBOL = re.compile(r"\b[suz]+\d+\b")
+_FEW = 4
+_LONGEST, _END = 400, 120
 
 
 @dataclass
@@ -21,6 +23,8 @@ class SymbolTable:
     """The symbols of one compile id while it is being compiled."""
 
     symbols: dict[str, SymbolRecord] = field(default_factory=dict)
+    _assumed: dict[str, dict[tuple[str, Place], None]] = field(default_factory=dict)
+    """Symbol -> what the program assumed of it; what names many symbols stands at the first of them alone."""
 
     def take(self, event: str, data: dict[str, Any]) -> None:
         """Take one event in; what it does not say stays empty."""
@@ -39,9 +43,9 @@ class SymbolTable:
             place = user_place(data)
             if place is None:  # torch's own bounds, not the program's
                 return
-            for name in dict.fromkeys(_SYMBOL.findall(expression)):
-                if name in self.symbols:
-                    self.symbols[name] = self.symbols[name].assumed(expression, place)
+            names = [name for name in dict.fromkeys(_SYMBOL.findall(expression)) if name in self.symbols]
+            for name in names if len(names) <= _FEW else names[:1]:
+                self._assumed.setdefault(name, {})[shortened(expression), place] = None
 
     def _known(self, name: str, data: dict[str, Any]) -> SymbolRecord:
         sources = data.get("sources")
@@ -49,7 +53,15 @@ class SymbolTable:
         return self.symbols.get(name) or SymbolRecord(name, source, "", "", None)
 
     def records(self) -> tuple[SymbolRecord, ...]:
-        return tuple(self.symbols.values())
+        return tuple(replace(s, assumptions=tuple(self._assumed.get(s.name, ()))) for s in self.symbols.values())
+
+
+def shortened(expression: str) -> str:
+    """``expression``, of a long one the beginning and the end: torch writes the sum of all sizes before it at each step of a
+    loop, and the whole of that would grow with the square of the steps."""
+    if len(expression) <= _LONGEST:
+        return expression
+    return f"{expression[: _LONGEST - _END]} ... {expression[-_END:]} ({len(expression)} characters)"
 
 
 def user_place(data: dict[str, Any]) -> Place | None:

@@ -79,6 +79,8 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+_LONGEST_LINE = 160
+"""Of a line of the program so much is shown: the same line may be the place of very many symbols."""
 _NOTHING = """\
 No function came to Dynamo while this was recorded. That is so where
 
@@ -197,6 +199,7 @@ def _at(place: Place | None) -> str:
     if place is None:
         return "in a line that torch did not name"
     text = place.text or linecache.getline(place.filename, place.line).strip()
+    text = text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 3] + "..."
     return f"{plain(place.filename)}:{place.line}" + (f" {code(text)}" if text else "")
 
 
