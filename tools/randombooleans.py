@@ -2,7 +2,7 @@
 
 ``make(seed, version)`` gives the text of a module of a few functions, each a statement or two with such expressions, inside
 of ``with``, ``try``, loops, matches and comprehensions; the same seed gives the same text.  Every operand is another name, so that a
-difference shows.  Tests of constants and of ``not not`` are left out: no bytecode tells them.
+difference shows.  Tests of constants and ``not not`` are left out: no bytecode tells them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Booleans:
     def chance(self, share: float) -> bool:
         return self.random.random() < share
 
-    def atom(self) -> str:
+    def atom(self, tested: bool) -> str:
         roll = self.random.random()
-        if roll < 0.75:
+        if roll < 0.75 or tested and roll > 0.95:
             return self.name()
         if roll < 0.85:
             return f"{self.name()}.x"
@@ -38,20 +38,18 @@ class Booleans:
             return f"{self.name()}({self.name()})"
         return self.random.choice(("1", "'s'", "None", "()"))
 
-    def operand(self, depth: int) -> str:
-        """An operand in parentheses where it has operators of its own."""
-        text = self.value(depth)
+    def operand(self, depth: int, tested: bool = False) -> str:
+        """An operand in parentheses where it has operators of its own; ``tested``: it decides where control goes."""
+        text = self.value(depth, tested)
         return f"({text})" if " " in text else text
 
     def tested(self, depth: int) -> str:
-        """As ``operand``, and no constant."""
-        text = self.operand(depth)
-        return self.name() if text[0] in "1'N" or text == "()" else text
+        return self.operand(depth, True)
 
-    def boolean(self, depth: int) -> str:
+    def boolean(self, depth: int, tested: bool) -> str:
         word = self.random.choice((" and ", " or "))
         parts = [self.tested(depth - 1) for _ in range(self.random.choice((1, 1, 2)))]
-        return word.join([*parts, self.operand(depth - 1)])
+        return word.join([*parts, self.operand(depth - 1, tested)])
 
     def comparison(self, depth: int) -> str:
         parts = [self.tested(depth - 1)]
@@ -61,36 +59,35 @@ class Booleans:
             parts[-2:] = [self.random.choice(("is", "is not")), "None"]
         return " ".join(parts)
 
-    def conditional(self, depth: int) -> str:
-        return f"{self.operand(depth - 1)} if {self.tested(depth - 1)} else {self.operand(depth - 1)}"
+    def conditional(self, depth: int, tested: bool) -> str:
+        yes, no = self.operand(depth - 1, tested), self.operand(depth - 1, tested)
+        return f"{yes} if {self.tested(depth - 1)} else {no}"
 
     def negation(self, depth: int) -> str:
         text = self.tested(depth - 1)
         return f"not {self.name()}" if text.startswith("(not ") else f"not {text}"
 
-    def value(self, depth: int) -> str:
+    def value(self, depth: int, tested: bool = False) -> str:
         if depth <= 0:
-            return self.atom()
+            return self.atom(tested)
         roll = self.random.random()
         if roll < 0.5:
-            return self.boolean(depth)
+            return self.boolean(depth, tested)
         if roll < 0.62:
             return self.comparison(depth)
         if roll < 0.74:
-            return self.conditional(depth)
+            return self.conditional(depth, tested)
         if roll < 0.82:
             return self.negation(depth)
         if roll < 0.88:
             return f"{self.name()}({self.value(depth - 1)}, {self.value(depth - 1)})"
-        return self.atom()
+        return self.atom(tested)
 
     def test(self) -> str:
-        text = self.value(self.random.choice((1, 2, 2, 3)))
-        return self.name() if text[0] in "1'N" or text == "()" else text
+        return self.value(self.random.choice((1, 2, 2, 3)), True)
 
     def nested(self) -> str:
-        text = self.value(self.random.choice((2, 2, 3, 3)))
-        return text
+        return self.value(self.random.choice((2, 2, 3, 3)))
 
     def simple(self, loop: bool) -> list[str]:
         value = self.nested
@@ -98,7 +95,7 @@ class Booleans:
         ways = [
             lambda: [f"{name} = {value()}"],
             lambda: [f"{name}({value()})"],
-            lambda: [f"{name}({self.atom()}, {value()}, k={value()})"],
+            lambda: [f"{name}({self.atom(False)}, {value()}, k={value()})"],
             lambda: [f"{name}.x = {value()}"],
             lambda: [f"{name}[{value()}] = {value()}"],
             lambda: [f"{name} += {value()}"],
@@ -112,8 +109,8 @@ class Booleans:
             lambda: [f"assert {self.test()}, {value()}"],
             lambda: [f"raise {name}({value()})"],
             lambda: [f"{name} = lambda: {value()}"],
-            lambda: [f"{name} = [{value()} for {self.name()} in {self.operand(2)} if {self.operand(2)}]"],
-            lambda: [f"{name} = any({value()} for {self.name()} in {self.operand(2)} if {self.operand(2)})"],
+            lambda: [f"{name} = [{value()} for {self.name()} in {self.operand(2)} if {self.tested(2)}]"],
+            lambda: [f"{name} = any({value()} for {self.name()} in {self.operand(2)} if {self.tested(2)})"],
             lambda: [f"del {name}[{value()}]"],
         ]
         if loop:

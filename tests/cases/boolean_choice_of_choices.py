@@ -19,3 +19,8 @@ def while_chosen(a, b, c, d, x):
     while a or b if c < d else a and d:
         x()
     return x
+
+
+def negated(a, b, c, d, e, f):
+    call(a and not (b and c) if d else not (e or f), a)
+    return [not (a or b) if c else d or not (e or f) for d in a]

@@ -160,6 +160,15 @@ class Copies:
         others = (self.blocks.nodes[p] for p in preds.get(after.id, ()))
         return not any(other.code and instrs[other.code[-1]].op == ops.BRANCH for other in others)
 
+    @cached_property
+    def _negations(self) -> set[int]:
+        """Where several values go on that ``not`` was the last to change: arms of one expression, no copies."""
+        seen: set[int] = set()
+        program = self.program
+        ends = [node.code[-1] for node in self.blocks.nodes.values() if node.code]
+        after = [program.follow(program.next[end]) for end in ends if program.instrs[end].op == ops.UNARY]
+        return {place for place in after if place in seen or seen.add(place)}  # type: ignore[func-returns-value]
+
     def _tested_for(self, node: Node, preds: dict[int, list[int]]) -> object:
         """The other way of the test in front of an arm of a conditional expression.
 
@@ -182,6 +191,9 @@ class Copies:
             # nobody writes the end of a class body: each copy has the line of what is before it
             unlined = program.instrs[node.code[0]].op == ops.RETURN
         if not node.code or not unlined and not self.blocks.merging:
+            return None
+        last = node.code[-1]
+        if program.instrs[last].op == ops.UNARY and program.follow(program.next[last]) in self._negations:
             return None
         pushes = not unlined and self._pushes(node)
         tested: object = None
