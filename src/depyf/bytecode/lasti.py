@@ -7,13 +7,18 @@ process may end.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from depyf.bytecode import ops
+from depyf.bytecode.ops import Handler
 from depyf.errors import BytecodeError
 
 if TYPE_CHECKING:
     from depyf.bytecode.lower import Lowered
+
+
+Places = tuple[int, ...]
 
 
 def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
@@ -27,44 +32,50 @@ def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
     if not wanted:
         return
     fine: set[int] = set()
+    lost: set[int] = set()
     for handler in lowered.handlers:
-        if "lasti" in handler.pushes:
-            fine |= _reached(lowered, handler.target, handler.depth + handler.pushes.index("lasti"), wanted)
-    lost = [at for at in wanted if at not in fine]
+        for at, found in _reached(lowered, handler, wanted):
+            (fine if found else lost).add(at)
+    lost.update(wanted.keys() - fine)
     if lost:
-        at = lowered.instrs[lost[0]].offset
-        raise BytecodeError(f"{lowered.unit.qualname}: RERAISE at offset {at} finds no place to go on from")
+        offset = lowered.instrs[min(lost)].offset
+        raise BytecodeError(f"{lowered.unit.qualname}: RERAISE at offset {offset} finds no place to go on from")
 
 
-def _reached(lowered: Lowered, start: int, slot: int, wanted: dict[int, int]) -> set[int]:
-    """The RERAISEs among ``wanted`` that read ``slot``, on ways from ``start`` on which it keeps what it holds."""
+def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterator[tuple[int, bool]]:
+    """The RERAISEs among ``wanted`` that read a slot above those below the handler ``first``, and whether a place is there."""
     instrs, handlers, depths = lowered.instrs, lowered.handlers, lowered.depths
-    found: set[int] = set()
-    seen: set[tuple[int, int]] = set()
-    work = [(start, slot)]
+    seen: set[tuple[int, Places]] = set()
+    work = [(first.target, _pushed(first, ()))]
     while work:
-        at, place = work.pop()
-        if (at, place) in seen or depths[at] <= place:
+        at, places = work.pop()
+        if (at, places) in seen or depths[at] <= first.depth:
             continue
-        seen.add((at, place))
+        seen.add((at, places))
         op, arg, target, _line, _offset, handler = instrs[at]
-        if depths[at] - 1 - wanted.get(at, -1) == place:
-            found.add(at)
-        if handler >= 0 and op not in ops.SILENT and handlers[handler].depth > place:
-            work.append((handlers[handler].target, place))
-        place = _moved(op, arg, depths[at], place)
+        if at in wanted and (slot := depths[at] - 1 - wanted[at]) >= first.depth:
+            yield at, slot in places
+        if handler >= 0 and op not in ops.SILENT and handlers[handler].depth > first.depth:
+            work.append((handlers[handler].target, _pushed(handlers[handler], places)))
+        places = _moved(op, arg, depths[at], places)
         if target >= 0:
-            work.append((target, place))
+            work.append((target, places))
         if op not in ops.TERMINATORS and at + 1 < len(instrs):
-            work.append((at + 1, place))
-    return found
+            work.append((at + 1, places))
 
 
-def _moved(op: str, arg: int, depth: int, place: int) -> int:
-    """Where the slot is behind an instruction; out of reach where it was taken."""
+def _pushed(handler: Handler, places: Places) -> Places:
+    """The slots that hold a place at the entry of a handler."""
+    own = (handler.depth + handler.pushes.index("lasti"),) if "lasti" in handler.pushes else ()
+    return (*(place for place in places if place < handler.depth), *own)
+
+
+def _moved(op: str, arg: int, depth: int, places: Places) -> Places:
+    """Where those slots are behind an instruction."""
+    if not places or op == ops.COPY:
+        return places
     if op == ops.SWAP:
-        return {depth - 1: depth - arg, depth - arg: depth - 1}.get(place, place)
-    if op == ops.COPY:
-        return place
-    pops, _ = ops.stack_effect(op, arg)
-    return place if place < depth - pops else 1 << 30
+        moved = {depth - 1: depth - arg, depth - arg: depth - 1}
+        return tuple(sorted(moved.get(place, place) for place in places))
+    left = depth - ops.stack_effect(op, arg)[0]
+    return tuple(place for place in places if place < left)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.bytecode.handlers import GENERATORS
 from depyf.promises import READ_LOCALS
 from depyf.verify.by_name import NOTED_NOTE, notes_less
 from depyf.verify.ends import ORDER_NOTE, same_order
 from depyf.verify.events import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.identical import incidental
-from depyf.verify.lifetimes import held_apart
+from depyf.verify.lifetimes import held_apart, leaves
+from depyf.verify.program import ORIGINAL
 from depyf.verify.promised import Stable
-from depyf.verify.proof import EXTEND_NOTE, ITERATOR_NOTE, KEYWORDS_NOTE, TESTED_NOTE, WHOLE_NOTE, Ground
+from depyf.verify.proof import (
+    CYCLE_NOTE,
+    EXTEND_NOTE,
+    ITERATOR_NOTE,
+    KEYWORDS_NOTE,
+    RAISED_NOTE,
+    TESTED_NOTE,
+    WHOLE_NOTE,
+    Ground,
+)
 from depyf.verify.silent import CIRCLE, LifetimeMismatch
 from depyf.verify.state import Pair
 from depyf.verify.values import Values
@@ -36,6 +47,8 @@ class Agreement:
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
         self.a, self.b, self.values = ground.a, ground.b, ground.values
+        self.hands_back = not self.a.block_stack and not self.a.unit.flags & GENERATORS
+        """Whether the exception that counts as handled when it returns still does so for the caller."""
         self.sameness, self.lifetimes, self.promised = ground.sameness, ground.lifetimes, ground.promised
 
     def same_marks(self, pair: Pair) -> None:
@@ -105,11 +118,11 @@ class Agreement:
             self.ground.note(EXTEND_NOTE)
         if event_a.ahead != event_b.ahead:
             self.ground.note(KEYWORDS_NOTE if key[0] == ops.CALL_EX else WHOLE_NOTE)
-        if a.cur != b.cur and key != RETURN and not self.sameness.same(pair, a.cur, b.cur):
+        if a.cur != b.cur and (key != RETURN or self.hands_back) and not self.sameness.same(pair, a.cur, b.cur):
             if key[0] == ops.EXC_MATCH and self.sameness.same(pair, event_a.operands[0], b.cur):
                 # The test looks at types alone and runs no code: only the error about what is no exception class would tell.
                 self.ground.note(TESTED_NOTE)
-            elif key != UNWIND or b.cur != self.values.outer_exc:
+            elif key not in (UNWIND, RETURN) or b.cur != self.values.outer_exc:
                 raise self.ground.mismatch(pair, "they handle different exceptions at that point")
             else:  # the frame ends with an exception still counted as handled: assumed away, and named
                 self.a.restores = True
@@ -120,7 +133,25 @@ class Agreement:
             found = self.ground.mismatch(pair, shown)
             raise LifetimeMismatch(found.reason, found.pc)
         self.same_ends(pair, key == RETURN)
+        if pair.temps and self.lifetimes:
+            self._outlived(pair, event_b)
         return event_a, event_b
+
+    def _outlived(self, pair: Pair, event: Event) -> None:
+        """Where an exception leaves the frame, its temporaries live on: what the original held on its stack is gone."""
+        b, key = pair.b, event.key
+        if key != UNWIND and (b.pc < 0 or not self.b.raises(b.pc) or self.b.handler[b.pc] >= 0):
+            return
+        notes = self.ground.proof.notes
+        if RAISED_NOTE in notes and (CYCLE_NOTE in notes or key[0] != ops.RAISE):
+            return
+        own = [value for name, value in pair.temps.items() if name[0] == ORIGINAL]
+        held = leaves(pair, self.values, [value for name, value in pair.temps.items() if name[0] != ORIGINAL])
+        held -= leaves(pair, self.values, own)
+        if held:
+            self.ground.note(RAISED_NOTE)
+        if key[0] == ops.RAISE and not held.isdisjoint(leaves(pair, self.values, event.operands)):
+            self.ground.note(CYCLE_NOTE)
 
     def same_ends(self, pair: Pair, returns: bool = False) -> None:
         """Objects end in the same order on both sides, or that is assumed not to count."""

@@ -28,6 +28,10 @@ from depyf.verify.wide import makes_wide
 ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
 CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
 FORGOTTEN_NOTE = "where paths meet, a temporary of one of them may keep its object alive until the function returns"
+RAISED_NOTE = (
+    "where an operation raises, a temporary keeps its object as long as the traceback lives, to which the frame belongs"
+)
+CYCLE_NOTE = "an exception that is raised from a temporary is a part of its own traceback until the collector runs"
 EMPTY_NOTE = "what stands below a block on the stack may be released before its handler is left, where a call has used it up on another way there"
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
 WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
