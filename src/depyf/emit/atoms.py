@@ -5,12 +5,11 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from depyf.depth import any_depth
-from depyf.emit.contexts import tuple_of
+from depyf.emit.contexts import in_field
 from depyf.emit.layout import EITHER_CLOSE, EITHER_ELSE, EITHER_OPEN, OPERATOR
 from depyf.emit.literals import literal
 from depyf.emit.printer import POWER, PRIMARY, Printer, prints
-from depyf.emit.quoting import string, unescaped
+from depyf.emit.quoting import NoQuotes, string, unescaped
 from depyf.tree.expr import CellOf, Const, Marker, Name, SettledTemp, Temp
 
 
@@ -40,7 +39,7 @@ def const(p: Printer, node: Const, level: int) -> str:
         return p.bound_const(value)
     text = found
     if p.quotes is not None and ("'" in text or '"' in text or "\\" in text):
-        return _requoted(p, value) or _unquotable(p, value)
+        return in_field(p, value) or _unquotable(p, value)
     if level >= POWER and (text[0] == "-" or (level == PRIMARY and kind is int)):
         # A number before a dot needs parentheses, and so does a sign before ``**`` or a dot.
         return f"({text})"
@@ -57,32 +56,6 @@ def _unquotable(p: Printer, value: Any) -> str:
     if p.last_resort:
         return p.bound_const(value)
     raise NoQuotes
-
-
-@any_depth
-def _requoted(p: Printer, value: Any) -> str | None:
-    """A tuple or bytes constant in the quotes allowed here."""
-    assert p.quotes is not None
-    if type(value) is bytes:
-        text = unescaped(value.decode("latin-1"), p.quotes, p.outer) if value.isascii() else None
-        return None if text is None else "b" + text
-    if type(value) is not tuple:
-        return None
-    items = []
-    for item in value:
-        text = literal(item)
-        if type(item) is str:
-            text = unescaped(item, p.quotes, p.outer)
-        elif text is not None and ("'" in text or '"' in text or "\\" in text):
-            text = _requoted(p, item)
-        if text is None:
-            return None
-        items.append(text)
-    return tuple_of(p, items)
-
-
-class NoQuotes(Exception):
-    """No kind of quotes is left for a string inside nested f-strings (before 3.12)."""
 
 
 @prints(Temp)

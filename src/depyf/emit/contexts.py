@@ -5,11 +5,14 @@ An assignment's right side takes a bare tuple, a test takes a bare ``:=``, ``in`
 
 from __future__ import annotations
 
+from typing import Any
+
 from depyf.depth import any_depth
 from depyf.emit.layout import EITHER_OPEN, ITEM, MAYBE_CLOSE, MAYBE_OPEN
 from depyf.emit.literals import literal, set_display
 from depyf.emit.naming import read_back
 from depyf.emit.printer import BITOR, EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer
+from depyf.emit.quoting import NoQuotes, unescaped
 from depyf.tree.expr import (
     Attr,
     Bin,
@@ -80,7 +83,7 @@ def element(p: Printer, node: Expr) -> str:
     """An element of a display: starred or not."""
     if isinstance(node, Star):
         if isinstance(node.value, Const) and type(node.value.value) is frozenset:
-            shown = set_display(node.value.value, p.unit)
+            shown = _set_display(p, node.value.value)
             return f"*{shown}" if shown is not None else f"*{p.expr(node.value, BITOR)}"
         return "*" + p.expr(node.value, BITOR)
     return p.expr(node, TEST)
@@ -89,10 +92,19 @@ def element(p: Printer, node: Expr) -> str:
 def iterable(p: Printer, node: Expr, level: int, member: bool = False) -> str:
     """What ``for`` and ``in`` (``member``) take: a constant set can be written as a display there."""
     if isinstance(node, Const) and type(node.value) is frozenset:
-        shown = set_display(node.value, p.unit, member)
-        if shown is not None and (p.quotes is None or not ("'" in shown or '"' in shown)):
+        shown = _set_display(p, node.value, member)
+        if shown is not None:
             return shown
     return p.expr(node, level)
+
+
+def _set_display(p: Printer, value: frozenset[Any], member: bool = False) -> str | None:
+    if p.quotes is None:
+        return set_display(value, p.unit, member)
+    shown = set_display(value, p.unit, member, lambda item: in_field(p, item))
+    if shown is None and not p.last_resort and set_display(value, p.unit, member) is not None:
+        raise NoQuotes
+    return shown
 
 
 @any_depth
@@ -141,3 +153,24 @@ def tuple_of(p: Printer, items: list[str]) -> str:
 
 def is_none(node: Expr) -> bool:
     return isinstance(node, Const) and node.value is None
+
+
+@any_depth
+def _requoted(p: Printer, value: Any) -> str | None:
+    """A tuple or bytes constant in the quotes allowed here."""
+    assert p.quotes is not None
+    if type(value) is bytes:
+        return unescaped(value.decode("latin-1"), p.quotes, p.outer, "b") if value.isascii() else None
+    if type(value) is not tuple:
+        return None
+    items = [in_field(p, item) for item in value]
+    return None if None in items else tuple_of(p, [item for item in items if item is not None])
+
+
+def in_field(p: Printer, value: Any) -> str | None:
+    """A constant between the braces of an f-string (before 3.12); None where there is no such literal."""
+    assert p.quotes is not None
+    if type(value) is str:
+        return unescaped(value, p.quotes, p.outer)
+    text = literal(value)
+    return _requoted(p, value) if text is not None and ("'" in text or '"' in text or "\\" in text) else text

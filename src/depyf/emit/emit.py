@@ -16,6 +16,7 @@ from depyf.emit.definitions import as_expression, define, lambda_text, namespace
 from depyf.emit.grammar import future_features
 from depyf.emit.naming import Names, read_back
 from depyf.emit.printer import Printer
+from depyf.emit.quoting import unmasked
 from depyf.emit.result import Emitted, Options
 from depyf.emit.scopes import Shadowed, resolve
 from depyf.errors import DecompilationError
@@ -114,6 +115,7 @@ def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
             continue
         if p.starts[index]:
             linemap.append((number, p.sources[index]))
+        text = unmasked(text)
         out.append(text)
         number += 1 + text.count("\n")
     text = "\n".join(out)

@@ -2,15 +2,18 @@
 
 From 3.12 on anything may stand between the braces; single quotes are still preferred there, for the reader.  Before, an
 inner expression must not contain the quotes of any string around it, nor a backslash: the outer quotes are tried in
-order of beauty until everything inside finds quotes of its own.
+order of beauty until everything inside finds quotes of its own; where none will do, the string is cut into adjacent ones.
 """
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
+
 from depyf.depth import any_depth
-from depyf.emit.atoms import NoQuotes, pieces
+from depyf.emit.atoms import pieces
 from depyf.emit.printer import EXPRESSIONS, TEST, Printer, prints
-from depyf.emit.quoting import QUOTES, fragment
+from depyf.emit.quoting import QUOTES, NoQuotes, fragment, raw, reach
 from depyf.tree.expr import Const, Expr, Fmt, FStr
 from depyf.tree.percent import percent, was_percent
 
@@ -65,26 +68,63 @@ def _quoted(p: Printer, parts: tuple[str | Fmt, ...], prefix: str) -> str:
 
 def _with_any_quotes(p: Printer, parts: tuple[str | Fmt, ...], prefix: str) -> str:
     """Before 3.12."""
-    allowed, outer = p.quotes, p.outer
+    allowed, resort = p.quotes, p.last_resort
     candidates = QUOTES if allowed is None else allowed
     if _prefers_single(parts):
         candidates = tuple(sorted(candidates, key=lambda quote: (len(quote), quote[0] == '"')))
-    for last_resort in (False, True) if allowed is None else (p.last_resort,):
-        for quote in candidates:
-            p.quotes = tuple(other for other in candidates if not _clash(quote, other))
-            p.outer = (*outer, quote)
-            p.last_resort = last_resort
-            try:
-                text = _parts(p, parts, quote)
-            except NoQuotes:
-                continue
-            finally:
-                p.quotes, p.outer, p.last_resort = allowed, outer, p.last_resort and allowed is not None
-            if not any(other in text for other in outer) and not (outer and "\\" in text):
-                return prefix + quote + text + quote
+    try:
+        for p.last_resort in (False, True) if allowed is None else (resort,):
+            for quote in candidates:
+                text = _inside(p, parts, quote, candidates)
+                if text is not None:
+                    return prefix + quote + text + quote
+            pieces = _in_pieces(p, parts, prefix, candidates)
+            if pieces is not None:
+                return pieces
+    finally:
+        p.last_resort = resort
     if allowed is None:
         raise p.fail("f-strings are nested more deeply than the target's quotes allow")
     raise NoQuotes
+
+
+def _inside(p: Printer, parts: tuple[str | Fmt, ...], quote: str, candidates: tuple[str, ...]) -> str | None:
+    """What stands between ``quote`` and its end; None where these quotes will not do."""
+    quotes, outer, resort = p.quotes, p.outer, p.last_resort
+    p.quotes = tuple(other for other in candidates if not _clash(quote, other))
+    p.outer = (*outer, quote)
+    try:
+        text = _parts(p, parts, quote)
+    except NoQuotes:
+        return None
+    finally:
+        p.quotes, p.outer, p.last_resort = quotes, outer, resort
+    return None if any(other in text for other in outer) else text
+
+
+_PIECES = re.compile("\"+|'+|\n+|[^\"'\n]+")
+
+
+def _in_pieces(p: Printer, parts: tuple[str | Fmt, ...], prefix: str, candidates: tuple[str, ...]) -> str | None:
+    """Adjacent literals in quotes of their own, which the compiler joins; None where no quotes are left for a part."""
+    atoms = [atom for part in parts for atom in ([part] if isinstance(part, Fmt) else _PIECES.findall(part))]
+    shown = {quote: [_inside(p, (atom,), quote, candidates) for atom in atoms] for quote in candidates}
+    pieces: list[str] = []
+    at = 0
+    while at < len(atoms):
+        runs = {quote: sum(1 for _ in takewhile(_is_text, shown[quote][at:])) for quote in candidates}
+        quote = max(runs, key=lambda other: runs[other], default="")
+        if not quote or not runs[quote]:
+            return None
+        end = at + runs[quote]
+        pieces.append(prefix + quote + "".join(filter(None, shown[quote][at:end])) + quote)
+        at = end
+    text = " ".join(pieces)
+    return None if any(other in text for other in p.outer) else text
+
+
+def _is_text(text: str | None) -> bool:
+    return text is not None
 
 
 def _prefers_single(parts: tuple[str | Fmt, ...]) -> bool:
@@ -105,10 +145,20 @@ def _parts(p: Printer, parts: tuple[str | Fmt, ...], quote: str) -> str:
     out = []
     for part in parts:
         if isinstance(part, str):
-            out.append(fragment(part, quote).replace("{", "{{").replace("}", "}}"))
+            out.append(_fragment(p, part, quote).replace("{", "{{").replace("}", "}}"))
         else:
             out.append(_field(p, part, quote))
     return "".join(out)
+
+
+def _fragment(p: Printer, value: str, quote: str) -> str:
+    """Literal text in ``quote``; inside another f-string it has no backslash (before 3.12)."""
+    if len(p.outer) < 2:
+        return fragment(value, quote)
+    shown = raw(value)
+    if shown is None or reach(shown, 0, quote, p.outer[:-1]) < len(shown):
+        raise NoQuotes
+    return shown
 
 
 def _field(p: Printer, node: Fmt, quote: str) -> str:
@@ -117,7 +167,7 @@ def _field(p: Printer, node: Fmt, quote: str) -> str:
         text = node.text  # as it was written; the names in it have been seen above
     else:
         text = (" " if text[0] == "{" else "") + text + (" " if text[-1] == "}" else "")
-    if p.quotes is not None and quote in text:
+    if p.quotes is not None and (quote in text or "\\" in text):
         raise NoQuotes
     conversion = f"!{node.conversion}" if node.conversion else ""
     spec = "" if node.spec is None else ":" + _spec(p, node.spec, quote)
@@ -144,7 +194,7 @@ def _spec(p: Printer, node: Expr, quote: str) -> str:
             out.append(_field(p, part, quote))
             continue
         for index, piece in enumerate(_split_braces(part)):
-            out.append(_field(p, Fmt(Const(piece), "", None), quote) if index % 2 else fragment(piece, quote))
+            out.append(_field(p, Fmt(Const(piece), "", None), quote) if index % 2 else _fragment(p, piece, quote))
     return "".join(out)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit, units
@@ -41,13 +41,16 @@ def literal(value: Any) -> str | None:
     return None
 
 
-def set_display(value: frozenset[Any], unit: CodeUnit, member: bool = False) -> str | None:
+def set_display(
+    value: frozenset[Any], unit: CodeUnit, member: bool = False, spell: Callable[[Any], str | None] = literal
+) -> str | None:
     """``{...}`` for a constant set, which is what ``in {...}`` and ``for x in {...}`` compile to; None where there is none
-    that makes a set of that order, and a live object can be put there; ``in`` (``member``) does not ask for the order."""
+    that makes a set of that order, and a live object can be put there; ``in`` (``member``) does not ask for the order.
+    ``spell`` writes its items."""
     order = filled_in_order(value, unit.fills_sets_twice)
     if order is None and (member or unit.live is None):
         order = in_order(value)
-    items = [literal(item) for item in order or ()]
+    items = [spell(item) for item in order or ()]
     if not items or None in items:
         return None
     return "{" + ", ".join(item for item in items if item is not None) + "}"

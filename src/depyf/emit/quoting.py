@@ -6,7 +6,13 @@ control characters (``layout.py`` uses those as marks) except for the line break
 
 from __future__ import annotations
 
+import re
+
 QUOTES = ('"', "'", '"""', "'''")
+
+
+class NoQuotes(Exception):
+    """No kind of quotes is left for a string inside nested f-strings (before 3.12)."""
 
 
 def string(value: str, prefer: str = '"') -> str:
@@ -25,21 +31,71 @@ def data(value: bytes) -> str:
     return text
 
 
-def unescaped(value: str, allowed: tuple[str, ...], outer: tuple[str, ...] = ()) -> str | None:
-    """``value`` without any backslash, in one of the ``allowed`` quotes; None if there is no such literal.
+def raw(value: str) -> str | None:
+    """``value`` as it stands in a source without a backslash; None where it cannot.
 
-    ``outer`` are the quotes of the strings around it, which it must not contain.
-
-    Before 3.12 that is the only kind of literal that may stand between the braces of an f-string.
+    Control characters have stand-ins (see ``unmasked``): ``layout.py`` uses them as marks.
     """
-    if "\\" in value or not value.isprintable() or any(quote in value for quote in outer):
+    if _NEVER_RAW.search(value):
+        return None
+    return value if value.isprintable() else value.translate(_MASKED)
+
+
+def unmasked(text: str) -> str:
+    """A finished line of text with the control characters that stand-ins of ``raw`` stand for."""
+    return text if text.isascii() else text.translate(_UNMASKED)
+
+
+_STAND_IN = 0xF0000
+_MASKED = {code: _STAND_IN + code for code in range(0x20)}
+_UNMASKED = {other: code for code, other in _MASKED.items()}
+_NEVER_RAW = re.compile("[\\0\r\\\\\ud800-\udfff\U000f0000-\U000f001f]")
+NEWLINE = chr(_MASKED[ord("\n")])
+
+
+def unescaped(value: str, allowed: tuple[str, ...], outer: tuple[str, ...] = (), prefix: str = "") -> str | None:
+    """``value`` without any backslash, in the ``allowed`` quotes; None if there is no such literal.
+
+    ``outer`` are the quotes of the strings around it, which it must not contain.  Where no kind of quotes will do, it is
+    cut into adjacent literals.  Before 3.12 nothing else may stand between the braces of an f-string.
+    """
+    shown = raw(value)
+    if shown is None:
         return None
     for quote in allowed:
-        if quote[0] not in value:
-            return quote + value + quote
-        if len(quote) == 3 and quote not in value and value[-1] != quote[0]:
-            return quote + value + quote
-    return None
+        if reach(shown, 0, quote, outer) == len(shown):
+            text = prefix + quote + shown + quote
+            if not any(other in text for other in outer):
+                return text
+    pieces = []
+    at = 0
+    while at < len(shown):
+        end, quote = max(
+            ((reach(shown, at, quote, outer), quote) for quote in allowed), key=lambda item: item[0], default=(0, "")
+        )
+        if end <= at:
+            return None
+        pieces.append(prefix + quote + shown[at:end] + quote)
+        at = end
+    text = " ".join(pieces)
+    return None if not pieces or any(other in text for other in outer) else text
+
+
+def reach(shown: str, at: int, quote: str, outer: tuple[str, ...]) -> int:
+    """How far a literal in ``quote`` gets in ``shown`` from ``at`` on, without a backslash."""
+    ends = [_before(shown, at, quote, 0)]
+    ends += [_before(shown, at, other, len(other) - 1) for other in outer]
+    if any(len(other) == 1 for other in (quote, *outer)):
+        ends.append(_before(shown, at, NEWLINE, 0))
+    end = min(ends)
+    while len(quote) == 3 and end > at and shown[end - 1] == quote[0]:
+        end -= 1
+    return end
+
+
+def _before(shown: str, at: int, what: str, more: int) -> int:
+    found = shown.find(what, at)
+    return len(shown) if found < 0 else found + more
 
 
 def fragment(value: str, quote: str) -> str:

@@ -250,10 +250,10 @@ def test_constant_statements_leave_nothing() -> None:
 
 
 def test_strings_without_quotes_left_become_constants() -> None:
-    inner = Sub(Name("x", "global"), Const("\n'\""))
+    inner = Sub(Name("x", "global"), Const("\\\n'\""))
     emitted = emit_function(function_unit(), (Return(FStr((Fmt(inner, "", None), "y"))),))
     assert emitted.text.endswith('return f"{x[__const_str]}y"\n')
-    assert emitted.consts == {"__const_str": "\n'\""}
+    assert emitted.consts == {"__const_str": "\\\n'\""}
 
 
 def test_starred_constant_set() -> None:
