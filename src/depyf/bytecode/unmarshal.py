@@ -54,7 +54,7 @@ def loads(data: bytes, version: tuple[int, int]) -> Any:
 class _Reader:
     """One pass over the bytes.  ``refs`` and ``weights`` are parallel: objects, and how large each is when written out."""
 
-    __slots__ = ("alike", "data", "expanded", "most", "open", "position", "refs", "version", "weights")
+    __slots__ = ("alike", "data", "expanded", "most", "open", "position", "refs", "seen", "version", "weights")
 
     def __init__(self, data: bytes, version: tuple[int, int]) -> None:
         self.data = data
@@ -65,6 +65,7 @@ class _Reader:
         self.expanded = 0
         self.most = _ROOM + _FACTOR * len(data)
         self.alike: dict[int, list[Any]] = {}
+        self.seen: dict[int, tuple[Any, ...]] = {}
         self.refs: list[Any] = []
         self.weights: list[int] = []
 
@@ -288,11 +289,20 @@ class _Reader:
 
     def code(self, slot: int) -> Reading:
         unit = yield from self.code_311() if self.version >= (3, 11) else self.code_38()
-        for value in unit.consts:
-            if type(value) in _HASHED:
-                with contextlib.suppress(TypeError):  # slices have no hash before 3.12
-                    self.apart(value, self.alike)
+        self.spread_constants(unit.consts)
         return unit
+
+    def spread_constants(self, consts: tuple[Any, ...]) -> None:
+        """As ``spread``, over all of the file: a compiler looks each up among the others, and what is in tuples, too."""
+        todo = [consts]
+        while todo:
+            for value in todo.pop():
+                if type(value) in _HASHED:
+                    with contextlib.suppress(TypeError):  # slices have no hash before 3.12
+                        self.apart(value, self.alike)
+                if type(value) is tuple and id(value) not in self.seen:
+                    self.seen[id(value)] = value
+                    todo.append(value)
 
     def typed(self, kind: type, what: str) -> Reading:
         value = self.next()
