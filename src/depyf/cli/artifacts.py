@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.cli.disasm import describe
+from depyf.cli.disasm import describe, shown
 from depyf.emit import emit_function, emit_module
 from depyf.errors import DepyfError
 from depyf.flow.graph import Graph
@@ -129,7 +129,7 @@ def brief(value: Any) -> str:
     if isinstance(value, Name):
         return value.id
     if isinstance(value, Const):
-        return f"<code {value.value.qualname}>" if isinstance(value.value, CodeUnit) else repr(value.value)
+        return f"<code {value.value.qualname}>" if isinstance(value.value, CodeUnit) else shown(value.value)
     if isinstance(value, CodeUnit):
         return f"<code {value.qualname}>"
     if isinstance(value, (tuple, list)):
@@ -142,7 +142,7 @@ def brief(value: Any) -> str:
         ]
         return f"{type(value).__name__}({', '.join(parts)})"
     if isinstance(value, (str, int, float, bytes, complex, type(None), type(...))):
-        return repr(value)
+        return shown(value)
     # a live object's own text may hold an address
     return f"<{type(value).__name__}>"
 

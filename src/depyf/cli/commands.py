@@ -11,11 +11,15 @@ from pathlib import Path
 import depyf
 from depyf.cli.dumps import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.gallery import add_gallery_parser, run_gallery
-from depyf.cli.inputs import InputError, find_unit, resolve
+from depyf.cli.inputs import InputError, Job, find_unit, resolve, same_file
 from depyf.cli.outcome import Exit, Outcome
+from depyf.cli.output import complain, give_up_output, standard_streams, tell
 from depyf.errors import DepyfError
+from depyf.report.reading import DumpError
 from depyf.verify.interpreters import version_of
 
+INTERRUPTED = 130
+"""As a shell has it: 128 and the number of the signal."""
 DESCRIPTION = "Decompile Python bytecode, prove the result, and show every step in between."
 EXAMPLES = """\
 examples:
@@ -32,12 +36,33 @@ examples:
 'depyf COMMAND --help' says more.
 """
 EPILOG = """\
-exit status of 'decompile':
-  0  everything was decompiled and proven
-  1  everything was decompiled, something is not proven
-  2  the command line is wrong (or the 'cli' extra is missing)
-  3  something could not be decompiled
-  4  something could not be read
+examples:
+  depyf decompile x.pyc
+  depyf decompile --json -q x.pyc y.pyc
+  depyf decompile site-packages/pkg -o decompiled
+
+exit status; of several inputs the largest wins:
+  0    everything was decompiled and proven
+  1    everything was decompiled, something is not proven
+  2    the command line is wrong
+  3    something could not be decompiled
+  4    something could not be read or written
+  130  interrupted (Ctrl-C)
+"""
+DISASM_EPILOG = """\
+examples:
+  depyf disasm x.pyc
+  depyf disasm json:JSONDecoder.decode
+
+exit status: 0; 2 the command line is wrong; 3 the bytecode is damaged; 4 not readable; 130 interrupted
+"""
+DUMP_EPILOG = """\
+examples:
+  depyf dump x.pyc:function
+  depyf dump x.pyc:function --after lift
+  depyf dump x.pyc --list
+
+exit status: 0; 2 the command line is wrong; 3 a pass fails; 4 not readable, or no such pass; 130 interrupted
 """
 
 
@@ -76,10 +101,20 @@ def build_parser() -> argparse.ArgumentParser:
     decompile.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     decompile.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no summary table")
 
-    disasm = commands.add_parser("disasm", help="normalised instructions beside the source")
+    disasm = commands.add_parser(
+        "disasm",
+        help="normalised instructions beside the source",
+        epilog=DISASM_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     disasm.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
 
-    dump = commands.add_parser("dump", help="what the decompiler has after one of its passes")
+    dump = commands.add_parser(
+        "dump",
+        help="what the decompiler has after one of its passes",
+        epilog=DUMP_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     dump.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
     dump.add_argument("--after", metavar="PASS", help="only this pass (default: all, in order)")
     dump.add_argument("--list", action="store_true", help="only the names of the passes")
@@ -89,7 +124,37 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str] | None) -> int:
-    """Parse and dispatch; expected errors become one line on standard error."""
+    """Parse and dispatch; errors become one line on standard error."""
+    given = sys.argv[1:] if argv is None else list(argv)
+    try:
+        if given[:1] == ["run"]:
+            return _dispatch(given)  # the program sees the streams as they are
+        with standard_streams():
+            return _to_the_end(given)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except OSError as error:
+        complain(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        return Exit.UNREADABLE
+
+
+def _to_the_end(given: list[str]) -> int:
+    """What is written reaches its reader, or it is said why not."""
+    try:
+        status = _dispatch(given)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader went away (`| head`): not an error of ours
+        give_up_output()
+        return Exit.FAILED
+    except OSError as error:
+        complain(f"standard output cannot be written: {error.strerror or error}")
+        give_up_output()
+        return Exit.UNREADABLE
+
+
+def _dispatch(argv: list[str]) -> int:
     parser = build_parser()
     options = parser.parse_args(argv)
     if options.command is None:
@@ -107,17 +172,18 @@ def run(argv: Sequence[str] | None) -> int:
     try:
         return commands[options.command](options)
     except UsageError as error:
-        print(f"depyf: {error}", file=sys.stderr)
+        complain(error)
         return Exit.USAGE
-    except InputError as error:
-        print(f"depyf: {error}", file=sys.stderr)
+    except (InputError, DumpError) as error:
+        complain(error)
         return Exit.UNREADABLE
     except DepyfError as error:
-        print(f"depyf: {error}", file=sys.stderr)
+        complain(error)
         return Exit.FAILED
-    except BrokenPipeError:
-        # the reader went away (`| head`): not an error of ours, and nothing more can be written
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:
+        raise
+    except Exception as error:
+        complain(f"internal error, please report it: {type(error).__name__}: {error}")
         return Exit.FAILED
 
 
@@ -131,6 +197,7 @@ def run_decompile(options: argparse.Namespace) -> int:
         raise UsageError(f"--python {options.python}: no CPython answers there")
     jobs, unreadable = resolve(options.paths)
     if options.output is not None:
+        one_file_each(jobs)
         prepare_folder(options.output)
     outcomes: list[Outcome] = list(unreadable)
     show_progress = not options.quiet and not options.json and sys.stderr.isatty()
@@ -151,11 +218,25 @@ def run_decompile(options: argparse.Namespace) -> int:
     return max((outcome.exit for outcome in outcomes), default=Exit.PROVEN)
 
 
+def one_file_each(jobs: list[Job]) -> None:
+    """UsageError where two inputs would be written to one file, on any file system."""
+    taken: dict[str, Job] = {}
+    for job in jobs:
+        other = taken.setdefault(same_file(job.relative), job)
+        if other is not job:
+            raise UsageError(
+                f"{other.target} and {job.target} would both be written to {job.relative}: give them one after the other, "
+                "with folders of their own"
+            )
+
+
 def prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the output folder {folder}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"cannot create the output folder {folder}: {error}") from error
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write to the output folder {folder}")
 
@@ -163,7 +244,7 @@ def prepare_folder(folder: Path) -> None:
 def run_disasm(options: argparse.Namespace) -> int:
     from depyf.cli.disasm import listing
 
-    sys.stdout.write(listing(find_unit(options.target)))
+    tell(*listing(find_unit(options.target)).removesuffix("\n").split("\n"))
     return 0
 
 
@@ -182,7 +263,7 @@ def run_dump(options: argparse.Namespace) -> int:
         if options.after is None:
             print(f"=== {name}")
         if options.after in (None, name):
-            print(text_of(artifact, unit))
+            tell(*text_of(artifact, unit).split("\n"))
         if options.after is None:
             print()
     return 0

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, units
 from depyf.bytecode.lower import lower
 from depyf.bytecode.ops import Instr
+from depyf.emit.literals import literal
+from depyf.escape import printable
+from depyf.source_lines import source_line
 
 
 def listing(unit: CodeUnit) -> str:
     """The unit and all code nested in it."""
-    return "\n".join("\n".join(listing_of_one(each)) + "\n" for each in family(unit))
-
-
-def family(unit: CodeUnit) -> Iterator[CodeUnit]:
-    yield unit
-    for const in unit.consts:
-        if isinstance(const, CodeUnit):
-            yield from family(const)
+    return "\n".join("\n".join(map(printable, listing_of_one(each))) + "\n" for each in units(unit))
 
 
 def listing_of_one(unit: CodeUnit) -> Iterator[str]:
@@ -33,7 +28,7 @@ def listing_of_one(unit: CodeUnit) -> Iterator[str]:
     for index, instr in enumerate(lowered.instrs):
         if instr.line is not None and instr.line != shown_line:
             shown_line = instr.line
-            source = linecache.getline(unit.filename, instr.line).strip()
+            source = source_line(unit.filename, instr.line)
             yield f"{instr.line:5}  {source}" if source else f"{instr.line:5}"
         mark = ">>" if index in targets else "  "
         yield f"       {mark} {index:4}  {describe(instr, lowered.handlers)}".rstrip()
@@ -44,12 +39,20 @@ def listing_of_one(unit: CodeUnit) -> Iterator[str]:
 def describe(instr: Instr, handlers: tuple[object, ...]) -> str:
     parts = [f"{instr.op:<22}"]
     if instr.arg is not None or instr.op == ops.LOAD_CONST:
-        parts.append(f"<code {instr.arg.qualname}>" if isinstance(instr.arg, CodeUnit) else shorten(repr(instr.arg)))
+        parts.append(f"<code {instr.arg.qualname}>" if isinstance(instr.arg, CodeUnit) else shorten(shown(instr.arg)))
     if instr.target >= 0:
         parts.append(f"to {instr.target}")
     if 0 <= instr.handler < len(handlers):
         parts.append(f"  !{instr.handler}")
     return " ".join(parts)
+
+
+def shown(value: object) -> str:
+    """A constant as text; of numbers that Python refuses to write in decimal, the literal."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return literal(value) or f"<{type(value).__name__}>"
 
 
 def shorten(text: str, limit: int = 60) -> str:

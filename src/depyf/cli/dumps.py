@@ -4,15 +4,45 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+import textwrap
 from pathlib import Path
 
 from depyf.cli.outcome import Exit
+from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
 from depyf.report.compare import Comparison, compare, compare_ranks, first_change, listing, load, ranks_in, table
 from depyf.report.happened import events_apart
 
 SAME, DIFFERENT = 0, 1
+RUN_EPILOG = """\
+examples:
+  depyf run train.py --epochs 1
+  depyf run --out dump -m package.train
+  torchrun --nproc-per-node 2 --no-python depyf run --out dump train.py
+
+exit status: that of the program; of depyf itself:
+  2    the command line is wrong
+  3    the folder cannot be written, or torch is missing or too old
+  4    the program cannot be read
+  130  interrupted (Ctrl-C) before the program runs
+"""
+DIFF_EPILOG = """\
+examples:
+  depyf diff dump_a dump_b
+  depyf diff -u --stage Forward_graph dump_a dump_b
+
+exit status:
+  0    the same, or alike
+  1    they differ
+  2    the command line is wrong, or there is no such stage
+  4    not readable, or no dump
+  130  interrupted (Ctrl-C)
+"""
+MERGE_EPILOG = (
+    DIFF_EPILOG.replace("diff dump_a dump_b", "merge dump")
+    .replace("diff -u --stage Forward_graph dump_a dump_b", "merge -u dump")
+    .replace(", or there is no such stage", "")
+)
 _UNFINISHED = "has not finished: it died, or was killed, while it recorded; compared is what torch had reported by then"
 
 
@@ -21,19 +51,17 @@ def run_diff(options: argparse.Namespace) -> int:
     try:
         found = compare(load(options.first), load(options.second), strict=options.strict)
     except DepyfError as error:
-        print(f"depyf: {error}", file=sys.stderr)
+        complain(error)
         return Exit.UNREADABLE
     if options.stage is not None and options.stage not in found.stages:
-        print(
-            f"depyf: no stage {options.stage!r} in these dumps; they have: {', '.join(found.stages)}", file=sys.stderr
-        )
+        complain(f"no stage {options.stage!r} in these dumps; they have: {', '.join(found.stages)}")
         return Exit.USAGE
     if options.json:
         print(json.dumps(found.to_json(diffs=options.unified), indent=1))
         return SAME if found.equal else DIFFERENT
     _heading(found)
     _events(found)
-    print("\n".join(table(found)))
+    tell(*table(found))
     _differences(found, options.stage, options.unified)
     return SAME if found.equal else DIFFERENT
 
@@ -44,7 +72,7 @@ def run_merge(options: argparse.Namespace) -> int:
         dumps, over = ranks_in(options.folder)
         found = compare_ranks(dumps, options.folder)
     except DepyfError as error:
-        print(f"depyf: {error}", file=sys.stderr)
+        complain(error)
         return Exit.UNREADABLE
     equal = all(comparison.equal for _, comparison in found)
     if options.json:
@@ -52,21 +80,21 @@ def run_merge(options: argparse.Namespace) -> int:
         print(json.dumps({"equal": equal, "ranks": ranks}, indent=1))
         return SAME if equal else DIFFERENT
     lowest = found[0][1].first
-    print(f"{options.folder}: {len(found) + 1} ranks, each against {lowest.folder.name} ({len(lowest.files)} files)")
+    tell(f"{options.folder}: {len(found) + 1} ranks, each against {lowest.folder.name} ({len(lowest.files)} files)")
     for rank in over:
-        print(f"rank {rank}: left out, it is of another run with more ranks")
+        tell(f"rank {rank}: left out, it is of another run with more ranks")
     if not lowest.finished:
-        print(f"{lowest.folder.name}: {_UNFINISHED}")
+        tell(f"{lowest.folder.name}: {_UNFINISHED}")
     for rank, comparison in found:
         if not comparison.second.finished:
-            print(f"rank {rank}: {_UNFINISHED}")
+            tell(f"rank {rank}: {_UNFINISHED}")
         if comparison.equal:
-            print(f"rank {rank}: the same (device numbers apart)")
+            tell(f"rank {rank}: the same (device numbers apart)")
             continue
-        print(f"rank {rank}: diverges (1 is {lowest.folder.name}, 2 is {comparison.second.folder.name})")
+        tell(f"rank {rank}: diverges (1 is {lowest.folder.name}, 2 is {comparison.second.folder.name})")
         _events(comparison, "  ")
         for line in table(comparison):
-            print("  " + line)
+            tell("  " + line)
         _differences(comparison, None, options.unified, "  ")
     return SAME if equal else DIFFERENT
 
@@ -74,49 +102,53 @@ def run_merge(options: argparse.Namespace) -> int:
 def _heading(found: Comparison) -> None:
     for number, dump in enumerate((found.first, found.second), 1):
         what = f"torch {dump.torch}, Python {dump.python}" if dump.finished else _UNFINISHED
-        print(f"{number}: {dump.folder} ({what}, {len(dump.files)} files)")
-    print()
+        tell(f"{number}: {dump.folder} ({what}, {len(dump.files)} files)")
+    tell()
 
 
 def _events(found: Comparison, pad: str = "") -> None:
     """What happened differently, before what the files say of it."""
     lines = events_apart(found.first.functions, found.second.functions)
     for line in lines:
-        print(pad + line)
+        tell(pad + line)
     if lines:
-        print()
+        tell()
 
 
 def _differences(found: Comparison, stage: str | None, unified: bool, pad: str = "") -> None:
     chosen = [item for item in found.differences if stage is None or item.stage == stage]
     if found.equal:
-        print(f"\n{pad}the two {'mean' if found.alike else 'are'} the same")
+        tell("", f"{pad}the two {'mean' if found.alike else 'are'} the same")
         return
-    print()
+    tell()
     alone = found.alone()
     for compile_id, item in found.first_by_compile_id().items():
         if compile_id in alone:
-            print(f"{pad}{compile_id}: only in {'1' if item.where == 'first' else '2'}")
+            tell(f"{pad}{compile_id}: only in {'1' if item.where == 'first' else '2'}")
             continue
-        print(f"{pad}{compile_id or 'other files'}: they part at {item.stage} ({item.file})")
+        tell(f"{pad}{compile_id or 'other files'}: they part at {item.stage} ({item.file})")
         for line in first_change(item):
-            print(f"{pad}    {line}")
-    print()
+            tell(f"{pad}    {line}")
+    tell()
     for line in listing(chosen, () if stage is not None else alone):
-        print(pad + line)
+        tell(pad + line)
     if unified:
         for item in chosen:
-            print()
-            print("\n".join(item.diff))
+            tell("", *item.diff)
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """``run``, ``diff`` and ``merge``."""
     run = commands.add_parser(
         "run",
+        epilog=RUN_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="a program, with what torch.compile does in it dumped",
-        description="Run a Python program under depyf.prepare_debug, without changing it.  Its arguments, output, exit "
-        "status and exceptions are its own.  Under torchrun each rank writes DIR/rank_N.",
+        description=textwrap.fill(
+            "Run a Python program under depyf.prepare_debug, without changing it.  Its arguments, output, exit "
+            "status and exceptions are its own.  Under torchrun each rank writes DIR/rank_N.",
+            100,
+        ),
     )
     run.add_argument("--out", default="depyf_dump", metavar="DIR", help="where the dump goes (default: depyf_dump)")
     run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
@@ -125,10 +157,15 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
     diff = commands.add_parser(
         "diff",
+        epilog=DIFF_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="what differs between two dumps, stage by stage",
-        description="Compare two dumps: two runs, two torch versions, two ranks.  Files that differ only in "
-        "comments, layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; 4: "
-        "not readable.",
+        description=textwrap.fill(
+            "Compare two dumps: two runs, two torch versions, two ranks.  Files that differ only in "
+            "comments, layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; 4: "
+            "not readable.",
+            100,
+        ),
     )
     diff.add_argument("first", type=Path, metavar="DIR1")
     diff.add_argument("second", type=Path, metavar="DIR2")
@@ -139,9 +176,14 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
     merge = commands.add_parser(
         "merge",
+        epilog=MERGE_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="where the ranks of a distributed run diverge",
-        description="Compare the rank_N dumps in DIR with that of the lowest rank; numbers of devices do not count.  "
-        "Exit status as for diff.",
+        description=textwrap.fill(
+            "Compare the rank_N dumps in DIR with that of the lowest rank; numbers of devices do not count.  "
+            "Exit status as for diff.",
+            100,
+        ),
     )
     merge.add_argument("folder", type=Path, metavar="DIR")
     merge.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")

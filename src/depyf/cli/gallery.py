@@ -6,12 +6,28 @@ import argparse
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from depyf.cli.outcome import Exit
+from depyf.cli.output import complain, tell
 from depyf.gallery import Gallery, GalleryError, write_gallery
 
 DIFFERENT = 1
+EPILOG = """\
+examples:
+  depyf gallery depyf_dump
+  depyf gallery depyf_dump -o scripts --check
+
+exit status:
+  0    every graph has a script (and passed, with --check)
+  1    one was left out or does not agree
+  2    the command line is wrong
+  4    no dump, nothing in it, or the output cannot be written
+  130  interrupted (Ctrl-C)
+
+--check runs what the dump holds: use it for dumps that you trust.
+"""
 
 
 def add_gallery_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -19,10 +35,13 @@ def add_gallery_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     parser = commands.add_parser(
         "gallery",
         help="each compiled graph of a dump as a script that checks itself",
-        description="Turn a dump into self-contained scripts: each compiled graph with inputs of the recorded shapes, "
-        "strides, dtypes and devices, its forward and backward, compared with eager mode.  The scripts need torch only.",
-        epilog="Exit status: 0 every graph has a script (and passed, with --check); 1 one was left out or does not "
-        "agree; 4 no dump, nothing in it, or the output cannot be written.",
+        description=textwrap.fill(
+            "Turn a dump into self-contained scripts: each compiled graph with inputs of the recorded shapes, "
+            "strides, dtypes and devices, its forward and backward, compared with eager mode.  The scripts need torch only.",
+            100,
+        ),
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="where the scripts go (default: DIR/gallery)")
@@ -36,7 +55,7 @@ def run_gallery(options: argparse.Namespace) -> int:
     try:
         galleries = write_gallery(options.folder, out)
     except GalleryError as error:
-        print(f"depyf: {error}", file=sys.stderr)
+        complain(error)
         return Exit.UNREADABLE
     status = 0
     for name, gallery in galleries.items():
@@ -51,9 +70,9 @@ def run_gallery(options: argparse.Namespace) -> int:
 
 def _tell(folder: Path, gallery: Gallery) -> None:
     count = len(gallery.scripts)
-    print(f"{count} script{'' if count == 1 else 's'} in {folder}; {folder / 'index.md'} lists them")
+    tell(f"{count} script{'' if count == 1 else 's'} in {folder}; {folder / 'index.md'} lists them")
     for item in gallery.left_out:
-        print(f"left out: {item.compile_id} {item.function}: {item.reason}", file=sys.stderr)
+        tell(f"left out: {item.compile_id} {item.function}: {item.reason}", error=True)
 
 
 def _check(folder: Path, gallery: Gallery, backend: str | None) -> bool:
@@ -61,10 +80,13 @@ def _check(folder: Path, gallery: Gallery, backend: str | None) -> bool:
     passed = True
     for script in gallery.scripts:
         command = [sys.executable, str(folder / script.file), *(["--backend", backend] if backend else [])]
-        done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="backslashreplace", env=dict(os.environ), check=False
+        )
         lines = (done.stdout.strip() or done.stderr.strip() or "nothing was printed").splitlines()
-        print(f"{'ok  ' if done.returncode == 0 else 'FAIL'}  {script.file}  {lines[-1].strip()}", flush=True)
+        tell(f"{'ok  ' if done.returncode == 0 else 'FAIL'}  {script.file}  {lines[-1].strip()}")
+        sys.stdout.flush()
         if done.returncode:
             passed = False
-            print("\n".join("      " + line for line in [*done.stdout.splitlines(), *done.stderr.splitlines()][-40:]))
+            tell(*["      " + line for line in [*done.stdout.splitlines(), *done.stderr.splitlines()][-40:]])
     return passed

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import os
 import sys
 import types
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from typing import Any
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.cli.outcome import Exit, Outcome
 from depyf.errors import BytecodeError, DepyfError
+from depyf.escape import file_name
 
 
 class InputError(DepyfError):
@@ -44,7 +47,7 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
         order = len(jobs) + len(unreadable)
         try:
             if text == "-":
-                jobs.append(Job("-", "stdin.py", order, sys.stdin.buffer.read()))
+                jobs.append(Job("-", "stdin.py", order, sys.stdin.buffer.read() if sys.stdin is not None else b""))
             elif os.path.isdir(text):
                 found = [Job(str(path), name, order + i) for i, (path, name) in enumerate(below(Path(text)))]
                 if not found:
@@ -66,12 +69,24 @@ def below(folder: Path) -> Iterator[tuple[Path, str]]:
         relative = path.relative_to(folder)
         parent = relative.parent.parent if relative.parent.name == "__pycache__" else relative.parent
         stem = relative.stem.split(".")[0] if relative.parent.name == "__pycache__" else relative.stem
-        name = str(parent / f"{stem}.py")
-        if name in taken:
-            # the same module compiled by two interpreters: keep the tag in the name
-            name = str(parent / f"{relative.stem}.py")
-        taken.add(name)
+        names = _names(parent, stem, relative.stem)
+        name = next(name for name in names if same_file(name) not in taken)
+        taken.add(same_file(name))
         yield path, name
+
+
+def _names(parent: Path, stem: str, tagged: str) -> Iterator[str]:
+    """First the name of the module; the same module compiled by two interpreters keeps the tag; a number comes last."""
+    folder = Path(*map(file_name, parent.parts))
+    yield str(folder / file_name(stem, ".py"))
+    yield str(folder / file_name(tagged, ".py"))
+    for number in itertools.count(2):
+        yield str(folder / file_name(f"{tagged}_{number}", ".py"))
+
+
+def same_file(name: str) -> str:
+    """The same text for names that some file system takes for one."""
+    return unicodedata.normalize("NFC", os.path.normpath(name)).casefold()
 
 
 def output_name(target: str) -> str:
@@ -79,8 +94,8 @@ def output_name(target: str) -> str:
     if os.path.isfile(target):
         path = Path(target)
         stem = path.stem.split(".")[0] if path.parent.name == "__pycache__" else path.stem
-        return f"{stem}.py"
-    return target.replace(os.sep, ".").replace(":", ".").replace("<", "_").replace(">", "_") + ".py"
+        return file_name(stem, ".py")
+    return file_name(target.replace(os.sep, ".").replace(":", "."), ".py")
 
 
 def check_exists(target: str) -> None:
@@ -88,6 +103,10 @@ def check_exists(target: str) -> None:
     if os.path.isfile(target):
         return
     head, colon, _ = target.rpartition(":")
+    if os.path.exists(target):
+        raise InputError(
+            f"{target} is neither a file nor a folder: depyf reads no pipes and devices (`-` is standard input)"
+        )
     if not colon:
         hint = "; for an importable object write module:qualname" if target.isidentifier() else ""
         raise InputError(f"no such file or folder: {target}{hint}")
@@ -126,8 +145,8 @@ def unit_of_file(path: str) -> CodeUnit:
             return CodeUnit.from_code(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (SyntaxError, ValueError) as error:
-        raise InputError(f"{path} does not compile: {error}") from error
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise InputError(f"{path} does not compile: {error or type(error).__name__}") from error
 
 
 def pick(unit: CodeUnit, qualname: str, where: str) -> CodeUnit:
@@ -152,14 +171,14 @@ def code_of_object(module: str, qualname: str) -> types.CodeType:
     try:
         sys.path.insert(0, os.getcwd())
         found: Any = importlib.import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"cannot import {module}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
     for name in qualname.split("."):
         try:
             found = inspect.getattr_static(found, name) if isinstance(found, type) else getattr(found, name)
-        except AttributeError:
+        except Exception:  # whatever a property raises
             raise InputError(f"{module} has no {qualname!r}") from None
     for attribute in ("fget", "__func__", "__wrapped__"):
         if not hasattr(found, "__code__") and getattr(found, attribute, None) is not None:

@@ -9,17 +9,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from depyf.cli.outcome import Exit, Outcome
+from depyf.cli.output import complain, tell, write_source
 from depyf.emit.comments import comment
+from depyf.errors import DepyfError
+from depyf.report.writer import make_folder, write_whole
 from depyf.verify.verdict import Status
 
 SHOWN_REASONS = 10
 
 
 def with_progress(outcomes: Iterable[Outcome], total: int, shown: bool) -> Iterator[Outcome]:
+    """The outcomes; where there are several, and the package 'rich' is there, with a progress bar."""
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        shown = False
     if not shown or total < 2:
         yield from outcomes
         return
@@ -32,12 +38,14 @@ def with_progress(outcomes: Iterable[Outcome], total: int, shown: bool) -> Itera
 
 
 def write_file(outcome: Outcome, folder: Path) -> Outcome:
-    """Write the text below ``folder``; the outcome says where, or why not."""
-    target = folder / outcome.relative
+    """Write the text below ``folder``, through no link; the outcome says where, or why not."""
+    relative = Path(outcome.relative)
+    target = folder / relative
     assert outcome.source is not None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(outcome.source, encoding="utf-8", errors="surrogatepass")
+        write_whole(str(make_folder(folder, relative.parent) / relative.name), outcome.source)
+    except DepyfError as error:
+        return dataclasses.replace(outcome, exit=Exit.UNREADABLE, error=str(error))
     except OSError as error:
         message = f"cannot write {target}: {error.strerror}"
         return dataclasses.replace(outcome, exit=Exit.UNREADABLE, error=message)
@@ -47,19 +55,18 @@ def write_file(outcome: Outcome, folder: Path) -> Outcome:
 def print_sources(outcomes: list[Outcome]) -> None:
     """The text of every outcome; with several, each after a comment that names it."""
     sources = [outcome for outcome in outcomes if outcome.source is not None]
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     for index, outcome in enumerate(sources):
         if len(outcomes) > 1:
-            print(("\n" if index else "") + comment(f"=== {outcome.name}"))
+            write_source(("\n" if index else "") + comment(f"=== {outcome.name}") + "\n")
         assert outcome.source is not None
-        sys.stdout.write(outcome.source if outcome.source.endswith("\n") else outcome.source + "\n")
+        write_source(outcome.source if outcome.source.endswith("\n") else outcome.source + "\n")
     sys.stdout.flush()
 
 
 def print_errors(outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         if outcome.error is not None:
-            print(f"depyf: {outcome.name}: {outcome.error}", file=sys.stderr)
+            complain(f"{outcome.name}: {outcome.error}")
 
 
 def print_json(outcomes: list[Outcome]) -> None:
@@ -103,7 +110,7 @@ def print_summary(outcomes: list[Outcome]) -> None:
                 reasons.setdefault((verdict.status.value.lower(), verdict.reason), []).append(where)
     for (status, reason), places in list(reasons.items())[:SHOWN_REASONS]:
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        print(f"{status}: {places[0]}{more}: {reason}", file=sys.stderr)
+        tell(f"{status}: {places[0]}{more}: {reason}", error=True)
     if len(reasons) > SHOWN_REASONS:
         print(f"... and {len(reasons) - SHOWN_REASONS} more reasons (all with --json)", file=sys.stderr)
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from depyf.cli.inputs import InputError
+from depyf.cli.output import complain
 from depyf.errors import DepyfError
 
 DEFAULT_FOLDER = "depyf_dump"
@@ -42,7 +43,7 @@ def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: 
     finally:
         prepare.__exit__(None, None, None)
         sys.stdout.flush()
-        print(_where_to_look(Path(folder)), file=sys.stderr)
+        complain(_where_to_look(Path(folder)))
 
 
 def _guarded(program: Callable[[], None], interrupted: list[BaseException]) -> int:
@@ -130,14 +131,12 @@ def _where_to_look(folder: Path) -> str:
     try:
         first = first if (first / "manifest.json").exists() else next(iter(dumps_in(folder).values()))
     except DepyfError:
-        return f"depyf: nothing was written to {folder}"
+        return f"nothing was written to {folder}"
     pages = sorted(path.name for path in first.glob("full_code_for_*.py"))
     if not pages:
-        return f"depyf: torch compiled nothing while the program ran; {first / 'manifest.json'} has the notes"
+        return f"torch compiled nothing while the program ran; {first / 'manifest.json'} has the notes"
     entry = next((name for name in ("index.md",) if (first / name).exists()), pages[0])
     rank, merge = (
         (f"rank {current_rank()}: ", f"; `depyf merge {folder}` compares the ranks") if first != folder else ("", "")
     )
-    return (
-        f"depyf: {rank}{len(pages)} compiled function{'s' if len(pages) > 1 else ''}; read {first / entry} first{merge}"
-    )
+    return f"{rank}{len(pages)} compiled function{'s' if len(pages) > 1 else ''}; read {first / entry} first{merge}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -20,6 +23,8 @@ def decompile_one(job: Job, python: str | None) -> Outcome:
         unit = find_unit(job.target, job.data)
     except (InputError, BytecodeError, OSError) as error:
         return Outcome(job.target, job.relative, job.order, Exit.UNREADABLE, error=str(error))
+    except MemoryError:
+        return Outcome(job.target, job.relative, job.order, Exit.UNREADABLE, error="it takes more memory than there is")
     try:
         result = decompile_unit(unit, Options(python=python))
     except DepyfError as error:
@@ -39,7 +44,7 @@ def decompile_all(jobs: list[Job], processes: int, python: str | None) -> Iterat
         for job in jobs:
             yield decompile_one(job, python)
         return
-    with ProcessPoolExecutor(min(processes, len(jobs))) as pool:
+    with ProcessPoolExecutor(min(processes, len(jobs)), initializer=_ignore_interrupts) as pool, _ended(pool):
         futures = {pool.submit(decompile_one, job, python): job for job in jobs}
         for future in as_completed(futures):
             job = futures[future]
@@ -48,3 +53,21 @@ def decompile_all(jobs: list[Job], processes: int, python: str | None) -> Iterat
             except BrokenProcessPool:
                 message = "the worker process died (out of memory?); try this file alone"
                 yield Outcome(job.target, job.relative, job.order, Exit.FAILED, error=message)
+
+
+def _ignore_interrupts() -> None:
+    """In a worker: Ctrl-C goes to all processes of a terminal, and the one that started this ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _ended(pool: ProcessPoolExecutor) -> Iterator[None]:
+    """Where the work is given up, the workers do not go on to the end of it."""
+    before = set(multiprocessing.active_children())
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(multiprocessing.active_children()) - before:
+            worker.terminate()
+        raise

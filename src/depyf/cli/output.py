@@ -1,0 +1,86 @@
+"""What the command writes to standard output and standard error.
+
+Input: text, names and messages of files that we do not trust among it.  Output invariant: a message is one line that
+moves no cursor; Python text stays Python with the same meaning, whatever letters the terminal can show.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+
+from depyf.escape import printable
+
+NOT_SHOWN = (
+    "the text has names that this terminal's encoding, {}, cannot show: it is written in UTF-8 (PYTHONIOENCODING=utf-8)"
+)
+
+
+def complain(message: object) -> None:
+    """``depyf: message`` on standard error."""
+    if sys.stderr is not None:
+        print("depyf: " + printable(str(message)), file=sys.stderr)
+
+
+def tell(*lines: str, error: bool = False) -> None:
+    """Lines for people; letters that the terminal lacks are escaped."""
+    stream = sys.stderr if error else sys.stdout
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    for line in lines or ("",):
+        shown = "\t".join(map(printable, line.split("\t")))
+        print(shown.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+
+
+def write_source(text: str) -> None:
+    """Python text on standard output.
+
+    What its encoding lacks is written as an escape where the text still means the same; names have no other spelling,
+    and the text is then written in UTF-8.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        escaped = text.encode(encoding, "backslashreplace").decode(encoding)
+        if not _same_program(text, escaped):
+            complain(NOT_SHOWN.format(encoding))
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+            return
+        text = escaped
+    sys.stdout.write(text)
+
+
+def _same_program(one: str, other: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False  # it is of a newer Python, or nests too deeply: nothing is known
+
+
+@contextlib.contextmanager
+def standard_streams() -> Iterator[None]:
+    """Inside, there are two streams to write to: those that the shell has closed lead nowhere."""
+    before = sys.stdout, sys.stderr
+    with contextlib.ExitStack() as stack:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:
+                setattr(sys, name, stack.enter_context(open(os.devnull, "w", encoding="utf-8")))
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+def give_up_output() -> None:
+    """Nothing more can be written: what is still to be written leads nowhere, so that the end of the process is quiet."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
