@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from depyf.dynamo.require import require_torch
+
 if TYPE_CHECKING:
     from depyf.dynamo.compare import Comparison
     from depyf.dynamo.replay import Replay
@@ -28,6 +30,7 @@ def prepare_debug(
     DepyfError, before anything runs: the directory cannot be written, it is active already, torch is missing or older
     than 2.6.
     """
+    require_torch()
     from depyf.dynamo.contexts import PrepareDebug
 
     return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode)
@@ -52,6 +55,7 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     On exit everything is as before.  DepyfError inside ``prepare_debug``, where nothing is compiled and there is no
     level, at level ``"kernel"`` without triton, and for other arguments.
     """
+    require_torch()
     from depyf.dynamo.contexts import Debug
 
     return Debug(level, stop_on)
@@ -73,8 +77,6 @@ def compare(
     ``atol`` default to what the dtype allows.  The result is true where both agree; print it.  The program goes on with
     the graph's eager results; random numbers are fixed while comparing.  DepyfError without torch 2.6 or newer.
     """
-    from depyf.dynamo.contexts import require_torch
-
     require_torch()
     from depyf.dynamo.compare import compare as run
 
@@ -83,6 +85,7 @@ def compare(
 
 def install() -> None:
     """Add the decompiled source to torch's bytecode log (``TORCH_LOGS="+bytecode"``)."""
+    require_torch()
     from depyf.dynamo.bytecode_log import install as install_hook
 
     install_hook()
@@ -102,6 +105,7 @@ def why(compiled_fn: Any, /, *args: Any, **kwargs: Any) -> Why:
     Nothing is compiled or called, and torch's caches stay as they are.  DepyfError where ``compiled_fn`` is no Python
     function or module; TypeError where the arguments do not fit its signature.
     """
+    require_torch()
     from depyf.dynamo.why import why as ask
 
     return ask(compiled_fn, args, kwargs)
@@ -117,6 +121,7 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
     page that is executed (written to ``directory``, or to a temporary folder), so that a debugger can follow it;
     ``steps(*args)`` gives every guard with its values.  DepyfError where nothing is compiled or alive.
     """
+    require_torch()
     from depyf.dynamo.replay import replay as make
 
     return make(target, directory)

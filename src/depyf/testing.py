@@ -65,7 +65,7 @@ def assert_graph_count(count: int) -> Iterator[None]:
 @contextmanager
 def _watched() -> Iterator[list[Seen]]:
     """Listen during the block; the list is filled when it ends without an exception."""
-    from depyf.dynamo.contexts import require_torch
+    from depyf.dynamo.require import require_torch
     from depyf.dynamo.watch import Watch
 
     require_torch()

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import depyf
 from depyf.cli.dumps import add_parsers, run_diff, run_merge, run_run
@@ -70,8 +71,16 @@ class UsageError(DepyfError):
     """The command line asks for something that makes no sense."""
 
 
+class Parser(argparse.ArgumentParser):
+    """As its base, which is silent where its help cannot be written."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message:
+            (file or sys.stderr).write(message)
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="depyf",
         description=DESCRIPTION,
         epilog=EXAMPLES,
@@ -142,9 +151,10 @@ def run(argv: Sequence[str] | None) -> int:
 def _to_the_end(given: list[str]) -> int:
     """What is written reaches its reader, or it is said why not."""
     try:
-        status = _dispatch(given)
-        sys.stdout.flush()
-        return status
+        try:
+            return _dispatch(given)
+        finally:  # the parser leaves by SystemExit: --help
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader went away (`| head`): not an error of ours
         give_up_output()
         return Exit.FAILED

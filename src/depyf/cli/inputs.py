@@ -103,6 +103,8 @@ def check_exists(target: str) -> None:
     if os.path.isfile(target):
         return
     head, colon, _ = target.rpartition(":")
+    if os.path.isdir(target):
+        raise InputError(f"{target} is a folder: name a file in it")
     if os.path.exists(target):
         raise InputError(
             f"{target} is neither a file nor a folder: depyf reads no pipes and devices (`-` is standard input)"

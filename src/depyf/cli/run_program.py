@@ -21,6 +21,7 @@ from pathlib import Path
 
 from depyf.cli.inputs import InputError
 from depyf.cli.output import complain
+from depyf.dynamo.require import require_torch
 from depyf.errors import DepyfError
 
 DEFAULT_FOLDER = "depyf_dump"
@@ -28,6 +29,7 @@ DEFAULT_FOLDER = "depyf_dump"
 
 def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: str) -> int:
     """Run it; returns the exit status, or raises SystemExit as the program did."""
+    require_torch()
     from depyf.dynamo.contexts import PrepareDebug
 
     prepare = PrepareDebug(folder, True, False)

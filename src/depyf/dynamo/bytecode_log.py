@@ -14,7 +14,7 @@ _handle: Any = None
 
 def install() -> None:
     """Register the hook once; DepyfError where torch is missing or too old."""
-    from depyf.dynamo.contexts import require_torch
+    from depyf.dynamo.require import require_torch
 
     global _handle
     require_torch()

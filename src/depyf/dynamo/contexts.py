@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -27,6 +26,7 @@ from depyf.dynamo.level_files import LevelFiles
 from depyf.dynamo.levels import LEVELS, Level, LevelRun
 from depyf.dynamo.nonfinite import KINDS, Watch
 from depyf.dynamo.ranks import rank_directory
+from depyf.dynamo.require import require_torch
 from depyf.dynamo.session import Session
 from depyf.dynamo.stepping import Stepping
 from depyf.errors import DepyfError
@@ -34,8 +34,6 @@ from depyf.guarded import Door, guarded, problem, say, warn
 from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file
 from depyf.report.manifest import remove_old_dump
 from depyf.report.writer import DumpWriter
-
-OLDEST_TORCH = (2, 6)
 
 
 class _Current:
@@ -48,21 +46,6 @@ class _Current:
     last: ClassVar[Session | None] = None
     known: ClassVar[dict[str, Session]] = {}
     """Directory -> the session that wrote it: entering it again in the same process adds to the dump."""
-
-
-def require_torch() -> None:
-    """DepyfError where torch is missing or too old."""
-    try:
-        import torch
-    except ImportError as error:
-        raise DepyfError(
-            "depyf.prepare_debug and depyf.debug need torch 2.6 or newer, which cannot be imported here "
-            f"({error}); install it, or use depyf.decompile, which needs no torch"
-        ) from error
-    version = getattr(torch, "__version__", "0")
-    numbers = tuple(int(part) for part in re.findall(r"\d+", str(version))[:2])
-    if numbers < OLDEST_TORCH:
-        raise DepyfError(f"torch {version} is too old: depyf needs torch {'.'.join(map(str, OLDEST_TORCH))} or newer")
 
 
 class PrepareDebug:

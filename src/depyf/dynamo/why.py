@@ -26,10 +26,10 @@ from depyf.dynamo.advice import (
 )
 from depyf.dynamo.ask import EntryAnswer, ask_entry
 from depyf.dynamo.call_values import CallValues
-from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries
 from depyf.dynamo.guard_values import NOT_THERE, GuardStep, plain
 from depyf.dynamo.guards import file_resolver
+from depyf.dynamo.require import require_torch
 from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.target import Target, find_target
 

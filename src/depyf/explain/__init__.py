@@ -9,6 +9,8 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+from depyf.dynamo.require import require_torch
+
 if TYPE_CHECKING:
     from depyf.explain.report import Report
 
@@ -22,6 +24,7 @@ def explain(fn: Any) -> Report:
     nothing had to be switched on before.  ``print`` it, show it in a notebook, or take ``.to_json()``.  DepyfError where
     ``fn`` has no bytecode.
     """
+    require_torch()
     from depyf.explain.report import explain as make
 
     return make(fn)
@@ -32,6 +35,7 @@ def dump_src(fn: Any) -> str:
 
     ``fn`` is a compiled or plain function, method or module.  DepyfError where it has no bytecode.
     """
+    require_torch()
     from depyf.explain.cached import cached_source
 
     return cached_source(fn)

@@ -9,7 +9,6 @@ from typing import Any
 
 from depyf.dynamo import live
 from depyf.dynamo.code_record import code_record, with_source
-from depyf.dynamo.contexts import require_torch
 from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.guards import file_resolver, parse_guards
 from depyf.dynamo.records import CompileKey, EntryRecord, FunctionRecord
@@ -25,7 +24,6 @@ from depyf.report.writer import write_whole
 
 def cached_source(fn: Any) -> str:
     """The page for ``fn`` and the resume functions reachable from its entries."""
-    require_torch()
     root, resumes, _ = cached_records(code_of(fn))
     return full_code_page(root, resumes)
 
