@@ -80,7 +80,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = Parser(
+    parser: argparse.ArgumentParser = Parser(
         prog="depyf",
         description=DESCRIPTION,
         epilog=EXAMPLES,
