@@ -277,6 +277,8 @@ def examine(text: str, version: tuple[int, int], optimize: int = 0) -> Outcome |
         result = decompile_unit(unit)
     except DepyfError as error:
         return Outcome(Counter({"FAILED": 1}), (("<module>", str(error)),), "")
+    except Exception as error:
+        return Outcome(Counter({"FAILED": 1}), (("<module>", f"internal: {type(error).__name__}: {error}"),), "")
     statuses = Counter(verdict.status.name for verdict in result.verdicts)
     bad = [(v.qualname, f"{v.status.name}: {v.reason}") for v in result.verdicts if not v.proven]
     return Outcome(statuses, tuple(item for item in bad if ": nested " not in item[1]), result.source)
