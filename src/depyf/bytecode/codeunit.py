@@ -60,6 +60,11 @@ class CodeUnit:
         return self.version >= (3, 9)
 
     @property
+    def has_qualname(self) -> bool:
+        """Whether the qualified name is the code object's own (3.11+); before, the instructions that make a function give it."""
+        return self.version >= (3, 11)
+
+    @property
     def fills_sets_twice(self) -> bool:
         """Whether the compiler fills a constant set with the items of one that it has filled from the text (before 3.14)."""
         return self.version < (3, 14)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from depyf.bytecode.codeunit import (
     CO_ASYNC_GENERATOR,
     CO_COROUTINE,
@@ -68,10 +70,27 @@ def iterable_renamed(original: CodeUnit, recompiled: CodeUnit) -> bool:
     return recompiled.params == (".0",) != original.params and recompiled.name.startswith("<")
 
 
-def qualname_difference(original: CodeUnit, recompiled: CodeUnit, parent: CodeUnit, recompiled_parent: CodeUnit) -> str:
-    """Nested functions must be called alike relative to their parents, which may themselves sit elsewhere."""
+QUALNAME_NOTE = (
+    "assumes that nothing looks at the qualified name of a function that is not called after what it is nested in"
+)
+
+
+def qualname_difference(original: CodeUnit, recompiled: CodeUnit, around: Iterable[tuple[CodeUnit, CodeUnit]]) -> str:
+    """Nested functions must be called alike relative to what is around them, which may itself sit elsewhere.
+
+    ``around``: the pairs that they are nested in, the innermost first.
+    """
     left, right = original.qualname, recompiled.qualname
-    if not (left.startswith(parent.qualname + ".") and right.startswith(recompiled_parent.qualname + ".")):
-        return ""
-    left, right = left[len(parent.qualname) :], right[len(recompiled_parent.qualname) :]
-    return "" if left == right else f"the qualified name ends in {right}, not {left}"
+    for outer, other in around:
+        if left.startswith(outer.qualname + ".") and right.startswith(other.qualname + "."):
+            left, right = left[len(outer.qualname) :], right[len(other.qualname) :]
+            return "" if left == right else f"the qualified name ends in {right}, not {left}"
+    return ""
+
+
+def called_otherwise(original: CodeUnit, recompiled: CodeUnit, around: Iterable[tuple[CodeUnit, CodeUnit]]) -> bool:
+    """Whether a nested function has a qualified name that no function around it gave it, and the text gives another."""
+    left, right = original.qualname, recompiled.qualname
+    if left == right or not original.has_qualname:
+        return False
+    return not any(left.startswith(o.qualname + ".") and right.startswith(r.qualname + ".") for o, r in around)

@@ -25,6 +25,8 @@ from depyf.verify.promised import added_variables, locals_of
 from depyf.verify.proof import GaveUp, Proof
 from depyf.verify.signature import (
     ITERABLE_NOTE,
+    QUALNAME_NOTE,
+    called_otherwise,
     iterable_renamed,
     parameter_renames,
     qualname_difference,
@@ -91,7 +93,7 @@ class _Checker:
         self.bindings = bindings
         self.lowered: dict[int, Lowered] = {}
         self.done: dict[tuple[int, int], tuple[Verdict, Pairs]] = {}
-        self.parents: list[tuple[CodeUnit, CodeUnit]] = []
+        self.above: dict[tuple[int, int], tuple[CodeUnit, CodeUnit] | None] = {}
 
     @any_depth_of(2)
     def report(
@@ -126,10 +128,19 @@ class _Checker:
             verdict = replace(verdict, status=Status.UNVERIFIED, reason=reason, line=broken.line)
         return [verdict, *nested]
 
+    def _around(self, parent: tuple[CodeUnit, CodeUnit] | None) -> list[tuple[CodeUnit, CodeUnit]]:
+        """``parent`` and what that is nested in."""
+        found = []
+        while parent is not None:
+            found.append(parent)
+            parent = self.above.get((id(parent[0]), id(parent[1])))
+        return found
+
     def own(
         self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
     ) -> tuple[Verdict, Pairs]:
         key = (id(original), id(recompiled))
+        self.above.setdefault(key, parent)
         found = self.done.get(key)
         if found is None:
             found = self.done[key] = self._own(original, recompiled, parent)
@@ -139,20 +150,24 @@ class _Checker:
         self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
     ) -> tuple[Verdict, Pairs]:
         name = original.qualname
+        around: list[tuple[CodeUnit, CodeUnit]] = []
         difference = signature_difference(original, recompiled)
         if not difference and parent is not None:
-            difference = qualname_difference(original, recompiled, *parent)
+            around = self._around(parent)
+            difference = qualname_difference(original, recompiled, around)
         if difference:
             return Verdict(name, Status.WRONG, difference, original.firstlineno), []
+        named: tuple[str, ...] = (QUALNAME_NOTE,) if called_otherwise(original, recompiled, around) else ()
         if not self.bindings:
             pairs = same_bytes(original, recompiled)
             if pairs is not None:
-                return Verdict(name, Status.IDENTICAL), pairs
+                return Verdict(name, Status.EQUIVALENT if named else Status.IDENTICAL, "; ".join(named)), pairs
         try:
             written, right = self._lower(original), self._lower(recompiled)
         except BytecodeError as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
         left, noted = without_books(written, self.promises)
+        noted = (*named, *noted)
         if self.features and parent is None:
             right = without_imports(right, self.features)
             noted = (*noted, FEATURE_NOTE)
