@@ -10,6 +10,7 @@ import types
 from dataclasses import replace
 
 from depyf.dynamo.records import CodeRecord
+from depyf.unheard import parse, spelled_out
 
 
 def code_record(code: types.CodeType) -> CodeRecord:
@@ -39,7 +40,8 @@ def with_source(record: CodeRecord) -> CodeRecord:
         lines = linecache.getlines(record.filename)
         if record.name in _EXPRESSIONS and (text := _expression(record, "".join(lines))):
             return replace(record, source=text)
-        block = inspect.getblock(lines[max(record.line - 1, 0) :]) if lines else []
+        own = lines[max(record.line - 1, 0) :]
+        block = own[: len(inspect.getblock(spelled_out("".join(own)).splitlines(True)))] if own else []
     except (OSError, SyntaxError, IndexError, ValueError, RecursionError):
         return record
     return replace(record, source=textwrap.dedent("".join(block)).rstrip("\n"))
@@ -57,10 +59,11 @@ _EXPRESSIONS: dict[str, type[ast.expr]] = {
 def _expression(record: CodeRecord, text: str) -> str:
     """The expression of its kind that begins in the line of ``record``; the whole lines, where there are several."""
     kind = _EXPRESSIONS[record.name]
-    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kind) and node.lineno == record.line]
-    segments = {ast.get_source_segment(text, node) or "" for node in found}
-    if len(segments) == 1:
-        return segments.pop()
+    spelled = spelled_out(text)  # where that is another text, columns are those of it
+    found = [node for node in ast.walk(ast.parse(spelled)) if isinstance(node, kind) and node.lineno == record.line]
+    segments = {ast.get_source_segment(spelled, node) or "" for node in found}
+    if len(segments) == 1 and (segment := segments.pop()) in text:
+        return segment
     lines = text.splitlines()[record.line - 1 : max((node.end_lineno or record.line for node in found), default=0)]
     return textwrap.dedent("\n".join(lines))
 
@@ -68,7 +71,7 @@ def _expression(record: CodeRecord, text: str) -> str:
 def with_parameters(record: CodeRecord) -> CodeRecord:
     """``record`` with the parameters its source declares, for a function whose code object was never seen."""
     try:
-        tree = ast.parse(record.source)
+        tree = parse(record.source)
     except (SyntaxError, ValueError, RecursionError):
         return record
     node = next((node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))), None)

@@ -27,6 +27,7 @@ from depyf.dynamo.live import LiveFrame, LiveGuard, page_text, part
 from depyf.dynamo.looking import ITEM, item, looking
 from depyf.dynamo.pure_access import as_torch_sees, untouched
 from depyf.errors import DepyfError
+from depyf.unheard import parse
 
 
 class FollowedGlobals(Globals):
@@ -73,7 +74,7 @@ class Page:
 def read_page(path: Path) -> Page:
     """The page at ``path``.  DepyfError where it is not the one that this process wrote."""
     try:
-        tree = ast.parse(page_text(path))
+        tree: ast.Module = parse(page_text(path))
     except (SyntaxError, ValueError) as error:
         raise DepyfError(f"{path} is no full_code_for_* file of a dump: {error}") from error
     placeholders: dict[str, str] = {}

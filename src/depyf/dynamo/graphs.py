@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from depyf.dynamo.operators import registering_modules
+from depyf.unheard import parse
 
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
 _ANNOTATION = re.compile(r'(?P<start>^|;  )(?P<name>\w+): "[^"]*"(?= = )')
@@ -70,7 +71,8 @@ def _legal(name: str) -> str:
 def parsed(text: str) -> ast.Module | None:
     """The tree of ``text``; None where that is no Python."""
     try:
-        return ast.parse(text)
+        made: ast.Module = parse(text)
+        return made
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -23,6 +23,7 @@ from depyf.dynamo.entries import cache_entries
 from depyf.dynamo.looking import ITEM, item, looking
 from depyf.dynamo.target import Target, find_target
 from depyf.errors import DepyfError
+from depyf.unheard import parse, warns
 
 
 class Replay:
@@ -106,7 +107,7 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
 def _load(path: Path, target: Target | None, made: Path | None = None) -> Replay:
     """The page as a module of its own, and its first function, which is the dispatcher of the root."""
     try:
-        tree = ast.parse(live.page_text(path))
+        tree: ast.Module = parse(live.page_text(path))
         root = next(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
     except (SyntaxError, ValueError, StopIteration) as error:
         raise DepyfError(f"{path} is no full_code_for_* file of a dump: {error or 'no function in it'}") from error
@@ -118,6 +119,8 @@ def _load(path: Path, target: Target | None, made: Path | None = None) -> Replay
     for node in tree.body:
         if live.part(node)[0] == "confirmed":
             looking(node)
+        elif live.part(node)[0] in ("original", "runs") and isinstance(node, ast.FunctionDef) and warns(node):
+            node.body = [ast.copy_location(ast.Pass(), node)]  # it is shown; what runs is the program's own
     exec(compile(tree, str(path), "exec", dont_inherit=True), vars(module))
     if target is None:
         frames = [value for value in vars(module).values() if isinstance(value, live.LiveFrame)]

@@ -12,6 +12,7 @@ from itertools import pairwise
 from depyf.debugger.where import NO_PLACE
 from depyf.dynamo.probes import FRAME, outside_torch
 from depyf.emit.comments import remark
+from depyf.unheard import spelled_out
 
 
 def user_lines(path: str) -> dict[int, str]:
@@ -55,5 +56,5 @@ def with_user_lines(text: str, places: dict[int, str]) -> str:
 
 
 def _compiled(text: str) -> types.CodeType:
-    code: types.CodeType = compile(text, "<wrapper>", "exec", dont_inherit=True)
+    code: types.CodeType = compile(spelled_out(text), "<wrapper>", "exec", dont_inherit=True)
     return code

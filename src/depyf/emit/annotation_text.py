@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from depyf.depth import any_depth
+from depyf.unheard import spelled_out
 
 
 def source_of(text: str, folded: bool) -> str:
@@ -16,6 +17,8 @@ def source_of(text: str, folded: bool) -> str:
     if not folded or "(" not in text or not text.isascii() or "\n" in text:
         return text
     try:
+        if spelled_out(text) != text:  # the places in it would be other ones
+            return text
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError):
         return text

@@ -9,14 +9,13 @@ same with annotated assignments, and without the mark.
 
 from __future__ import annotations
 
-import ast
-
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
 from depyf.depth import any_depth
 from depyf.emit.naming import is_legal, mangling_prefix
 from depyf.tree.expr import Attr, Const, Expr, Marker, Name, Sub
 from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, Stmt
 from depyf.tree.rewrite import bodies, with_bodies
+from depyf.unheard import parse
 
 
 def eager_annotations(unit: CodeUnit, body: Body) -> Body:
@@ -72,7 +71,7 @@ def _is_source(value: Expr) -> bool:
     if not isinstance(value, Const) or type(value.value) is not str:
         return False
     try:
-        ast.parse(value.value, mode="eval")
+        parse(value.value, mode="eval")
     except (SyntaxError, ValueError):
         return False
     return True

@@ -13,6 +13,7 @@ import re
 import textwrap
 import types
 from collections.abc import Iterable
+from symtable import symtable
 
 from depyf.dynamo import guard_checks
 from depyf.dynamo.guard_checks import ASKING
@@ -23,6 +24,7 @@ from depyf.escape import one_line, printable, safe_name
 from depyf.report.layout import transformed_file
 from depyf.report.standing import without_defaults
 from depyf.report.wrap import WIDTH, split_call, wrap
+from depyf.unheard import spelled_out
 
 _CHECKS = sorted(
     name for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType) and name[0] != "_"
@@ -134,14 +136,14 @@ def original_name(function: FunctionRecord) -> str:
 def _original(function: FunctionRecord) -> str:
     """The function as it was before torch.compile, under a name of its own."""
     code, name = function.code, original_name(function)
-    source = _without_future(textwrap.dedent(code.source))
+    source = spelled_out(_without_future(textwrap.dedent(code.source)))  # nothing that reads the page is warned of it
     renamed = re.sub(
         r"^(?P<start>(?:@.*\n)*(?:async )?def )\w+", lambda m: m["start"] + name, source, count=1, flags=re.M
     )
     try:
         tree = ast.parse(renamed)
         if "nonlocal" in renamed:  # the parser lets it pass without a function around
-            compile(tree, "<original>", "exec", dont_inherit=True)
+            symtable(renamed, "<original>", "exec")
     except (SyntaxError, ValueError, RecursionError):
         tree = None
     node = tree.body[0] if tree is not None and len(tree.body) == 1 else None
@@ -203,7 +205,7 @@ def _standing_alone(source: str) -> str:
     if "nonlocal" not in source:
         return source
     try:
-        compile(source, "<shown>", "exec", dont_inherit=True)
+        symtable(source, "<shown>", "exec")
     except SyntaxError as error:
         if "nonlocal" not in str(error):
             return source

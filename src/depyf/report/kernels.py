@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from depyf.emit.comments import comment
+from depyf.unheard import parse
 
 _LANGUAGES = {
     "cpp": ("cpp", "//"),
@@ -46,7 +47,7 @@ def kernels_in(wrapper: str, wrapper_file: str) -> tuple[Kernel, ...]:
     if "async_compile." not in wrapper and _CPP_WRAPPER not in wrapper:
         return ()
     try:
-        tree = ast.parse(wrapper)
+        tree = parse(wrapper)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     lines = wrapper.split("\n")

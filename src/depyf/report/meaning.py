@@ -12,6 +12,8 @@ from __future__ import annotations
 import ast
 import re
 
+from depyf.unheard import parse
+
 _RESUME = re.compile(r"\b(__(?:original_)?resume)_at_\d+_(\d+)\b")
 """Dynamo names a resume function after the offset of the instruction it goes on at, and a counter."""
 _INSTALLED = re.compile(r"/[^\s'\"]*/(?:site|dist)-packages/")
@@ -30,7 +32,7 @@ def meaning(name: str, text: str) -> str:
 def _code(text: str) -> str:
     """Python without comments, module docstring and ``del`` of local names; as it is where it cannot be parsed."""
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
         first = tree.body[0] if tree.body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             tree.body = tree.body[1:]  # the heading of a full_code page
