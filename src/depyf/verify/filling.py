@@ -47,7 +47,7 @@ def _new_dict(pair: Pair, side: Side, other: Side, values: Values, items: tuple[
     keys = items[::2]
     plain = all(plain_key(values, key) for key in keys)
     if not plain or len({values.desc[key][1] for key in keys}) != len(keys):  # type: ignore[index]
-        if not any_key(side, other, values, len(keys)):
+        if not any_key(pair, side, other, values, len(keys)):
             return False
     del side.stack[len(side.stack) - pops :]
     side.stack.append(new_fresh(pair, values, DICT, items))
@@ -67,7 +67,7 @@ def add_pair(pair: Pair, side: Side, other: Side, values: Values, container: int
     inside = pair.fresh.get(container)
     if inside is None or inside[0] != DICT or len(inside[1]) > 2 * values.tracked:
         return False
-    if not _is_new_key(values, inside[1][::2], key) and not any_key(side, other, values):
+    if not _is_new_key(values, inside[1][::2], key) and not any_key(pair, side, other, values, into=container):
         return False
     pair.fresh[container] = (DICT, (*inside[1], key, value))
     return True
@@ -94,7 +94,9 @@ def joined(pair: Pair, side: Side, other: Side, values: Values, container: int, 
     if source is None or inside is None or source[0] != DICT or inside[0] != DICT:
         return False
     keys = inside[1][::2]
-    if not all(_is_new_key(values, keys, key) for key in source[1][::2]) and not any_key(side, other, values):
+    if not all(_is_new_key(values, keys, key) for key in source[1][::2]) and not any_key(
+        pair, side, other, values, into=container
+    ):
         return False
     pair.fresh[container] = (DICT, inside[1] + source[1])
     return True
@@ -105,7 +107,7 @@ def build_set(pair: Pair, side: Side, other: Side, values: Values, count: int) -
     if pair.facts:
         items = decided(pair, values, items)
     plain = all(plain_key(values, item) for item in items)
-    if not plain and not any_key(side, other, values, count):
+    if not plain and not any_key(pair, side, other, values, count):
         return False
     take(side.stack, count)
     constants = values.constants(items) if plain and count >= _FILLED else None
@@ -117,7 +119,7 @@ def build_set(pair: Pair, side: Side, other: Side, values: Values, count: int) -
 
 def set_add(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
     if not plain_key(values, side.stack[-1]) and not (
-        side.stack[-1 - depth] in pair.fresh and any_key(side, other, values)
+        side.stack[-1 - depth] in pair.fresh and any_key(pair, side, other, values, into=side.stack[-1 - depth])
     ):
         return False
     return grow(pair, side, values, depth, SET, (side.stack[-1],))

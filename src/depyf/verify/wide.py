@@ -13,6 +13,7 @@ import builtins
 
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
+from depyf.bytecode.ops import Instr
 from depyf.verify.known import container_kind, elements
 from depyf.verify.state import Pair, Side
 from depyf.verify.values import Values
@@ -20,7 +21,8 @@ from depyf.verify.values import Values
 PAIRS, ITEMS = 15, 30
 """What a compiler takes off the stack at once at most (3.10+)."""
 AT_ONCE = {ops.BUILD_MAP: PAIRS, ops.BUILD_CONST_KEY_MAP: PAIRS, ops.BUILD_SET: ITEMS}
-_STEPS = frozenset({*AT_ONCE, ops.MAP_ADD, ops.SET_ADD, ops.DICT_UPDATE})
+_ADDING = {ops.MAP_ADD: 2, ops.SET_ADD: 1, ops.DICT_UPDATE: 1, ops.SET_UPDATE: 1}
+"""What adds to a container on the stack, and how many values lie above it."""
 
 
 def makes_wide(code: Lowered) -> bool:
@@ -28,8 +30,8 @@ def makes_wide(code: Lowered) -> bool:
     return any(instr.op in AT_ONCE and instr.arg > AT_ONCE[instr.op] for instr in code.instrs)
 
 
-def any_key(side: Side, other: Side, values: Values, count: int = 0) -> bool:
-    """Whether the dict or set that ``side`` makes of ``count`` parts, or adds to, may have keys that are no constants.
+def any_key(pair: Pair, side: Side, other: Side, values: Values, count: int = 0, into: int = -1) -> bool:
+    """Whether the dict or set that ``side`` makes of ``count`` parts, or adds to (``into``), may have keys that are no constants.
 
     The original's own small ones, and those of the user's code, stay operations.
     """
@@ -38,9 +40,19 @@ def any_key(side: Side, other: Side, values: Values, count: int = 0) -> bool:
     op = side.program.instrs[side.pc].op
     if count > AT_ONCE.get(op, count):
         return values.promised.any_key()
-    if not side.program.side or (other.pc >= 0 and other.program.instrs[other.pc].op in _STEPS):
+    if not side.program.side:
         return False
+    if other.pc >= 0:
+        at = other.program.instrs[other.pc]
+        if at.op in AT_ONCE and op in AT_ONCE or at.op in _ADDING and not _is_behind(pair, other, at, into):
+            return False
     return values.promised.any_key()
+
+
+def _is_behind(pair: Pair, other: Side, at: Instr, into: int) -> bool:
+    """Whether less is in ``into`` than in what the original adds to next: then this is no step of its own."""
+    mine, theirs = pair.fresh.get(into), pair.fresh.get(other.stack[-at.arg - _ADDING[at.op]])
+    return theirs is not None and (mine is None or len(mine[1]) < len(theirs[1]))
 
 
 def made_by_call(
