@@ -427,7 +427,8 @@ class Symbolic:
         Of ``_, _ = x, y`` the first store is only a ``POP`` behind the second (3.13+).
         """
         stack = self.stack
-        if not stack or isinstance(value, (Item, Marker, Shared, Chain, Walrus)) or is_slot(value):
+        never = (Item, Marker, Shared, Chain, Walrus) if self.generated else (Item, Marker, Shared, Chain)
+        if not stack or isinstance(value, never) or is_slot(value):
             return False
         instrs, index, run, depth = self.program.instrs, self.program.next[self.at], [target], 1
         skipped: list[int] = []
@@ -435,7 +436,7 @@ class Symbolic:
         while index >= 0 and instrs[index].op in _RUN and depth <= len(stack):
             pending = stack[-depth]
             if instrs[index].op != ops.RESTORE_FAST:
-                if isinstance(pending, (Item, Marker, Shared, Chain, Walrus)) or is_slot(pending) or pending is value:
+                if isinstance(pending, never) or is_slot(pending) or pending is value:
                     break
                 again = instrs[index].op == ops.POP
                 if again and isinstance(pending, fresh.Fresh):
