@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import dis
+import sys
 
 import pytest
 
+from depyf.bytecode.versions import spec_for
 from depyf.pipeline import decompile_code
 
 
 def unpacking(function):
     """The code of ``function(t)`` replaced by ``UNPACK_SEQUENCE 1; RETURN_VALUE`` on its argument."""
-    caches = getattr(dis, "_inline_cache_entries", None)
-    count = 0
-    if caches is not None:
-        count = caches.get("UNPACK_SEQUENCE", 0) if isinstance(caches, dict) else caches[dis.opmap["UNPACK_SEQUENCE"]]
-    start = [dis.opmap["RESUME"], 0] if "RESUME" in dis.opmap else []
-    body = [dis.opmap["LOAD_FAST"], 0, dis.opmap["UNPACK_SEQUENCE"], 1, *[0, 0] * count, dis.opmap["RETURN_VALUE"], 0]
-    code = function.__code__
-    return code.replace(co_code=bytes(start + body), co_consts=(None,), co_stacksize=2)
+    caches = spec_for(sys.version_info[:2]).caches
+    code = b""
+    for name, arg in (("RESUME", 0), ("LOAD_FAST", 0), ("UNPACK_SEQUENCE", 1), ("RETURN_VALUE", 0)):
+        if name in dis.opmap:
+            code += bytes([dis.opmap[name], arg]) + bytes(caches[dis.opmap[name]])
+    return function.__code__.replace(co_code=code, co_consts=(None,), co_stacksize=2)
 
 
 def named(t):
