@@ -146,14 +146,15 @@ def _assertion(stmt: If, unit: CodeUnit, *, others: bool = False) -> Stmt | None
 
     ``others``: it has an ``else``, which is not in ``stmt``.
 
-    Before there was one, an ``assert`` is a test with its ``raise`` on the same line.  One on a later line than the test
-    is in an ``if``: ``if a:`` / ``assert b``, for which ``assert not a or b`` is the same code.
+    Before there was one, an ``assert`` is a test with its ``raise`` on the same line, or before.  One on a later line is in an ``if``: ``if a:`` / ``assert b``, for which ``assert not a or b`` is the same code.
     """
     test = stmt.test
     if isinstance(test, BoolOf) and test.op == "and" and _is_later(stmt):
         inner = _assertion(If(test.values[-1], stmt.body, (), stmt.body[0].line), unit)
         if inner is not None:
-            first = BoolOf("and", test.values[:-1]) if len(test.values) > 2 else test.values[0]
+            last = len(test.values) - 1
+            deeper = tuple([each for each in test.deeper if each[0] < last])
+            first = BoolOf("and", test.values[:-1], deeper=deeper) if last > 1 else test.values[0]
             return If(first, (inner,), (), stmt.line)
     return _assert(stmt, unit, others)
 
@@ -174,12 +175,19 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
     if isinstance(exc, Invoke) and len(exc.args) == 1 and not exc.keywords:
         message, exc = exc.args[0], exc.func
     if isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "AssertionError":
-        return None if others else Assert(test, message, stmt.line)
+        return None if others else Assert(test, message, _first(stmt, raised[0]))
     if unit.asserts_by_name and isinstance(exc, Name) and (exc.id, exc.scope) == ("AssertionError", "global"):
-        one_line = stmt.line is not None and raised[0].line == stmt.line and not isinstance(stmt.test, Const)
-        if one_line or not unit.flags & CO_OPTIMIZED:  # where nobody can have written a name that is looked up so
-            return Assert(test, message, stmt.line)
+        # what an ``if`` raises is not in front of its test: ``assert (`` over several lines
+        together = stmt.line is not None and 0 < (raised[0].line or 0) <= stmt.line and not isinstance(stmt.test, Const)
+        if together or not unit.flags & CO_OPTIMIZED:  # where nobody can have written a name that is looked up so
+            return Assert(test, message, _first(stmt, raised[0]))
     return None
+
+
+def _first(stmt: If, raised: Raise) -> int | None:
+    """The line of an ``assert``: that of its ``raise``, where the test is on lines of its own."""
+    lines = [line for line in (stmt.line, raised.line) if line is not None]
+    return min(lines) if stmt.line is not None and lines else stmt.line
 
 
 def _never(test: Expr) -> bool:

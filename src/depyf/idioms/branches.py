@@ -70,7 +70,9 @@ class Branches:
         if not isinstance(test, BoolOf) or test.op != "and":
             return stmt
         depth = self.indents.depth(stmt)
-        inner = range(1, len(test.values)) if depth == len(test.values) else _inner_tests(test, depth)
+        others = [at for at, _ in test.deeper]  # a test on the line of another one is no ``if`` of its own
+        each = depth == len(test.values) == len(others) + 1
+        inner = others if each else _inner_tests(test, depth)
         body, end = stmt.body, len(test.values)
         for start in reversed(inner):
             body, end = (If(_and(test, start, end), body, ()),), start

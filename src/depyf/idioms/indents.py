@@ -103,6 +103,8 @@ class Indents:
         level, column = self.first(stmt.body), self._column(stmt)
         if level is None or column is None or (stmt.body[0].line or 0) <= (stmt.line or 0):
             return None
+        if isinstance(stmt.body[0], ExprStmt) and level % STEP == 1:
+            level -= 1  # ``(yield a)``
         right = level - column + _KEYWORDS[If] + _leading_name(stmt.test) + _NOT * _leading_nots(stmt.test, least=True)
         return -(-right // STEP)  # it is less by two places for ``elif`` and by one for a parenthesis
 

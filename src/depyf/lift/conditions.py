@@ -115,14 +115,19 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
 def _as_written(lifter: Lifter, parent: Lifted, child: Lifted, test: BoolOf) -> Expr:
     """``test``, the last operand of which comes from ``child``, with what the columns tell of it (3.11+)."""
     program = lifter.graph.program
-    if not program.columns.known or NONE in (parent.begins, parent.branch, child.begins):
+    if not program.columns.known:
         return test
-    first, left = _operand_at(program, parent.begins), _operand_at(program, parent.branch)
-    right = _operand_at(program, child.begins)
-    found = grouped(test, left, right, program.columns.least)
-    if found is test and test.op == "and" and first and left and right and left[1][0] < right[0][0]:
-        steps = steps_deeper(test, first[0][1], right[0][1])
-        return replace(test, deeper=(*test.deeper, (len(test.values) - 1, steps)))
+    first = left = right = None
+    found: Expr = test
+    if NONE not in (parent.begins, parent.branch, child.begins):
+        first, left = _operand_at(program, parent.begins), _operand_at(program, parent.branch)
+        right = _operand_at(program, child.begins)
+        found = grouped(test, left, right, program.columns.least)
+    if isinstance(found, BoolOf) and parent.tested_at != child.line:
+        steps = 0
+        if found is test and test.op == "and" and first and left and right and left[1][0] < right[0][0]:
+            steps = steps_deeper(test, first[0][1], right[0][1])
+        return replace(found, deeper=(*test.deeper, (len(found.values) - 1, steps)))
     return found
 
 

@@ -114,7 +114,9 @@ def _operands(op: str, value: Expr) -> tuple[Expr, ...]:
 
 
 def _turned(test: BoolOf) -> BoolOf:
-    return BoolOf(_OTHER[test.op], tuple([negate(value) for value in test.values]), below=test.below)
+    return BoolOf(
+        _OTHER[test.op], tuple([negate(value) for value in test.values]), below=test.below, deeper=test.deeper
+    )
 
 
 @any_depth

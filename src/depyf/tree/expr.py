@@ -107,7 +107,8 @@ class BoolOf(Expr):
     ``apart`` marks an operand of another one whose value is tested once more: it has parentheses of its own.  ``below``
     marks one of the same operator that stands on a later line: it may be the test of an ``if`` inside the ``if``.
     ``written`` says that the source has this operator, not the other one with the operands negated.  ``deeper`` are the
-    operands of "and" (by number) on later lines, and how many steps deeper the ``if`` of their own would be that stands there: 0 if none would.
+    operands (by number) on later lines, and how many steps deeper the ``if`` of its own would be that stands there under
+    "and": 0 if none would.
     """
 
     op: str
