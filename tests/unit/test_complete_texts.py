@@ -14,7 +14,9 @@ import pytest
 import depyf
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.unmarshal import loads
+from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord
 from depyf.pipeline import TOP_LEVEL_AWAIT, Decompiled, decompile_code, decompile_unit
+from depyf.report.transformed import transformed_page
 from depyf.verify import Status, verify
 from depyf.verify.features import FEATURE_NOTE
 from depyf.verify.worker import worker_for
@@ -228,3 +230,12 @@ def test_what_is_shown_is_python_with_the_same_code() -> None:
     assert found.shown == found.source
     assert found.needs == ()
     ast.parse(found.shown)
+
+
+def test_the_page_of_a_dump_says_it_too() -> None:
+    record = TransformedRecord("def f():\n    return __const_list\n", True, "", (), (), (), ("__const_list is a list",))
+    code = CodeRecord("f", "f", "f.py", 1, (), (), (), None, None, ())
+    page = transformed_page(CompileKey(0, "0/0"), code, record, "")
+    lines = page.text.splitlines()
+    assert "# Not complete by itself: __const_list is a list." in lines[: page.first_line]
+    assert lines[page.first_line - 1] == "def f():"

@@ -268,6 +268,8 @@ class TransformedRecord:
     """Readable names of the compiled graphs it calls."""
     resumes: tuple[str, ...]
     """Global names of the resume functions it calls."""
+    needs: tuple[str, ...] = ()
+    """What the text alone does not define, in words."""
 
 
 @dataclass(frozen=True, slots=True)

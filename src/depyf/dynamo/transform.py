@@ -109,7 +109,14 @@ class DecompiledCode:
             verdicts=tuple(VerdictRecord(v.qualname, v.status.value, self.stable(v.reason)) for v in found),
             graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
             resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
+            needs=tuple(map(self.stable, self._needs())),
         )
+
+    def _needs(self) -> tuple[str, ...]:
+        """What the text does not define, and how a text by itself would define the rest."""
+        if self.found is None:
+            return ()
+        return (*self.found.needs, *(f"it begins with {statement}" for statement in self.found.definitions))
 
     def stable(self, text: str) -> str:
         """``text`` without what differs in every run, and of bounded length."""

@@ -29,6 +29,7 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
         _execution(transformed),
         *(f"{name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs),
         *(f"{name}(...) continues the function after a graph break" for name in transformed.resumes),
+        *([f"Not complete by itself: {'; '.join(transformed.needs)}."] if transformed.needs else ()),
     ]
     if transformed.source:
         body = transformed.source.rstrip("\n")
