@@ -344,3 +344,44 @@ def test_a_module_that_the_guards_have_asked_for():
     )
     result = decompile_unit(unit, Options(generated=True, promises=Promises(reads_first=True, variables=frozenset())))
     assert 'return x + __import__("torch").cpu' in result.source and result.proven
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", ["__debug__", "\ud800", "\n# x", "'\"\\", "\u202ex", "class", "ª", "x" * 3000])
+def test_names_of_every_kind(version, name):
+    result = decompile_unit(renamed(compiled_text(version, ATTRIBUTES), {"AA": name, "BB": name + "!"}))
+    assert [v for v in result.verdicts if not v.proven] == []
+    assert "super().__debug__" in result.source or name != "__debug__"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_modules_of_names_that_no_source_has(version):
+    text = "def f(x):\n    import MM\n    import MM as y\n    return MM, y\nimport MM as z\n"
+    result = decompile_unit(renamed(compiled_text(version, text), {"MM": "a-b"}))
+    assert [v for v in result.verdicts if not v.proven] == []
+    assert '    y = __import__("a-b")\n' in result.source and '\nz = __import__("a-b")\n' in result.source
+
+
+IMPORTS = """
+def f(x, E):
+    y = a_b.M.M
+    q = a.M.M
+    try:
+        x = a.M.M.b
+    except E:
+        x = c.M.M
+    with c.M.M as h:
+        pass
+    for i in d_e.M.M:
+        i()
+    del d_e.M.M.x
+    d_e.M.M.x += 1
+    return lambda: x(y, q, h, g.M.M)
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_module_wherever_a_value_stands(version):
+    result = decompile_unit(importing(compiled_text(version, IMPORTS)))
+    assert [v for v in result.verdicts if not v.proven] == []
+    assert "__temp" not in result.source and 'return lambda: x(y, q, h, __import__("g"))' in result.source

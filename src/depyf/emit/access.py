@@ -5,13 +5,10 @@ from __future__ import annotations
 from depyf.emit.contexts import element, is_none, tuple_of
 from depyf.emit.displays import comprehension_text
 from depyf.emit.literals import literal
-from depyf.emit.naming import exact, mangling_prefix
+from depyf.emit.naming import READABLE, exact, mangling_prefix
 from depyf.emit.printer import EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer, prints
 from depyf.emit.quoting import string
 from depyf.tree.expr import Attr, Bin, BoolOf, Cmp, Comp, Cond, Const, Display, Expr, Invoke, SliceOf, Star, Sub, Walrus
-
-READABLE = "__debug__"
-"""The one name that is no variable's and can only be read as an attribute."""
 
 
 @prints(Attr)

@@ -26,6 +26,8 @@ DEF = "def "
 _CONSTANTS = frozenset({"None", "True", "False", "__debug__"})
 _BINDING = frozenset({ops.STORE_GLOBAL, ops.STORE_NAME, ops.DELETE_GLOBAL, ops.DELETE_NAME})
 _LOOKING_UP = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_FROM_DICT_OR_GLOBALS})
+READABLE = "__debug__"
+"""The one name that is no variable's and can only be read as an attribute."""
 _RESERVED = frozenset(keyword.kwlist) | _CONSTANTS
 _BOLD_A = 0x1D41A
 

@@ -10,7 +10,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.idle import does_nothing
 from depyf.bytecode.ops import CallShape
-from depyf.emit.naming import exact
+from depyf.emit.naming import READABLE, exact
 from depyf.errors import DecompilationError
 from depyf.lift import generics
 from depyf.lift.unpacking import Keywords, arguments
@@ -177,9 +177,8 @@ def named(s: Symbolic, value: Expr) -> tuple[tuple[str, Expr], ...]:
 def _super_attr(s: Symbolic, shape: tuple[str, bool]) -> None:
     name, explicit = shape
     func, cls, obj = s.pops(3)
-    explicit = (
-        explicit or exact(name) is None
-    )  # the compiler fills in what ``super()`` leaves out only in front of a dot
+    if exact(name) is None and name != READABLE:
+        explicit = True  # the compiler fills in what ``super()`` leaves out only in front of a dot
     s.push(Attr(Invoke(func, (cls, obj) if explicit else ()), name))
 
 

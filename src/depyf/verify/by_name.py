@@ -61,7 +61,7 @@ def said_by_call(
         return None
     op, called = original.program.instrs[original.pc].op, known[1]
     if called is builtins.__import__ and op == ops.IMPORT_NAME:
-        return _imported(values, arguments, keywords)
+        return _imported(values, arguments, keywords, original.stack[-1])
     if keywords or len(arguments) < 2:
         return None
     name = attribute_name(values, arguments[1])
@@ -97,8 +97,9 @@ def _is_written(name: str) -> bool:
     return name.isidentifier() and name not in _KEPT and unicodedata.normalize("NFKC", name) == name
 
 
-def _imported(values: Values, arguments: tuple[int, ...], keywords: tuple[str, ...]) -> Call | None:
-    """``__import__(name, globals(), None, fromlist, level)``, of which the last four may be left out."""
+def _imported(values: Values, arguments: tuple[int, ...], keywords: tuple[str, ...], fromlist: int) -> Call | None:
+    """``__import__(name, globals(), None, fromlist, level)``, of which the last four may be left out: no ``fromlist`` is an
+    empty one, which None is to the builtin."""
     positional = len(arguments) - len(keywords)
     given = dict(zip(("name", "globals", "locals", "fromlist", "level"), arguments[:positional]))
     given.update(zip(keywords, arguments[positional:]))
@@ -108,7 +109,11 @@ def _imported(values: Values, arguments: tuple[int, ...], keywords: tuple[str, .
         return None
     if level != values.const(0) and not is_globals(values, given.get("globals", values.none)):
         return None  # what a relative import starts from is in the globals
-    return Call((ops.IMPORT_NAME, name), (level, given.get("fromlist", values.const(()))), 1)
+    nothing = values.const(())
+    wanted = given.get("fromlist", nothing)
+    return Call(
+        (ops.IMPORT_NAME, name), (level, fromlist if wanted == nothing and fromlist == values.none else wanted), 1
+    )
 
 
 def is_globals(values: Values, value: int) -> bool:
