@@ -47,8 +47,18 @@ class Scope:
 
     __slots__ = (
         *("kind", "unit", "parent", "children", "slot", "pad"),
-        *("reads", "stores", "inner_globals", "captured", "comp_bound", "comp_cells", "has_yield", "has_await"),
-        *("listed", "noted", "unnoted", "_globals"),
+        *(
+            "reads",
+            "stores",
+            "inner_globals",
+            "captured",
+            "comp_bound",
+            "comp_cells",
+            "has_yield",
+            "has_await",
+            "shares_frame",
+        ),
+        *("listed", "noted", "unnoted", "_kinds"),
     )
 
     def __init__(self, kind: str, unit: CodeUnit | None, parent: Scope | None) -> None:
@@ -59,7 +69,7 @@ class Scope:
         self.stores: dict[str, set[str]] = {kind: set() for kind in KINDS}
         self.inner_globals: set[str] = set()
         self.captured: set[str] = set()
-        self._globals: set[object] | None = None
+        self._kinds: dict[object, str] | None = None
         self.comp_bound: set[str] = set()
         self.comp_cells: set[str] = set()
         self.children: list[Scope] = []
@@ -67,6 +77,7 @@ class Scope:
         self.pad = ""
         self.has_yield = False
         self.has_await = False
+        self.shares_frame = False
         self.listed: frozenset[str] | None = None
         self.noted: set[str] = set()
         self.unnoted: frozenset[str] = frozenset()
@@ -96,23 +107,27 @@ class Scope:
         """The kind that the code object gives to ``name`` where the tree does not say."""
         unit = self.unit
         if self.kind not in ("function", "lambda") or unit is None:
-            return "name"
+            return "name" if unit is None else self._stored().get(name, "name")
         if name in unit.varnames or name in unit.cellvars or name in unit.freevars:
-            if unit.inlines_comprehensions and name in unit.names and name in self._stored_globals():
+            if unit.inlines_comprehensions and name in unit.names and self._stored().get(name) == "global":
                 return "global"  # the variable is that of a comprehension
             return "cell" if name not in unit.varnames else "fast"
         return "global"
 
-    def _stored_globals(self) -> set[object]:
-        if self._globals is None:
+    def _stored(self) -> dict[object, str]:
+        """The kind of the names that the bytecode stores to as globals, and in a class as variables of functions around it."""
+        if self._kinds is None:
             assert self.unit is not None
-            self._globals = {instr.arg for instr in lower(self.unit).instrs if instr.op == ops.STORE_GLOBAL}
-        return self._globals
+            stores = {ops.STORE_GLOBAL: "global", **({ops.STORE_DEREF: "cell"} if self.kind == "class" else {})}
+            instrs = lower(self.unit).instrs
+            self._kinds = {instr.arg: stores[instr.op] for instr in instrs if instr.op in stores}
+        return self._kinds
 
     def close(self, shares_frame: bool) -> None:
         """Hand what a finished comprehension, lambda or type parameter list leaves open to the block around it."""
         parent = self.parent
         assert parent is not None
+        self.shares_frame = shares_frame
         parent.inner_globals |= self.reads["global"] | self.inner_globals
         if self.kind == "lambda":
             return
@@ -174,7 +189,7 @@ def resolve(root: Scope, spell: Spell, ordered: Collection[int] = ()) -> dict[in
             implied = _module_globals(scope)
             lines[scope.slot] = _lost_cells(_lost(scope, set()), set(), spell)
         elif scope.kind == "class":
-            lines[scope.slot] = _class_lines(scope, spell)
+            lines[scope.slot] = _class_lines(scope, visible, spell)
             visible = visible.inside(("__class__",), "local")
         else:
             lines[scope.slot], visible = _function_lines(scope, visible, implied, spell)
@@ -192,17 +207,27 @@ def _module_globals(scope: Scope) -> set[str]:
     """
     declared = scope.stores["global"] | scope.reads["global"]
     for child in _comprehensions(scope):
+        if child.shares_frame and scope.unit is not None and scope.unit.leaks_comprehensions:
+            declared |= child.reads["global"]  # an inlined one reads other names as the module does
         declared -= child.stores["global"]
     return declared
 
 
-def _class_lines(scope: Scope, spell: Spell) -> list[str]:
+def _class_lines(scope: Scope, visible: Visible, spell: Spell) -> list[str]:
     free = set(scope.unit.freevars) if scope.unit is not None else set()
     declared = scope.stores["global"] | scope.reads["global"]
     lines = _declare("global", declared, spell) + _declare("nonlocal", scope.stores["cell"] & free, spell)
     shared = captured(scope)
     unused = free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - shared
-    lines += _dead_uses(unused, spell)
+    own = unused & scope.bound  # only code nested here reaches beyond a variable of the class
+    if "__class__" in free and not {"__class__"} & (scope.reads["cell"] | shared):
+        unused.add("__class__")
+    lines += _dead_uses(unused - own, spell)
+    lines += [f"if 0: lambda: {spell(name)}" for name in sorted(own)]
+    # what is looked up by name, though a function around has a variable of that name, the class binds
+    unbound = {name for name in scope.reads["name"] - scope.bound if visible.get(name) in _OF_FUNCTIONS}
+    if unbound:
+        lines.append(f"if 0: {' = '.join(map(spell, sorted(unbound)))} = None")
     if scope.unit is not None and "__class__" in scope.unit.cellvars and "__class__" not in shared:
         lines.append("if 0: lambda: __class__")
     lines += _lost_cells(_lost(scope, set()), set(), spell)

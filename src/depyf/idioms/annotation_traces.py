@@ -36,7 +36,7 @@ def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
     if prepared and (CONDITIONAL in unit.cellvars or not unit.flags & CO_FUTURE_ANNOTATIONS):
         return _first(If(Const(False), (nothing,), ()), body)
     if prepared:
-        return _first(nothing, body)
+        body = _first(nothing, body)
     if is_class and CLASSDICT in unit.cellvars and not _needs_classdict(unit, body):
         if _annotations_see(unit):
             return _first(nothing, body)  # in dead code it would be a conditional one
