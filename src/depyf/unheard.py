@@ -167,7 +167,7 @@ def warns(tree: ast.AST) -> bool:
             if _is_display(node.func):
                 return True
         elif isinstance(node, ast.Subscript):
-            if _is_display(node.value):
+            if _is_display(node.value) and not _has_items(node.value, node.slice):
                 return True
         elif isinstance(node, ast.Assert):
             if isinstance(node.test, (ast.Tuple, ast.Constant)):
@@ -188,6 +188,16 @@ def warns(tree: ast.AST) -> bool:
 
 def _is_display(node: ast.AST) -> bool:
     return isinstance(node, _UNCALLED) or type(node).__name__ in ("TemplateStr", "Interpolation")
+
+
+def _has_items(value: ast.AST, index: ast.AST) -> bool:
+    """Whether ``value[index]`` may be meant: a sequence, and an index that is a number or only known when it runs."""
+    text = isinstance(value, ast.Constant) and isinstance(value.value, (str, bytes))
+    if not text and not isinstance(value, (ast.Tuple, ast.List, ast.ListComp, ast.Dict, ast.DictComp)):
+        return False
+    if isinstance(value, (ast.Dict, ast.DictComp)) or not _is_display(index):
+        return True
+    return isinstance(index, ast.Constant) and type(index.value) is int
 
 
 def _is_literal(node: ast.AST) -> bool:

@@ -8,6 +8,8 @@ pyenv's shims are passed over: each start of one runs a shell script, and the in
 from __future__ import annotations
 
 import functools
+import importlib.util
+import itertools
 import os
 import re
 import shutil
@@ -17,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROBE = "import sys; print('%d.%d' % sys.version_info[:2] if sys.implementation.name == 'cpython' else 'other')"
+MAGIC = "import _frozen_importlib_external as found; print(found.MAGIC_NUMBER.hex())"
 PROBE_TIMEOUT = 20.0
 
 _registered: list[str] = []
@@ -43,32 +46,42 @@ def find_interpreter(version: tuple[int, int]) -> str | None:
 
 
 def own_interpreter() -> str | None:
-    """The interpreter that runs here, to start another process with, or another one of its version.
+    """An interpreter that writes the bytecode of the one that runs here; None where none is found.
 
-    None where a program has it built in, or where it does not start (without the loader it needs), and there is no other.
+    That is ``sys.executable`` by its name, for a program that has Python built in is not to be started again.
     """
-    path = sys.executable
-    version = sys.version_info[:2]
-    if path and "python" in os.path.basename(path).lower() and version_of(path) == version:
-        return path
-    return find_interpreter(version)
+    for path in itertools.chain((sys.executable,), _candidates(sys.version_info[:2])):
+        named = path and "python" in os.path.basename(path).lower()
+        if named and _magic_of(path) == importlib.util.MAGIC_NUMBER.hex():
+            return path
+    return None
+
+
+@functools.cache
+def _magic_of(path: str) -> str:
+    return _printed(path, MAGIC)
 
 
 @functools.cache
 def version_of(path: str) -> tuple[int, int] | None:
     """The version of the CPython at ``path``, or None if it is none or does not answer."""
+    major, _, minor = _printed(path, PROBE).partition(".")
+    return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else None
+
+
+def _printed(path: str, program: str) -> str:
+    """What the interpreter at ``path`` prints for ``program``; nothing where it is none or does not answer."""
     try:
         result = subprocess.run(
-            [path, "-I", "-S", "-c", PROBE],
+            [path, "-I", "-S", "-c", program],
             capture_output=True,
             timeout=PROBE_TIMEOUT,
             stdin=subprocess.DEVNULL,
             check=False,
         )
     except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    major, _, minor = result.stdout.decode("ascii", "replace").strip().partition(".")
-    return (int(major), int(minor)) if result.returncode == 0 and major.isdigit() and minor.isdigit() else None
+        return ""
+    return "" if result.returncode else result.stdout.decode("ascii", "replace").strip()
 
 
 def installed_by_us() -> Path:
@@ -84,7 +97,8 @@ def _candidates(version: tuple[int, int]) -> Iterator[str]:
         yield sys.executable
     home = Path.home()
     pyenv = Path(os.environ.get("PYENV_ROOT") or home / ".pyenv")
-    for folder in os.get_exec_path():
+    # not os.get_exec_path(), which changes the filters of warnings for a moment
+    for folder in filter(None, os.environ.get("PATH", os.defpath).split(os.pathsep)):
         found = shutil.which(name, path=folder)
         if found and Path(folder) != pyenv / "shims":
             yield found

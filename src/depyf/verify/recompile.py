@@ -121,7 +121,7 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
 
 def _parsed(text: str, filename: str, flags: int) -> ast.Module | None:
     """The tree of ``text``; None where the parser would warn, or cannot go so deep."""
-    if spelled_out(text) is not text:
+    if spelled_out(text) != text:
         return None
     try:
         tree = compile(text, filename, "exec", flags | ast.PyCF_ONLY_AST, True)
