@@ -182,6 +182,15 @@ def unary_operators() -> bytes:
 
 
 @bomb
+def nested_brackets() -> bytes:
+    """Each of thousands of brackets would be indented by those around it."""
+    code = module("x = not -x")
+    number = [opcode.opmap[name] for name in ("UNARY_NEGATIVE", "UNARY_NOT")]
+    at = next(i for i in range(0, len(code.co_code), 2) if code.co_code[i] == number[0])
+    return pyc(code.replace(co_code=code.co_code[:at] + bytes((number[0], 0, number[1], 0)) * 5000 + code.co_code[at:]))
+
+
+@bomb
 def extended_arguments() -> bytes:
     code = module("x = y")
     at = 2 * (sys.version_info >= (3, 11))

@@ -36,6 +36,8 @@ HIDDEN = "\x14"  # begins what stands for a name
 
 _MARKS = re.compile("([\x01-\x07\x0e-\x13])")
 _ENDLESS = 1_000_000
+_DEEPEST = 50
+"""Brackets in one another that are indented: the text of thousands would grow with the square of their number."""
 _PRIVATE = 0xE000
 """Characters for private use, which no literal shows."""
 _FLAT = {ITEM: " ", OPERATOR: " "}
@@ -118,6 +120,7 @@ class _Writer:
         self.column = column
         self.width = width
         self.indent = indent
+        self.deepest = column + _DEEPEST * indent
 
     def write(self, text: str) -> None:
         self.out.append(text)
@@ -184,7 +187,7 @@ class _Writer:
         maybe = group.open == MAYBE_OPEN
         if maybe:
             self.write("(")
-        deeper = column + self.indent
+        deeper = min(column + self.indent, max(column, self.deepest))
         self.newline(deeper)
         comma = listed and group.close in (CLOSE_COMMA, MAYBE_CLOSE)
         if deeper + group.width - group.forced <= self.width:

@@ -54,6 +54,8 @@ _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
 _TAKING_ENTERED = frozenset(
     {ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF, ops.UNPACK_SEQUENCE, ops.UNPACK_EX}
 )
+_SLOTS, _SLOTS_EACH = 4_000_000, 200
+"""How many slots of the stack are gone through for the temporaries in them: so many, and so many for each instruction."""
 _NO_TEMPS: frozenset[int] = frozenset()
 
 
@@ -78,6 +80,8 @@ class PlainSymbolic(Symbolic):
         self.temps: dict[int, Temp] = {}
         self.marks = Marks(containers)
         self._inside: dict[int, tuple[Expr, frozenset[int]]] = {}
+        self._looked_at = 0
+        """Slots of the stack that ``held`` has gone through."""
         unit = program.unit
         unbound = {i.arg for i in program.instrs if i.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}
         self.bound = frozenset(unit.varnames[: _argument_count(unit)]) - unbound
@@ -284,6 +288,11 @@ class PlainSymbolic(Symbolic):
 
     def held(self) -> frozenset[int]:
         """Temporaries on the stack."""
+        self._looked_at += len(self.stack)
+        if self._looked_at > _SLOTS + _SLOTS_EACH * len(self.program.instrs):
+            raise DecompilationError(
+                "its stack is too deep for so many instructions", self.program.unit.qualname, self.instr.offset
+            )
         found: set[int] = set()
         for value in self.stack:
             found |= self.inside(value)

@@ -35,6 +35,8 @@ from depyf.verify.silent import advance
 from depyf.verify.state import Pair, Side, reachable, resolve, settle_facts
 
 STEPS_PER_INSTRUCTION = 60
+_SLOTS_A_STEP = 6
+"""As a power of two: the slots of a deep stack are gone through again and again, 64 of them count as a step."""
 MANY_FACTS = 6
 """After so many tests of booleans without an operation in between, a path ends at the next join.
 
@@ -112,6 +114,7 @@ class _Walk:
         while True:
             a, b = pair.a, pair.b
             proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
+            proof.steps += len(a.stack) + len(b.stack) >> _SLOTS_A_STEP  # each may be gone through
             if proof.steps > self.budget:
                 raise GaveUp(f"gave up after {self.budget} steps")
             if a.pc in self.unreached and self.promised is not None:
