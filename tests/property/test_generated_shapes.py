@@ -9,6 +9,7 @@ import pytest
 
 import assembler
 from assembler import Item, Label, Op
+from depyf import decompile
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.options import Options
 from depyf.pipeline import decompile_unit
@@ -86,3 +87,30 @@ MAKERS = (resume_in_loop, fresh_list, live_constants, null_below_by_swap, cell_a
 def test_proven(make: types.FunctionType, idioms: bool) -> None:
     result = decompile_unit(CodeUnit.from_code(make()), Options(idioms=idioms))
     assert [verdict.reason for verdict in result.verdicts if not verdict.proven] == []
+
+
+def test_attributes_without_an_identifier_in_what_dynamo_wrote() -> None:
+    """torch before 2.2 loads the submodule ``0`` of a list of modules as an attribute."""
+    names = ("__compiled_fn_0", "layers", "0", "weight", "1")
+    items: list[Item] = [Op("RESUME"), Op("LOAD_FAST", 0), Op("LOAD_ATTR", 1), Op("LOAD_ATTR", 2), Op("LOAD_ATTR", 3)]
+    items += [Op("STORE_FAST", 2), Op("PUSH_NULL"), Op("LOAD_GLOBAL", 0), Op("LOAD_FAST", 1), Op("LOAD_FAST", 2)]
+    items += [Op("PRECALL", 2), Op("CALL", 2), Op("STORE_FAST", 3), Op("LOAD_FAST", 3), Op("LOAD_CONST", 1)]
+    items += [Op("BINARY_SUBSCR"), Op("LOAD_FAST", 0), Op("STORE_ATTR", 4), Op("LOAD_FAST", 0), Op("DELETE_ATTR", 2)]
+    items += [Op("LOAD_FAST", 3), Op("LOAD_CONST", 1), Op("BINARY_SUBSCR"), Op("RETURN_VALUE")]
+    code = code_of(items, ("self", "x"), ("tmp_1", "graph_out_0"), (None, 0), names)
+    assert decompile(code) == (
+        "def f(self, x):\n"
+        '    weight = getattr(self.layers, "0").weight\n'
+        "    graph_out_0 = __compiled_fn_0(x, weight)\n"
+        '    setattr(self, "1", graph_out_0[0])\n'
+        '    delattr(self, "0")\n'
+        "    return graph_out_0[0]\n"
+    )
+
+
+def test_many_copies_are_no_pattern() -> None:
+    """Each copy might begin alternatives of a ``case``; asked anew for each of those before it, that took for ever."""
+    items: list[Item] = [Op("RESUME"), Op("LOAD_FAST", 0), *[Op("COPY", 1)] * 300, Op("BUILD_TUPLE", 301)]
+    code = code_of([*items, Op("RETURN_VALUE")], ("a",)).replace(co_stacksize=400)
+    result = decompile_unit(CodeUnit.from_code(code))
+    assert result.proven and "__temp" not in result.source
