@@ -116,7 +116,7 @@ class Ground:
             self.note(text)
         if self.values.shuffles:
             self.note(SET_NOTE)
-        if self.a.restores:
+        if self.a.restores or self.b.restores:
             self.note(UNWIND_NOTE)
         if self.b.keeps:
             self.note(HANDLED_NOTE)

@@ -6,11 +6,14 @@ import dataclasses
 
 import pytest
 
+from depyf.bytecode.assemble import table_of
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.handlers import table_entries
 from depyf.bytecode.unmarshal import loads
 from depyf.bytecode.versions import spec_for
 from depyf.verify import Status, Verdict, verify
 from depyf.verify.proof import CAUGHT_NOTE, CYCLE_NOTE, RAISED_NOTE
+from depyf.verify.unwinding import UNWIND_NOTE
 from depyf.verify.worker import worker_for
 from needs import need
 
@@ -78,3 +81,18 @@ def test_an_exception_that_still_counts_as_handled_is_handed_to_the_caller(versi
     assert not verify(unit, changed)[0].proven
     again = verify(changed, unit)[0]
     assert not again.proven or again.reason
+
+
+@pytest.mark.parametrize("version", [(3, minor) for minor in range(11, 16)])
+def test_a_handler_without_its_clean_up_is_named_on_either_side(version: tuple[int, int]) -> None:
+    """Entries of the exception table taken away, one after the other: what raises in a handler leaves it as it is then."""
+    text = "try:\n        e()\n    except E:\n        e.x()\n    return 1"
+    unit = compiled(version, HEAD + text)
+    entries = table_entries(unit.exctable)
+    assert len(entries) > 1
+    for number in range(len(entries)):
+        table = table_of(entry for at, entry in enumerate(entries) if at != number)
+        changed = dataclasses.replace(unit, exctable=table)
+        for one, other in ((unit, changed), (changed, unit)):
+            found = verify(one, other)[0]
+            assert not found.proven or found.status is Status.IDENTICAL or UNWIND_NOTE in found.reason
