@@ -18,8 +18,8 @@ _Entry = tuple[int, int | None, Place]
 class Columns:
     """The columns of one code unit, read when they are first asked for; empty where the version has none.
 
-    ``behind_for`` and ``behind_with`` say how far the smallest column of such a statement is behind its keyword: up to
-    3.12 some of its instructions have the place of the whole statement.
+    ``behind_for``, ``behind_with`` and ``behind_assert`` say how far the smallest column of such a statement is behind its
+    start: where it is 0, some of its instructions have the place of the whole statement.
     """
 
     def __init__(self, unit: CodeUnit, locations: Locations) -> None:
@@ -30,6 +30,7 @@ class Columns:
         late = unit.version >= (3, 13)
         self.behind_for = len("for ") if late else 0
         self.behind_with = len("with ") if late else 0
+        self.behind_assert = len("assert ") if unit.version < (3, 12) else 0
 
     @cached_property
     def first(self) -> dict[int, int]:

@@ -68,6 +68,11 @@ class Indents:
                 if column is None or (column - _RETURN) % STEP:
                     continue
                 return column - _RETURN
+            if isinstance(stmt, Assert) and self.columns.behind_assert:
+                column = self._column(stmt)  # that of the test, which may stand on a line of its own
+                if column is None or (column - self.columns.behind_assert) % STEP:
+                    continue
+                return column - self.columns.behind_assert
             if isinstance(stmt, _EXACT) and not isinstance(stmt, ExprStmt) and not _unpacks(stmt):
                 return self._column(stmt)
             if isinstance(stmt, If) and not stmt.orelse:
@@ -177,6 +182,8 @@ class Indents:
             return self.columns.behind_for
         if isinstance(stmt, With):
             return self.columns.behind_with
+        if isinstance(stmt, Assert):
+            return self.columns.behind_assert
         return 0 if isinstance(stmt, _EXACT) else _KEYWORDS.get(type(stmt))
 
 
