@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -202,6 +203,17 @@ def test_messages_move_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["diff", str(folder), str(folder)]) == 4
     (line,) = capsys.readouterr().err.splitlines()
     assert line.isprintable()
+
+
+def test_files_of_others_move_no_cursor_and_warn_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = dump(tmp_path / "one"), dump(tmp_path / "two")
+    (one / NAME).write_text("x = '\\('  # \x1b[2J\n")
+    (two / NAME).write_text("y = 'a\u202eb'\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert main(["diff", "-u", str(one), str(two)]) == main(["diff", "-u", "--strict", str(one), str(two)]) == 1
+    out = capsys.readouterr().out
+    assert not caught and all(line.replace("\t", "").isprintable() for line in out.splitlines())
 
 
 # Writing

@@ -10,9 +10,9 @@ import ast
 import contextlib
 import os
 import sys
-import warnings
 from collections.abc import Iterator
 
+from depyf import unheard
 from depyf.escape import printable
 
 NOT_SHOWN = (
@@ -57,9 +57,7 @@ def write_source(text: str) -> None:
 
 def _same_program(one: str, other: str) -> bool:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+        return bool(ast.dump(unheard.parse(one)) == ast.dump(unheard.parse(other)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False  # it is of a newer Python, or nests too deeply: nothing is known
 
