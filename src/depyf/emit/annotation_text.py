@@ -20,7 +20,7 @@ def source_of(text: str, folded: bool) -> str:
         if spelled_out(text) != text:  # the places in it would be other ones
             return text
         tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
     edits: dict[tuple[int, int], str] = {}
     for node in ast.walk(tree):

@@ -72,7 +72,7 @@ def _is_source(value: Expr) -> bool:
         return False
     try:
         parse(value.value, mode="eval")
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
 
