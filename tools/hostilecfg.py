@@ -202,7 +202,8 @@ class Hostile(Program):
                 self.emit("CONTAINS_OP", pick.choice([0, 1]))
             case "compare":
                 self.emit(
-                    "COMPARE_OP", 2 if assembler.VERSION < (3, 12) else 2 << 4 if assembler.VERSION < (3, 13) else 72
+                    "COMPARE_OP",
+                    2 if assembler.VERSION < (3, 12) else 2 << 4 | 8 if assembler.VERSION < (3, 13) else 72,
                 )
                 stack.pop()
             case "is":

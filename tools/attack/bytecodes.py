@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import ast
 
 from attack.execution import Crashed, Executor
-from attack.findings import Findings, first_difference, only_reordered, report
+from attack.findings import Findings, explained, first_difference, only_reordered, report
 from attack.texts import SEEDS, VERSIONS, compiled, subjects
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
@@ -232,7 +232,7 @@ def _one(found: Findings, executor: Executor, place: str, unit: CodeUnit, text: 
     found.runs += SEEDS
     if not different:
         return
-    if reasons:
+    if explained(reasons, different):
         found.assumed["; ".join(reasons)] += 1
         return
     group = found.reordered if all(only_reordered(*runs[1:]) for runs in different) else found.unexplained

@@ -35,7 +35,7 @@ class Executor:
 
     def differences(self, left: Side, right: Side, seeds: range) -> list[tuple[int, list[str], list[str]]]:
         """The seeds with which the two sides do not do the same, and what they do; raises ``Crashed``."""
-        if self.process is None or self.process.poll() is not None:
+        if self.process is None:
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
             )
@@ -54,6 +54,7 @@ class Executor:
                 timer.cancel()
             if not answer:
                 status = self.process.wait()
+                self.close()
                 raise Crashed(f"exit status {status} with seed {seed}")
             outcome = json.loads(answer)
             if len(outcome) == 2:
@@ -63,4 +64,5 @@ class Executor:
     def close(self) -> None:
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
+            self.process.communicate()
+            self.process = None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-ASSUMPTION_NAMES = 60
+from depyf.verify.ends import ORDER_NOTE
+from depyf.verify.proof import CAUGHT_NOTE, CYCLE_NOTE, FORGOTTEN_NOTE, RAISED_NOTE
 
 
 @dataclass
@@ -48,6 +49,26 @@ def report(found: list[Findings], orders: bool = True) -> int:
     for name, number in names.most_common():
         print(f"{number:6}  assumed: {name}")
     return 1 if any(findings.unexplained or findings.reordered for findings in found) else 0
+
+
+LIFETIMES = frozenset({ORDER_NOTE, CAUGHT_NOTE, FORGOTTEN_NOTE, RAISED_NOTE, CYCLE_NOTE})
+"""Assumptions about nothing but when objects end."""
+
+
+def explained(reasons: list[str], runs: list[tuple[int, list[str], list[str]]]) -> bool:
+    """Whether what the verdicts assume is about the difference of all these runs: one about the ends of objects explains no other."""
+    parts = {part for reason in reasons for part in reason.split("; ")}
+    if not parts:
+        return False
+    if parts <= {ORDER_NOTE}:
+        return all(only_reordered(left, right) for _, left, right in runs)
+    if parts <= LIFETIMES:
+        return all(_without_ends(left) == _without_ends(right) for _, left, right in runs)
+    return True
+
+
+def _without_ends(events: list[str]) -> list[str]:
+    return [event for event in events if not event.startswith("end ")]
 
 
 def only_reordered(left: list[str], right: list[str]) -> bool:

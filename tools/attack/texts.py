@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attack.execution import Crashed, Executor
-from attack.findings import Findings, first_difference, only_reordered, report
+from attack.findings import Findings, explained, first_difference, only_reordered, report
 from attack.mutations import mutated
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.errors import DepyfError
@@ -135,7 +135,7 @@ def _one(
     found.runs += SEEDS
     if not different:
         return
-    if reasons:
+    if explained(reasons, different):
         found.assumed["; ".join(reasons)] += 1
         return
     before = ast.unparse(tree).splitlines()

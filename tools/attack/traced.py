@@ -14,6 +14,7 @@ import gc
 import json
 import os
 import random
+import re
 import signal
 import sys
 import types
@@ -21,6 +22,7 @@ import types
 LIMIT = 150
 """Events after which a run is cut off; both sides are, if they do the same."""
 SECONDS = 2
+ADDRESS = re.compile("0x[0-9a-f]+")
 
 
 class CutOff(BaseException):
@@ -210,7 +212,7 @@ def show(value, depth=0):
     if isinstance(value, type):
         return "class " + value.__name__
     if kind in (int, float, complex, str, bytes, bool, type(None), slice, range):
-        return repr(value)[:200]
+        return ADDRESS.sub("0x", repr(value))[:200]
     if kind is types.FunctionType:
         return "function " + value.__name__
     return "a " + kind.__name__

@@ -108,3 +108,11 @@ def test_a_loop_of_3_12_steps_over_end_for_only() -> None:
     unit = function("3.12", "def f(x):\n    for y in x:\n        y()\n")
     with pytest.raises(BytecodeError, match="END_FOR"):
         lower(changed(unit, to_nop("END_FOR")))
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14", "3.15"])
+def test_a_comparison_that_says_two_things(version: str) -> None:
+    """What is compared once it is specialised for numbers is not what was compared before."""
+    unit = function(version, "def f(x, y):\n    return x < y\n")
+    with pytest.raises(BytecodeError, match="two ways"):
+        lower(changed(unit, with_operand("COMPARE_OP", 2)))

@@ -44,11 +44,11 @@ def test_a_bool_for_the_next_instruction():
     assert shape(branch)[1] == ("BRANCH", "false")
 
 
-@pytest.mark.parametrize(("flag", "expected"), [(0, []), (16, [NOT, NOT])])
+@pytest.mark.parametrize(("flag", "expected"), [(2, []), (18, [NOT, NOT])])
 def test_comparison_made_a_bool(flag, expected):
     found = shape(unit(A, B, ("COMPARE_OP", flag), RETURN))
     assert found[2:-1] == [("COMPARE", "<"), *expected]
-    tested = shape(unit(A, B, ("COMPARE_OP", 16), ("POP_JUMP_IF_TRUE", 2), A, RETURN, B, RETURN))
+    tested = shape(unit(A, B, ("COMPARE_OP", 18), ("POP_JUMP_IF_TRUE", 2), A, RETURN, B, RETURN))
     assert tested[2:4] == [("COMPARE", "<"), ("BRANCH", "true")]
 
 
@@ -66,7 +66,7 @@ def test_nothing_has_made_a_bool(raw, constant, test):
 
 
 def test_a_comparison_of_objects_need_not_give_a_bool():
-    made = unit(A, B, ("COMPARE_OP", 0), ("POP_JUMP_IF_FALSE", 2), A, RETURN, B, RETURN)
+    made = unit(A, B, ("COMPARE_OP", 2), ("POP_JUMP_IF_FALSE", 2), A, RETURN, B, RETURN)
     assert shape(made)[2:6] == [("COMPARE", "<"), ("LOAD_CONST", False), ("IS", "is"), ("BRANCH", "true")]
 
 

@@ -98,6 +98,16 @@ def unpack_ex(cx: Context, i: int, arg: int) -> None:
     cx.out.append((ops.UNPACK_EX, (arg & 0xFF, arg >> 8), -1, i))
 
 
+def check_mask(cx: Context, i: int, kind: int, arg: int) -> None:
+    """Raise where the low bits of COMPARE_OP are those of another comparison (``compare_masks``, Python/compile.c)."""
+    if _MASKS[kind] != arg & 15:
+        raise cx.error(i, "it compares in two ways")
+
+
+_MASKS = (2, 10, 8, 7, 4, 12)
+"""Of ``<  <=  ==  !=  >  >=``: which of unordered (1), less (2), greater (4) and equal (8) make it true."""
+
+
 FUNCTION_EXTRAS = ("defaults", "kwdefaults", "annotations", "closure")
 
 

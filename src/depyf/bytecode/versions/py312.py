@@ -19,7 +19,8 @@ def load_super_attr(cx: Context, i: int, arg: int) -> None:
 
 
 def compare(cx: Context, i: int, arg: int) -> None:
-    """COMPARE_OP; the low bits tell the interpreter which specialisation to use."""
+    """COMPARE_OP; the low bits say it once more, for numbers that are compared without a call."""
+    base.check_mask(cx, i, arg >> 4, arg)
     cx.out.append((ops.COMPARE, op312.CMP[arg >> 4], -1, i))
 
 

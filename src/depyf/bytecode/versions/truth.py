@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.bytecode.versions.base import check_mask
 from depyf.bytecode.versions.spec import Context, Rule
 
 _TESTS = frozenset({"POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "UNARY_NOT"})
@@ -32,6 +33,7 @@ def compare(symbols: tuple[str, ...]) -> Rule:
     """COMPARE_OP, which may make a bool of what the comparison gave."""
 
     def rule(cx: Context, i: int, arg: int) -> None:
+        check_mask(cx, i, arg >> 5, arg)
         cx.emit(ops.COMPARE, symbols[arg >> 5], i)
         if arg & _AS_BOOL:
             _make_bool(cx, i)

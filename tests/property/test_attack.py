@@ -1,0 +1,31 @@
+"""A share of ``make attack``: what the proof accepts of changed texts and bytecode does what the original does."""
+
+from __future__ import annotations
+
+import pytest
+
+from attack import bytecodes, texts
+from needs import HOST, need
+
+VERSIONS = sorted({"3.9", HOST, "3.13"})
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_texts(version: str) -> None:
+    need(version)
+    found = texts.attack(version, 250, seed=1)
+    assert found.mutants == 250
+    assert found.rejected > 100
+    assert found.accepted > 20
+    assert not found.unexplained
+    assert not found.reordered
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_bytecode(version: str) -> None:
+    need(version)
+    found = bytecodes.attack(version, 250, seed=1)
+    assert found.mutants == 250
+    assert found.rejected > 150
+    assert not found.unexplained
+    assert not found.reordered
