@@ -110,7 +110,9 @@ def test_same_directory_again_adds_to_it(tmp_path):
 def test_old_dump_is_replaced(tmp_path):
     (tmp_path / "full_code_for_gone_0.py").write_text("")
     (tmp_path / "mine.txt").write_text("keep")
-    (tmp_path / "manifest.json").write_text('{"format": 1, "files": [{"file": "full_code_for_gone_0.py"}]}')
+    (tmp_path / "manifest.json").write_text(
+        '{"format": 1, "files": [{"file": "full_code_for_gone_0.py", "kind": "full_code"}]}'
+    )
     with prepare_debug(tmp_path):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["index.md", "manifest.json", "mine.txt", "timings.json"]

@@ -34,6 +34,8 @@ from depyf.verify import verify
 
 FROM_ONE = 20
 """Mutants of one function."""
+ROOM = 8
+"""Slots of the stack for what a mutant leaves there: none may write beyond its frame."""
 FLAGS = (0x4, 0x8, 0x10, 0x20, 0x80, 0x100, 0x200)
 Patch = dict[str, Any]
 """What ``traced.patched`` replaces: the names of ``CodeUnit``."""
@@ -221,6 +223,7 @@ def _one(found: Findings, executor: Executor, place: str, unit: CodeUnit, text: 
         return
     found.accepted += 1
     plain = {key: value.hex() if isinstance(value, bytes) else value for key, value in patch.items()}
+    plain["stacksize"] = target.stacksize + ROOM
     side = {"text": text, "path": [unit.name, *path], "patch": plain}
     shown = f"{place} {'.'.join(path)} {mutation.__name__}: {plain if len(str(plain)) < 300 else _changed(target, patch, raw)}"
     reasons = sorted({verdict.reason for verdict in verdicts if verdict.reason})

@@ -116,3 +116,16 @@ def test_a_comparison_that_says_two_things(version: str) -> None:
     unit = function(version, "def f(x, y):\n    return x < y\n")
     with pytest.raises(BytecodeError, match="two ways"):
         lower(changed(unit, with_operand("COMPARE_OP", 2)))
+
+
+def test_operands_that_belong_together() -> None:
+    call = function("3.11", "def f(x, y):\n    return x(y), x(y=1)\n")
+    for name in ("PRECALL", "CALL"):
+        with pytest.raises(BytecodeError, match="as many arguments"):
+            lower(changed(call, with_operand(name, 1)))
+
+
+@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"])
+def test_a_yield_that_says_it_drives_a_delegate(version: str) -> None:
+    with pytest.raises(BytecodeError, match="send loop"):
+        lower(changed(function(version, GENERATOR), with_operand("YIELD_VALUE", 1)))

@@ -42,6 +42,7 @@ def kw_names(cx: Context, i: int, arg: int) -> None:
     raw = cx.raw
     call = i + 1
     if call < len(raw.names) and raw.names[call] == "PRECALL":
+        precall(cx, call, raw.args[call])
         call += 1
     if call >= len(raw.names) or raw.names[call] != "CALL":
         raise cx.error(i, "no CALL follows")
@@ -50,6 +51,13 @@ def kw_names(cx: Context, i: int, arg: int) -> None:
         raise cx.error(i, "more keyword names than arguments")
     cx.out.append((ops.CALL, CallShape(2, count, names), -1, call))
     cx.skip = call + 1
+
+
+def precall(cx: Context, i: int, arg: int) -> None:
+    """It prepares the CALL behind it, which counts the same arguments."""
+    raw = cx.raw
+    if raw.names[i + 1 : i + 2] != ["CALL"] or raw.args[i + 1] != arg:
+        raise cx.error(i, "no CALL of as many arguments follows")
 
 
 def call(cx: Context, i: int, arg: int) -> None:
@@ -93,7 +101,7 @@ RULES: dict[str, Rule | None] = {
     **base.RULES,
     "CACHE": None,
     "RESUME": None,
-    "PRECALL": None,
+    "PRECALL": precall,
     "COPY_FREE_VARS": None,
     "ASYNC_GEN_WRAP": None,
     "MAKE_CELL": make_cell,

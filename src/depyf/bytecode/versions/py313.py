@@ -35,6 +35,13 @@ def store_fast_store_fast(cx: Context, i: int, arg: int) -> None:
     cx.out += ((ops.STORE_FAST, localsplus[arg >> 4], -1, i), (ops.STORE_FAST, localsplus[arg & 15], -1, i))
 
 
+def yield_value(cx: Context, i: int, arg: int) -> None:
+    """The operand says that a delegate is driven: those loops are read as a whole (``send``)."""
+    if arg:
+        raise cx.error(i, "it belongs to a send loop")
+    cx.out.append((ops.YIELD, None, -1, i))
+
+
 def call_kw(cx: Context, i: int, arg: int) -> None:
     names = base.keyword_names(cx, i, cx.take_const(i))
     if len(names) > arg:
@@ -72,6 +79,7 @@ RULES: dict[str, Rule | None] = {
     "STORE_FAST_STORE_FAST": store_fast_store_fast,
     "COMPARE_OP": truth.compare(op313.CMP),
     "CALL_KW": call_kw,
+    "YIELD_VALUE": yield_value,
     "FOR_ITER": for_iter,
     "MAKE_FUNCTION": fixed(ops.MAKE_FUNCTION, ()),
     "SET_FUNCTION_ATTRIBUTE": set_function_attribute,
