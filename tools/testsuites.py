@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parent))
+TOOLS = Path(__file__).resolve().parent
+sys.path += [str(TOOLS), str(TOOLS.parent / "src")]
 
 from depyf.verify.interpreters import installed_by_us
 from pythons import CannotError, unpack
