@@ -14,13 +14,15 @@ from depyf.verify.state import Pair, Side
 from depyf.verify.values import Values
 
 
-def copies_made(pair: Pair, side: Side, values: Values, depth: int) -> bool:
-    """Take the merge that the recompiled code stands before as such a copy, if it is one."""
+def copies_made(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
+    """Take the merge that the recompiled code stands before as such a copy, if it is one that the original does not make."""
     stack, program = side.stack, side.program
     made, into = stack[-1], stack[-1 - depth]
     if not program.side or program.instrs[side.pc - 1].op != ops.BUILD_MAP:
         return False
     if values.desc[made] != ("type", "dict") or pair.fresh.get(into) != (DICT, ()):
+        return False
+    if other.pc >= 0 and other.program.instrs[other.pc].op == ops.DICT_MERGE and other.stack[-1] == made:
         return False
     held = {*pair.temps.values(), *pair.loc.values()}
     if stack.count(made) != 1 or stack.count(into) != 1 or held & {made, into}:

@@ -84,7 +84,7 @@ def _is_new_key(values: Values, keys: tuple[int, ...], key: int) -> bool:
 def merge(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
     """``{**fresh}`` and ``f(**fresh)`` with constant keys that are new."""
     if not joined(pair, side, other, values, side.stack[-1 - depth], side.stack[-1]):
-        return copies_made(pair, side, values, depth)
+        return copies_made(pair, side, other, values, depth)
     side.stack.pop()
     return True
 
