@@ -283,8 +283,9 @@ def interrupted(*arguments: object, wait: bytes) -> tuple[int, bytes]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "depyf", *map(str, arguments)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True
-    ) as process:
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+    ) as process:  # fmt: skip
         assert process.stdout is not None
         while wait not in (line := process.stdout.readline()):
             assert line, "it ended by itself"

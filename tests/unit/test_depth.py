@@ -237,6 +237,7 @@ def test_an_interruption_comes_out_at_once() -> None:
         BIG
         + """
 import _thread, os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
 from depyf.depth import any_depth
 @any_depth
 def down(steps):
