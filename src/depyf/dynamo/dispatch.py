@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.debugger.program_pdb import join_thread
 from depyf.dynamo.entries import LiveEntry, cache_entries
 from depyf.dynamo.followed import Page, read_page
+from depyf.dynamo.guard_tree import live_guards
 from depyf.dynamo.snapshot import live_code_of
 from depyf.dynamo.target import innermost_backend
 from depyf.guarded import Door, problem, say
@@ -173,6 +174,8 @@ class Dispatching:
             for builder, name in functions:
                 code, function = live_code_of(builder), page.dispatcher(name)
                 if code is not None and function is not None:
+                    for entry in cache_entries(code):
+                        live_guards(entry)  # read now: who steps through a guard would step through the reading, too
                     yield Dispatcher(code, page, function, Parameters.of(code), self.own)
 
     def _observer(self, dispatcher: Dispatcher) -> Callable[[dict[str, Any]], bool]:
