@@ -15,6 +15,8 @@ Side = dict[str, Any]
 """``text``, and for a patched side ``path`` and ``patch``."""
 
 
+UNSTOPPABLE = 3
+"""With this status ``traced.py`` ends what catches even the exception that is to stop it."""
 PATIENCE = 30.0
 """Seconds until a run that no signal reaches is ended with its process."""
 
@@ -55,11 +57,21 @@ class Executor:
             if not answer:
                 status = self.process.wait()
                 self.close()
+                if left != right and status == UNSTOPPABLE and self._is_unstoppable(left, seed):
+                    return found
                 raise Crashed(f"exit status {status} with seed {seed}")
             outcome = json.loads(answer)
             if len(outcome) == 2:
                 found.append((seed, outcome[0], outcome[1]))
         return found
+
+    def _is_unstoppable(self, side: Side, seed: int) -> bool:
+        """Whether a side goes on for ever by itself, whatever it is stopped with."""
+        try:
+            self.differences(side, side, range(seed, seed + 1))
+        except Crashed:
+            return True
+        return False
 
     def close(self) -> None:
         if self.process is not None:
