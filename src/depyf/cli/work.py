@@ -45,7 +45,8 @@ def decompile_all(jobs: list[Job], processes: int, python: str | None) -> Iterat
             yield decompile_one(job, python)
         return
     with ProcessPoolExecutor(min(processes, len(jobs)), initializer=_ignore_interrupts) as pool, _ended(pool):
-        futures = {pool.submit(decompile_one, job, python): job for job in jobs}
+        with _interrupts_wait():
+            futures = {pool.submit(decompile_one, job, python): job for job in jobs}
         for future in as_completed(futures):
             job = futures[future]
             try:
@@ -58,6 +59,19 @@ def decompile_all(jobs: list[Job], processes: int, python: str | None) -> Iterat
 def _ignore_interrupts() -> None:
     """In a worker: Ctrl-C goes to all processes of a terminal, and the one that started this ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Ctrl-C is held until the workers are started: they inherit that, so none is hit before it ignores the signal."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
