@@ -17,6 +17,7 @@ from depyf.emit.comments import comment, in_docstring, remark, split_remark
 from depyf.escape import printable
 from depyf.gallery.classes import class_text, constants_of
 from depyf.gallery.dump import BACKWARD, CAPTURED, FORWARD, CompiledGraph
+from depyf.gallery.fill import Value, fill
 from depyf.gallery.graph_text import GraphClass, imports_of, read_graph, short_path
 from depyf.gallery.groups import NOTE, groups_of
 from depyf.gallery.inputs import CannotRender, input_lines, readable_source, same_layout
@@ -40,6 +41,10 @@ _TORCH_LIBRARIES = frozenset(
     "mha profiler static_runtime xnnpack triton".split()
 )
 _LOW_PRECISION = (("bf16[", "torch.bfloat16", 5e-2), ("f16[", "torch.float16", 1e-2), ("f8e", "float8", 2e-1))
+
+
+_DRAWS = "The graph draws random numbers: they come from a fixed pattern where draws would differ."
+_AOT_HOLES = ("AOT_TITLE", "FRONT", "TARGETS", "SAVED", "WANTED", "STRIDES", "LABELS", "EXPECTED", "KEPT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,50 +190,65 @@ def _page(
 ) -> str:
     texts = "\n".join(classes)
     facts = graph.stages[CAPTURED].facts
-    random = bool(_RANDOM.search("\n".join(_code_lines(texts))))
-    used = _used_symbols(inputs, symbols)
-    sources = {i["symbol"]: i.get("source", "") for i in facts.get("inputs", ()) if i.get("symbol")}
-    head = [
-        f'"""{_title(graph, root)}\n',
-        *_about(graph, aot, random, bool(groups_of(texts))),
-        *notes,
-        '"""\n',
-        "from __future__ import annotations\n",
-    ]
-    values = [comment("Dynamic sizes, with the values they had; others may be tried.")] if used else []
-    for name in used:
-        source = readable_source(str(sources.get(name, "")))
-        values.append(remark(f"{name} = {symbols[name]}", source))
-    table = [
-        "def make_inputs(seed=0):",
-        '    """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""',
-        "    make = Make(seed)" if any("make." in line for line in inputs) else "    del seed",
-        "    return {",
-        *(f"        {line}" for line in inputs),
-        "    }",
-    ]
-    main = _main(graph, captured, aot, facts.get("modes", {}), random, any("shared=" in line for line in inputs), texts)
-    harness, needed = harness_text("\n".join([*table, *classes, main]))
-    if "importlib." in main:
-        needed.append("import importlib")
-    lines = [
-        *sorted({"import argparse", "import sys", *needed}),
-        "",
-        *sorted({"import torch", *imports}, key=_import_order),
-    ]
+    libraries = sorted({"import torch", *imports}, key=_import_order)
     if "torch.utils.checkpoint." in texts or "tag_activation_checkpoint" in texts:
-        lines.append("import torch.utils.checkpoint")
-    sections = [
-        "\n".join([*head, *lines]),
-        *(["\n".join(values)] if values else []),
-        "\n".join(table),
-        *classes,
-        main,
-        comment("What follows is the same in every script of the gallery."),
-        harness,
-        'if __name__ == "__main__":\n    sys.exit(main())',
-    ]
-    return "\n\n\n".join(section.strip("\n") for section in sections) + "\n"
+        libraries.append("import torch.utils.checkpoint")
+    values: dict[str, Value] = {
+        "TITLE": _title(graph, root),
+        "TORCH": in_docstring(printable(graph.torch.partition("+")[0])),
+        "LIBRARIES": libraries,
+        "SYMBOLS": _symbol_lines(inputs, symbols, facts),
+        "MAKES": any("make." in line for line in inputs),
+        "INPUTS": inputs,
+        "CLASSES": "\n\n\n".join(classes).split("\n"),
+        "SHARED": any("shared=" in line for line in inputs),
+        **_what_the_graph_needs(graph, texts, notes),
+        **_ambient(facts.get("modes", {})),
+        **_aot_values(aot, [p.name for p in captured.parameters]),
+    }
+    _, _, functions = fill({**values, "STANDARD_LIBRARY": [], "HARNESS": []}).partition("\ndef make_inputs(")
+    harness, needed = harness_text(functions)
+    if values["OPERATORS"]:
+        needed.append("import importlib")
+    standard = sorted({"import argparse", "import sys", *needed})
+    return fill({**values, "STANDARD_LIBRARY": standard, "HARNESS": harness.split("\n")})
+
+
+def _symbol_lines(inputs: list[str], symbols: Mapping[str, Number], facts: Mapping[str, Any]) -> list[str]:
+    """The dynamic sizes that inputs have, with their values and where they come from."""
+    sources = {i["symbol"]: i.get("source", "") for i in facts.get("inputs", ()) if i.get("symbol")}
+    used = _used_symbols(inputs, symbols)
+    lines = [remark(f"{name} = {symbols[name]}", readable_source(str(sources.get(name, "")))) for name in used]
+    return [comment("Dynamic sizes, with the values they had; others may be tried."), *lines] if lines else []
+
+
+def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) -> dict[str, Value]:
+    """Devices, operators, process groups, random numbers, assertions: what its code asks of the script."""
+    code = "\n".join(_code_lines(texts))
+    devices = sorted(set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts)))))  # fmt: skip
+    one_way = m["name"] if (m := _ONE_WAY.search(code)) else ""
+    backend = "none" if one_way else "inductor" if graph.wrapper else "aot_eager"
+    why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
+    random, asserts = bool(_RANDOM.search(code)), bool(_ASSERTS.search(code))
+    own, groups = _own_operators(code), groups_of(texts)
+    vision = any(name.startswith("torchvision.") for name in own)
+    said = [*([NOTE] if groups else []), *([_DRAWS] if random else []), *notes]
+    contexts = ["inlined()"] if "higher_order.invoke_subgraph(" in texts else []
+    return {
+        "NOTES": said,
+        "BACKEND": f'"{backend}"',
+        "BACKEND_HELP": f'"for torch.compile; none: leave it out{why}"',
+        "DEVICES": ", ".join(devices),
+        "ACCELERATOR": f"torch.{devices[0].partition(':')[0]}" if devices else "",
+        "DEVICE_COUNT": str(_count(devices)) if devices else "",
+        "OPERATORS": _names(tuple(own)) if own else "",
+        "OPERATOR_MODULES": '["torchvision", *options.modules]' if vision else "options.modules",
+        "GROUPS": str(groups) if groups else "",
+        "TOLERANCE": str(_tolerance(texts)),
+        "RANDOM": random,
+        "ASSERTS": asserts,
+        "CONTEXTS": ", ".join([*contexts, *(["asserted"] if asserts else [])]),
+    }
 
 
 def _code_lines(text: str) -> list[str]:
@@ -236,9 +256,9 @@ def _code_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
 
 
-def _own_operators(text: str) -> list[str]:
+def _own_operators(code: str) -> list[str]:
     """The operators that are not torch's: ``library.name``."""
-    found = {f"{m[1]}.{m[2]}" for line in _code_lines(text) for m in _OPERATOR.finditer(line)}
+    found = {f"{m[1]}.{m[2]}" for m in _OPERATOR.finditer(code)}
     return sorted(name for name in found if name.partition(".")[0] not in _TORCH_LIBRARIES)
 
 
@@ -257,123 +277,9 @@ def _short(place: str, root: str) -> str:
     return f"{short_path(path, root)}:{line}" if path else place
 
 
-def _about(graph: CompiledGraph, aot: _Aot | None, random: bool, groups: bool) -> list[str]:
-    also = ""
-    if aot is not None:
-        also = " and as AOTAutograd's " + ("forward and backward graphs" if aot.backward is not None else "graph")
-    lines = [
-        f"Written by `depyf gallery`, recorded with torch {in_docstring(printable(graph.torch.partition('+')[0]))}; it needs torch only.  It runs the captured graph in eager",
-        f"mode, under torch.compile{also}, and compares results and gradients.\n",
-        "    python THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]\n",
-        "Exit status: 0 everything agrees, 1 something differs, 2 a device or an operator is missing.",
-    ]  # fmt: skip
-    if groups:
-        lines.append(NOTE)
-    if random:
-        lines.append("The graph draws random numbers: they come from a fixed pattern where draws would differ.")
-    return lines
-
-
 def _used_symbols(lines: list[str], symbols: Mapping[str, Number]) -> list[str]:
     words = set(re.findall(r"\w+", "\n".join(split_remark(line)[0] for line in lines)))
     return sorted((name for name in symbols if name in words), key=lambda name: (name[0], len(name), name))
-
-
-def _main(
-    graph: CompiledGraph,
-    captured: GraphClass,
-    aot: _Aot | None,
-    modes: Mapping[str, Any],
-    random: bool,
-    shared: bool,
-    texts: str,
-) -> str:
-    devices = sorted(set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts)))))  # fmt: skip
-    one_way = next((m["name"] for line in _code_lines(texts) if (m := _ONE_WAY.search(line))), "")
-    backend = "none" if one_way else "inductor" if graph.wrapper else "aot_eager"
-    why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
-    inlined = ", inlined()" if "higher_order.invoke_subgraph(" in texts else ""
-    asserts = any(_ASSERTS.search(line) for line in _code_lines(texts))
-    inlined += ", asserted" if asserts else ""
-    lines = _ambient(modes)
-    if aot is not None and aot.backward is not None:
-        lines += _targets(aot)
-    lines += [
-        "def main(argv=None):",
-        "    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)",
-        f'    parser.add_argument("--backend", default="{backend}", help="for torch.compile; none: leave it out{why}")',
-        '    parser.add_argument("--seed", type=int, default=0, help="other values for the inputs")',
-        "    options = parser.parse_args(argv)",
-    ]
-    if devices:
-        lines += [
-            f"    if torch.{devices[0].partition(':')[0]}.device_count() < {_count(devices)}:",
-            f'        print("this graph was compiled for {", ".join(devices)}, which is not here", file=sys.stderr)',
-            "        return 2",
-        ]
-    own = _own_operators(texts)
-    if own:
-        lines[-1:-1] = ['    parser.add_argument("--import", dest="modules", action="append", default=[], help="registers operators")']  # fmt: skip
-        modules = "options.modules" if not any(o.startswith("torchvision.") for o in own) else '["torchvision", *options.modules]'  # fmt: skip
-        lines += [
-            f"    for module in {modules}:",
-            "        importlib.import_module(module)",
-            f"    if missing({_names(tuple(own))}):",
-            f'        print(*missing({_names(tuple(own))}), "is missing: --import the module that registers it", file=sys.stderr)',
-            "        return 2",
-        ]
-    groups = groups_of(texts)
-    if groups:
-        lines.append(f"    process_groups({groups})")
-    lines += [
-        f"    return judged(compare, options, {_tolerance(texts)})",
-        "",
-        "",
-        "def compare(options, tolerance):",
-        "    names = list(make_inputs())",
-        *(["    asserted = Assertions()"] if asserts else []),
-        "",
-        "    def inputs():",
-        "        return report.given(list(make_inputs(options.seed).values()))",
-        "",
-        "    def computed(shake):",
-        f"        with drawing(fixed={random}){inlined}:",
-        "            return run(Captured(), shaken(inputs()) if shake else inputs(), ambient)",
-        "",
-        "    report = Report(tolerance, computed)",
-        '    report.title("The captured graph in eager mode")',
-        f"    with drawing(fixed=False){inlined}:",
-        "        eager = report.first(lambda: run(Captured(), inputs(), ambient))",
-        '    report.describe(eager["outputs"])',
-        *(
-            ["    if asserted.tell():", remark('        options.backend = "none"', "compiled code would raise")]
-            if asserts
-            else []
-        ),
-        "",
-        '    if options.backend != "none":',
-        '        report.title(f"torch.compile(graph, backend={options.backend!r})")',
-        "        torch._dynamo.reset()",
-    ]
-    fixed = "False"
-    if random:
-        lines.append("        torch._inductor.config.fallback_random = True")
-    if shared:
-        lines.append(
-            remark(
-                "        torch._inductor.config.force_disable_caches = True", "their keys do not say what inputs share"
-            )
-        )
-    lines += [
-        "        compiled = torch.compile(Captured(), backend=options.backend)",
-        f"        with drawing(fixed={fixed}):",
-        "            got = run(compiled, inputs(), ambient)",
-        "        report.same(names, eager, got)",
-    ]
-    if aot is not None:
-        lines += _aot_lines(aot, random, [p.name for p in captured.parameters], inlined, bool(own))
-    lines += ["", "    return report"]
-    return "\n".join(lines)
 
 
 def _count(devices: list[str]) -> int:
@@ -384,22 +290,17 @@ def _tolerance(texts: str) -> float:
     return next((value for mark, name, value in _LOW_PRECISION if f'"{mark}' in texts or name in texts), 1e-4)
 
 
-def _ambient(modes: Mapping[str, Any]) -> list[str]:
-    """``ambient()``: the state of torch in which the program called the graph."""
+def _ambient(modes: Mapping[str, Any]) -> dict[str, Value]:
+    """The state of torch in which the program called the graph."""
     managers = []
     if modes.get("inference"):
         managers.append("torch.inference_mode()")
     elif not modes.get("grad", True):
         managers.append("torch.no_grad()")
     managers += [f'torch.autocast("{device}", {dtype})' for device, dtype in modes.get("autocast", {}).items()]
-    lines = ["def ambient():", '    """The modes that the program had switched on around the graph."""']
     if len(managers) < 2:
-        lines.append(f"    return {managers[0] if managers else 'contextlib.nullcontext()'}")
-    else:
-        lines.append("    stack = contextlib.ExitStack()")
-        lines += [f"    stack.enter_context({manager})" for manager in managers]
-        lines.append("    return stack")
-    return [*lines, "", ""]
+        return {"ENTERED": [], "MODE": managers[0] if managers else "contextlib.nullcontext()"}
+    return {"ENTERED": [f"stack.enter_context({manager})" for manager in managers], "MODE": ""}
 
 
 def _bases(aot: _Aot) -> list[str]:
@@ -415,67 +316,33 @@ def _bases(aot: _Aot) -> list[str]:
     return found
 
 
-def _targets(aot: _Aot) -> list[str]:
-    items = [f"arguments[{i}]" for i in aot.facts["mutated_tangents"]]
-    items += [f"outputs[{i}]" for i in aot.facts["output_tangents"]]
-    items += _bases(aot)
-    return [
-        "def targets(arguments, outputs):",
-        '    """What the gradients arrive for, in the order of the backward graph\'s tangents."""',
-        *([] if any("arguments" in item for item in items) else ["    del arguments"]),
-        f"    return [{', '.join(items)}]",
-        "",
-        "",
-    ]
-
-
-def _aot_lines(aot: _Aot, random: bool, inputs: list[str], inlined: str, own: bool) -> list[str]:
-    chosen = ", targets" if aot.backward is not None else ""
-    lines = [
-        "",
-        f'    report.title("AOTAutograd\'s {"forward and backward graphs" if aot.backward is not None else "graph"}")',
-        f"    with drawing(fixed={random}){inlined}:",
-        f"        eager = run(Captured(), inputs(), ambient{chosen})",
-        '    outputs, arguments = eager["outputs"], eager["inputs afterwards"]',
-    ]
-    call = [f"front={aot.front}"]
-    if aot.backward is not None:
-        wanted = [p.name for p in aot.backward.parameters]
-        lines += [f"    saved = {_names(aot.saved)}", f"    wanted = {_names(tuple(wanted))}"]
-        if any(aot.strides):
-            lines.append(f"    strides = {aot.strides!r}")
-            lines.append('    cotangents = [laid_out(c, s) for c, s in zip(eager["cotangents"], strides)]')
-        else:
-            lines.append('    cotangents = [c.contiguous() for c in eager["cotangents"]]')
-        call += [
-            "backward=None if report.forward_only else Backward()" if own else "backward=Backward()",
-            "saved=saved",
-            "wanted=wanted",
-            "cotangents=cotangents",
-        ]
-    expected = [f"arguments[{i}]" for i in aot.facts["mutated"]]
-    everything = f"[*outputs{''.join(', ' + b for b in _bases(aot))}]" if aot.facts["bases"] else "outputs"
-    if expected:
-        everything = f"[{', '.join(expected)}, *outputs{''.join(', ' + b for b in _bases(aot))}]"
-    labels = [f"input {inputs[i]}" for i in aot.facts["mutated"]] + [
-        f"output {i}" for i in range(len(aot.facts["outputs"]))
-    ]
-    labels += [f"base {i}" for i in range(int(aot.facts["bases"]))]
-    lines += [
-        f"    with drawing(fixed={random}){inlined}:",
-        f"        got = run_aot(Forward(), inputs(), {', '.join(call)})",
-        f"    labels = {_names(tuple(labels))}",
-        f'    report.all("", labels, {everything}, got["results"])',
-    ]
-    kept = _kept_inputs(aot)
-    if kept:
-        lines.append(remark(f"    for i in {_names(kept, quote=False)}:", "written to inside the graph"))
-        lines.append('        report.check(f"input {names[i]}", arguments[i], got["inputs afterwards"][i])')
-    if aot.backward is not None:
-        lines += ["    if not report.forward_only:"] if own else []
-        indent = "    " * (1 + own)
-        lines.append(f'{indent}report.all("gradient of", names, eager["gradients"], got["gradients"])')
-    return lines
+def _aot_values(aot: _Aot | None, inputs: list[str]) -> dict[str, Value]:
+    """How the script calls AOTAutograd's graphs, and what it compares."""
+    if aot is None:
+        conditions = dict.fromkeys(("AOT", "BACKWARD", "ARGUMENT_TARGETS"), False)
+        return {**dict.fromkeys(_AOT_HOLES, ""), **conditions, "WAYS": "torch.compile"}
+    facts, bases, kept = aot.facts, _bases(aot), _kept_inputs(aot)
+    targets = [f"arguments[{i}]" for i in facts["mutated_tangents"]]
+    targets += [f"outputs[{i}]" for i in facts["output_tangents"]]
+    written = [f"arguments[{i}]" for i in facts["mutated"]]
+    labels = [f"input {inputs[i]}" for i in facts["mutated"]]
+    labels += [f"output {i}" for i in range(len(facts["outputs"]))] + [f"base {i}" for i in range(int(facts["bases"]))]
+    both = aot.backward is not None
+    return {
+        "AOT": True,
+        "BACKWARD": both,
+        "WAYS": f"torch.compile and as AOTAutograd's {'forward and backward graphs' if both else 'graph'}",
+        "AOT_TITLE": f'"AOTAutograd\'s {"forward and backward graphs" if both else "graph"}"',
+        "FRONT": str(aot.front),
+        "TARGETS": f"[{', '.join([*targets, *bases])}]",
+        "ARGUMENT_TARGETS": any("arguments" in item for item in [*targets, *bases]),
+        "SAVED": _names(aot.saved),
+        "WANTED": _names(tuple(p.name for p in aot.backward.parameters)) if aot.backward is not None else "",
+        "STRIDES": repr(aot.strides) if any(aot.strides) else "",
+        "LABELS": _names(tuple(labels)),
+        "EXPECTED": f"[{', '.join([*written, '*outputs', *bases])}]" if written or bases else "outputs",
+        "KEPT": _names(kept, quote=False) if kept else "",
+    }
 
 
 def _kept_inputs(aot: _Aot) -> tuple[str, ...]:
