@@ -75,14 +75,14 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
     # at the end of the function it is not known who returns
     goes_on = any(returned_constant(program, after) == NONE for after in continuation.values() if after != NONE)
     left = {after: continuation[after] for _, after in exits}
-    note_continues(program, {copy: after for copy, after in left.items() if after not in (NONE, copy)})
+    note_continues(regions, {copy: after for copy, after in left.items() if after not in (NONE, copy)})
     for source, after in exits:
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])
             ret = continuation[after]
             if _is_behind(program, returned_constant(program, ret), start):
                 continue
-            if after != ret and (program.instrs[ret].op == ops.RETURN or written_return(program, ret)):
+            if after != ret and (program.instrs[ret].op == ops.RETURN or written_return(regions, ret)):
                 program.own_returns.add(ret)
             elif after != ret and source < last and goes_on:
                 ret = returned_constant(program, ret)

@@ -48,6 +48,9 @@ class Regions:
         self.records = {index: region.record for index, region in self.table.items()}
         self.left: dict[int, int] = {}
         """A ``POP_EXCEPT`` -> the number of handlers whose bodies control is in behind it, where that is known."""
+        self.starts = frozenset(handler.target for handler in program.handlers)
+        self.cold = min(self.starts, default=0) if program.unit.handlers_last else NONE
+        """Where the handlers begin that stand behind all other code; -1 where they do not."""
         self._chains: dict[int, tuple[int, ...]] = {}
         self._own: dict[int, list[int]] | None = None
         self._inner: dict[int, list[int]] = {}
@@ -138,18 +141,18 @@ def exits_of(regions: Regions, region: Region) -> list[tuple[int, int]]:
     return found
 
 
-def note_continues(program: Program, exits: dict[int, int]) -> None:
+def note_continues(regions: Regions, exits: dict[int, int]) -> None:
     """Of the ways out of one region that all go on with a loop only one is its end; the others say ``continue``.
 
     ``exits``: for each copy of its clean-up code where control goes on behind it.  That of the end is laid out last, but
     for handlers that stand behind all other code.
     """
-    cold = min((handler.target for handler in program.handlers), default=0) if program.unit.handlers_last else NONE
+    program = regions.program
     ways: dict[int, set[tuple[bool, int, int]]] = {}
     for start, after in exits.items():
         copy, head = program.follow(start), program.follow(after)  # a jump may lead to the copy
         if head != NONE and head < copy:
-            ways.setdefault(head, set()).add((copy < cold, copy, after))
+            ways.setdefault(head, set()).add((copy < regions.cold, copy, after))
     for found in ways.values():
         for _, _, after in sorted(found)[:-1]:
             if program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
@@ -183,11 +186,12 @@ def returned_constant(program: Program, at: int) -> int:
     return at if loads and program.unit.flags & CO_OPTIMIZED else NONE
 
 
-def written_return(program: Program, at: int) -> bool:
+def written_return(regions: Regions, at: int) -> bool:
     """Whether ``at`` returns None out of the middle of a ``with`` or ``try``: what leaves it at its end is before its handler."""
+    program = regions.program
     instr, ret = program.instrs[at], program.next[at]
     if instr.op != ops.LOAD_CONST or instr.arg is not None or ret == NONE or program.instrs[ret].op != ops.RETURN:
         return False
     if program.unit.copies_long_ends or not program.unit.flags & CO_OPTIMIZED:
         return False
-    return ret + 1 < len(program.instrs) and all(handler.target != ret + 1 for handler in program.handlers)
+    return ret + 1 < len(program.instrs) and ret + 1 not in regions.starts

@@ -127,7 +127,7 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> _Left 
     }
     if resume in program.unreached:
         region.resume = _behind(program, exits, region.depth - slots, resume)
-    note_continues(program, {copy: after for copy, after in exits.items() if after != NONE})
+    note_continues(regions, {copy: after for copy, after in exits.items() if after != NONE})
     return _Left(region, left, exits)
 
 
@@ -198,7 +198,7 @@ def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int
     program.next[start] = program.next[position]
     incoming.add(start, program.next[start])
     ret = program.next[start]
-    if program.instrs[ret].op == ops.RETURN or written_return(program, ret):
+    if program.instrs[ret].op == ops.RETURN or written_return(regions, ret):
         program.own_returns.add(ret)
     if dropped and not incoming.from_elsewhere(regions.members(region.index), dropped):
         for inside in dropped:  # what the body left on the stack is dropped before the manager is left
