@@ -260,10 +260,15 @@ class _Attempts:
             builtins=emitted.builtins,
             promises=self.options.promises,
             features=emitted.features,
+            imported=emitted.imported,
             loose=self.loose,
             lowered=self.lowered,
         )
-        missing = sorted(name for name, value in emitted.consts.items() if getattr(builtins, name, None) is not value)
+        missing = sorted(
+            name
+            for name, value in emitted.consts.items()
+            if name not in emitted.imported and getattr(builtins, name, None) is not value
+        )
         if missing and not bound:
             names = ", ".join(missing)
             reason = f"the text is not complete: no literal gives {names}"

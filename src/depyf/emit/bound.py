@@ -36,6 +36,7 @@ class BoundConstants:
         self.names = names
         self.objects: dict[str, Any] = {}
         self.builtins: dict[str, Any] = {}
+        self.renamed: dict[str, str] = {}  # other names of builtins, with their own
         self._names: dict[tuple[int, bool], str] = {}
 
     def name(self, value: Any, in_class: bool) -> str:
@@ -56,6 +57,8 @@ class BoundConstants:
                 found = self.fresh(base + "__" if in_class else base)
                 if in_class and not found.endswith("__"):
                     found = self.fresh(found + "__")
+                if own:
+                    self.renamed[found] = own
             self._names[key] = found
             self.objects[found] = value  # also keeps the object, hence its id, alive
         return found

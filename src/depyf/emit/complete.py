@@ -48,7 +48,7 @@ def needed(
     """
     found = [_MODES[emitted.mode]] if emitted.mode in _MODES else []
     for name, value in emitted.consts.items():
-        if name not in defined and getattr(builtins, name, None) is not value:
+        if name not in defined and name not in emitted.imported and getattr(builtins, name, None) is not value:
             found.append(f"{name} is a constant of the type {type(value).__name__} without a literal")
     found += [f"{name} is a default value without a literal" for name in defaults]
     found += [f"{name} is the cell of the variable {variable}" for name, variable in emitted.cells.items()]

@@ -94,11 +94,20 @@ def _emit(unit: CodeUnit, options: Options, write: Callable[[Printer], None]) ->
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
             # a bug of ours in one function must not cost the others
             raise p.fail(f"internal error, please report it: {type(error).__name__}: {error}") from error
-        return _assemble(p, inserted)
+        imported = p.consts.renamed if p.whole and p.mode == "exec" else {}
+        if imported:
+            top = inserted.get(p.scope.slot, [])
+            inserted[p.scope.slot] = [*_imports_of_builtins(imported), "", *top]
+        return _assemble(p, inserted, imported)
     raise DecompilationError("a name is both a global and a variable of one function", unit.qualname)
 
 
-def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
+def _imports_of_builtins(imported: dict[str, str]) -> list[str]:
+    """A line each, so that none gets too long."""
+    return [f"from builtins import {own} as {name}" for name, own in imported.items()]
+
+
+def _assemble(p: Printer, inserted: dict[int, list[str]], imported: dict[str, str]) -> Emitted:
     """Fill the reserved places and count output lines."""
     pads = _slot_pads(p)
     out: list[str] = []
@@ -131,6 +140,7 @@ def _assemble(p: Printer, inserted: dict[int, list[str]]) -> Emitted:
         mode=p.mode,
         features=tuple(p.features.values()),
         builtins=p.consts.builtins,
+        imported=imported,
     )
 
 
@@ -145,6 +155,7 @@ def _slot_pads(p: Printer) -> dict[int, str]:
 
 
 def _module(p: Printer, body: _Body) -> None:
+    p.whole = True
     value = _evaluated(body)
     if value is not None:
         p.mode = "eval"

@@ -76,6 +76,7 @@ class Printer:
         self.shadows = shadows
         self.shadow: dict[str, str] = shadows.get(id(unit), {})
         self.mode = "exec"
+        self.whole = False  # a module
         self.consts = BoundConstants(options.const_prefix, self.names)
         self.cells: dict[str, str] = {}
         self.not_equal = "<>" if self.grammar.flufl_in_text and unit.flags & CO_FUTURE_BARRY_AS_FLUFL else "!="

@@ -37,7 +37,8 @@ class Emitted:
     ``labelled`` is true for a debugging dump that is no Python.  ``owners`` are the first lines of the stretches of text
     that belong to one code object, with its qualified name.  ``mode`` is the one to compile the text in: "exec", "eval" or
     "single".  ``features`` are the names under which a module's text imports features of ``__future__`` that the original
-    was compiled with, but does not import: by a flag of ``compile``.
+    was compiled with, but does not import: by a flag of ``compile``.  ``imported`` are the names under which it imports
+    builtins whose own names the module binds; ``consts`` has them, too.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Emitted:
     mode: str = "exec"
     features: tuple[str, ...] = ()
     builtins: dict[str, Any] = field(default_factory=dict)
+    imported: dict[str, str] = field(default_factory=dict)
 
     def function_at(self, line: int) -> str:
         """Qualified name of the code object that a line of the text belongs to."""

@@ -1,12 +1,13 @@
-"""The import of a ``__future__`` feature that stands in the text alone.
+"""Imports that stand in the text alone: of ``__future__`` features, and of builtins.
 
 The original was compiled with a flag of ``compile`` (a cell of a notebook, ``dont_inherit=False``).  Only the import makes the
-text mean the same wherever it is compiled, and it binds a name.
+text mean the same wherever it is compiled, and it binds a name.  A builtin whose own name the module binds is imported
+under another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit, units
@@ -18,6 +19,21 @@ FEATURE_NOTE = (
     "the text imports from __future__ what the original was compiled with by a flag: assumes that nothing looks for the "
     "names this binds"
 )
+IMPORT_NOTE = "the text imports builtins under other names: assumes that nothing looks for the names this binds"
+_BINDING = (ops.STORE_NAME, ops.STORE_GLOBAL)
+_HARMLESS = frozenset(
+    {
+        *_BINDING,
+        ops.LOAD_CONST,
+        ops.IMPORT_NAME,
+        ops.IMPORT_FROM,
+        ops.POP,
+        ops.MAKE_FUNCTION,
+        ops.BUILD_SET,
+        ops.SETUP_ANNOTATIONS,
+    }
+)
+"""What may stand in front of such an import: a docstring, imports of features, and what annotations are kept in."""
 
 
 def without_imports(recompiled: Lowered, features: Collection[str]) -> Lowered:
@@ -26,16 +42,45 @@ def without_imports(recompiled: Lowered, features: Collection[str]) -> Lowered:
     start = next((at for at, i in enumerate(instrs) if i.op == ops.IMPORT_NAME and i.arg == "__future__"), -1)
     if start < 2 or any(i.op == ops.IMPORT_NAME for i in instrs[:start]):
         return recompiled
-    end = start + 1
-    bound = []
-    while instrs[end].op == ops.IMPORT_FROM and instrs[end + 1].op in (ops.STORE_NAME, ops.STORE_GLOBAL):
-        bound.append(instrs[end + 1].arg)
-        end += 2
+    end, bound = _import_at(recompiled, start)
     used = {i.arg for i in instrs[:start] + instrs[end:] if i.op in MODULE_NAMES}
     used.update(name for const in recompiled.unit.consts if isinstance(const, CodeUnit) for name in _names(const))
-    if instrs[end].op != ops.POP or sorted(bound) != sorted(features) or not used.isdisjoint(bound):
+    if not end or sorted(name for name, _ in bound) != sorted(features) or not used.isdisjoint(features):
         return recompiled
-    return without(recompiled, range(start - 2, end + 1))
+    return without(recompiled, range(start - 2, end))
+
+
+def without_builtins(recompiled: Lowered, imported: Mapping[str, str]) -> Lowered:
+    """``recompiled`` without the imports that bind ``imported``: names of builtins, with their own.
+
+    Nothing that could look for the names may stand before the last of them.
+    """
+    gone: set[int] = set()
+    found: dict[str, str] = {}
+    for start, instr in enumerate(recompiled.instrs):
+        if instr.op not in _HARMLESS or len(found) == len(imported):
+            break
+        if instr.op == ops.IMPORT_NAME and instr.arg == "builtins":
+            end, bound = _import_at(recompiled, start)
+            if end and all(imported.get(name) == own and name not in found for name, own in bound):
+                found.update(bound)
+                gone.update(range(start - 2, end))
+            else:
+                break
+    return without(recompiled, gone) if gone and found == imported else recompiled
+
+
+def _import_at(lowered: Lowered, start: int) -> tuple[int, list[tuple[str, str]]]:
+    """Where the ``from`` import at ``start`` ends, 0 if it is none, and what it binds: names, with those in the module."""
+    instrs = lowered.instrs
+    at = start + 1
+    bound = []
+    while instrs[at].op == ops.IMPORT_FROM and instrs[at + 1].op in _BINDING:
+        bound.append((instrs[at + 1].arg, instrs[at].arg))
+        at += 2
+    level = instrs[start - 2]
+    plain = start > 1 and level.op == ops.LOAD_CONST and level.arg == 0 and instrs[start - 1].op == ops.LOAD_CONST
+    return (at + 1 if plain and instrs[at].op == ops.POP else 0), bound
 
 
 def _names(unit: CodeUnit) -> Iterator[str]:

@@ -137,7 +137,7 @@ class Program:
             elif op in (ops.LOAD_GLOBAL, ops.LOAD_NAME) and arg in bindings:
                 kind = kinds.LOAD_CONST
                 if is_builtin(bindings[arg]):
-                    self.builtins_named.add(arg)
+                    self.builtins_named.add(bindings[arg].__name__)
                 arg = _constant(values, bindings[arg])
             elif op in (ops.LOAD_GLOBAL, ops.LOAD_NAME) and arg in self.builtins:
                 kind = kinds.FOLD

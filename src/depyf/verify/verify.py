@@ -18,7 +18,7 @@ from depyf.errors import BytecodeError
 from depyf.promises import NO_PROMISES, Promises
 from depyf.resumed import without_books
 from depyf.verify.equivalence import prove
-from depyf.verify.features import FEATURE_NOTE, without_imports
+from depyf.verify.features import FEATURE_NOTE, IMPORT_NOTE, without_builtins, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.local_order import ORDER_NOTE, SHOWN, looks_at_locals, same_order
 from depyf.verify.promised import added_variables, locals_of
@@ -48,6 +48,7 @@ def verify(
     builtins: Mapping[str, Any] = MappingProxyType({}),
     promises: Promises = NO_PROMISES,
     features: Collection[str] = (),
+    imported: Mapping[str, str] = MappingProxyType({}),
     loose: Collection[frozenset[Any]] = (),
     lowered: Mapping[int, Lowered] = MappingProxyType({}),
 ) -> tuple[Verdict, ...]:
@@ -59,11 +60,21 @@ def verify(
     the recompiled code to the constants they stand for; ``builtins`` those that both codes look up, where it does so and the original
     does not.  ``promises`` is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
     ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
-    ``features`` are names under which the text alone imports features of ``__future__``.
+    ``features`` are names under which the text alone imports features of ``__future__``; ``imported`` those under which it
+    imports builtins, with their own names.
     ``loose`` are constant sets whose order no text gives.  ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
     """
     checker = _Checker(
-        temp_prefix, lifetimes, renames or {}, stand_ins or {}, bindings or {}, builtins, promises, features, loose
+        temp_prefix,
+        lifetimes,
+        renames or {},
+        stand_ins or {},
+        bindings or {},
+        builtins,
+        promises,
+        features,
+        imported,
+        loose,
     )
     checker.lowered.update(lowered)
     return tuple(checker.report(original, recompiled, None))
@@ -80,10 +91,12 @@ class _Checker:
         builtins: Mapping[str, Any],
         promises: Promises,
         features: Collection[str],
+        imported: Mapping[str, str],
         loose: Collection[frozenset[Any]],
     ) -> None:
         self.loose = loose
         self.features = features
+        self.imported = imported
         self.promises = promises
         self.builtins = builtins
         self.prefix = prefix
@@ -172,6 +185,9 @@ class _Checker:
         if self.features and parent is None:
             right = without_imports(right, self.features)
             noted = (*noted, FEATURE_NOTE)
+        if self.imported and parent is None:
+            right = without_builtins(right, self.imported)
+            noted = (*noted, IMPORT_NOTE)
         if iterable_renamed(original, recompiled):
             noted = (*noted, ITERABLE_NOTE)
         if left.leaks != right.leaks:
