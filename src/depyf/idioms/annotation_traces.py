@@ -34,8 +34,8 @@ def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
         prepared = not any(isinstance(stmt, AnnAssign) for stmt in walk(body))
     nothing = AnnAssign(Name("_", "name"), Const(None), None, simple=False)
     if prepared and (CONDITIONAL in unit.cellvars or not unit.flags & CO_FUTURE_ANNOTATIONS):
-        return _first(If(Const(False), (nothing,), ()), body)
-    if prepared:
+        body = _first(If(Const(False), (nothing,), ()), body)
+    elif prepared:
         body = _first(nothing, body)
     if is_class and CLASSDICT in unit.cellvars and not _needs_classdict(unit, body):
         if _annotations_see(unit):
