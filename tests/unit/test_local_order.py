@@ -26,6 +26,12 @@ LOOKING = [
     "def f(a):\n    if 0:\n        global g\n        w = 3\n    y = 2; w = 4\n    g = 1\n    return eval('list(locals())')\n",
     "def f(a):\n    def inner(y):\n        if 0: z = 1\n        x = 1; z = 2; return list(locals())\n    return inner(1), list(locals())\n",
 ]
+INLINED = [
+    "def f(a):\n    [x for x in a]\n    for y in a:\n        if None: z = 1\n        if z: pass\n    return dir()\n",
+    "def f(a):\n    if 0: w = 3\n    y = [b for b in a]; w = [c for d in a for c in d]\n    return [*vars()], y, w\n",
+    "def f(a):\n    if 0: z = a\n    w = {v: u for u, v in a}\n    if 0: u = 1\n    return list(locals())\n",
+]
+"""Comprehensions that are inlined since 3.12, whose variables are among those of the function."""
 SILENT = "def f(a):\n    if 0: w = 3\n    y = a(); w = a()\n    return 1\n"
 PLAIN = "def f(a):\n    y = a(); w = a()\n    return 1\n"
 
@@ -36,7 +42,7 @@ def run(source: str) -> Any:
     return space["f"](())
 
 
-@pytest.mark.parametrize("source", LOOKING)
+@pytest.mark.parametrize("source", LOOKING + INLINED)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_looks_at_its_variables_sees_them_in_order(version: tuple[int, int], source: str) -> None:
     need(version)

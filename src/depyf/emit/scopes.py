@@ -11,6 +11,7 @@ A line such as ``if 0: x = None`` generates no code on any version, but makes ``
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import groupby
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
@@ -254,12 +255,18 @@ def _on_self(names: Iterable[str], spell: Spell) -> list[str]:
 
 
 def _in_order(scope: Scope, lines: list[str], spell: Spell) -> list[str]:
-    """``lines``, with one in front of all that bind variables by which they are in the order of the bytecode."""
+    """``lines``, with others in front that bind variables, by which all are in the order of the bytecode."""
     unit = scope.unit
     declared = [line for line in lines if line.startswith(("global ", "nonlocal "))]
-    rest = [line for line in lines if line not in declared]
-    own = [name for name in unit.varnames if name in scope.bound and name not in unit.params] if unit else []
-    return [*declared, f"if 0: {' = '.join(map(spell, own))} = None", *rest] if own else lines
+    known = [name for name in unit.varnames if name not in unit.params] if unit else []
+    front = []
+    for is_own, group in groupby(known, scope.bound.__contains__):
+        names = [spell(name) for name in group if is_own or name in scope.comp_bound]
+        if is_own:
+            front.append(f"if 0: {' = '.join(names)} = None")
+        elif names:  # of inlined comprehensions
+            front.append(f"if 0: [0 {' '.join(f'for {name} in ()' for name in names)}]")
+    return [*declared, *front, *(line for line in lines if line not in declared)]
 
 
 def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Spell) -> tuple[list[str], Visible]:
