@@ -6,11 +6,18 @@ from collections import Counter
 from collections.abc import Generator
 from typing import Any, NoReturn
 
+import hypothesis
 import pytest
 
 import needs
 from depyf import passes
 from depyf.bytecode.codeunit import CodeUnit
+
+# how long an example takes depends on what else the machine does
+hypothesis.settings.register_profile(
+    "any load", hypothesis.settings.default, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any load")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

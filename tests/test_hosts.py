@@ -40,7 +40,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for number, (version, python) in enumerate(available().items()):
         folder = tmp_path_factory.mktemp(version)
         names = (MODULES[number % len(MODULES)],)
-        subprocess.run([python, "-I", "-c", COMPILE, folder, *names], check=True, timeout=60)
+        subprocess.run([python, "-I", "-c", COMPILE, folder, *names], check=True, timeout=600)
         found += sorted(folder.glob("*.pyc"))
     assert found
     return found
@@ -59,7 +59,7 @@ def written(python: Path, files: tuple[Path, ...], seed: str) -> str:
         },
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

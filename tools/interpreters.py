@@ -36,7 +36,7 @@ def found() -> dict[str, Path]:
 
 def ask(python: Path, program: str) -> str:
     """The standard output of ``python -I -c program``."""
-    done = subprocess.run([python, "-I", "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([python, "-I", "-c", program], capture_output=True, text=True, timeout=600, check=True)
     return done.stdout
 
 

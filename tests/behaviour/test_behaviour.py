@@ -57,7 +57,7 @@ def run(version: str, text: str) -> Record:
         module = Path(folder, "suite.py")
         module.write_text(text, encoding="utf-8")
         command = [python, "-I", "-W", "ignore", HERE / "runner.py", module]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     record: Record = json.loads(done.stdout)
     return record

@@ -28,7 +28,7 @@ def compile_with(version: str, sources: list[Path]) -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         targets = [Path(folder, f"{k}.pyc") for k in range(len(sources))]
         pairs = [str(path) for pair in zip(sources, targets) for path in pair]
-        subprocess.run([python, "-I", "-W", "ignore", "-c", COMPILE, *pairs], check=True, timeout=120)
+        subprocess.run([python, "-I", "-W", "ignore", "-c", COMPILE, *pairs], check=True, timeout=600)
         return [target.read_bytes() for target in targets]
 
 

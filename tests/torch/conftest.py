@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -38,3 +39,12 @@ def fresh_dynamo():
         convert_frame._bytecode_hooks.clear()
         convert_frame._bytecode_hooks.update(hooks)
         torch._dynamo.reset()
+
+
+@pytest.fixture
+def heap_of_its_own():
+    """The collector searches only what the test makes: what other tests left is a million objects, and may hold tensors."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

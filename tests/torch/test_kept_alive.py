@@ -10,7 +10,7 @@ import pytest
 from depyf.api import prepare_debug
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("heap_of_its_own")]
 
 SIZE = 1 << 14
 alive: list[int] = []

@@ -118,6 +118,7 @@ def test_old_dump_is_replaced(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["index.md", "manifest.json", "mine.txt", "timings.json"]
 
 
+@pytest.mark.usefixtures("heap_of_its_own")
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_objects_live_as_long_as_without(backend, tmp_path):
     """At a graph break and after the call, as many tensors are alive as without depyf."""

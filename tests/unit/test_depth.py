@@ -159,7 +159,7 @@ def test_two_at_once() -> None:
     assert found == {n: texts[n % 2] for n in range(4)}
 
 
-def run(program: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def run(program: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=timeout, check=False
     )
@@ -250,7 +250,7 @@ for work in (lambda: decompile_code(code), lambda: down(10 ** 6)):
             work()
     except KeyboardInterrupt:
         print("interrupted")
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while _thread._count() and time.monotonic() < until:
         time.sleep(0.01)
     print(_thread._count(), decompile_code(code).source == text)

@@ -67,7 +67,7 @@ def test_same_behaviour(version: str, suite: Path) -> None:
     if suite.stem == "py311" and sys.version_info < (3, 11):
         pytest.skip("before 3.11 the running Python, whose objects the suite works with, has no exception groups")
     command = [need(version), "-I", "-W", "ignore", BEHAVIOUR / "runner.py", suite]
-    native: dict[str, Record] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    native: dict[str, Record] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=600).stdout)
     here = runner()
     namespace: dict[str, Any] = {name: getattr(here, name) for name in GIVEN}
     namespace |= {"__name__": "suite", "__builtins__": builtins}
