@@ -10,8 +10,8 @@ import hypothesis
 import pytest
 
 import needs
-from depyf import passes
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.driver import passes
 
 # how long an example takes depends on what else the machine does
 hypothesis.settings.register_profile(

@@ -22,9 +22,9 @@ import casefiles
 import interpreters
 from casefiles import Case
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.pyc import read_pyc
+from depyf.bytecode.files.pyc import read_pyc
+from depyf.driver.pipeline import decompile_unit
 from depyf.options import Options
-from depyf.pipeline import decompile_unit
 from needs import need
 
 CASES = casefiles.all_cases()

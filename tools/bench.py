@@ -55,8 +55,8 @@ def unit_of(source: bytes | str) -> Any:
 
 def measure(unit: Any) -> tuple[float, float]:
     """CPU seconds for the text alone and for text and proof."""
+    from depyf.driver.pipeline import decompile_unit
     from depyf.options import Options
-    from depyf.pipeline import decompile_unit
 
     text = cpu(lambda: decompile_unit(unit, Options(verify=False)))
     both = cpu(lambda: decompile_unit(unit, Options()))
@@ -154,8 +154,8 @@ def scale_table(sizes: list[int], only: list[str], rounds: int) -> None:
     falls on both.  The proof compiles the text; ``ours`` is the growth of the time without that one call of ``compile()``,
     ``CPython`` that of what ``compile``, ``ast.parse`` and ``ast.unparse`` take for the text that the function was made from.
     """
+    from depyf.driver.pipeline import decompile_unit
     from depyf.options import Options
-    from depyf.pipeline import decompile_unit
 
     makers: dict[str, Callable[[int], str]] = {"mixed": big_function}
     makers.update({shape: functools.partial(shapes.text, shape) for shape in shapes.SHAPES})

@@ -45,7 +45,7 @@ def unparse(version: str, root: Path, names: list[str], out: Path) -> None:
 
 def identical_units(unit: CodeUnit, pyc: Path) -> int:
     """How many code objects of ``unit`` are the same instructions in ``pyc``; 0 where there is none."""
-    from depyf.bytecode.pyc import read_pyc
+    from depyf.bytecode.files.pyc import read_pyc
     from depyf.errors import DepyfError
 
     try:

@@ -123,7 +123,7 @@ def load(job: Job) -> Any:
     from depyf.bytecode.codeunit import CodeUnit
 
     if job.pyc is not None:
-        from depyf.bytecode.pyc import read_pyc
+        from depyf.bytecode.files.pyc import read_pyc
 
         if not os.path.exists(job.pyc):
             return None
@@ -188,7 +188,7 @@ def describe(error: BaseException) -> str:
 
 def decompile(unit: Any, texts: list[str], fallbacks: list[str]) -> list[dict[str, Any]]:
     """One record for each code object of ``unit``, nested ones included."""
-    from depyf.pipeline import decompile_unit
+    from depyf.driver.pipeline import decompile_unit
 
     sizes = {inner.qualname: len(inner.code) // 2 for inner in family(unit)}
     try:
@@ -225,7 +225,7 @@ def run_job(job: Job) -> dict[str, Any]:
     texts: list[str] = []
     fallbacks: list[str] = []
     records: list[dict[str, Any]] = []
-    from depyf import passes
+    from depyf.driver import passes
 
     internal: list[str] = []
     passes.on_internal_error = lambda unit, error: internal.append(f"{unit.qualname}: {describe(error)}")

@@ -27,12 +27,12 @@ from torch._dynamo.resume_execution import ContinueExecutionCache
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
-from depyf.bytecode.handler_depths import with_one_depth
+from depyf.bytecode.edits.origins import origins
+from depyf.bytecode.host.handler_depths import with_one_depth
 from depyf.bytecode.lower import Lowered, lower
-from depyf.bytecode.origins import origins
+from depyf.driver.pipeline import decompile_code
 from depyf.dynamo.generated import resume_options
 from depyf.errors import DepyfError
-from depyf.pipeline import decompile_code
 
 NEVER_CUT = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 

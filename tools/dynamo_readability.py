@@ -146,7 +146,7 @@ def main() -> int:
     parser.add_argument("--published", metavar="DIR")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    from depyf.pipeline import _Attempts, decompile_code
+    from depyf.driver.pipeline import _Attempts, decompile_code
 
     attempts: list[str] = []
     before = _Attempts._bump

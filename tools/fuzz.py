@@ -172,9 +172,9 @@ def check(seed: int) -> str:
 def judge(code: types.CodeType) -> str:
     """What is wrong with the decompiled text of a program; empty when nothing is."""
     from depyf.bytecode.codeunit import CodeUnit
-    from depyf.pipeline import decompile_unit
-    from depyf.verify.proof import AGAIN_NOTE, TESTED_NOTE
-    from depyf.verify.unwinding import UNWIND_NOTE
+    from depyf.driver.pipeline import decompile_unit
+    from depyf.verify.state.proof import AGAIN_NOTE, TESTED_NOTE
+    from depyf.verify.state.unwinding import UNWIND_NOTE
 
     try:
         result = decompile_unit(CodeUnit.from_code(code))
@@ -286,7 +286,7 @@ def show(seed: int) -> None:
     import dis
 
     from depyf.bytecode.codeunit import CodeUnit
-    from depyf.pipeline import decompile_unit
+    from depyf.driver.pipeline import decompile_unit
 
     code = make(seed)
     dis.dis(code)

@@ -1,4 +1,4 @@
-"""The CPython interpreters 3.8 to 3.15 of this machine, for tools and tests; where they are looked for: ``depyf.verify.interpreters``.
+"""The CPython interpreters 3.8 to 3.15 of this machine, for tools and tests; where they are looked for: ``depyf.verify.run.interpreters``.
 
 Run as a program, it lists them.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "src"))
 
 from depyf.bytecode.versions import SUPPORTED
-from depyf.verify.interpreters import find_interpreter
+from depyf.verify.run.interpreters import find_interpreter
 
 VERSIONS = tuple(f"{major}.{minor}" for major, minor in SUPPORTED)
 

@@ -27,8 +27,8 @@ def failure(case: Case, version: str, ugly: bool) -> str | None:
     """Why the case fails there, as its test would; None when it passes."""
     import test_cases
 
+    from depyf.driver.pipeline import decompile_unit
     from depyf.options import Options
-    from depyf.pipeline import decompile_unit
 
     try:
         result = decompile_unit(test_cases.unit_of(case, version), Options(idioms=not ugly))

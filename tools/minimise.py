@@ -32,8 +32,8 @@ Edit = Callable[[ast.Module], None]
 def failures(source: str, ugly: bool = False) -> dict[str, str]:
     """Reason (in normal form) -> example, of everything that is wrong with the decompilation of ``source``."""
     from depyf.bytecode.codeunit import CodeUnit
+    from depyf.driver.pipeline import decompile_unit
     from depyf.options import Options
-    from depyf.pipeline import decompile_unit
 
     try:
         with warnings.catch_warnings():

@@ -158,10 +158,10 @@ def cpu(work: Callable[[], object]) -> float:
 
 def proven(pyc: Path, text: str) -> bool:
     """Whether our verifier proves that ``text`` means what the file does."""
-    from depyf.bytecode.pyc import read_pyc
+    from depyf.bytecode.files.pyc import read_pyc
     from depyf.errors import DepyfError
     from depyf.verify import verify
-    from depyf.verify.recompile import recompile
+    from depyf.verify.run.recompile import recompile
 
     unit = read_pyc(pyc)
     try:
@@ -173,9 +173,9 @@ def proven(pyc: Path, text: str) -> bool:
 
 def rows(count: int) -> Iterator[tuple[str, str, str, str, str]]:
     """Name, version, CPU seconds, ratio to the control and share of proven files, as text."""
-    from depyf.bytecode.pyc import read_pyc
+    from depyf.bytecode.files.pyc import read_pyc
+    from depyf.driver.pipeline import decompile_unit
     from depyf.errors import DepyfError
-    from depyf.pipeline import decompile_unit
 
     with tempfile.TemporaryDirectory() as folder:
         files: dict[str, list[tuple[Path, Path]]] = {}

@@ -16,10 +16,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from depyf.bytecode.unmarshal import loads
+from depyf.bytecode.files.unmarshal import loads
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
-from depyf.pipeline import decompile_unit
-from depyf.verify.worker import WorkerError, worker_for
+from depyf.verify.run.worker import WorkerError, worker_for
 
 Version = tuple[int, int]
 QUOTES = ('"', "'", '"""', "'''")

@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from corpus import select, sources
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
-from depyf.pipeline import decompile_unit
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

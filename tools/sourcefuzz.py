@@ -34,10 +34,10 @@ import randomsource
 import readdiff
 from corpus import without_lines
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.unmarshal import loads
+from depyf.bytecode.files.unmarshal import loads
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
-from depyf.pipeline import decompile_unit
-from depyf.verify.worker import WorkerError, worker_for
+from depyf.verify.run.worker import WorkerError, worker_for
 from triage import normal_form
 
 HOST = sys.version_info[:2]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from depyf.dynamo.require import require_torch
 
 if TYPE_CHECKING:
-    from depyf.dynamo.compare import Comparison
-    from depyf.dynamo.replay import Replay
-    from depyf.dynamo.why import Why
+    from depyf.dynamo.asking.compare import Comparison
+    from depyf.dynamo.asking.replay import Replay
+    from depyf.dynamo.asking.why import Why
 
 
 def prepare_debug(
@@ -78,7 +78,7 @@ def compare(
     the graph's eager results; random numbers are fixed while comparing.  DepyfError without torch 2.6 or newer.
     """
     require_torch()
-    from depyf.dynamo.compare import compare as run
+    from depyf.dynamo.asking.compare import compare as run
 
     return run(fn, args, kwargs, backends, rtol, atol)
 
@@ -86,14 +86,14 @@ def compare(
 def install() -> None:
     """Add the decompiled source to torch's bytecode log (``TORCH_LOGS="+bytecode"``)."""
     require_torch()
-    from depyf.dynamo.bytecode_log import install as install_hook
+    from depyf.dynamo.recording.bytecode_log import install as install_hook
 
     install_hook()
 
 
 def uninstall() -> None:
     """Undo ``install``; without it, nothing happens."""
-    from depyf.dynamo.bytecode_log import uninstall as uninstall_hook
+    from depyf.dynamo.recording.bytecode_log import uninstall as uninstall_hook
 
     uninstall_hook()
 
@@ -106,7 +106,7 @@ def why(compiled_fn: Any, /, *args: Any, **kwargs: Any) -> Why:
     function or module; TypeError where the arguments do not fit its signature.
     """
     require_torch()
-    from depyf.dynamo.why import why as ask
+    from depyf.dynamo.asking.why import why as ask
 
     return ask(compiled_fn, args, kwargs)
 
@@ -122,6 +122,6 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
     ``steps(*args)`` gives every guard with its values.  DepyfError where nothing is compiled or alive.
     """
     require_torch()
-    from depyf.dynamo.replay import replay as make
+    from depyf.dynamo.asking.replay import replay as make
 
     return make(target, directory)

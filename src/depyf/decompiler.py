@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.pyc import read_pyc
+from depyf.bytecode.files.pyc import read_pyc
+from depyf.driver.pipeline import Decompiled, decompile_code, decompile_unit
 from depyf.emit.defaults import NO_DEFAULTS, Defaults, defaults_of
 from depyf.errors import DecompilationError, DepyfError
 from depyf.options import Options
-from depyf.pipeline import Decompiled, decompile_code, decompile_unit
 
 __all__ = ["DecompilationError", "Decompiled", "Decompiler", "decompile", "decompile_pyc"]
 

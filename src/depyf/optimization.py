@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from depyf.guarded import Door
+from depyf.safety.guarded import Door
 
 _MAX_FRAMES = 64
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from depyf.promises import NO_PROMISES, Promises
+from depyf.generated.contract import NO_PROMISES, Promises
 
 
 @dataclass(frozen=True, slots=True)

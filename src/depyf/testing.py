@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from depyf.dynamo.records import BreakRecord, RecompileRecord
-    from depyf.dynamo.watch import Seen
+    from depyf.dump.records import BreakRecord, RecompileRecord
+    from depyf.dynamo.asking.watch import Seen
 
 __all__ = ["assert_graph_count", "assert_no_graph_breaks", "assert_no_recompiles"]
 
@@ -65,8 +65,8 @@ def assert_graph_count(count: int) -> Iterator[None]:
 @contextmanager
 def _watched() -> Iterator[list[Seen]]:
     """Listen during the block; the list is filled when it ends without an exception."""
+    from depyf.dynamo.asking.watch import Watch
     from depyf.dynamo.require import require_torch
-    from depyf.dynamo.watch import Watch
 
     require_torch()
     watch = Watch()
@@ -102,7 +102,7 @@ def _recompile(seen: Seen) -> list[str]:
 
 
 def _reason(reason: RecompileRecord) -> list[str]:
-    from depyf.dynamo.records import values_beside
+    from depyf.dump.records import values_beside
 
     lines = [f"  {reason.entry} did not fit: {reason.guard}"]
     values = values_beside(reason.guard, reason.expected, reason.actual)

@@ -53,8 +53,8 @@ def decompile_ensure(fn: Callable[..., Any] | types.CodeType, overwite_fn_name: 
 
 def get_function_signature(code_obj: types.CodeType, overwite_fn_name: str | None = None) -> str:
     """``def name(parameters):`` and a newline, for a code object."""
-    from depyf.dynamo.code_record import code_record
-    from depyf.escape import safe_name
+    from depyf.dynamo.recording.code_record import code_record
+    from depyf.safety.escape import safe_name
 
     record = code_record(code_obj)
     name = overwite_fn_name or safe_name(record.name, longest=sys.maxsize)

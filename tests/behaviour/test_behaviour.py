@@ -20,8 +20,8 @@ import pytest
 
 import interpreters
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.pyc import read_pyc
-from depyf.pipeline import decompile_unit
+from depyf.bytecode.files.pyc import read_pyc
+from depyf.driver.pipeline import decompile_unit
 from needs import need
 
 HERE = Path(__file__).parent

@@ -11,8 +11,8 @@ import assembler
 from assembler import Item, Label, Op
 from depyf import decompile
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.driver.pipeline import decompile_unit
 from depyf.options import Options
-from depyf.pipeline import decompile_unit
 
 pytestmark = pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the call sequences are those of 3.11")
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.driver.pipeline import decompile_unit
 from depyf.options import Options
-from depyf.pipeline import decompile_unit
 from foreign import compiled_text
 from needs import HOST
 from work import calls

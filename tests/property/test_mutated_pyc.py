@@ -11,11 +11,11 @@ import random
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.files.pyc import unit_of_pyc
 from depyf.bytecode.lower import lower
-from depyf.bytecode.pyc import unit_of_pyc
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
 from depyf.options import Options
-from depyf.pipeline import decompile_unit
 from foreign import VERSIONS, compile_with, walk
 
 TEXT = """

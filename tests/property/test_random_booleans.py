@@ -8,7 +8,7 @@ import interpreters
 import invented
 import randombooleans
 import sourcefuzz
-from depyf.pipeline import decompile_unit
+from depyf.driver.pipeline import decompile_unit
 
 SEEDS = 25
 KNOWN: dict[str, set[int]] = {}

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.unmarshal import loads
-from depyf.verify.worker import worker_for
+from depyf.bytecode.files.unmarshal import loads
+from depyf.verify.run.worker import worker_for
 from interpreters import VERSIONS, number, stdlib_of
 from needs import need
 

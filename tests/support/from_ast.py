@@ -11,8 +11,8 @@ import types
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.tree import expr as e
-from depyf.tree import nodes as n
+from depyf.ir import expr as e
+from depyf.ir import stmt as n
 
 BIN = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.MatMult: "@",

@@ -7,9 +7,9 @@ from dumps import check_dump, check_substituted, files_of
 from torch_programs import same
 
 from depyf.api import prepare_debug
-from depyf.dynamo.alike import AlikeCodes
+from depyf.driver.pipeline import decompile_code
+from depyf.dynamo.caches.decompilation_cache import AlikeCodes
 from depyf.dynamo.generated import generated_options
-from depyf.pipeline import decompile_code
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 import depyf
-from depyf.dynamo import session
-from depyf.dynamo.entries import cache_entries
-from depyf.dynamo.followed import read_page
-from depyf.dynamo.gaps import gaps
+from depyf.dynamo.caches.entries import cache_entries
+from depyf.dynamo.events.missing_reports import gaps
+from depyf.dynamo.recording import session
+from depyf.dynamo.stepping.dispatch_page import read_page
 from depyf.dynamo.target import find_target
 
 pytestmark = pytest.mark.torch

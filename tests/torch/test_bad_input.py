@@ -10,9 +10,9 @@ import torch
 from dumps import check_dump, run_python
 
 from depyf.api import debug, prepare_debug
+from depyf.dump.files import writer
 from depyf.dynamo import contexts
 from depyf.errors import DepyfError
-from depyf.report import writer
 
 pytestmark = pytest.mark.torch
 
@@ -147,7 +147,8 @@ def test_warnings_as_errors_do_not_raise(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "where", ["depyf.dynamo.transform.TransformHook._transform", "depyf.dynamo.capture.Capture.handle"]
+    "where",
+    ["depyf.dynamo.recording.transform.TransformHook._transform", "depyf.dynamo.recording.capture.Capture.handle"],
 )
 def test_bug_of_ours(where, tmp_path, monkeypatch):
     def bug(*args, **kwargs):
@@ -161,7 +162,7 @@ def test_bug_of_ours(where, tmp_path, monkeypatch):
 
 
 def test_bug_in_the_summary(tmp_path, monkeypatch):
-    monkeypatch.setattr("depyf.dynamo.session.freeze", lambda *given: 1 / 0)
+    monkeypatch.setattr("depyf.dynamo.recording.session.freeze", lambda *given: 1 / 0)
     with pytest.warns(RuntimeWarning, match="ZeroDivisionError"), prepare_debug(tmp_path):
         torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2))
     assert contexts._Current.active is None

@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 
-from depyf.gallery.groups import groups_of
+from depyf.dump.graphs.process_groups import groups_of
 
 pytestmark = pytest.mark.torch
 

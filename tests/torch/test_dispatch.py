@@ -14,7 +14,7 @@ from torch._dynamo.eval_frame import skip_code
 from torch._dynamo.utils import counters
 
 import depyf
-from depyf.dynamo.entries import cache_entries
+from depyf.dynamo.caches.entries import cache_entries
 
 pytestmark = [pytest.mark.torch, pytest.mark.skipif(not followed(), reason=NOT_FOLLOWED)]
 
@@ -288,7 +288,7 @@ def test_torch_function_modes_and_subclasses_notice_nothing(tmp_path):
 
 
 def test_without_a_debugger_no_page_is_followed(tmp_path, monkeypatch):
-    from depyf.dynamo import dispatch
+    from depyf.dynamo.stepping import followed_dispatch
 
     def poly(x):
         return torch.sin(x) + 1
@@ -296,7 +296,7 @@ def test_without_a_debugger_no_page_is_followed(tmp_path, monkeypatch):
     fn = torch.compile(poly, backend="eager")
     with depyf.prepare_debug(tmp_path / "d"):
         fn(torch.ones(2))
-    monkeypatch.setattr(dispatch.Dispatcher, "follow", lambda *_: pytest.fail("followed"))
+    monkeypatch.setattr(followed_dispatch.Dispatcher, "follow", lambda *_: pytest.fail("followed"))
     before = sys.gettrace()
     sys.settrace(None)
     try:

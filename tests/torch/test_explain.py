@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import depyf
-from depyf.dynamo.gaps import gaps
+from depyf.dynamo.events.missing_reports import gaps
 
 pytestmark = pytest.mark.torch
 
@@ -47,7 +47,7 @@ def test_report(capsys):
 
 
 def test_guards_on_a_module_of_torch_are_its_own():
-    from depyf.dynamo.guards import parse_guards
+    from depyf.dynamo.guards.printed_guards import parse_guards
     from depyf.explain.report import split_guards
 
     tree = """

@@ -15,7 +15,7 @@ from torch._dynamo import convert_frame
 
 import depyf
 from depyf.dynamo.contexts import _Current
-from depyf.guarded import Door, guarded, say, warn
+from depyf.safety.guarded import Door, guarded, say, warn
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -39,23 +39,23 @@ def program():
 WANTED = program()
 
 INSIDE = [
-    "depyf.dynamo.capture:Capture.handle", "depyf.dynamo.capture:Capture.begin", "depyf.dynamo.capture:Capture.start",
-    "depyf.dynamo.capture:Capture.stop", "depyf.dynamo.capture:facts_of", "depyf.dynamo.capture:decorated",
-    "depyf.dynamo.capture:code_record", "depyf.dynamo.capture:call_values", "depyf.dynamo.capture:Capture.note",
-    "depyf.dynamo.listening:read_event", "depyf.dynamo.listening:_data", "depyf.dynamo.listening:_text",
-    "depyf.dynamo.listening:is_read", "depyf.dynamo.transform:decompile_made", "depyf.dynamo.transform:generated_options",
-    "depyf.dynamo.transform:substitute.refuse", "depyf.dynamo.transform:transformed_page", "depyf.pipeline:decompile_code",
-    "depyf.report.writer:DumpWriter.write", "depyf.report.writer:DumpWriter.append", "depyf.report.writer:write_whole",
-    "depyf.report.writer:DumpWriter.begin", "depyf.report.writer:DumpWriter.end", "depyf.report.writer:_put",
-    "depyf.dynamo.session:freeze", "depyf.dynamo.session:index_page", "depyf.dynamo.session:manifest_page",
-    "depyf.dynamo.session:full_code_page", "depyf.dynamo.session:graph_page", "depyf.dynamo.session:original_page",
-    "depyf.dynamo.session:codes_seen", "depyf.dynamo.session:cache_entries", "depyf.dynamo.session:live_code",
-    "depyf.dynamo.session:step_text", "depyf.dynamo.session:live.remember", "depyf.dynamo.session:Session.start",
-    "depyf.dynamo.session:Session._finish", "depyf.dynamo.session:Session.__init__", "depyf.dynamo.session:Session._warn",
-    "depyf.dynamo.formatted:Formatted.start", "depyf.dynamo.formatted:Formatted.stop",
+    "depyf.dynamo.recording.capture:Capture.handle", "depyf.dynamo.recording.capture:Capture.begin", "depyf.dynamo.recording.capture:Capture.start",
+    "depyf.dynamo.recording.capture:Capture.stop", "depyf.dynamo.recording.capture:facts_of", "depyf.dynamo.recording.capture:decorated",
+    "depyf.dynamo.recording.capture:code_record", "depyf.dynamo.recording.capture:call_values", "depyf.dynamo.recording.capture:Capture.note",
+    "depyf.dynamo.events.listening:read_event", "depyf.dynamo.events.listening:_data", "depyf.dynamo.events.listening:_text",
+    "depyf.dynamo.events.listening:is_read", "depyf.dynamo.recording.transform:decompile_made", "depyf.dynamo.recording.transform:generated_options",
+    "depyf.dynamo.recording.transform:substitute.refuse", "depyf.dynamo.recording.transform:transformed_page", "depyf.driver.pipeline:decompile_code",
+    "depyf.dump.files.writer:DumpWriter.write", "depyf.dump.files.writer:DumpWriter.append", "depyf.dump.files.writer:write_whole",
+    "depyf.dump.files.writer:DumpWriter.begin", "depyf.dump.files.writer:DumpWriter.end", "depyf.dump.files.writer:_put",
+    "depyf.dynamo.recording.session:freeze", "depyf.dynamo.recording.session:index_page", "depyf.dynamo.recording.session:manifest_page",
+    "depyf.dynamo.recording.session:full_code_page", "depyf.dynamo.recording.session:graph_page", "depyf.dynamo.recording.session:original_page",
+    "depyf.dynamo.recording.session:codes_seen", "depyf.dynamo.recording.session:cache_entries", "depyf.dynamo.recording.session:live_code",
+    "depyf.dynamo.recording.session:step_text", "depyf.dynamo.recording.session:live.remember", "depyf.dynamo.recording.session:Session.start",
+    "depyf.dynamo.recording.session:Session._finish", "depyf.dynamo.recording.session:Session.__init__", "depyf.dynamo.recording.session:Session._warn",
+    "depyf.dynamo.recording.formatted_graphs:Formatted.start", "depyf.dynamo.recording.formatted_graphs:Formatted.stop",
     "depyf.dynamo.contexts:Forks.watch", "depyf.dynamo.contexts:at_end_of_worker", "depyf.dynamo.contexts:remove_old_dump",
-    "depyf.dynamo.contexts:_session", "depyf.dynamo.contexts:rank_directory", "depyf.dynamo.snapshot:parse_guards",
-    "depyf.dynamo.snapshot:parse_break", "depyf.guarded:problem", "depyf.guarded:_level",
+    "depyf.dynamo.contexts:_session", "depyf.dynamo.contexts:rank_directory", "depyf.dynamo.recording.snapshot:parse_guards",
+    "depyf.dynamo.recording.snapshot:parse_break", "depyf.safety.guarded:problem", "depyf.safety.guarded:_level",
 ]  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_a_fault_inside(tmp_path, monkeypatch, place):
 
 def test_the_next_recording_is_whole(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        put_in(patched, "depyf.dynamo.session:Session._finish", ERRORS[0])
+        put_in(patched, "depyf.dynamo.recording.session:Session._finish", ERRORS[0])
         with depyf.prepare_debug(tmp_path):
             program()
     with depyf.prepare_debug(tmp_path):
@@ -128,7 +128,9 @@ def test_the_next_recording_is_whole(tmp_path, monkeypatch):
     assert (tmp_path / "manifest.json").exists()
 
 
-@pytest.mark.parametrize("place", ("depyf.dynamo.transform:decompile_made", "depyf.dynamo.capture:Capture.handle"))
+@pytest.mark.parametrize(
+    "place", ("depyf.dynamo.recording.transform:decompile_made", "depyf.dynamo.recording.capture:Capture.handle")
+)
 def test_an_interruption_comes_through(tmp_path, monkeypatch, place):
     with monkeypatch.context() as patched:
         put_in(patched, place, KeyboardInterrupt())
@@ -138,7 +140,9 @@ def test_an_interruption_comes_through(tmp_path, monkeypatch, place):
     assert program() == WANTED
 
 
-@pytest.mark.parametrize("place", ("depyf.dynamo.session:Session._finish", "depyf.dynamo.session:freeze"))
+@pytest.mark.parametrize(
+    "place", ("depyf.dynamo.recording.session:Session._finish", "depyf.dynamo.recording.session:freeze")
+)
 def test_an_interruption_while_leaving(tmp_path, monkeypatch, place):
     with monkeypatch.context() as patched:
         put_in(patched, place, KeyboardInterrupt())
@@ -163,11 +167,11 @@ def test_wrong_use_is_told(tmp_path):
 
 
 DEBUGGING = [
-    "depyf.dynamo.contexts:redirect", "depyf.dynamo.contexts:pause", "depyf.dynamo.at_a_stop:AtAStop.start",
-    "depyf.dynamo.at_a_stop:beneath_a_stop", "depyf.dynamo.dispatch:read_page", "depyf.dynamo.dispatch:debugged",
-    "depyf.dynamo.dispatch:Dispatching.start", "depyf.dynamo.dispatch:Dispatching.stop", "depyf.dynamo.level_files:LevelFiles._graph",
-    "depyf.dynamo.levels:printed", "depyf.dynamo.levels:drop_entries", "depyf.dynamo.levels:cache_entries",
-    "depyf.dynamo.stepping:Stepping.restore", "depyf.dynamo.level_files:decompile_made", "depyf.dynamo.compiled_inside:say",
+    "depyf.dynamo.contexts:redirect", "depyf.dynamo.contexts:pause", "depyf.dynamo.stepping.at_a_stop:AtAStop.start",
+    "depyf.dynamo.stepping.at_a_stop:beneath_a_stop", "depyf.dynamo.stepping.followed_dispatch:read_page", "depyf.dynamo.stepping.followed_dispatch:debugged",
+    "depyf.dynamo.stepping.followed_dispatch:Dispatching.start", "depyf.dynamo.stepping.followed_dispatch:Dispatching.stop", "depyf.dynamo.stepping.level_files:LevelFiles._graph",
+    "depyf.dynamo.stepping.levels:printed", "depyf.dynamo.stepping.levels:drop_entries", "depyf.dynamo.stepping.levels:cache_entries",
+    "depyf.dynamo.stepping.code_exchange:Stepping.restore", "depyf.dynamo.stepping.level_files:decompile_made", "depyf.dynamo.stepping.compiled_inside:say",
 ]  # fmt: skip
 
 
@@ -238,7 +242,7 @@ def test_the_warning_is_at_the_line_of_the_program(tmp_path, monkeypatch):
 
     (warning,) = caught(tmp_path / "one", note)
     assert warning.filename == __file__ and "first thing (and 1 more, see manifest.json)" in str(warning.message)
-    put_in(monkeypatch, "depyf.dynamo.session:manifest_page", MemoryError())
+    put_in(monkeypatch, "depyf.dynamo.recording.session:manifest_page", MemoryError())
     (warning,) = caught(tmp_path / "two", note)
     assert warning.filename == __file__ and "(and 2 more)" in str(warning.message)
     assert not (tmp_path / "two" / "manifest.json").exists()

@@ -18,12 +18,12 @@ import torch
 from torch_programs import PROGRAMS
 
 from depyf.api import prepare_debug
-from depyf.dynamo import guards
-from depyf.dynamo.ask import ask_entry
-from depyf.dynamo.entries import cache_entries
-from depyf.dynamo.guard_remarks import split_comment
-from depyf.dynamo.guard_tree import NOT_ALONE, live_guards
-from depyf.dynamo.guards import file_resolver, parse_guards, readable
+from depyf.dynamo.asking.ask import ask_entry
+from depyf.dynamo.caches.entries import cache_entries
+from depyf.dynamo.guards import printed_guards
+from depyf.dynamo.guards.guard_remarks import split_comment
+from depyf.dynamo.guards.guard_tree import NOT_ALONE, live_guards
+from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards, readable
 from depyf.errors import DepyfError
 
 pytestmark = pytest.mark.torch
@@ -42,18 +42,18 @@ Guard latency = 12.3 us
 
 
 def test_tree():
-    guards = parse_guards(TREE, file_resolver(["/tmp/toy.py", "/tmp/other.py"]))
-    assert [guard.expression for guard in guards] == [
+    printed_guards = parse_guards(TREE, file_resolver(["/tmp/toy.py", "/tmp/other.py"]))
+    assert [guard.expression for guard in printed_guards] == [
         "default_device_is(None)",
         "type_is(L['n'], 'int')",
         "'k' not in L['d']",
         "2 <= L['a'].size()[0]",
     ]
-    assert [guard.source for guard in guards] == ["", "L['n']", "L['d']", ""]
-    assert str(guards[1].place) == "/tmp/toy.py:3 in f"
-    assert guards[2].place is not None and guards[2].place.text == 'd.get("k")  # a comment'
-    assert guards[2].why == "HINT: x"
-    assert "140565335604448" not in repr(guards)
+    assert [guard.source for guard in printed_guards] == ["", "L['n']", "L['d']", ""]
+    assert str(printed_guards[1].place) == "/tmp/toy.py:3 in f"
+    assert printed_guards[2].place is not None and printed_guards[2].place.text == 'd.get("k")  # a comment'
+    assert printed_guards[2].why == "HINT: x"
+    assert "140565335604448" not in repr(printed_guards)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_an_item_of_which_torch_asks_the_place_and_not_the_key(tmp_path):
 
 @pytest.mark.parametrize(("tells", "shown"), [(True, "3 in L['s']"), (False, "same_membership(3, L['s'])")])
 def test_membership_where_torch_does_not_print_not(monkeypatch, tells, shown):
-    monkeypatch.setattr(guards, "_tells_what_no_set_has", lambda: tells)
+    monkeypatch.setattr(printed_guards, "_tells_what_no_set_has", lambda: tells)
     readable.cache_clear()
     assert readable("SET_CONTAINS", "set.__contains__(L['s'], 3)") == shown
     assert readable("SET_CONTAINS", "set.__contains__(L['s'], 'a in b')") == shown.replace("3", "'a in b'")
@@ -424,9 +424,9 @@ def test_each_guard_stands_for_a_guard_of_torch():
     entries = cache_entries(_Biased.forward.__code__)
     assert entries
     for entry in entries:
-        guards = live_guards(entry)
-        alone = [found.record for found in guards if not found.leaves]
-        assert len(alone) < len(guards) / 3
+        printed_guards = live_guards(entry)
+        alone = [found.record for found in printed_guards if not found.leaves]
+        assert len(alone) < len(printed_guards) / 3
         assert not [record for record in alone if record.kind not in NOT_ALONE], alone
     L = {"self": module, "x": torch.ones(2)}
     asked = [ask_entry(entry, L) for entry in entries]

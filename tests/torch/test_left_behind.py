@@ -15,9 +15,9 @@ from dumps import precompiled
 from torch._dynamo.utils import counters
 
 import depyf
+from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.contexts import _Current
-from depyf.dynamo.entries import cache_entries
-from depyf.dynamo.stepping import module_functions
+from depyf.dynamo.stepping.code_exchange import module_functions
 
 pytestmark = pytest.mark.torch
 
@@ -109,7 +109,7 @@ def test_as_before(backend, arguments, tmp_path, monkeypatch):
     x, w = torch.ones(2, 3), torch.eye(3, requires_grad=True)
     with depyf.prepare_debug(tmp_path / "dump"):
         ends(fn, x, w)
-    from depyf.dynamo.seen import codes_seen
+    from depyf.dynamo.caches.seen_code import codes_seen
 
     codes = [
         network.__code__,

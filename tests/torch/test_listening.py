@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import depyf
-from depyf.dynamo.listening import TRACE_LOGGER
+from depyf.dynamo.events.listening import TRACE_LOGGER
 
 pytestmark = pytest.mark.torch
 

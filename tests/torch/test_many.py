@@ -8,11 +8,11 @@ import torch
 from dumps import check_dump
 
 import depyf
-from depyf.dynamo.capture import Capture
-from depyf.dynamo.events import Event
-from depyf.dynamo.snapshot import freeze
-from depyf.report.index import index_page
-from depyf.report.manifest import manifest_page
+from depyf.dump.files.manifest import manifest_page
+from depyf.dump.pages.index import index_page
+from depyf.dump.trace_events import Event
+from depyf.dynamo.recording.capture import Capture
+from depyf.dynamo.recording.snapshot import freeze
 
 pytestmark = pytest.mark.torch
 

@@ -13,11 +13,11 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import depyf
 from depyf.dynamo import guard_checks
-from depyf.dynamo.call_values import CallValues
+from depyf.dynamo.caches.live_graphs import live_code
 from depyf.dynamo.decorated import stands_for
-from depyf.dynamo.graph_reading import tensor_facts
-from depyf.dynamo.guard_values import describe
-from depyf.dynamo.live_graphs import live_code
+from depyf.dynamo.events.call_values import CallValues
+from depyf.dynamo.events.graph_reading import tensor_facts
+from depyf.dynamo.guards.guard_values import describe
 from depyf.dynamo.pure_access import (
     UnreadableError,
     attribute,
@@ -44,7 +44,7 @@ from depyf.dynamo.pure_tensors import (
     tensor,
 )
 from depyf.dynamo.pure_text import shown
-from depyf.dynamo.substitute import refuse_constants
+from depyf.dynamo.recording.substitute import refuse_constants
 from depyf.dynamo.target import find_target
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]

@@ -12,9 +12,9 @@ from dumps import check_dump
 import depyf
 import depyf.testing
 from depyf.api import prepare_debug
-from depyf.dynamo import advice
-from depyf.dynamo.call_values import CallValues, comparison
-from depyf.dynamo.recompiles import parse_recompile
+from depyf.dump import advice
+from depyf.dynamo.events.call_values import CallValues, comparison
+from depyf.dynamo.events.recompiles import parse_recompile
 
 pytestmark = pytest.mark.torch
 

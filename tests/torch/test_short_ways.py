@@ -12,11 +12,12 @@ import pytest
 import torch
 
 from depyf.api import prepare_debug
-from depyf.dynamo import guard_names, guard_remarks, seen
-from depyf.dynamo.sample_run import sample_run
-from depyf.report import full_code
-from depyf.report.manifest import indented
-from depyf.report.wrap import split_call
+from depyf.dump.files.manifest import indented
+from depyf.dump.graphs.sample_run import sample_run
+from depyf.dump.pages import full_code
+from depyf.dump.pages.wrap import split_call
+from depyf.dynamo.caches import seen_code
+from depyf.dynamo.guards import guard_names, guard_remarks
 
 pytestmark = pytest.mark.torch
 
@@ -97,15 +98,18 @@ def test_who_is_disabled_is_looked_up_once(tmp_path, monkeypatch):
         return x
 
     kept = [torch.compiler.disable(first, recursive=False)]
-    assert first.__code__ in seen._disabled()
+    assert first.__code__ in seen_code._disabled()
     looked = []
-    monkeypatch.setattr(seen.gc, "get_referrers", lambda *objects: looked.append(1) or gc_referrers(*objects))
-    assert first.__code__ in seen._disabled() and not looked
+    monkeypatch.setattr(seen_code.gc, "get_referrers", lambda *objects: looked.append(1) or gc_referrers(*objects))
+    assert first.__code__ in seen_code._disabled() and not looked
     kept.append(torch.compiler.disable(second, recursive=False))
-    assert {first.__code__, second.__code__} <= set(seen._disabled()) and len(looked) == 1
+    assert {first.__code__, second.__code__} <= set(seen_code._disabled()) and len(looked) == 1
     del kept[0]
     third = torch.compiler.disable(lambda x: x, recursive=False)  # as many as before, and another one
-    assert first.__code__ not in seen._disabled() and third._torchdynamo_orig_callable.__code__ in seen._disabled()
+    assert (
+        first.__code__ not in seen_code._disabled()
+        and third._torchdynamo_orig_callable.__code__ in seen_code._disabled()
+    )
 
 
 gc_referrers = gc.get_referrers

@@ -9,7 +9,7 @@ import pytest
 import torch
 from dumps import run_python
 
-from depyf.dynamo.stepping import same_bytecode
+from depyf.dynamo.stepping.code_exchange import same_bytecode
 
 pytestmark = pytest.mark.torch
 

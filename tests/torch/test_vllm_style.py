@@ -22,7 +22,7 @@ import torch
 from dumps import qualified
 
 import depyf
-from depyf.dynamo.ranks import rank_directory
+from depyf.dynamo.recording.ranks import rank_directory
 
 pytestmark = pytest.mark.torch
 

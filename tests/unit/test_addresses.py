@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.dynamo.addresses import has_identity, without_addresses
+from depyf.dump.addresses import has_identity, without_addresses
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ TORCH_ALLOWED = (
     "gallery/skeleton.py",
 )
 # explain/ and optimization.py are the published surface; the harness is text for scripts, never imported
-INTERPRETERS = ("verify/interpreters.py", "verify/recompile.py")  # which CPython runs is their subject
+INTERPRETERS = ("verify/run/interpreters.py", "verify/run/recompile.py")  # which CPython runs is their subject
 LINE_LIMIT = 500
 
 

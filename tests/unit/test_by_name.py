@@ -13,12 +13,12 @@ import pytest
 from depyf import decompile
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.versions import spec_for
+from depyf.driver.pipeline import decompile_code, decompile_unit
+from depyf.generated.contract import Promises
 from depyf.options import Options
-from depyf.pipeline import decompile_code, decompile_unit
-from depyf.promises import Promises
 from depyf.verify import verify
-from depyf.verify.by_name import NOTED_NOTE
-from depyf.verify.proof import BUILTIN_NOTE
+from depyf.verify.state.proof import BUILTIN_NOTE
+from depyf.verify.walk.by_name import NOTED_NOTE
 from foreign import VERSIONS, compiled_text, walk
 
 ATTRIBUTES = """

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from depyf.bytecode.versions import spec_for
-from depyf.pipeline import decompile_unit
+from depyf.driver.pipeline import decompile_unit
 from foreign import VERSIONS, compiled_text, walk
 
 TEXT = "def g(f, a):\n    f\n    a\n    return f(*a)\n"

@@ -22,7 +22,7 @@ import foreign
 import needs
 from depyf.cli import main
 from depyf.cli.outcome import Exit
-from depyf.verify import worker
+from depyf.verify.run import worker
 
 ROOT = Path(__file__).parents[2]
 SOURCE = '''\

@@ -13,13 +13,13 @@ import pytest
 
 import depyf
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.unmarshal import loads
-from depyf.dynamo.records import CodeRecord, CompileKey, TransformedRecord
-from depyf.pipeline import TOP_LEVEL_AWAIT, Decompiled, decompile_code, decompile_unit
-from depyf.report.transformed import transformed_page
+from depyf.bytecode.files.unmarshal import loads
+from depyf.driver.pipeline import TOP_LEVEL_AWAIT, Decompiled, decompile_code, decompile_unit
+from depyf.dump.pages.transformed import transformed_page
+from depyf.dump.records import CodeRecord, CompileKey, TransformedRecord
 from depyf.verify import Status, verify
 from depyf.verify.features import FEATURE_NOTE
-from depyf.verify.worker import worker_for
+from depyf.verify.run.worker import worker_for
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]

@@ -9,7 +9,7 @@ import pytest
 import corpus
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
-from depyf.pipeline import decompile_unit
+from depyf.driver.pipeline import decompile_unit
 
 SOURCE = '''
 def f(a, b):

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from depyf import depth
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.depth import any_depth, with_room
+from depyf.driver.pipeline import decompile_code, decompile_unit
 from depyf.errors import DepyfError
-from depyf.pipeline import decompile_code, decompile_unit
+from depyf.safety import depth
+from depyf.safety.depth import any_depth, with_room
 from depyf.verify import Status
 
 HEAD = "def f(a, b, c, g, E):\n"
@@ -167,7 +167,7 @@ def run(program: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
 
 BIG = """
 import sys, threading, types
-from depyf.pipeline import decompile_code
+from depyf.driver.pipeline import decompile_code
 text = "def f(a, g):\\n" + "".join(f"    if a == {i}:\\n        return g({i})\\n" for i in range(500))
 code = next(c for c in compile(text, "<big>", "exec").co_consts if isinstance(c, types.CodeType))
 """
@@ -238,7 +238,7 @@ def test_an_interruption_comes_out_at_once() -> None:
         + """
 import _thread, os, signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
-from depyf.depth import any_depth
+from depyf.safety.depth import any_depth
 @any_depth
 def down(steps):
     time.sleep(0.001)

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depyf.dynamo.names import rename
+from depyf.dump.global_names import rename
 
 NAME = "__compiled_fn_1_0a"
 

@@ -7,9 +7,9 @@ import unicodedata
 
 import pytest
 
-from depyf.dynamo.records import CodeRecord, CompileKey, GraphRecord
-from depyf.escape import file_name, printable, printable_lines, safe_name
-from depyf.report.layout import WRAPPER_STAGE, disassembly_file, full_code_files, kernel_file, transformed_file
+from depyf.dump.files.layout import WRAPPER_STAGE, disassembly_file, full_code_files, kernel_file, transformed_file
+from depyf.dump.records import CodeRecord, CompileKey, GraphRecord
+from depyf.safety.escape import file_name, printable, printable_lines, safe_name
 
 HOSTILE = ["a\nb", "\x1b[31mred\x1b[0m", "a\u202eb", "\u2066x", "\x9b2J", "\u2028", "\x00", "\ud800", "\u200b", "\u3164", "\ufeff", "x" * 200 + "\r"]  # fmt: skip
 NAMES = [*HOSTILE, "x" * 300, "\u540d" * 66, "\u540d" * 300, "<lambda>", "con", "NUL.txt", "a:b", "..", ".", "", " a ", "a.", "a/b\\c", "x\xb2", "\ufb01"]  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.idioms.stores import exchange
-from depyf.tree.expr import Attr, Display, Name, Temp, Walrus
-from depyf.tree.nodes import Assign, ExprStmt
+from depyf.generated.immediate_stores import exchange
+from depyf.ir.expr import Attr, Display, Name, Temp, Walrus
+from depyf.ir.stmt import Assign, ExprStmt
 
 A, B, C = (Name(name, "fast") for name in "abc")
 KEPT = Temp(7)

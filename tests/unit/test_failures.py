@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import depyf
-from depyf import passes
+from depyf.driver import passes
 from depyf.errors import DecompilationError
 
 SOURCE = """

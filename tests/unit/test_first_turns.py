@@ -8,10 +8,10 @@ import types
 
 import pytest
 
-from depyf.bytecode.assemble import Op, assemble, disassemble
+from depyf.bytecode.host.assemble import Op, assemble, disassemble
+from depyf.driver.pipeline import decompile_code
+from depyf.generated.contract import Promises
 from depyf.options import Options
-from depyf.pipeline import decompile_code
-from depyf.promises import Promises
 
 RESUMED = Options(promises=Promises(resumed=("rest_",), shown_only=True, variables=frozenset()))
 

@@ -7,13 +7,13 @@ import types
 
 import pytest
 
+from depyf.driver.pipeline import decompile_code
+from depyf.generated.contract import Promises
+from depyf.idioms.dead_temporaries import drop_unread
 from depyf.idioms.release import release_temporaries
-from depyf.idioms.unread import drop_unread
+from depyf.ir.expr import Const, Invoke, Name, Temp
+from depyf.ir.stmt import Assign, Delete, ExprStmt, If, Return, Try
 from depyf.options import Options
-from depyf.pipeline import decompile_code
-from depyf.promises import Promises
-from depyf.tree.expr import Const, Invoke, Name, Temp
-from depyf.tree.nodes import Assign, Delete, ExprStmt, If, Return, Try
 
 PROMISES = {"stable": ("__import_",), "fixed": ("__import_torch_dot__dynamo_",), "reads_first": True}
 

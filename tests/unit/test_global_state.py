@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from depyf.dynamo.global_state import in_words
+from depyf.dynamo.guards.global_state import in_words
 
 
 def test_words():

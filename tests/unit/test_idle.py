@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.bytecode.idle import does_nothing
+from depyf.bytecode.host.idle_calls import does_nothing
 
 
 async def waits():

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.passes import trace_passes
-from depyf.tree.expr import Const, Name
-from depyf.tree.invariants import InvariantError, check_labelled, check_python
-from depyf.tree.nodes import Block, Break, Exit, ExprStmt, While
+from depyf.driver.invariants import InvariantError, check_labelled, check_python
+from depyf.driver.passes import trace_passes
+from depyf.ir.expr import Const, Name
+from depyf.ir.stmt import Block, Break, Exit, ExprStmt, While
 
 MODULES = ("argparse", "heapq", "textwrap", "contextlib", "selectors", "asyncio.tasks", "email.message", "zipfile")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from depyf.dynamo.records import CompileKey, GraphRecord
-from depyf.report.layout import kernel_file
+from depyf.dump.files.layout import kernel_file
+from depyf.dump.records import CompileKey, GraphRecord
 
 
 def test_names_of_kernels_that_fuse_much():

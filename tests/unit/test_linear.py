@@ -4,7 +4,7 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
-from depyf.pipeline import decompile_unit
+from depyf.driver.pipeline import decompile_unit
 from work import calls
 
 
@@ -78,8 +78,8 @@ def per_instruction(shape, counts):
 )
 def test_displays_are_not_copied(text, steps, monkeypatch):
     """What calls do not show: the elements that were there before are not copied for each that is added."""
-    from depyf.lift import displays, unpacking
-    from depyf.tree.grown import grown
+    from depyf.ir.grown import grown
+    from depyf.lift.rules import container_rules, unpacking
 
     copied = []
 
@@ -89,7 +89,7 @@ def test_displays_are_not_copied(text, steps, monkeypatch):
             copied.append(len(found))
         return found
 
-    monkeypatch.setattr(displays, "grown", counted)
+    monkeypatch.setattr(container_rules, "grown", counted)
     monkeypatch.setattr(unpacking, "grown", counted)
     source = text.format(items=", ".join(steps.format(i=i) for i in range(2000)))
     result = decompile_unit(CodeUnit.from_code(compile(source, "<linear>", "exec", dont_inherit=True)))

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.unmarshal import loads
-from depyf.pipeline import decompile_unit
+from depyf.bytecode.files.unmarshal import loads
+from depyf.driver.pipeline import decompile_unit
 from depyf.verify import Status, verify
 from depyf.verify.local_order import ORDER_NOTE, SHOWN, misplaced
-from depyf.verify.recompile import recompile
-from depyf.verify.worker import worker_for
+from depyf.verify.run.recompile import recompile
+from depyf.verify.run.worker import worker_for
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]

@@ -2,8 +2,8 @@
 
 import importlib
 
-from depyf import passes
-from depyf.pipeline import decompile_code
+from depyf.driver import passes
+from depyf.driver.pipeline import decompile_code
 
 SOURCE = """
 def f(a, b):
@@ -27,7 +27,7 @@ def test_each_code_object_is_lowered_once(monkeypatch):
         monkeypatch.setattr(module, "lower", lowering)
 
     counted(passes)
-    counted(importlib.import_module("depyf.verify.verify"))
+    counted(importlib.import_module("depyf.verify.whole"))
     namespace = {}
     exec(SOURCE, namespace)
     code = namespace["f"].__code__

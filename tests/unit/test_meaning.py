@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from depyf.report.compare import compare, load
-from depyf.report.meaning import meaning
+from depyf.dump.compare.meaning import meaning
+from depyf.dump.compare.stages import compare, load
 
 
 @pytest.mark.parametrize(

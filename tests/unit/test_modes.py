@@ -6,11 +6,11 @@ import pytest
 
 from depyf import decompile
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.unmarshal import loads
-from depyf.pipeline import TOP_LEVEL_AWAIT, decompile_unit
+from depyf.bytecode.files.unmarshal import loads
+from depyf.driver.pipeline import TOP_LEVEL_AWAIT, decompile_unit
+from depyf.verify.run.worker import worker_for
 from depyf.verify.verdict import Status
-from depyf.verify.verify import verify
-from depyf.verify.worker import worker_for
+from depyf.verify.whole import verify
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]

@@ -65,7 +65,7 @@ def test_a_run_ends_with_the_line() -> None:
 
 def test_it_is_found_in_every_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A newer one before an older one, and one that does not answer is passed over: pyenv's shims do not answer."""
-    from depyf.verify import interpreters as places
+    from depyf.verify.run import interpreters as places
 
     def put(path: Path, answer: str) -> str:
         path.parent.mkdir(parents=True)

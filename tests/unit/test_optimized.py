@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.pyc import read_pyc
-from depyf.bytecode.unmarshal import loads
-from depyf.pipeline import decompile_unit
-from depyf.verify.worker import worker_for
+from depyf.bytecode.files.pyc import read_pyc
+from depyf.bytecode.files.unmarshal import loads
+from depyf.driver.pipeline import decompile_unit
+from depyf.verify.run.worker import worker_for
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.report.happened import events_apart
-from depyf.report.program_folder import from_folder, program_folders
+from depyf.dump.compare.program_folder import from_folder, program_folders
+from depyf.dump.compare.run_diff import events_apart
 
 
 def functions(*places, breaks=()):

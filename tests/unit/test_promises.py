@@ -8,7 +8,7 @@ import types
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.promises import Promises
+from depyf.generated.contract import Promises
 from depyf.verify import Verdict, verify
 
 PROMISES = {
@@ -202,7 +202,7 @@ DIFFERENT = {
 
 def compiled(body: str) -> types.CodeType:
     """The code of a function with that body; ``CELL`` is the cell of a variable of its own."""
-    from depyf.bytecode.patch import bind
+    from depyf.bytecode.host.patch import bind
 
     head = "def f(x, y):\n" + ("    if 0: z = (lambda: kept)\n    kept = x\n" if "CELL" in body else "")
     module = compile(head + textwrap.indent(body.replace("CELL", "__cell_kept"), "    "), "<test>", "exec")

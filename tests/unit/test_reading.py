@@ -14,12 +14,12 @@ import pytest
 
 from depyf.cli import main
 from depyf.debugger.where import where_is
+from depyf.dump.compare.stages import compare, load
+from depyf.dump.files.manifest import remove_old_dump
+from depyf.dump.files.reading import DumpError, NoManifest, nesting, rank_folders, read_file, read_json, read_manifest
+from depyf.dump.files.writer import JOURNAL, DumpWriter, write_whole
 from depyf.errors import DepyfError
 from depyf.gallery import GalleryError, render_dump, write_gallery
-from depyf.report.compare import compare, load
-from depyf.report.manifest import remove_old_dump
-from depyf.report.reading import DumpError, NoManifest, nesting, rank_folders, read_file, read_json, read_manifest
-from depyf.report.writer import JOURNAL, DumpWriter, write_whole
 
 NAME = "__compiled_fn_0_0.Captured_Graph.0.py"
 GRAPH = {

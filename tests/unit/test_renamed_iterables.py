@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.unmarshal import loads
-from depyf.pipeline import decompile_unit
+from depyf.bytecode.files.unmarshal import loads
+from depyf.driver.pipeline import decompile_unit
+from depyf.verify.run.worker import worker_for
 from depyf.verify.signature import ITERABLE_NOTE
-from depyf.verify.worker import worker_for
 from needs import need
 
 SOURCE = """\

@@ -10,15 +10,15 @@ import types
 
 import pytest
 
-from depyf.bytecode.assemble import Op, assemble, disassemble, table_of
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.handler_depths import with_one_depth
-from depyf.bytecode.handlers import table_entries
+from depyf.bytecode.exception_table import table_entries
+from depyf.bytecode.host.assemble import Op, assemble, disassemble, table_of
+from depyf.bytecode.host.handler_depths import with_one_depth
+from depyf.driver.pipeline import decompile_code
 from depyf.errors import DecompilationError
+from depyf.generated.contract import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, STRINGS_NOTE, VARIABLE_NOTE, Promises
 from depyf.options import Options
-from depyf.pipeline import decompile_code
-from depyf.promises import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, STRINGS_NOTE, VARIABLE_NOTE, Promises
-from depyf.verify.verify import verify
+from depyf.verify.whole import verify
 
 
 def counting(first, a, n, g):

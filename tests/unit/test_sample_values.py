@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.dynamo.sample_run import sample_value
+from depyf.dump.graphs.sample_run import sample_value
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.pyc import read_pyc
-from depyf.bytecode.set_order import filling_order, is_ordered
+from depyf.bytecode.files.pyc import read_pyc
+from depyf.bytecode.tables.set_order import filling_order, is_ordered
 from depyf.decompiler import decompile
-from depyf.pipeline import decompile_code, decompile_unit
+from depyf.driver.pipeline import decompile_code, decompile_unit
 from depyf.verify import Status, verify
-from depyf.verify.interpreters import find_interpreter
-from depyf.verify.proof import SET_NOTE
-from depyf.verify.recompile import recompile
+from depyf.verify.run.interpreters import find_interpreter
+from depyf.verify.run.recompile import recompile
+from depyf.verify.state.proof import SET_NOTE
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]
@@ -123,7 +123,7 @@ def test_what_hashes_by_a_seed_or_an_address_has_no_order() -> None:
 
 
 def test_an_order_that_is_not_found_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("depyf.emit.literals.filling_order", lambda wanted, twice: None)
+    monkeypatch.setattr("depyf.emit.expressions.literals.filling_order", lambda wanted, twice: None)
     for shape in (LOOP, SPREAD):
         text = decompile(function(shape.replace("SET", "{-1, -2, 6}")))
         assert text.startswith("# Not complete: __const_frozenset")
@@ -131,7 +131,7 @@ def test_an_order_that_is_not_found_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_order_that_no_text_of_a_file_gives_is_an_assumption(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("depyf.emit.literals.filling_order", lambda wanted, twice: None)
+    monkeypatch.setattr("depyf.emit.expressions.literals.filling_order", lambda wanted, twice: None)
     for shape in SHAPES:
         unit = CodeUnit.from_code(compile(shape.replace("SET", SETS[0]), "sets", "exec", 0, True))
         verdicts = decompile_unit(without_live(unit)).verdicts

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from depyf.bytecode.versions import spec_for
+from depyf.driver.pipeline import decompile_code
+from depyf.generated.contract import Promises
 from depyf.options import Options
-from depyf.pipeline import decompile_code
-from depyf.promises import Promises
 
 VALUES = (8, 1, 16, 24, 32, 0)
 

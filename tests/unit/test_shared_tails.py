@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from depyf.idioms.shared_tails import share_tails
-from depyf.tree.expr import Const, Name, Temp
-from depyf.tree.nodes import Assign, ExprStmt, If, Pass, Return
+from depyf.generated.sink_assignments import share_tails
+from depyf.ir.expr import Const, Name, Temp
+from depyf.ir.stmt import Assign, ExprStmt, If, Pass, Return
 
 
 def give(key, value):

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from depyf.report.standing import without_defaults
+from depyf.dump.pages.stand_alone import without_defaults
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from depyf.bytecode.versions import spec_for
-from depyf.pipeline import decompile_code
+from depyf.driver.pipeline import decompile_code
 
 
 def unpacking(function):

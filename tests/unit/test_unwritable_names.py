@@ -6,12 +6,12 @@ import pytest
 
 from depyf import decompile
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DecompilationError
 from depyf.options import Options
-from depyf.pipeline import decompile_unit
-from depyf.verify.proof import STAND_IN_NOTE
+from depyf.verify.state.proof import STAND_IN_NOTE
 from depyf.verify.verdict import Status
-from depyf.verify.verify import verify
+from depyf.verify.whole import verify
 
 SOURCE = """
 import KK as GG

@@ -9,11 +9,11 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.versions import spec_for
+from depyf.driver.pipeline import decompile_code, decompile_unit
+from depyf.generated.contract import Promises
 from depyf.options import Options
-from depyf.pipeline import decompile_code, decompile_unit
-from depyf.promises import Promises
 from depyf.verify import verify
-from depyf.verify.promised import KEYS_NOTE
+from depyf.verify.walk.promised import KEYS_NOTE
 from foreign import VERSIONS, compiled_text, walk
 
 DYNAMO = Options(generated=True, promises=Promises(plain_keys=True, variables=frozenset()))

@@ -8,7 +8,7 @@ import types
 import pytest
 
 from depyf.debugger.where import user_place
-from depyf.dynamo.wrapper_lines import user_lines, with_user_lines
+from depyf.dynamo.recording.wrapper_lines import user_lines, with_user_lines
 
 WRAPPER = """\
 def call(args):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from depyf.verify.ends import ORDER_NOTE
-from depyf.verify.proof import CAUGHT_NOTE, CYCLE_NOTE, FORGOTTEN_NOTE, RAISED_NOTE
+from depyf.verify.relation.end_order import ORDER_NOTE
+from depyf.verify.state.proof import CAUGHT_NOTE, CYCLE_NOTE, FORGOTTEN_NOTE, RAISED_NOTE
 
 
 @dataclass

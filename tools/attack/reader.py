@@ -50,10 +50,10 @@ def main() -> None:
     except ImportError:
         sys.exit("attack.reader: atheris is not installed for this Python: make attack-reader")
     with atheris.instrument_imports(include=["depyf.bytecode"]):
+        from depyf.bytecode.files.pyc import unit_of_pyc
         from depyf.bytecode.lower import lower
-        from depyf.bytecode.pyc import unit_of_pyc
+    from depyf.driver.pipeline import decompile_unit, units
     from depyf.errors import DepyfError
-    from depyf.pipeline import decompile_unit, units
 
     def one_input(data: bytes) -> None:
         try:

@@ -27,10 +27,10 @@ from attack.execution import Crashed, Executor
 from attack.findings import Findings, explained, first_difference, only_reordered, report
 from attack.mutations import mutated
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
-from depyf.pipeline import decompile_unit
 from depyf.verify import verify
-from depyf.verify.recompile import RecompileError, recompile
+from depyf.verify.run.recompile import RecompileError, recompile
 from mutate import functions, same_code
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -43,10 +43,10 @@ with depyf.prepare_debug(directory, log_bytecode=True):
 
 def of_pycs(folder: Path, mode: str, keys: list[str]) -> Iterator[Found]:
     """Decompiled ``.pyc`` files, in one of the modes."""
-    from depyf.bytecode.pyc import read_pyc
+    from depyf.bytecode.files.pyc import read_pyc
+    from depyf.driver.pipeline import decompile_unit
     from depyf.errors import DepyfError
     from depyf.options import Options
-    from depyf.pipeline import decompile_unit
 
     def unlined(unit: Any) -> Any:
         consts = tuple(unlined(const) if type(const) is type(unit) else const for const in unit.consts)

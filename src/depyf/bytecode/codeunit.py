@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.depth import any_depth
+from depyf.safety.depth import any_depth
 
 
 @dataclass(frozen=True, slots=True, eq=False)

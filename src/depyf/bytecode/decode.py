@@ -8,7 +8,7 @@ that does not land on an instruction is a ``BytecodeError``.
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.linetables import NO_LOCATIONS, locations, runs_of
+from depyf.bytecode.tables.linetables import NO_LOCATIONS, locations, runs_of
 from depyf.bytecode.versions.spec import VersionSpec
 from depyf.errors import BytecodeError
 

@@ -16,12 +16,12 @@ from depyf.bytecode.blockstack import assign_handlers
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
 from depyf.bytecode.draft import Draft
-from depyf.bytecode.handlers import GENERATORS, entries, protect
-from depyf.bytecode.linetables import NO_LOCATIONS, Locations
-from depyf.bytecode.nops import lines_in_front
+from depyf.bytecode.exception_table import GENERATORS, entries, protect
 from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
+from depyf.bytecode.tables.linetables import NO_LOCATIONS, Locations
+from depyf.bytecode.tables.nop_lines import lines_in_front
 from depyf.bytecode.versions import spec_for
 from depyf.bytecode.versions.spec import PSEUDO, Context, Out, VersionSpec
 from depyf.bytecode.versions.truth import IDLE

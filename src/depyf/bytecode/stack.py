@@ -9,8 +9,8 @@ from depyf.bytecode import ops
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import stack_effect
 from depyf.bytecode.versions.spec import INVALID
-from depyf.depth import any_depth
 from depyf.errors import BytecodeError
+from depyf.safety.depth import any_depth
 
 SLACK = 64
 """Our shapes may hold a few slots more than CPython's; a depth far beyond ``co_stacksize`` is hostile."""

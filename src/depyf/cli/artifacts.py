@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.cfg.containers import Containers
+from depyf.cfg.graph import Graph
+from depyf.cfg.program import Program
+from depyf.cfg.region_table import Regions
 from depyf.cli.disasm import describe, shown
 from depyf.emit import emit_function, emit_module
 from depyf.errors import DepyfError
-from depyf.flow.graph import Graph
-from depyf.flow.program import Program
-from depyf.lift.block import Lifted
-from depyf.structure.containers import Containers
-from depyf.structure.region_table import Regions
-from depyf.tree.expr import Const, Expr, Name
-from depyf.tree.nodes import ExceptClause, Stmt
+from depyf.ir.expr import Const, Expr, Name
+from depyf.ir.stmt import ExceptClause, Stmt
+from depyf.lift.lifted_block import Lifted
 
 
 def text_of(artifact: Any, unit: CodeUnit) -> str:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import depyf
-from depyf.cli.dumps import add_parsers, run_diff, run_merge, run_run
-from depyf.cli.gallery import add_gallery_parser, run_gallery
-from depyf.cli.inputs import InputError, Job, find_unit, resolve, same_file
+from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
+from depyf.cli.gallery_command import add_gallery_parser, run_gallery
 from depyf.cli.outcome import Exit, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
+from depyf.cli.targets import InputError, Job, find_unit, resolve, same_file
+from depyf.dump.files.reading import DumpError
 from depyf.errors import DepyfError
-from depyf.report.reading import DumpError
-from depyf.verify.interpreters import version_of
+from depyf.verify.run.interpreters import version_of
 
 INTERRUPTED = 130
 """As a shell has it: 128 and the number of the signal."""
@@ -198,7 +198,7 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def run_decompile(options: argparse.Namespace) -> int:
-    from depyf.cli import report
+    from depyf.cli import show
     from depyf.cli.work import decompile_all
 
     if options.jobs < 1:
@@ -211,20 +211,20 @@ def run_decompile(options: argparse.Namespace) -> int:
         prepare_folder(options.output)
     outcomes: list[Outcome] = list(unreadable)
     show_progress = not options.quiet and not options.json and sys.stderr.isatty()
-    for outcome in report.with_progress(decompile_all(jobs, options.jobs, options.python), len(jobs), show_progress):
+    for outcome in show.with_progress(decompile_all(jobs, options.jobs, options.python), len(jobs), show_progress):
         if options.output is not None and outcome.source is not None:
-            outcome = report.write_file(outcome, options.output)
+            outcome = show.write_file(outcome, options.output)
         outcomes.append(outcome)
     # the order of the command line, not the order in which workers finished
     outcomes.sort(key=lambda outcome: outcome.order)
     if options.json:
-        report.print_json(outcomes)
+        show.print_json(outcomes)
     else:
         if options.output is None:
-            report.print_sources(outcomes)
-        report.print_errors(outcomes)
+            show.print_sources(outcomes)
+        show.print_errors(outcomes)
         if not options.quiet:
-            report.print_summary(outcomes)
+            show.print_summary(outcomes)
     return max((outcome.exit for outcome in outcomes), default=Exit.PROVEN)
 
 
@@ -259,8 +259,8 @@ def run_disasm(options: argparse.Namespace) -> int:
 
 
 def run_dump(options: argparse.Namespace) -> int:
-    from depyf import pipeline
     from depyf.cli.artifacts import text_of
+    from depyf.driver import pipeline
 
     names = [step.name for step in pipeline.PIPELINE]
     if options.list:

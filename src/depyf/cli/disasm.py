@@ -8,9 +8,9 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit, units
 from depyf.bytecode.lower import lower
 from depyf.bytecode.ops import Instr
-from depyf.emit.literals import literal
-from depyf.escape import printable
-from depyf.source_lines import source_line
+from depyf.emit.expressions.literals import literal
+from depyf.safety.escape import printable
+from depyf.safety.source_lines import source_line
 
 
 def listing(unit: CodeUnit) -> str:

@@ -12,8 +12,8 @@ import os
 import sys
 from collections.abc import Iterator
 
-from depyf import unheard
-from depyf.escape import printable
+from depyf.safety import unheard
+from depyf.safety.escape import printable
 
 NOT_SHOWN = (
     "the text has names that this terminal's encoding, {}, cannot show: it is written in UTF-8 (PYTHONIOENCODING=utf-8)"

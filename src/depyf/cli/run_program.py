@@ -19,8 +19,8 @@ import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from depyf.cli.inputs import InputError
 from depyf.cli.output import complain
+from depyf.cli.targets import InputError
 from depyf.dynamo.require import require_torch
 from depyf.errors import DepyfError
 
@@ -126,8 +126,8 @@ def _main_module(file: str, spec: importlib.machinery.ModuleSpec | None) -> type
 
 def _where_to_look(folder: Path) -> str:
     """The first thing to read in the dump, or why there is nothing; each rank of a distributed run says where its own is."""
-    from depyf.dynamo.ranks import current_rank, rank_directory
-    from depyf.report.compare import dumps_in
+    from depyf.dump.compare.stages import dumps_in
+    from depyf.dynamo.recording.ranks import current_rank, rank_directory
 
     first = rank_directory(folder)
     try:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 
-from depyf.cli.inputs import InputError, Job, find_unit
 from depyf.cli.outcome import Exit, Outcome
+from depyf.cli.targets import InputError, Job, find_unit
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import BytecodeError, DepyfError
 from depyf.options import Options
-from depyf.pipeline import decompile_unit
 from depyf.verify.verdict import Status
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from depyf.debugger.program_pdb import hooked, pdb_in_caller
-from depyf.guarded import say
+from depyf.safety.guarded import say
 
 
 def should_pause() -> bool:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from depyf.dump.files.reading import MANIFEST, DumpError, read_file, read_manifest
 from depyf.errors import DepyfError
-from depyf.report.reading import MANIFEST, DumpError, read_file, read_manifest
-from depyf.source_lines import source_line
+from depyf.safety.source_lines import source_line
 
 _PLACE = re.compile(
     r"# (?:\S.* )?File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$"

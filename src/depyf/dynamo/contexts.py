@@ -16,24 +16,24 @@ from typing import Any, ClassVar, Literal
 
 from depyf.debugger.pause import pause
 from depyf.debugger.program_pdb import Breakpoints
-from depyf.dynamo.at_a_stop import AtAStop
-from depyf.dynamo.capture import Capture
-from depyf.dynamo.compiled_inside import CompiledInside
-from depyf.dynamo.dispatch import Dispatching
-from depyf.dynamo.forks import Forks, at_end_of_worker
-from depyf.dynamo.interpreted import require_triton
-from depyf.dynamo.level_files import LevelFiles
-from depyf.dynamo.levels import LEVELS, Level, LevelRun
-from depyf.dynamo.nonfinite import KINDS, Watch
-from depyf.dynamo.ranks import rank_directory
+from depyf.dump.files.layout import MANIFEST, WRAPPER_STAGE, graph_file
+from depyf.dump.files.manifest import remove_old_dump
+from depyf.dump.files.writer import DumpWriter
+from depyf.dynamo.recording.capture import Capture
+from depyf.dynamo.recording.forks import Forks, at_end_of_worker
+from depyf.dynamo.recording.ranks import rank_directory
+from depyf.dynamo.recording.session import Session
 from depyf.dynamo.require import require_torch
-from depyf.dynamo.session import Session
-from depyf.dynamo.stepping import Stepping
+from depyf.dynamo.stepping.at_a_stop import AtAStop
+from depyf.dynamo.stepping.code_exchange import Stepping
+from depyf.dynamo.stepping.compiled_inside import CompiledInside
+from depyf.dynamo.stepping.followed_dispatch import Dispatching
+from depyf.dynamo.stepping.interpreted_kernels import require_triton
+from depyf.dynamo.stepping.level_files import LevelFiles
+from depyf.dynamo.stepping.levels import LEVELS, Level, LevelRun
+from depyf.dynamo.stepping.nonfinite import KINDS, Watch
 from depyf.errors import DepyfError
-from depyf.guarded import Door, guarded, problem, say, warn
-from depyf.report.layout import MANIFEST, WRAPPER_STAGE, graph_file
-from depyf.report.manifest import remove_old_dump
-from depyf.report.writer import DumpWriter
+from depyf.safety.guarded import Door, guarded, problem, say, warn
 
 
 class _Current:

@@ -12,8 +12,8 @@ import sys
 import types
 from typing import Any
 
+from depyf.dump.records import Place
 from depyf.dynamo.pure_access import cell_contents, class_mro, class_namespace
-from depyf.dynamo.records import Place
 
 _FRAMES = 16
 """So far up torch's ``_compile`` is looked for, which has the frame's closure and locals."""

@@ -15,9 +15,9 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.dynamo.resume import RESUME_PREFIX
+from depyf.generated.contract import Promises, looks_up_locals
+from depyf.generated.resume.strip import global_names
 from depyf.options import Options
-from depyf.promises import Promises, looks_up_locals
-from depyf.resumed import global_names
 
 _RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
 _IN_PROLOGUE = "__is_tracing_resume_prologue"

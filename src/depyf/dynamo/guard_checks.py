@@ -17,10 +17,10 @@ import sys
 import types
 from typing import Any, Protocol
 
-from depyf.dynamo.addresses import without_addresses
+from depyf.dump.addresses import without_addresses
+from depyf.dump.reprs import sets_in_order
 from depyf.dynamo.pure_access import attribute, class_module, class_name, in_classes, is_a, length, short_name
 from depyf.dynamo.pure_text import shown
-from depyf.dynamo.reprs import sets_in_order
 
 ASKING = frozenset({
     "check_global_state", "check_tensor", "check_torch_function_mode_stack", "same_membership",

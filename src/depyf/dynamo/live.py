@@ -22,16 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from depyf.dynamo.ask import EntryAnswer, ask_entry
-from depyf.dynamo.entries import LiveEntry, cache_entries
-from depyf.dynamo.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
-from depyf.dynamo.names import without_changing_parts
-from depyf.dynamo.records import FunctionRecord
+from depyf.dump.files.reading import read_file
+from depyf.dump.global_names import without_changing_parts
+from depyf.dump.records import FunctionRecord
+from depyf.dynamo.asking.ask import EntryAnswer, ask_entry
+from depyf.dynamo.caches.entries import LiveEntry, cache_entries
+from depyf.dynamo.guards.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
 from depyf.dynamo.target import free_variables, functions_of
 from depyf.errors import DepyfError
-from depyf.escape import printable
-from depyf.guarded import warn
-from depyf.report.reading import read_file
+from depyf.safety.escape import printable
+from depyf.safety.guarded import warn
 
 
 @dataclass

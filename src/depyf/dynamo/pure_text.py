@@ -6,7 +6,7 @@ import enum
 import types
 from typing import Any
 
-from depyf.dynamo.addresses import without_addresses
+from depyf.dump.addresses import without_addresses
 from depyf.dynamo.pure_access import (
     SCALARS,
     UnreadableError,

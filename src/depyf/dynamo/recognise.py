@@ -12,11 +12,11 @@ import sys
 import types
 from dataclasses import replace
 
-from depyf.bytecode.handler_depths import with_one_depth
+from depyf.bytecode.host.handler_depths import with_one_depth
+from depyf.dump.global_names import COMPILED_FN, RESUME_FN, without_changing_parts
+from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.generated import generated_options, resume_options
-from depyf.dynamo.names import COMPILED_FN, RESUME_FN, without_changing_parts
 from depyf.dynamo.resume import RESUME_PREFIX
-from depyf.dynamo.seen import codes_seen
 from depyf.options import Options
 
 _INVENTED = re.compile(

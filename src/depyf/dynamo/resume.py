@@ -9,8 +9,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from depyf.dynamo.entries import LiveEntry
-from depyf.dynamo.names import RESUME_FN
+from depyf.dump.global_names import RESUME_FN
+from depyf.dynamo.caches.entries import LiveEntry
 from depyf.dynamo.pure_access import attribute, cell_contents
 
 RESUME_PREFIX = "torch_dynamo_resume_in_"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from depyf.depth import any_depth
-from depyf.unheard import spelled_out
+from depyf.safety.depth import any_depth
+from depyf.safety.unheard import spelled_out
 
 
 def source_of(text: str, folded: bool) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from depyf.escape import printable
+from depyf.safety.escape import printable
 
 _REMARK = "  # "
 _ENCODING = re.compile("coding(?=[:=])")

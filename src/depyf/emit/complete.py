@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.depth import any_depth
-from depyf.emit.literals import filled_in_order, literal
+from depyf.emit.expressions.literals import filled_in_order, literal
 from depyf.emit.naming import DEF, is_legal
 from depyf.emit.result import Emitted
+from depyf.safety.depth import any_depth
 
 _MODES = {
     "eval": 'this is an expression, for compile() in the mode "eval"',

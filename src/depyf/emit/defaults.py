@@ -13,7 +13,7 @@ import types
 from dataclasses import dataclass
 
 from depyf.emit.naming import is_legal
-from depyf.tree.expr import Const, DictOf, Display, Expr, Name
+from depyf.ir.expr import Const, DictOf, Display, Expr, Name
 
 UNNAMED = "__default_"
 """How the name of a default value begins that has no text."""

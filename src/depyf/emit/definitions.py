@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, CodeUnit
-from depyf.bytecode.docstrings import begins_with_docstring
-from depyf.bytecode.static_attributes import static_attributes
-from depyf.depth import any_depth
-from depyf.emit.access import arguments
-from depyf.emit.contexts import outermost
-from depyf.emit.dead_arms import arm_of_lambda
+from depyf.bytecode.tables.docstrings import begins_with_docstring
+from depyf.bytecode.tables.static_attributes import static_attributes
+from depyf.emit.expressions.access import arguments
+from depyf.emit.expressions.dead_arms import arm_of_lambda
+from depyf.emit.expressions.positions import outermost
+from depyf.emit.expressions.quoting import docstring, is_clean
 from depyf.emit.grammar import docstring_of
 from depyf.emit.naming import DEF
 from depyf.emit.printer import DEFINE, OR, TEST, Printer, prints
-from depyf.emit.quoting import docstring, is_clean
 from depyf.emit.scopes import Scope
 from depyf.emit.statements import annotation, head, whole
-from depyf.tree.expr import Cond, Const, Expr, Func, Name, Star, TypeParam
-from depyf.tree.nodes import Assign, ClassDef, ExprStmt, FuncDef, If, Return, Stmt, TypeAlias
+from depyf.ir.expr import Cond, Const, Expr, Func, Name, Star, TypeParam
+from depyf.ir.stmt import Assign, ClassDef, ExprStmt, FuncDef, If, Return, Stmt, TypeAlias
+from depyf.safety.depth import any_depth
 
 # Functions.
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
-from depyf.bytecode.static_attributes import static_attributes
+from depyf.bytecode.tables.static_attributes import static_attributes
 from depyf.errors import BytecodeError
 
 DEF = "def "

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from depyf.depth import any_depth
-from depyf.emit.literals import literal
+from depyf.emit.expressions.literals import literal
 from depyf.emit.printer import BITOR, PRIMARY, Printer
-from depyf.tree.expr import Const, Expr
-from depyf.tree.nodes import MatchAs, MatchClass, MatchMapping, MatchOr, MatchSequence, MatchStar, MatchValue, Pattern
+from depyf.ir.expr import Const, Expr
+from depyf.ir.stmt import MatchAs, MatchClass, MatchMapping, MatchOr, MatchSequence, MatchStar, MatchValue, Pattern
+from depyf.safety.depth import any_depth
 
 
 @any_depth

@@ -12,17 +12,17 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
-from depyf.depth import any_depth, any_depth_of
 from depyf.emit.bound import BoundConstants
 from depyf.emit.grammar import CO_FUTURE_BARRY_AS_FLUFL, grammar_of
-from depyf.emit.layout import CLOSE, CLOSE_COMMA, ITEM, OPEN, OPERATOR, arrange
+from depyf.emit.line_breaks import CLOSE, CLOSE_COMMA, ITEM, OPEN, OPERATOR, arrange
 from depyf.emit.naming import Names
 from depyf.emit.result import Options
 from depyf.emit.scopes import Scope
 from depyf.errors import DecompilationError
-from depyf.tree.expr import BoolOf, Expr, Func, Name, Un
-from depyf.tree.exprs import LEAVES
-from depyf.tree.nodes import Stmt
+from depyf.ir.expr import BoolOf, Expr, Func, Name, Un
+from depyf.ir.stmt import Stmt
+from depyf.ir.walk_expr import LEAVES
+from depyf.safety.depth import any_depth, any_depth_of
 
 # How tightly an expression binds; an operand demands at least its operator's level.
 TEST, OR, AND, NOT, COMPARE, BITOR, XOR, BITAND, SHIFT, ARITH, TERM, FACTOR, POWER, AWAIT, PRIMARY = range(15)

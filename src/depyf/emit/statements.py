@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from depyf.emit.annotation_text import source_of
-from depyf.emit.contexts import bare, decision, iterable, loose, named, outermost, target, touched
-from depyf.emit.displays import for_target
+from depyf.emit.expressions.displays import for_target
+from depyf.emit.expressions.positions import bare, decision, iterable, loose, named, outermost, target, touched
 from depyf.emit.naming import exact, is_legal
 from depyf.emit.patterns import pattern
 from depyf.emit.printer import BLOCKS, BODIES, HEADS, TEST, BodyPrinter, HeadPrinter, Printer
-from depyf.tree.expr import Bin, Const, Display, Expr, Name, SettledTemp, Temp, YieldFrom, YieldOf
-from depyf.tree.nodes import (
+from depyf.ir.expr import Bin, Const, Display, Expr, Name, SettledTemp, Temp, YieldFrom, YieldOf
+from depyf.ir.stmt import (
     AnnAssign,
     Assert,
     Assign,

@@ -36,7 +36,7 @@ def dump_src(fn: Any) -> str:
     ``fn`` is a compiled or plain function, method or module.  DepyfError where it has no bytecode.
     """
     require_torch()
-    from depyf.explain.cached import cached_source
+    from depyf.dynamo.asking.cached_records import cached_source
 
     return cached_source(fn)
 

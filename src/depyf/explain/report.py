@@ -17,21 +17,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.dynamo.advice import named
-from depyf.dynamo.ask import user_place
-from depyf.dynamo.call_values import CallValues, inner_variables
-from depyf.dynamo.compilations import Compilation, of_code, recent_compilations
-from depyf.dynamo.entries import LiveEntry, cache_entries, guard_text
-from depyf.dynamo.gaps import tells_of_loops
-from depyf.dynamo.graph_breaks import at_branch, hints_of, told_later
-from depyf.dynamo.guard_values import plain
-from depyf.dynamo.guards import file_resolver, parse_guards
-from depyf.dynamo.live_graphs import compiled_functions, live_code
-from depyf.dynamo.recompiles import parse_recompile, still_fixed
-from depyf.dynamo.records import GuardRecord, RecompileRecord
+from depyf.dump.advice import named
+from depyf.dump.records import GuardRecord, RecompileRecord
+from depyf.dynamo.asking.ask import user_place
+from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
+from depyf.dynamo.caches.live_graphs import compiled_functions, live_code
+from depyf.dynamo.caches.seen_code import NOTHING_TO_COMPILE, codes_seen, why_never_compiled
+from depyf.dynamo.events.call_values import CallValues, inner_variables
+from depyf.dynamo.events.compilations import Compilation, of_code, recent_compilations
+from depyf.dynamo.events.graph_breaks import at_branch, hints_of, told_later
+from depyf.dynamo.events.missing_reports import tells_of_loops
+from depyf.dynamo.events.recompiles import parse_recompile, still_fixed
+from depyf.dynamo.guards.guard_values import plain
+from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.require import require_torch
 from depyf.dynamo.resume import resume_targets
-from depyf.dynamo.seen import NOTHING_TO_COMPILE, codes_seen, why_never_compiled
 from depyf.dynamo.target import find_target
 from depyf.emit.comments import remark
 

@@ -18,9 +18,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from depyf.dump.graphs.graph_text import GraphClass, attributes_of
 from depyf.emit.comments import remark
-from depyf.gallery.graph_text import GraphClass, attributes_of
-from depyf.gallery.inputs import CannotRender
+from depyf.gallery.input_table import CannotRender
 
 _READS_NODES = re.compile(r"\bhigher_order\.(?:autograd_function_apply|scan|associative_scan|invoke_quant\w*)\(")
 _FEW = 3

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from depyf.dump.graphs.graph_text import GraphClass
+from depyf.dump.graphs.value_types import Number, TensorType, evaluate, tensor_type
 from depyf.gallery import intervals as iv
-from depyf.gallery.graph_text import GraphClass
 from depyf.gallery.intervals import INF, TRUTH, Span
-from depyf.gallery.types import Number, TensorType, evaluate, tensor_type
 
 Value = Any
 """A ``Span``, a tuple of values, a ``GraphClass``, or None: unknown."""

@@ -13,10 +13,10 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from depyf.dump.graphs.graph_text import GraphClass
+from depyf.dump.graphs.value_types import Number, TensorType
 from depyf.gallery.evaluate import Body, Complaint, Run, Value, scalar
-from depyf.gallery.graph_text import GraphClass
 from depyf.gallery.intervals import Span
-from depyf.gallery.types import Number, TensorType
 
 
 @dataclass(frozen=True, slots=True)

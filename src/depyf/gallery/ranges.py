@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from depyf.dump.graphs.graph_text import GraphClass
+from depyf.dump.graphs.masks import exactly_true, most_true
+from depyf.dump.graphs.value_types import Number, TensorType
 from depyf.gallery.evaluate import Complaint, compared_constants
-from depyf.gallery.graph_text import GraphClass
 from depyf.gallery.incremental import Evaluation
 from depyf.gallery.intervals import Span
-from depyf.gallery.masks import exactly_true, most_true
 from depyf.gallery.totals import totals
-from depyf.gallery.types import Number, TensorType
 
 _NORMAL = Span(-8, 8)
 _POSITIVE = (Span(0.5, 1.5), Span(0.05, 0.95), Span(-0.9, 0.9), Span(0.0, 1.0))

@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dump.graphs.graph_text import GraphClass, imports_of, read_graph, short_path
+from depyf.dump.graphs.process_groups import NOTE, groups_of
+from depyf.dump.graphs.script_parts import harness_text
+from depyf.dump.graphs.value_types import Number, tensor_type
 from depyf.emit.comments import comment, in_docstring, remark, split_remark
-from depyf.escape import printable
 from depyf.gallery.classes import class_text, constants_of
 from depyf.gallery.dump import BACKWARD, CAPTURED, FORWARD, CompiledGraph
 from depyf.gallery.fill import Value, fill
-from depyf.gallery.graph_text import GraphClass, imports_of, read_graph, short_path
-from depyf.gallery.groups import NOTE, groups_of
-from depyf.gallery.inputs import CannotRender, input_lines, readable_source, same_layout
-from depyf.gallery.parts import harness_text
-from depyf.gallery.types import Number, tensor_type
+from depyf.gallery.input_table import CannotRender, input_lines, readable_source, same_layout
+from depyf.safety.escape import printable
 
 _RANDOM = re.compile(
     r"dropout|bernoulli|\brand|\.rand|normal|uniform|inductor_rand|multinomial|exponential|cauchy|geometric|poisson"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from depyf.gallery.graph_text import GraphClass
-from depyf.gallery.masks import SHAPES, called
-from depyf.gallery.types import Number, TensorType, evaluate
+from depyf.dump.graphs.graph_text import GraphClass
+from depyf.dump.graphs.masks import SHAPES, called
+from depyf.dump.graphs.value_types import Number, TensorType, evaluate
 
 _DTYPES = frozenset({"int", "long"})
 _NAME = "repeat_interleave"

@@ -11,14 +11,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from depyf.dump.files.reading import MANIFEST, DumpError, is_plain, rank_folders, read_file
+from depyf.dump.files.writer import make_folder, write_whole
+from depyf.dump.pages.markdown import code, message, plain
 from depyf.errors import DepyfError
-from depyf.escape import printable
 from depyf.gallery.dump import GalleryError, read_dump
-from depyf.gallery.inputs import CannotRender
+from depyf.gallery.input_table import CannotRender
 from depyf.gallery.script import Script, render
-from depyf.report.markdown import code, message, plain
-from depyf.report.reading import MANIFEST, DumpError, is_plain, rank_folders, read_file
-from depyf.report.writer import make_folder, write_whole
+from depyf.safety.escape import printable
 
 INDEX = "index.md"
 _MARK = "<!-- written by depyf gallery -->"

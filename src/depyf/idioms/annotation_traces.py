@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED, CodeUnit
-from depyf.tree.expr import Const, Func, Name
-from depyf.tree.exprs import LEAVES, children
-from depyf.tree.nodes import AnnAssign, Assign, Body, ClassDef, If, ImportFrom, Stmt, TypeAlias
-from depyf.tree.rewrite import bodies, walk
+from depyf.ir.expr import Const, Func, Name
+from depyf.ir.stmt import AnnAssign, Assign, Body, ClassDef, If, ImportFrom, Stmt, TypeAlias
+from depyf.ir.walk_expr import LEAVES, children
+from depyf.ir.walk_stmt import bodies, walk
 
 CONDITIONAL = "__conditional_annotations__"
 CLASSDICT = "__classdict__"

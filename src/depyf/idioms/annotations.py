@@ -14,11 +14,11 @@ from typing import NamedTuple
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
-from depyf.depth import any_depth
-from depyf.tree.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
-from depyf.tree.exprs import names_of_block
-from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If, Raise, Return, Stmt, Try, While
-from depyf.tree.rewrite import bodies, walk, with_bodies
+from depyf.ir.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
+from depyf.ir.stmt import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If, Raise, Return, Stmt, Try, While
+from depyf.ir.walk_expr import names_of_block
+from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.safety.depth import any_depth
 
 REACHED = "__conditional_annotations__"
 _PROLOGUE = ("__module__", "__qualname__", "__firstlineno__", "__type_params__", "__doc__", "__classdict__")

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from depyf.bytecode.columns import STEP, Columns
-from depyf.bytecode.nops import try_lines
-from depyf.depth import any_depth
-from depyf.idioms.indents import Indents
+from depyf.bytecode.tables.columns import STEP, Columns
+from depyf.bytecode.tables.nop_lines import try_lines
+from depyf.idioms.indentation import Indents
+from depyf.ir.expr import BoolOf, Expr
+from depyf.ir.stmt import Body, Break, Continue, If, Pass, Return, Stmt, Try, With
+from depyf.ir.walk_stmt import bodies
+from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends, first_line
-from depyf.tree.expr import BoolOf, Expr
-from depyf.tree.nodes import Body, Break, Continue, If, Pass, Return, Stmt, Try, With
-from depyf.tree.rewrite import bodies
 
 
 class Branches:

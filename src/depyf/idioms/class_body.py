@@ -6,7 +6,7 @@ Input and output: the Python dialect.  What the user assigns to the same names f
     ...
     return
 
-Its stores at the end are gone already (``flow/class_ends.py``).
+Its stores at the end are gone already (``cfg/undo/class_ends.py``).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 
-from depyf.depth import any_depth
-from depyf.tree.expr import CellOf, Const, Marker, Name, Temp, Walrus
-from depyf.tree.nodes import Assign, Body, For, If, Match, Return, Stmt, Try, While
+from depyf.ir.expr import CellOf, Const, Marker, Name, Temp, Walrus
+from depyf.ir.stmt import Assign, Body, For, If, Match, Return, Stmt, Try, While
+from depyf.safety.depth import any_depth
 
 
 def class_body(body: Body) -> Body:

@@ -10,12 +10,12 @@ same with annotated assignments, and without the mark.
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
-from depyf.depth import any_depth
 from depyf.emit.naming import is_legal, mangling_prefix
-from depyf.tree.expr import Attr, Const, Expr, Marker, Name, Sub
-from depyf.tree.nodes import AnnAssign, Assign, Body, ExprStmt, Stmt
-from depyf.tree.rewrite import bodies, with_bodies
-from depyf.unheard import parse
+from depyf.ir.expr import Attr, Const, Expr, Marker, Name, Sub
+from depyf.ir.stmt import AnnAssign, Assign, Body, ExprStmt, Stmt
+from depyf.ir.walk_stmt import bodies, with_bodies
+from depyf.safety.depth import any_depth
+from depyf.safety.unheard import parse
 
 
 def eager_annotations(unit: CodeUnit, body: Body) -> Body:

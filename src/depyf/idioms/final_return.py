@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED
-from depyf.bytecode.columns import Columns
-from depyf.depth import any_depth
+from depyf.bytecode.tables.columns import Columns
 from depyf.idioms.leaving_finally import unbinds
+from depyf.ir.expr import Const, Expr
+from depyf.ir.stmt import Body, If, Match, Pass, Return, Stmt, Try, With
+from depyf.ir.walk_stmt import map_statements, walk, with_bodies
+from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
-from depyf.tree.expr import Const, Expr
-from depyf.tree.nodes import Body, If, Match, Pass, Return, Stmt, Try, With
-from depyf.tree.rewrite import map_statements, walk, with_bodies
 
 
 def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:

@@ -13,8 +13,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from depyf.depth import any_depth
-from depyf.tree.expr import (
+from depyf.ir.expr import (
     AwaitOf,
     BoolOf,
     CellOf,
@@ -33,9 +32,10 @@ from depyf.tree.expr import (
     YieldFrom,
     YieldOf,
 )
-from depyf.tree.exprs import children
-from depyf.tree.grown import Grown
-from depyf.tree.nodes import Assign, Delete, ExprStmt, If, Raise, Return, Stmt
+from depyf.ir.grown import Grown
+from depyf.ir.stmt import Assign, Delete, ExprStmt, If, Raise, Return, Stmt
+from depyf.ir.walk_expr import children
+from depyf.safety.depth import any_depth
 
 _PASSIVE = (Const, Temp, Display, SliceOf, Star, CellOf, Marker, DictOf)
 _OPAQUE = (BoolOf, Cond, Func, AwaitOf, YieldOf, YieldFrom)

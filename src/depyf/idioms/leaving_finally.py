@@ -4,7 +4,7 @@
     except: F                   is         finally: F
     F
 
-Where a ``return`` in A tells, ``structure/finally_copies.py`` has found the ``finally``, and copies are left behind.
+Where a ``return`` in A tells, ``structure/regions/finally_copies.py`` has found the ``finally``, and copies are left behind.
 The handler and the copy behind the ``try`` came from the same source lines; an ``except`` would have lines of its own.
 Input and output: the Python dialect.
 """
@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.depth import any_depth
+from depyf.ir.expr import Const, Name
+from depyf.ir.stmt import Body, ExceptClause, For, If, Pass, Return, Try, While, With
+from depyf.ir.walk_stmt import walk, with_bodies
+from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
-from depyf.tree.expr import Const, Name
-from depyf.tree.nodes import Body, ExceptClause, For, If, Pass, Return, Try, While, With
-from depyf.tree.rewrite import walk, with_bodies
 
 _Shape = list[tuple[type, int, bool]]
 _LONGEST = 40

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.depth import any_depth
-from depyf.tree.grown import grown
-from depyf.tree.nodes import Body, Delete, Import, Stmt
-from depyf.tree.rewrite import bodies, with_bodies
+from depyf.ir.grown import grown
+from depyf.ir.stmt import Body, Delete, Import, Stmt
+from depyf.ir.walk_stmt import bodies, with_bodies
+from depyf.safety.depth import any_depth
 
 
 @any_depth

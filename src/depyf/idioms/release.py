@@ -13,13 +13,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from depyf.depth import any_depth
+from depyf.generated.contract import NO_PROMISES, Promises
+from depyf.idioms.dead_temporaries import held_until
 from depyf.idioms.hoist import Hoister
-from depyf.idioms.unread import held_until
-from depyf.promises import NO_PROMISES, Promises
-from depyf.tree.expr import BoolOf, Const, Display, Expr, Func, Name, Star, Temp, Un
-from depyf.tree.exprs import children
-from depyf.tree.nodes import (
+from depyf.ir.expr import BoolOf, Const, Display, Expr, Func, Name, Star, Temp, Un
+from depyf.ir.stmt import (
     Assign,
     Body,
     Break,
@@ -36,7 +34,9 @@ from depyf.tree.nodes import (
     While,
     With,
 )
-from depyf.tree.rewrite import bodies, with_bodies
+from depyf.ir.walk_expr import children
+from depyf.ir.walk_stmt import bodies, with_bodies
+from depyf.safety.depth import any_depth
 
 Live = frozenset[int]
 _LEAVES = (Return, Raise, Break, Continue)

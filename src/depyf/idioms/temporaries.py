@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.tree.expr import Expr, Func, SettledTemp, Temp
-from depyf.tree.exprs import children, map_expressions
-from depyf.tree.nodes import Body
+from depyf.ir.expr import Expr, Func, SettledTemp, Temp
+from depyf.ir.stmt import Body
+from depyf.ir.walk_expr import children, map_expressions
 
 
 def settle_nested(body: Body) -> Body:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from depyf.depth import any_depth
-from depyf.lift.block import Lifted
+from depyf.ir.expr import BoolOf, Comp, Const, Display, Expr, Generator, Marker, Star, Temp, YieldOf
+from depyf.ir.stmt import Assign, ExprStmt, Stmt
+from depyf.lift.lifted_block import Lifted
 from depyf.lift.negation import negate
-from depyf.lift.values import IterOf
-from depyf.tree.expr import BoolOf, Comp, Const, Display, Expr, Generator, Marker, Star, Temp, YieldOf
-from depyf.tree.nodes import Assign, ExprStmt, Stmt
+from depyf.lift.stack_values import IterOf
+from depyf.safety.depth import any_depth
 
 if TYPE_CHECKING:
     from depyf.lift.lifter import Lifter

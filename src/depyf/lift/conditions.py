@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from depyf.bytecode import ops
-from depyf.flow.program import NONE, Program
-from depyf.lift.block import Lifted
+from depyf.cfg.program import NONE, Program
+from depyf.ir.expr import BoolOf, Cmp, Cond, Const, Expr, Marker
+from depyf.ir.grown import grown
+from depyf.lift.lifted_block import Lifted
 from depyf.lift.negation import OPPOSITE, Span, grouped, negate, steps_deeper
-from depyf.lift.values import TESTED_NONE, Shared
-from depyf.tree.expr import BoolOf, Cmp, Cond, Const, Expr, Marker
-from depyf.tree.grown import grown
+from depyf.lift.stack_values import TESTED_NONE, Shared
 
 if TYPE_CHECKING:
     from depyf.lift.lifter import Lifter

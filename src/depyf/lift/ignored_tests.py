@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from depyf.lift.block import Lifted
-from depyf.lift.values import Shared
-from depyf.tree.expr import BoolOf, Cond, Const, Marker
+from depyf.ir.expr import BoolOf, Cond, Const, Marker
+from depyf.lift.lifted_block import Lifted
+from depyf.lift.stack_values import Shared
 
 if TYPE_CHECKING:
     from depyf.lift.lifter import Lifter

@@ -18,23 +18,23 @@ from itertools import takewhile
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.choices import Choices
+from depyf.cfg.graph import Graph, Node
+from depyf.cfg.program import ASYNC_FOR_ITER, WITH_EXIT
+from depyf.driver.choices import Choices
 from depyf.errors import DecompilationError
-from depyf.flow.graph import Graph, Node
-from depyf.flow.program import ASYNC_FOR_ITER, WITH_EXIT
-from depyf.lift import fresh
-from depyf.lift.block import Lifted
-from depyf.lift.calls import COMPREHENSIONS
+from depyf.fallback.plain import PlainSymbolic
+from depyf.ir.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name, Temp
+from depyf.ir.stmt import Assign, ExprStmt, Stmt
+from depyf.lift import fresh_containers
 from depyf.lift.comprehensions import fold_comprehension, is_acc
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.ignored_tests import ignore_test, put_test
-from depyf.lift.over_loops import stored_above
-from depyf.lift.plain import PlainSymbolic
-from depyf.lift.ready import LOOPS, Once, before_loop, put_comprehension, skip_loop
+from depyf.lift.inlined_comprehensions import LOOPS, Once, before_loop, put_comprehension, skip_loop
+from depyf.lift.lifted_block import Lifted
+from depyf.lift.rules.calls import COMPREHENSIONS
+from depyf.lift.stack_values import EXC, HANDLER_SLOTS, Chain, IterOf, LinkedLeft, Shared, is_slot
 from depyf.lift.symbolic import Symbolic
-from depyf.lift.values import EXC, HANDLER_SLOTS, Chain, IterOf, LinkedLeft, Shared, is_slot
-from depyf.tree.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name, Temp
-from depyf.tree.nodes import Assign, ExprStmt, Stmt
+from depyf.lift.values_over_loops import stored_above
 
 _RETURNING = frozenset({ops.RETURN, ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, WITH_EXIT})
 _STORES = frozenset({ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR})
@@ -279,7 +279,7 @@ class Lifter:
         if block.succs:
             if self.symbolic.generated:
                 for i in range(len(block.stack)):
-                    fresh.settle(self.symbolic, i)
+                    fresh_containers.settle(self.symbolic, i)
             self._mark_iterators(block)
 
     def _mark_iterators(self, block: Lifted) -> None:
@@ -294,10 +294,10 @@ class Lifter:
             made_here = isinstance(iterator, Marker) and iterator.kind == "iter"
             result = stack[below] if made_here or below >= 0 and self.unit.name in COMPREHENSIONS else None
             if (
-                isinstance(result, fresh.Fresh)
-                and sum(part is result for value in stack for part in fresh.inside(value)) == 1
+                isinstance(result, fresh_containers.Fresh)
+                and sum(part is result for value in stack for part in fresh_containers.inside(value)) == 1
             ):
-                result = fresh.display_of(result)
+                result = fresh_containers.display_of(result)
             if isinstance(result, Display) and not result.elts:
                 stack[below] = Marker("acc", result.kind)
             elif isinstance(result, DictOf) and not result.items:
@@ -360,10 +360,10 @@ class Lifter:
 
     def _kept(self, stack: list[Expr], stored: frozenset[str]) -> list[Expr]:
         """The stack on entry of a block where it is what the block before left, but for the locals that are ``stored``."""
-        made: dict[int, fresh.Fresh] = {}
+        made: dict[int, fresh_containers.Fresh] = {}
         return [
-            fresh.copy_fresh(value, made)
-            if self.symbolic.atomic(value) and not is_slot(value) and not fresh.names(value) & stored
+            fresh_containers.copy_fresh(value, made)
+            if self.symbolic.atomic(value) and not is_slot(value) and not fresh_containers.names(value) & stored
             else Temp(i)
             for i, value in enumerate(stack)
         ]
@@ -459,10 +459,10 @@ class Lifter:
                 force(value.origin)
             if isinstance(value, Bin) and id(value) in self.symbolic.origins:
                 force(self.symbolic.origins.pop(id(value)))
-            if isinstance(value, fresh.Fresh):
+            if isinstance(value, fresh_containers.Fresh):
                 self.symbolic.stack, self.symbolic.stmts = block.stack, block.stmts
                 block.stack[i] = Temp(i)
-                value = fresh.escape(self.symbolic, value)
+                value = fresh_containers.escape(self.symbolic, value)
             targets.append(Temp(i))
             values.append(value)
         if not targets:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.bytecode.columns import STEP, Place
-from depyf.depth import any_depth
-from depyf.lift.values import TESTED_NONE
-from depyf.tree.expr import BoolOf, Cmp, Expr, Un
-from depyf.tree.grown import grown
+from depyf.bytecode.tables.columns import STEP, Place
+from depyf.ir.expr import BoolOf, Cmp, Expr, Un
+from depyf.ir.grown import grown
+from depyf.lift.stack_values import TESTED_NONE
+from depyf.safety.depth import any_depth
 
 OPPOSITE = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 """The comparisons that the compiler itself rewrites under ``not``."""

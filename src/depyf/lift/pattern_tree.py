@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from depyf.depth import any_depth
-from depyf.lift.patterns import SUBJECT, Fact, NoPattern
-from depyf.tree.expr import Const, Expr
-from depyf.tree.nodes import (
+from depyf.ir.expr import Const, Expr
+from depyf.ir.stmt import (
     MatchAs,
     MatchClass,
     MatchMapping,
@@ -20,6 +18,8 @@ from depyf.tree.nodes import (
     MatchValue,
     Pattern,
 )
+from depyf.lift.case_patterns import SUBJECT, Fact, NoPattern
+from depyf.safety.depth import any_depth
 
 _TESTS = ("value", "is", "sequence", "mapping", "class", "or")
 

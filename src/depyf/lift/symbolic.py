@@ -16,26 +16,11 @@ from collections.abc import Callable, Iterable
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.ops import Instr
-from depyf.choices import Choices
+from depyf.cfg.program import Program
+from depyf.cfg.written_part import written_part
+from depyf.driver.choices import Choices
 from depyf.errors import DecompilationError
-from depyf.flow.program import Program
-from depyf.flow.written import written_part
-from depyf.lift import fresh, names
-from depyf.lift.augmented import same_target
-from depyf.lift.block import Lifted
-from depyf.lift.calls import COMPREHENSIONS
-from depyf.lift.rules import RULES
-from depyf.lift.values import (
-    SPILL_BASE,
-    Chain,
-    Item,
-    IterOf,
-    Shared,
-    Unpack,
-    flatten,
-    is_slot,
-)
-from depyf.tree.expr import (
+from depyf.ir.expr import (
     Bin,
     CellOf,
     Const,
@@ -50,14 +35,30 @@ from depyf.tree.expr import (
     Temp,
     Walrus,
 )
-from depyf.tree.nodes import (
+from depyf.ir.stmt import (
     Assign,
     AugAssign,
     ExprStmt,
     Stmt,
 )
+from depyf.lift import fresh_containers
+from depyf.lift.lifted_block import Lifted
+from depyf.lift.rules import names
+from depyf.lift.rules.augmented import same_target
+from depyf.lift.rules.calls import COMPREHENSIONS
+from depyf.lift.rules.table import RULES
+from depyf.lift.stack_values import (
+    SPILL_BASE,
+    Chain,
+    Item,
+    IterOf,
+    Shared,
+    Unpack,
+    flatten,
+    is_slot,
+)
 
-_ATOMIC = (Const, Marker, Temp, CellOf, Item, fresh.Fresh)
+_ATOMIC = (Const, Marker, Temp, CellOf, Item, fresh_containers.Fresh)
 _NEGATED = {"<": ">=", "==": "!="}
 _RUN = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.POP})
 
@@ -87,7 +88,7 @@ class Symbolic:
         """Parameters that are dropped without a word: what is left of a loop in which the function begins."""
         self.stable = choices.promises.stable
         self.plain_keys = choices.promises.plain_keys
-        self.rules = fresh.rules(RULES) if choices.generated else RULES
+        self.rules = fresh_containers.rules(RULES) if choices.generated else RULES
         self.forced: set[int] = set()
         self.known_forced: frozenset[int] = frozenset()
         """What was forced when this round of lifting began: forcing it again would not help."""
@@ -144,8 +145,8 @@ class Symbolic:
             handler = handlers.get(instr.op)
             if handler is None:
                 raise DecompilationError(f"no rule for {instr.op}", self.program.unit.qualname, instr.offset)
-            if self.lets_go and instr.op in fresh.DROPS:
-                fresh.let_go(self, handler, instr.arg)
+            if self.lets_go and instr.op in fresh_containers.DROPS:
+                fresh_containers.let_go(self, handler, instr.arg)
             else:
                 handler(self, instr.arg)
             block.last = index
@@ -154,7 +155,7 @@ class Symbolic:
     def _switch(self) -> None:
         """From what the generator wrote to what a compiler wrote, or back."""
         self.generated = not self.generated
-        self.rules = fresh.rules(RULES) if self.generated else RULES
+        self.rules = fresh_containers.rules(RULES) if self.generated else RULES
 
     def _drops_marker(self) -> bool:
         """Whether what is executed only cleans up: its line is that of what comes before or behind, a ``case`` for example."""
@@ -209,9 +210,9 @@ class Symbolic:
             return self.stack.pop()
         elif kind is Bin and id(value) in self.origins:
             self.force(self.origins.pop(id(value)))
-        elif kind is fresh.Fresh:
-            assert isinstance(value, fresh.Fresh)
-            return fresh.escape(self, value)
+        elif kind is fresh_containers.Fresh:
+            assert isinstance(value, fresh_containers.Fresh)
+            return fresh_containers.escape(self, value)
         return value
 
     def pops(self, count: int) -> list[Expr]:
@@ -242,7 +243,7 @@ class Symbolic:
                 continue
             if isinstance(value, Shared) and self.atomic(value.expr):
                 continue
-            if self.generated and isinstance(value, Display) and fresh.settle(self, i) is not None:
+            if self.generated and isinstance(value, Display) and fresh_containers.settle(self, i) is not None:
                 continue
             if isinstance(value, IterOf):
                 self.start_iterator(stack, i, self.instr.line)
@@ -331,8 +332,8 @@ class Symbolic:
             stack.append(value)
             self.flush_unpack()
             value = stack.pop()
-        if isinstance(value, fresh.Fresh):
-            value = fresh.escape(self, value)
+        if isinstance(value, fresh_containers.Fresh):
+            value = fresh_containers.escape(self, value)
         if self.generated and isinstance(target, Name) and target.scope == "fast" and self._plain_store(target, value):
             return
         if isinstance(value, Shared):
@@ -381,7 +382,7 @@ class Symbolic:
         if not isinstance(target, Name) or target.scope != "fast":
             return
         if self.generated:
-            fresh.protect(self, target.id)
+            fresh_containers.protect(self, target.id)
         for i, pending in enumerate(self.stack):
             if pending is assigned and all(above is not assigned for above in self.stack[i + 1 :]):
                 continue
@@ -439,7 +440,7 @@ class Symbolic:
                 if isinstance(pending, never) or is_slot(pending) or pending is value:
                     break
                 again = instrs[index].op == ops.POP
-                if again and isinstance(pending, fresh.Fresh):
+                if again and isinstance(pending, fresh_containers.Fresh):
                     break  # generated code lets go of its list, which nobody evaluated for a target
                 twice += again
                 run.append(run[-1] if again else Name(instrs[index].arg, "fast"))

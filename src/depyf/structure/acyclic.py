@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from depyf.depth import any_depth
-from depyf.flow.dominance import immediate_dominators, reverse_postorder
-from depyf.flow.program import NONE
-from depyf.lift.block import Lifted
+from depyf.cfg.dominance import immediate_dominators, reverse_postorder
+from depyf.cfg.program import NONE
+from depyf.ir.expr import Const, Marker, Temp
+from depyf.ir.stmt import Assign, Block, Delete, Exit, If, Stmt
+from depyf.lift.lifted_block import Lifted
 from depyf.lift.negation import negate
+from depyf.safety.depth import any_depth
 from depyf.structure.clauses import marker_of
 from depyf.structure.items import DISPATCH, TRY, Item, is_for
-from depyf.tree.expr import Const, Marker, Temp
-from depyf.tree.nodes import Assign, Block, Delete, Exit, If, Stmt
 
 if TYPE_CHECKING:
     from depyf.structure.total import Structurer

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.depth import any_depth
-from depyf.lift.values import IterOf
-from depyf.structure.caught import mentions
-from depyf.structure.exits import ends
-from depyf.tree.expr import Const, Expr, Marker, Name, Star, Temp, Un
-from depyf.tree.nodes import (
+from depyf.ir.expr import Const, Expr, Marker, Name, Star, Temp, Un
+from depyf.ir.stmt import (
     Assign,
     Block,
     Body,
@@ -30,7 +26,11 @@ from depyf.tree.nodes import (
     While,
     With,
 )
-from depyf.tree.rewrite import bodies, walk, with_bodies
+from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.lift.stack_values import IterOf
+from depyf.safety.depth import any_depth
+from depyf.structure.caught_exception import mentions
+from depyf.structure.exits import ends
 
 
 def marker_of(stmt: Stmt, kind: str) -> Marker | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from depyf.cfg.containers import ROOT, Containers
+from depyf.cfg.program import NONE
 from depyf.errors import DecompilationError
-from depyf.flow.program import NONE
-from depyf.lift.block import Lifted
-from depyf.structure.containers import ROOT, Containers
+from depyf.lift.lifted_block import Lifted
 from depyf.structure.items import TRY
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from depyf.depth import any_depth
-from depyf.idioms.match import irrefutable
-from depyf.tree.expr import Const, Marker
-from depyf.tree.nodes import (
+from depyf.ir.expr import Const, Marker
+from depyf.ir.stmt import (
     Block,
     Body,
     Break,
@@ -25,7 +23,9 @@ from depyf.tree.nodes import (
     While,
     With,
 )
-from depyf.tree.rewrite import bodies, walk
+from depyf.ir.walk_stmt import bodies, walk
+from depyf.safety.depth import any_depth
+from depyf.structure.match.match_statements import irrefutable
 
 Labels = frozenset[int]
 NOWHERE: Labels = frozenset()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from depyf.lift.block import Lifted
-from depyf.tree.expr import Marker
+from depyf.ir.expr import Marker
+from depyf.lift.lifted_block import Lifted
 
 TRY = 1 << 40
 """Labels from here on are whole ``try`` statements: ``TRY`` plus their container."""

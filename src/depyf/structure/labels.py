@@ -11,29 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.depth import any_depth
-from depyf.idioms.match import Raising, has_cases, is_wildcard
-from depyf.lift.negation import negate
-from depyf.structure.clauses import except_clauses, loop_heads, reraises
-from depyf.structure.exits import (
-    NOWHERE,
-    Labels,
-    breaks_out,
-    ends,
-    exit_labels,
-    exits_of,
-    exits_to,
-    fall_labels,
-    first_line,
-    forget,
-    leaving,
-    unwritten,
-)
-from depyf.structure.flags import with_flag
-from depyf.structure.star_exits import exits_behind, falls_behind, leaves_clause
-from depyf.structure.written_exits import exits_in_try
-from depyf.tree.expr import Const, Marker, Name, Temp
-from depyf.tree.nodes import (
+from depyf.ir.expr import Const, Marker, Name, Temp
+from depyf.ir.stmt import (
     Block,
     Body,
     Break,
@@ -52,7 +31,28 @@ from depyf.tree.nodes import (
     While,
     With,
 )
-from depyf.tree.rewrite import bodies, walk, with_bodies
+from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.lift.negation import negate
+from depyf.safety.depth import any_depth
+from depyf.structure.clauses import except_clauses, loop_heads, reraises
+from depyf.structure.exits import (
+    NOWHERE,
+    Labels,
+    breaks_out,
+    ends,
+    exit_labels,
+    exits_of,
+    exits_to,
+    fall_labels,
+    first_line,
+    forget,
+    leaving,
+    unwritten,
+)
+from depyf.structure.layout.flag_variables import with_flag
+from depyf.structure.layout.star_exits import exits_behind, falls_behind, leaves_clause
+from depyf.structure.layout.written_exits import exits_in_try
+from depyf.structure.match.match_statements import Raising, has_cases, is_wildcard
 
 FLAGS = 2_000_000
 

@@ -10,10 +10,10 @@ falling off the end of the body, and ``break`` leads to the tail.  Input and out
 
 from __future__ import annotations
 
-from depyf.depth import any_depth
+from depyf.ir.stmt import Block, Body, Exit, Loop, Stmt, Try
+from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
-from depyf.tree.nodes import Block, Body, Exit, Loop, Stmt, Try
-from depyf.tree.rewrite import bodies, walk, with_bodies
 
 
 @any_depth

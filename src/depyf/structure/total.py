@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.depth import any_depth
-from depyf.flow.dominance import reverse_postorder
-from depyf.flow.loops import components
-from depyf.flow.program import NONE
-from depyf.lift.block import Lifted
+from depyf.cfg.containers import ROOT, Containers
+from depyf.cfg.dominance import reverse_postorder
+from depyf.cfg.loops import components
+from depyf.cfg.program import NONE
+from depyf.ir.expr import Cmp, Const, Expr, Marker, Temp
+from depyf.ir.stmt import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
+from depyf.ir.walk_stmt import map_statements
+from depyf.lift.lifted_block import Lifted
+from depyf.safety.depth import any_depth
 from depyf.structure.acyclic import Acyclic
-from depyf.structure.caught import named_exception
-from depyf.structure.containers import ROOT, Containers
+from depyf.structure.caught_exception import named_exception
 from depyf.structure.edges import Edges
-from depyf.structure.inside import Inside
 from depyf.structure.items import (
     DISPATCH,
     FINALLY_END,
@@ -34,9 +36,7 @@ from depyf.structure.items import (
     loop_heads,
     predecessors,
 )
-from depyf.tree.expr import Cmp, Const, Expr, Marker, Temp
-from depyf.tree.nodes import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
-from depyf.tree.rewrite import map_statements
+from depyf.structure.layout.loop_membership import Inside
 
 VARIABLES = 3_000_000
 ENTRY_VARIABLES = 4_000_000

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit, units
+from depyf.bytecode.edits.without import without
 from depyf.bytecode.lower import Lowered
-from depyf.bytecode.without import without
-from depyf.verify.program import MODULE_NAMES
+from depyf.verify.state.side import MODULE_NAMES
 
 FEATURE_NOTE = (
     "the text imports from __future__ what the original was compiled with by a flag: assumes that nothing looks for the "

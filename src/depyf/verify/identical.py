@@ -9,7 +9,7 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
-from depyf.verify.values import const_key
+from depyf.verify.relation.values import const_key
 
 Pairs = list[tuple[CodeUnit, CodeUnit]]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.lower import Lowered
-from depyf.promises import READ_LOCALS
+from depyf.generated.contract import READ_LOCALS
 
 ORDER_NOTE = (
     "local variables are in another order: assumes that nothing looks at it, or depends on which of them ends first"

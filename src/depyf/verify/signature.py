@@ -16,7 +16,7 @@ from depyf.bytecode.codeunit import (
     CO_VARKEYWORDS,
     CodeUnit,
 )
-from depyf.verify.values import const_key
+from depyf.verify.relation.values import const_key
 
 FLAGS = {
     CO_OPTIMIZED: "fast locals",

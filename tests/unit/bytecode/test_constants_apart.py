@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.constants_apart import constants_apart
 from depyf.bytecode.decode import decode
+from depyf.bytecode.host.constants_apart import constants_apart
 from depyf.bytecode.versions import spec_for
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import BytecodeError
-from depyf.pipeline import decompile_unit
 
 LOAD_FAST, STORE_FAST, LOAD_CONST, CALL_KW, RETURN, POP_TOP, ROT_TWO, JUMP_IF = 124, 125, 100, 141, 83, 1, 2, 114
 ROT_THREE, DUP_TOP = 3, 4

@@ -6,17 +6,17 @@ import dataclasses
 
 import pytest
 
-from depyf.bytecode.assemble import table_of
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.handlers import table_entries
+from depyf.bytecode.exception_table import table_entries
+from depyf.bytecode.files.unmarshal import loads
+from depyf.bytecode.host.assemble import table_of
 from depyf.bytecode.lower import lower
-from depyf.bytecode.unmarshal import loads
 from depyf.bytecode.versions import spec_for
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import BytecodeError
-from depyf.pipeline import decompile_unit
 from depyf.verify import Status, verify
-from depyf.verify.recompile import recompile
-from depyf.verify.worker import worker_for
+from depyf.verify.run.recompile import recompile
+from depyf.verify.run.worker import worker_for
 from needs import need
 
 GENERATORS = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from depyf.bytecode.listing import listing
+from depyf.bytecode.host.listing import listing
 from needs import need
 
 ROOT = Path(__file__).resolve().parents[3]

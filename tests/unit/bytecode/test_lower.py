@@ -14,8 +14,8 @@ import pytest
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import decode
+from depyf.bytecode.files.pyc import unit_of_pyc
 from depyf.bytecode.lower import Lowered, lower
-from depyf.bytecode.pyc import unit_of_pyc
 from depyf.bytecode.versions import spec_for
 from depyf.errors import BytecodeError
 from foreign import VERSIONS, compiled_text, stdlib_pycs, walk

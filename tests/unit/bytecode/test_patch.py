@@ -12,9 +12,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from depyf.bytecode import slots
-from depyf.bytecode.assemble import assemble, disassemble
-from depyf.bytecode.patch import bind, relocate, reorder_cells
+from depyf.bytecode.host import local_slots
+from depyf.bytecode.host.assemble import assemble, disassemble
+from depyf.bytecode.host.patch import bind, relocate, reorder_cells
 from depyf.errors import DepyfError
 
 NEW = sys.version_info >= (3, 11)
@@ -563,11 +563,11 @@ def test_slots_that_move_in_place_as_when_assembled() -> None:
     code = compiled(text, "outer", "f")
     big = template(text.replace("x = a;", "x = a; " + "".join(f"v{n} = " for n in range(40)) + "0;"), "outer", "f")
     result = bound(code, template=big)
-    in_place, slots._in_place = slots._in_place, lambda code, moved: None
+    in_place, local_slots._in_place = local_slots._in_place, lambda code, moved: None
     try:
         assembled = bound(code, template=big)
     finally:
-        slots._in_place = in_place
+        local_slots._in_place = in_place
     assert result.co_code == assembled.co_code
     assert shape(result) == shape(assembled)
     far = template(text.replace("x = a;", "x = a; " + "".join(f"v{n} = " for n in range(400)) + "0;"), "outer", "f")

@@ -14,7 +14,7 @@ from depyf.bytecode.lower import lower
 from depyf.bytecode.versions import spec_for
 from depyf.errors import BytecodeError
 from depyf.verify import Status, verify
-from depyf.verify.recompile import recompile
+from depyf.verify.run.recompile import recompile
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 Change = Callable[[bytearray, Raw], None]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.pyc import MAGIC, loads, read_header, read_pyc, unit_of_pyc
+from depyf.bytecode.files.pyc import MAGIC, loads, read_header, read_pyc, unit_of_pyc
 from depyf.bytecode.versions import SUPPORTED
 from depyf.errors import BytecodeError
 from foreign import VERSIONS, compiled_text, stdlib_pycs, walk

@@ -7,7 +7,7 @@ import pytest
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.bytecode.versions.data import op313
-from depyf.pipeline import decompile_unit
+from depyf.driver.pipeline import decompile_unit
 
 CODES = {name: number for number, name in op313.OPCODES.items()}
 LESS, LESS_AS_BOOL = 2 << 0, 16 | 2 << 0

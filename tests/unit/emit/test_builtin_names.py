@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-import depyf.pipeline
+import depyf.driver.pipeline
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.choices import LADDER
-from depyf.pipeline import Decompiled, decompile_unit
+from depyf.driver.choices import LADDER
+from depyf.driver.pipeline import Decompiled, decompile_unit
 from depyf.verify import verify
 
 LOOP = "def loop(xs):\n    for x in xs:\n        print(x)\n"
@@ -17,7 +17,7 @@ USE = "def use(xs):\n    return iter(xs)\n"
 
 @pytest.fixture
 def last_resort(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(depyf.pipeline, "ladder", lambda generated, promises: LADDER[-1:])
+    monkeypatch.setattr(depyf.driver.pipeline, "ladder", lambda generated, promises: LADDER[-1:])
 
 
 def decompiled(source: str) -> Decompiled:

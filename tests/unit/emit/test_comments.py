@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from depyf.dynamo.records import (
+from depyf.driver.pipeline import Decompiled
+from depyf.dump.pages.full_code import full_code_page
+from depyf.dump.pages.index import index_page
+from depyf.dump.pages.markdown import code, message, plain
+from depyf.dump.pages.transformed import transformed_page
+from depyf.dump.records import (
     BreakRecord,
     CodeRecord,
     CompileKey,
@@ -23,17 +28,12 @@ from depyf.dynamo.records import (
     VerdictRecord,
 )
 from depyf.emit.comments import comment, comments, in_docstring, remark, source_lines
-from depyf.escape import one_line
-from depyf.pipeline import Decompiled
-from depyf.report.full_code import full_code_page
-from depyf.report.index import index_page
-from depyf.report.markdown import code, message, plain
-from depyf.report.transformed import transformed_page
+from depyf.safety.escape import one_line
 from depyf.verify import Status, Verdict
 
 SOURCE = Path(__file__).parents[3] / "src" / "depyf"
 FILES = sorted(SOURCE.rglob("*.py"))
-OTHERS = ("gallery/harness.py", "gallery/modes.py", "verify/worker.py")  # whose programs are constants
+OTHERS = ("gallery/harness.py", "gallery/modes.py", "verify/run/worker.py")  # whose programs are constants
 WRITER = "emit/comments.py"
 BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 HIDDEN = ["\0", "\x1b", "\x07", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\u00ad", "\ufeff", "\ud800", "\u00a0"]
@@ -179,5 +179,5 @@ def test_nothing_else_writes_comments(path: Path) -> None:
 
 def _is_heading(name: str, text: object) -> bool:
     """The first line of a page in Markdown."""
-    markdown = {"report/index.py": "# What torch.compile did", "gallery/write.py": "# Compiled graphs"}
+    markdown = {"dump/pages/index.py": "# What torch.compile did", "gallery/write.py": "# Compiled graphs"}
     return name in markdown and str(text).startswith(markdown[name])

@@ -13,9 +13,9 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.emit import Options, emit_function, emit_module
-from depyf.emit.literals import literal, set_display
-from depyf.emit.quoting import clean, docstring, string
-from depyf.tree.expr import (
+from depyf.emit.expressions.literals import literal, set_display
+from depyf.emit.expressions.quoting import clean, docstring, string
+from depyf.ir.expr import (
     Bin,
     CellOf,
     Cond,
@@ -32,7 +32,7 @@ from depyf.tree.expr import (
     Sub,
     Temp,
 )
-from depyf.tree.nodes import Assign, Block, Exit, ExprStmt, If, Loop, Return, Stmt, While
+from depyf.ir.stmt import Assign, Block, Exit, ExprStmt, If, Loop, Return, Stmt, While
 from from_ast import unit_of
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.emit import emit_function, emit_module
-from depyf.tree.expr import Func
+from depyf.ir.expr import Func
 from from_ast import module, walk
 
 LIBRARY = Path(os.__file__).parent

@@ -1,6 +1,6 @@
 """Names that are shown as others count as these where lines are broken."""
 
-from depyf.emit.layout import CLOSE_COMMA, ITEM, OPEN, arrange
+from depyf.emit.line_breaks import CLOSE_COMMA, ITEM, OPEN, arrange
 
 LONG = "graph_0123456789_0123456789_0123456789"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import textwrap
 
-from depyf.gallery.graph_text import read_graph
+from depyf.dump.graphs.graph_text import read_graph
+from depyf.dump.graphs.value_types import tensor_type
 from depyf.gallery.incremental import Evaluation
 from depyf.gallery.intervals import Span
-from depyf.gallery.types import tensor_type
 
 INPUTS = [
     *(f'x{i}: "f32[4, 4][4, 1]cpu"' for i in range(3)), *(f'i{i}: "i64[4][1]cpu"' for i in range(2)),

@@ -6,10 +6,10 @@ import textwrap
 
 import pytest
 
-from depyf.gallery.graph_text import read_graph
+from depyf.dump.graphs.graph_text import read_graph
+from depyf.dump.graphs.value_types import tensor_type
 from depyf.gallery.intervals import Span
 from depyf.gallery.ranges import choose
-from depyf.gallery.types import tensor_type
 
 IDS, MASK, X = 'ids: "i64[2, 8][8, 1]cpu"', 'mask: "i64[2, 8][8, 1]cpu"', 'x: "f32[16, 4][4, 1]cpu"'
 TABLE = 'w: "f32[50, 4][4, 1]cpu"'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from depyf.tree.grown import Grown, grown
+from depyf.ir.grown import Grown, grown
 
 
 def test_like_a_tuple():

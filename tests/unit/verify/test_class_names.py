@@ -6,7 +6,7 @@ from typing import Any
 
 import depyf
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.pipeline import decompile_code
+from depyf.driver.pipeline import decompile_code
 from depyf.verify import verify
 
 

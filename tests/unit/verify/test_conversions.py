@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from depyf.verify.proof import PLAIN_NOTE
+from depyf.verify.state.proof import PLAIN_NOTE
 from needs import need
 
 ROOT = Path(__file__).parents[3]
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import dis
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.pipeline import decompile_unit
+from depyf.driver.pipeline import decompile_unit
 def f(x):
     return f"{x!r}"
 code = f.__code__.co_code

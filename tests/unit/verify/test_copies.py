@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from depyf.verify import Status, verify
-from depyf.verify.recompile import recompile
+from depyf.verify.run.recompile import recompile
 from interpreters import VERSIONS
 from needs import need
 

@@ -6,8 +6,8 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.verify import Verdict, verify
-from depyf.verify.ends import ORDER_NOTE
-from depyf.verify.proof import FORGOTTEN_NOTE
+from depyf.verify.relation.end_order import ORDER_NOTE
+from depyf.verify.state.proof import FORGOTTEN_NOTE
 
 
 def verdict(original: str, text: str) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
-from depyf.verify.equivalence import Proof, prove
+from depyf.verify.walk.equivalence import Proof, prove
 
 
 def proof_of(count: int) -> Proof:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.unmarshal import loads
+from depyf.bytecode.files.unmarshal import loads
+from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DecompilationError
-from depyf.pipeline import decompile_unit
 from depyf.verify import Status, verify
+from depyf.verify.run.worker import worker_for
 from depyf.verify.signature import QUALNAME_NOTE
-from depyf.verify.worker import worker_for
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(11, 16)]

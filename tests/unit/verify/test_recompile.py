@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from depyf.verify import Status, verify
-from depyf.verify.interpreters import version_of
-from depyf.verify.recompile import RecompileError, recompile
-from depyf.verify.worker import Worker, WorkerError
+from depyf.verify.run.interpreters import version_of
+from depyf.verify.run.recompile import RecompileError, recompile
+from depyf.verify.run.worker import Worker, WorkerError
 from needs import need
 
 HERE = sys.version_info[:2]

@@ -8,8 +8,8 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.verify import Status, Verdict, verify
-from depyf.verify.managers import MANAGER_NOTE
-from depyf.verify.proof import WHOLE_NOTE
+from depyf.verify.state.proof import WHOLE_NOTE
+from depyf.verify.walk.managers import MANAGER_NOTE
 
 
 def unit(source: str) -> CodeUnit:

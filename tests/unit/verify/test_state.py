@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depyf.verify.state import Fresh, Frozen, covers, meet
-from depyf.verify.values import Values
+from depyf.verify.relation.values import Values
+from depyf.verify.state.proof_state import Fresh, Frozen, covers, meet
 
 VALUES = Values()
 PLAIN = [VALUES.new() for _ in range(4)]

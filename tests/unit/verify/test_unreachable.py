@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.driver.pipeline import decompile_unit, units
 from depyf.options import Options
-from depyf.pipeline import decompile_unit, units
 
 SOURCE = """
 if False:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from depyf.verify.values import Values, const_key
+from depyf.verify.relation.values import Values, const_key
 
 DISTINCT: list[Any] = [
     0, 0.0, -0.0, False, 0j, -0j, complex(0, -0.0), None, ..., "", b"", (), frozenset(), "0", (0,), (0.0,), (-0.0,), (False,),

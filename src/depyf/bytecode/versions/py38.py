@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.bytecode.subroutines import expand
-from depyf.bytecode.versions import base, blocks
+from depyf.bytecode.versions import base, before_311
 from depyf.bytecode.versions.base import fixed
 from depyf.bytecode.versions.data import op38
 from depyf.bytecode.versions.spec import Context, Rule, build_spec
@@ -36,7 +36,7 @@ def build_unpack(kind: str) -> Rule:
 
 
 RULES: dict[str, Rule | None] = {
-    **blocks.RULES,
+    **before_311.RULES,
     "COMPARE_OP": compare,
     "BUILD_TUPLE_UNPACK": build_unpack("tuple"),
     "BUILD_LIST_UNPACK": build_unpack("list"),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.versions import base, blocks
+from depyf.bytecode.versions import base, before_311
 from depyf.bytecode.versions.base import counted, fixed
 from depyf.bytecode.versions.data import op39
 from depyf.bytecode.versions.spec import Rule, build_spec
 
 RULES: dict[str, Rule | None] = {
-    **blocks.RULES,
+    **before_311.RULES,
     "COMPARE_OP": base.chosen(ops.COMPARE, op39.CMP),
     "IS_OP": base.chosen(ops.IS, ("is", "is not")),
     "CONTAINS_OP": base.chosen(ops.CONTAINS, ("in", "not in")),
-    "JUMP_IF_NOT_EXC_MATCH": blocks.jump_if_not_exc_match,
+    "JUMP_IF_NOT_EXC_MATCH": before_311.jump_if_not_exc_match,
     "LOAD_ASSERTION_ERROR": fixed(ops.LOAD_COMMON, "AssertionError"),
     "LIST_EXTEND": counted(ops.LIST_EXTEND),
     "SET_UPDATE": counted(ops.SET_UPDATE),

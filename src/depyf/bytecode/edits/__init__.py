@@ -1,0 +1,1 @@
+"""Lowered code with instructions added or taken away, and where control goes in it."""

@@ -1,0 +1,1 @@
+"""``.pyc`` files, read without executing anything."""

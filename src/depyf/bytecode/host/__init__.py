@@ -1,0 +1,1 @@
+"""Live code objects of the running interpreter: taken apart, changed, put together."""

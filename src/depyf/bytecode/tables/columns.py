@@ -1,0 +1,153 @@
+"""Where lines of source begin, as far as the location table tells (3.11+): indentation shows in it.
+
+A damaged table ends early: columns are never worth failing for.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.tables.linetables import LONG, NO_COLUMNS, ONE_LINE, Locations, varint
+
+Place = tuple[int, int]
+_Entry = tuple[int, int | None, Place]
+"""First line, column or None, last line and column behind it."""
+
+
+class Columns:
+    """The columns of one code unit, read when they are first asked for; empty where the version has none.
+
+    ``behind_for``, ``behind_with`` and ``behind_assert`` say how far the smallest column of such a statement is behind its
+    start: where it is 0, some of its instructions have the place of the whole statement.
+    """
+
+    def __init__(self, unit: CodeUnit, locations: Locations) -> None:
+        self.unit = unit
+        self._locations = locations
+        self.known = unit.version >= (3, 11)
+        """Whether the version has columns at all."""
+        late = unit.version >= (3, 13)
+        self.behind_for = len("for ") if late else 0
+        self.behind_with = len("with ") if late else 0
+        self.behind_assert = len("assert ") if unit.version < (3, 12) else 0
+
+    @cached_property
+    def first(self) -> dict[int, int]:
+        """Per line, the column of its first instruction."""
+        return self._lines[0]
+
+    @cached_property
+    def least(self) -> dict[int, int]:
+        """Per line, the smallest column."""
+        return self._lines[1]
+
+    def place(self, at: int) -> tuple[Place, Place] | None:
+        """Line and column where the source of code unit ``at`` begins and ends, None where that is not known."""
+        of = self._locations.of
+        if not 0 <= at < len(of):
+            return None
+        line, column, end = self._table[of[at]]
+        return None if column is None else ((line, column), end)
+
+    @cached_property
+    def _table(self) -> list[_Entry]:
+        return [
+            _entry(line or 0, entry) for line, entry in zip(self._locations.lines, self._locations.entries, strict=True)
+        ]
+
+    def word(self, line: int | None) -> str | None:
+        """The one word, or ``return None``, that is all there is on a line, None where that is not known.
+
+        The place of ``return None`` is that of its constant, as wide as ``pass``: indentation tells which of them it is.
+        ``...`` counts as ``pass``, see ``is_ellipsis``.
+        """
+        span = None if line is None else self._lines[2].get(line)
+        if span is None:
+            return None
+        start, end = span
+        if self.is_ellipsis(line):
+            return "pass"
+        if end - start != len("pass"):
+            return _WORDS.get(end - start)
+        if start % STEP == 0 or start <= _RETURN:
+            return "pass"
+        return "return None" if (start - _RETURN) % STEP == 0 else None
+
+    def is_ellipsis(self, line: int | None) -> bool:
+        """Whether ``...`` is all there is on a line: something as wide as that, where a statement begins, left nothing else."""
+        span = None if line is None else self._lines[2].get(line)
+        return span is not None and span[1] - span[0] == len("...") and span[0] % STEP == 0
+
+    @property
+    def ends_with_ellipsis(self) -> bool:
+        """The same for all of the body of a function or class, whose end has the place of the last statement.
+
+        Behind it, a coroutine has a handler without a place (3.12+).
+        """
+        places = (self.place(at) for at in reversed(range(len(self._locations.of))))
+        place = next((place for place in places if place is not None), None)
+        return place is not None and place[0][0] == place[1][0] and place[1][1] - place[0][1] == len("...")
+
+    def last_word(self, line: int | None) -> str | None:
+        """The statement in ``LEAVING`` that a line ends with, as far as its width tells."""
+        span = None if line is None else self._ends.get(line)
+        return None if span is None else LEAVING.get(span[1] - span[0])
+
+    @cached_property
+    def _ends(self) -> dict[int, Place]:
+        """Where what begins last on a line begins and ends."""
+        found: dict[int, Place] = {}
+        for line, column, (end_line, end) in self._table:
+            if column is not None and line == end_line:
+                found[line] = max(found.get(line, (column, end)), (column, end))
+        return found
+
+    @cached_property
+    def _lines(self) -> tuple[dict[int, int], dict[int, int], dict[int, Place | None]]:
+        """First and least column per line; where its instructions begin and end, if that is the same for all."""
+        first: dict[int, int] = {}
+        least: dict[int, int] = {}
+        spans: dict[int, Place | None] = {}
+        for line, column, (end_line, end) in self._table:
+            if column is None:
+                continue
+            span = (column, end) if line == end_line else None
+            if line not in first:
+                first[line] = least[line] = column
+                spans[line] = span
+                continue
+            if column < least[line]:
+                least[line] = column
+            if spans[line] != span:
+                spans[line] = None
+        return first, least, spans
+
+
+_WORDS = {len(word): word for word in ("break", "return", "continue")}
+LEAVING = {4: "return None", 5: "break", 6: "return", 11: "return None"}
+"""What leaves a loop or a function without a value, by its width; ``return None`` has its own or that of its constant."""
+_RETURN = len("return ")
+STEP = 4
+
+
+def _entry(line: int, entry: bytes) -> _Entry:
+    """What an entry of the location table says; ``line`` is its first.
+
+    Source of the format: ``Objects/locations.md`` of CPython.
+    """
+    kind = entry[0] >> 3 & 15
+    if kind < ONE_LINE:
+        if len(entry) > 1:
+            column = kind << 3 | entry[1] >> 4
+            return line, column, (line, column + (entry[1] & 15))
+    elif kind < NO_COLUMNS:
+        if len(entry) > 2:
+            return line, entry[1], (line, entry[2])
+    elif kind == LONG:
+        _, index = varint(entry, 1)
+        lines, index = varint(entry, index)
+        shifted, index = varint(entry, index)
+        shifted_end, _ = varint(entry, index)
+        return line, shifted - 1 if shifted else None, (line + lines, shifted_end - 1)
+    return line, None, (line, 0)

@@ -1,0 +1,100 @@
+"""In which order a constant set is filled, so that it iterates as it does.
+
+Numbers, and tuples of them, hash alike in every process and version, so that a program can tell the order of a set of
+them: where two share a place in its table, the first one gets it.  Text hashes by a seed of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import count, product
+from typing import Any
+
+from depyf.safety.depth import any_depth
+
+_NUMBERS = frozenset({int, bool, float, complex})
+_EFFORT = 60_000
+"""So many items are put into sets at most while looking for an order."""
+
+
+def is_ordered(items: Sequence[Any] | frozenset[Any]) -> bool:
+    """Whether a set of ``items`` iterates alike in every process that fills it alike."""
+    return all(map(_hashes_alike, items))
+
+
+@any_depth
+def _hashes_alike(item: Any) -> bool:
+    if type(item) is tuple:
+        return all(map(_hashes_alike, item))
+    return type(item) in _NUMBERS and item == item  # a nan hashes by its address
+
+
+def filling_order(wanted: Sequence[Any], twice: bool = False) -> list[Any] | None:
+    """An order of ``wanted`` in which a new set has to be filled to iterate as ``wanted``; None if none is found.
+
+    With ``twice``, another set is filled with that one in turn, as a compiler may do it.  Best first: where items come out in places of each other, one of them is put in before another.
+
+    >>> filling_order([-2, 6, -1])
+    [6, -1, -2]
+    """
+    known = _search(_Exactly(wanted), twice)
+    return None if known is None else [wanted[index] for index in known]
+
+
+class _Exactly:
+    """Items that are equal only to items of the same types."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+        self._key = tuple(map(repr, items))
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Exactly) and self._key == other._key
+
+
+@lru_cache(maxsize=256)
+def _search(exactly: _Exactly, twice: bool) -> tuple[int, ...] | None:
+    wanted = exactly.items
+    start = tuple(range(len(wanted)))
+    seen = {start}
+    tries = count()
+    waiting = [(_wrong(wanted, start, twice), next(tries), start)]
+    budget = _EFFORT
+    while waiting:
+        wrong, _, order = heappop(waiting)
+        if not wrong:
+            return order
+        for one, place in product(wrong, range(len(order))):
+            rest = [index for index in order if index != one]
+            rest.insert(place, one)
+            new = tuple(rest)
+            if new in seen:
+                continue
+            budget -= len(new)
+            if budget < 0:
+                return None
+            seen.add(new)
+            heappush(waiting, (_wrong(wanted, new, twice), next(tries), new))
+    return None
+
+
+class _Wrong(tuple[int, ...]):
+    """Places that hold another item than wanted; fewer are less."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: tuple[int, ...]) -> bool:
+        return len(self) < len(other)
+
+
+def _wrong(wanted: Sequence[Any], order: Sequence[int], twice: bool) -> _Wrong:
+    """Where a set that is filled in ``order`` does not iterate as ``wanted``."""
+    made = frozenset([wanted[index] for index in order])
+    if twice:
+        made = frozenset(list(made))
+    return _Wrong([at for at, (one, other) in enumerate(zip(made, wanted)) if one is not other])

@@ -1,0 +1,1 @@
+"""One file for each optimisation of the compiler that is undone in the graph."""

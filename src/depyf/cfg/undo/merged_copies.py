@@ -1,0 +1,251 @@
+"""Makes one block of those that an optimiser copied: same instructions, same source lines, same successors."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.cfg.blocks import Blocks, Node
+from depyf.cfg.program import WITH_EXIT
+from depyf.cfg.source_places import Alike, begins_at, computed_at
+from depyf.cfg.undo.copied_tails import instruction_content
+from depyf.cfg.undo.copied_tests import Span
+from depyf.cfg.undo.returns import NESTED
+
+_DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
+
+
+class Copies:
+    """Merges alike blocks; ``spans`` are the tests made up of several blocks, which are merged as a whole."""
+
+    def __init__(self, blocks: Blocks, spans: list[Span]) -> None:
+        self.blocks = blocks
+        self.program = blocks.program
+        self.spans = spans
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        """Where what spans cover begins and ends."""
+        for start, end in sorted(spans):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def merge(self, only_constants: bool = False) -> None:
+        """Make one node of those that are alike; ``only_constants``: only returns of constants."""
+        changed = True
+        while changed:
+            renamed = {} if only_constants else self._copied_spans()
+            if not renamed:
+                found = self._copied_blocks(only_constants)
+                # what a test goes to is one block before its parts are, or half of it would be merged
+                renamed = {name: first for name, first in found.items() if not self._in_span(name)} or found
+            self.blocks.rename(renamed)
+            changed = bool(renamed)
+
+    @cached_property
+    def _unlined(self) -> bool:
+        """Whether the code has no line at all: then like statements at the end of the function are taken for copies."""
+        return all(line is None for line in self.program.line)
+
+    def _is_at_end(self, node: Node) -> bool:
+        """Whether a block begins with a statement, and the function returns behind it."""
+        depths, start = self.program.depths, node.code[0]
+        if start >= len(depths) or depths[start] != 0 or len(node.succs) != 1:
+            return False
+        after = self.blocks.nodes[node.succs[0]]
+        return bool(after.code) and self.program.instrs[after.code[-1]].op == ops.RETURN
+
+    def _in_span(self, name: int) -> bool:
+        at = bisect_right(self._starts, name) - 1
+        return at >= 0 and name <= self._ends[at]
+
+    def _candidates(self, only_constants: bool) -> list[Node]:
+        """Blocks that are like another at first sight: as long, in the same container, with the same first line and operations."""
+        instrs = self.program.instrs
+        alike: dict[tuple[object, ...], list[Node]] = {}
+        for node in self.blocks.nodes.values():
+            code = node.code
+            if code and (not only_constants or self.blocks.returns_constant(node)):
+                first, last = instrs[code[0]], instrs[code[-1]].op
+                # the end of a class body is one place, whatever its lines
+                line = first.line if self.blocks.optimised or last != ops.RETURN else None
+                alike.setdefault((node.container, len(code), first.op, last, line), []).append(node)
+        found = [node for nodes in alike.values() if len(nodes) > 1 for node in nodes]
+        return sorted(found, key=lambda node: node.id)
+
+    def _copied_blocks(self, only_constants: bool) -> dict[int, int]:
+        """Blocks that are copies of another, with what they are copies of."""
+        candidates = self._candidates(only_constants)
+        if not candidates:
+            return {}
+        preds = self.blocks.predecessors()
+        seen: Alike[int] = Alike()
+        renamed: dict[int, int] = {}
+        for node in candidates:
+            if only_constants and not self._own_line(node, preds):
+                continue
+            key = self._key(node, preds)
+            if key is not None:
+                place = begins_at(self.program, node.code[0]) if self.blocks.optimised else None
+                first = seen.add(key, place, node.id)
+                if first != node.id:
+                    renamed[node.id] = first
+        return renamed
+
+    def _copied_spans(self) -> dict[int, int]:
+        """As ``_copied_blocks`` for all blocks of a test at once, which compute values for each other."""
+        ids = sorted(self.blocks.nodes)
+        found: dict[Any, list[list[int]]] = {}
+        for start, end in self.spans:
+            inside = ids[bisect_left(ids, start) : bisect_right(ids, end)]
+            if len(inside) < 2 or inside[0] != start:
+                continue
+            key = tuple((node.container, self._normal(node)[0]) for node in map(self.blocks.nodes.__getitem__, inside))
+            try:
+                found.setdefault(key, []).append(inside)
+            except TypeError:
+                continue
+        renamed: dict[int, int] = {}
+        for alike in found.values():
+            own = {inside[0]: -1 for inside in alike}  # a loop without a body goes on with its own test
+            seen: dict[Any, list[int]] = {}
+            for inside in alike:
+                places = {node: -1 - at for at, node in enumerate(inside)} | own
+                succs = [self._normal(self.blocks.nodes[name])[1] for name in inside]
+                targets = tuple(tuple(places.get(after, after) for after in ways) for ways in succs)
+                first = seen.setdefault(targets, inside)
+                if renamed.keys().isdisjoint((*inside, *first)):
+                    renamed.update((name, other) for name, other in zip(inside, first, strict=True) if name != other)
+        return renamed
+
+    def _own_line(self, node: Node, preds: dict[int, list[int]]) -> bool:
+        """Whether what leads to a return has other lines: in ``finally: return 1`` the handler has none."""
+        line = self.program.line
+        own = (None, line[node.code[0]])
+        return all(any(line[i] not in own for i in self.blocks.nodes[p].code) for p in preds.get(node.id, ()))
+
+    def _pushes(self, node: Node) -> bool:
+        """Whether a block only computes a value for the next one: two of them may be two arms of one expression."""
+        instrs = self.program.instrs
+        if instrs[node.code[-1]].op in _DECIDES:
+            return False
+        depth = 0
+        for i in node.code:
+            try:
+                pops, pushes = ops.stack_effect(instrs[i].op, instrs[i].arg)
+            except ValueError:
+                return False
+            depth += pushes - pops
+        return depth > 0
+
+    def _is_returned(self, node: Node, preds: dict[int, list[int]]) -> bool:
+        """Whether all that a block computes is a value to return: alike, they are copies of one statement.
+
+        Where a test leaves its operand to the same return, they may be parts of one expression: ``a and None if b else None``.
+        Columns, which are part of the key, tell.
+        """
+        instrs, line = self.program.instrs, self.program.line
+        after = self.blocks.nodes[node.succs[0]] if len(node.succs) == 1 else None
+        if after is None or [instrs[i].op for i in after.code] != [ops.RETURN]:
+            return False
+        if self.program.place(node.code[0]) is not None:
+            return True
+        before = node.code[0] - 1
+        if instrs[before].op == ops.BRANCH and line[before] == line[node.code[0]]:
+            return False  # one arm of a conditional expression
+        others = (self.blocks.nodes[p] for p in preds.get(after.id, ()))
+        return not any(other.code and instrs[other.code[-1]].op == ops.BRANCH for other in others)
+
+    @cached_property
+    def _negations(self) -> set[int]:
+        """Where several values go on that ``not`` was the last to change: arms of one expression, no copies."""
+        seen: set[int] = set()
+        program = self.program
+        ends = [node.code[-1] for node in self.blocks.nodes.values() if node.code]
+        after = [program.follow(program.next[end]) for end in ends if program.instrs[end].op == ops.UNARY]
+        return {place for place in after if place in seen or seen.add(place)}  # type: ignore[func-returns-value]
+
+    def _tested_for(self, node: Node, preds: dict[int, list[int]]) -> object:
+        """The other way of the test in front of an arm of a conditional expression.
+
+        Of two tests that agree on it, alike arms are one: ``y if (a if b else c) else z``.
+        """
+        instrs, line = self.program.instrs, self.program.line
+        for before in map(self.blocks.nodes.__getitem__, preds.get(node.id, ())):
+            branch = before.code[-1] if before.code else -1
+            falls = branch == node.code[0] - 1 and len(before.succs) == 2
+            if falls and instrs[branch].op == ops.BRANCH and line[branch] == line[node.code[0]]:
+                return next((after for after in before.succs if after != node.id), None)
+        return None
+
+    def _key(self, node: Node, preds: dict[int, list[int]]) -> Any:
+        program = self.program
+        unlined = False
+        if node.code and not self.blocks.optimised:
+            if self.blocks.returns_none(node):
+                return "return", node.container
+            # nobody writes the end of a class body: each copy has the line of what is before it
+            unlined = program.instrs[node.code[0]].op == ops.RETURN
+        if not node.code or not unlined and not self.blocks.merging:
+            return None
+        last = node.code[-1]
+        if program.instrs[last].op == ops.UNARY and program.follow(program.next[last]) in self._negations:
+            return None
+        pushes = not unlined and self._pushes(node)
+        tested: object = None
+        if pushes and not self._is_returned(node, preds):
+            tested = self._tested_for(node, preds)
+            if tested is None:
+                return None
+        if any(program.instrs[i].op == WITH_EXIT for i in node.code) and not self._copied_exit(node):
+            return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
+        if program.unit.keeps_dead_code and program.instrs[node.code[-1]].op != ops.RETURN:
+            return None  # that compiler copied returns, and bodies of ``finally``, which are gone
+        if (
+            node.code[0] in program.own_returns
+            or not self.blocks.tails
+            and program.instrs[node.code[0]].op == ops.RETURN
+        ):
+            return None
+        lined = any(program.instrs[i].line is not None for i in node.code) or self._unlined and self._is_at_end(node)
+        if not lined and not unlined and program.instrs[node.code[-1]].op != ops.RETURN:
+            return None
+        # before 3.10 falling off the end has the line of the last statement, which may be a ``return``
+        ends = program.unit.keeps_dead_code and node.id in self.blocks.implicit
+        places = () if unlined else computed_at(program, node.code)
+        if pushes:
+            places = (*places, program.place(node.code[0]), tested)
+        key = (node.container, ends, places, *self._normal(node, unlined))
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key
+
+    def _copied_exit(self, node: Node) -> bool:
+        """Whether behind the end of a ``with`` is the end of the function, which the compiler copies at any length."""
+        if not self.blocks.implicit.isdisjoint(node.succs):
+            return True
+        for _ in range(NESTED if self.program.unit.copies_long_ends else 0):
+            if len(node.succs) != 1:
+                break
+            node = self.blocks.nodes[node.succs[0]]
+        return bool(node.code) and self.program.instrs[node.code[-1]].op == ops.RETURN
+
+    def _normal(self, node: Node, unlined: bool = False) -> tuple[Any, tuple[int, ...]]:
+        """What a block does, and where it goes; of a branch, if it holds and if it does not."""
+        content = [instruction_content(self.program, i) for i in node.code]
+        if unlined:
+            content = [(op, arg, None) for op, arg, _ in content]
+        succs = tuple(node.succs)
+        last = self.program.instrs[node.code[-1]] if node.code else None
+        if last is not None and last.op == ops.BRANCH:
+            # an inverted loop tests the same thing the other way round
+            if last.arg in ("true", "not none"):
+                succs = succs[::-1]
+            content[-1] = (ops.BRANCH, last.arg in ("true", "false"), last.line)
+        return tuple(content), succs

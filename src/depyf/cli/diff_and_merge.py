@@ -1,0 +1,196 @@
+"""``depyf diff`` and ``depyf merge``: what is compared is in ``report.compare``; here it is asked for and printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from pathlib import Path
+
+from depyf.cli.outcome import Exit
+from depyf.cli.output import complain, tell
+from depyf.dump.compare.run_diff import events_apart
+from depyf.dump.compare.stages import Comparison, compare, compare_ranks, first_change, listing, load, ranks_in, table
+from depyf.errors import DepyfError
+
+SAME, DIFFERENT = 0, 1
+RUN_EPILOG = """\
+examples:
+  depyf run train.py --epochs 1
+  depyf run --out dump -m package.train
+  torchrun --nproc-per-node 2 --no-python depyf run --out dump train.py
+
+exit status: that of the program; of depyf itself:
+  2    the command line is wrong
+  3    the folder cannot be written, or torch is missing or too old
+  4    the program cannot be read
+  130  interrupted (Ctrl-C) before the program runs
+"""
+DIFF_EPILOG = """\
+examples:
+  depyf diff dump_a dump_b
+  depyf diff -u --stage Forward_graph dump_a dump_b
+
+exit status:
+  0    the same, or alike
+  1    they differ
+  2    the command line is wrong, or there is no such stage
+  4    not readable, or no dump
+  130  interrupted (Ctrl-C)
+"""
+MERGE_EPILOG = (
+    DIFF_EPILOG.replace("diff dump_a dump_b", "merge dump")
+    .replace("diff -u --stage Forward_graph dump_a dump_b", "merge -u dump")
+    .replace(", or there is no such stage", "")
+)
+_UNFINISHED = "has not finished: it died, or was killed, while it recorded; compared is what torch had reported by then"
+
+
+def run_diff(options: argparse.Namespace) -> int:
+    """Exit status 0: the same, or alike; 1: different; 4: not readable."""
+    try:
+        found = compare(load(options.first), load(options.second), strict=options.strict)
+    except DepyfError as error:
+        complain(error)
+        return Exit.UNREADABLE
+    if options.stage is not None and options.stage not in found.stages:
+        complain(f"no stage {options.stage!r} in these dumps; they have: {', '.join(found.stages)}")
+        return Exit.USAGE
+    if options.json:
+        print(json.dumps(found.to_json(diffs=options.unified), indent=1))
+        return SAME if found.equal else DIFFERENT
+    _heading(found)
+    _events(found)
+    tell(*table(found))
+    _differences(found, options.stage, options.unified)
+    return SAME if found.equal else DIFFERENT
+
+
+def run_merge(options: argparse.Namespace) -> int:
+    """Exit status as for ``diff``."""
+    try:
+        dumps, over = ranks_in(options.folder)
+        found = compare_ranks(dumps, options.folder)
+    except DepyfError as error:
+        complain(error)
+        return Exit.UNREADABLE
+    equal = all(comparison.equal for _, comparison in found)
+    if options.json:
+        ranks = {str(rank): comparison.to_json(diffs=options.unified) for rank, comparison in found}
+        print(json.dumps({"equal": equal, "ranks": ranks}, indent=1))
+        return SAME if equal else DIFFERENT
+    lowest = found[0][1].first
+    tell(f"{options.folder}: {len(found) + 1} ranks, each against {lowest.folder.name} ({len(lowest.files)} files)")
+    for rank in over:
+        tell(f"rank {rank}: left out, it is of another run with more ranks")
+    if not lowest.finished:
+        tell(f"{lowest.folder.name}: {_UNFINISHED}")
+    for rank, comparison in found:
+        if not comparison.second.finished:
+            tell(f"rank {rank}: {_UNFINISHED}")
+        if comparison.equal:
+            tell(f"rank {rank}: the same (device numbers apart)")
+            continue
+        tell(f"rank {rank}: diverges (1 is {lowest.folder.name}, 2 is {comparison.second.folder.name})")
+        _events(comparison, "  ")
+        for line in table(comparison):
+            tell("  " + line)
+        _differences(comparison, None, options.unified, "  ")
+    return SAME if equal else DIFFERENT
+
+
+def _heading(found: Comparison) -> None:
+    for number, dump in enumerate((found.first, found.second), 1):
+        what = f"torch {dump.torch}, Python {dump.python}" if dump.finished else _UNFINISHED
+        tell(f"{number}: {dump.folder} ({what}, {len(dump.files)} files)")
+    tell()
+
+
+def _events(found: Comparison, pad: str = "") -> None:
+    """What happened differently, before what the files say of it."""
+    lines = events_apart(found.first.functions, found.second.functions)
+    for line in lines:
+        tell(pad + line)
+    if lines:
+        tell()
+
+
+def _differences(found: Comparison, stage: str | None, unified: bool, pad: str = "") -> None:
+    chosen = [item for item in found.differences if stage is None or item.stage == stage]
+    if found.equal:
+        tell("", f"{pad}the two {'mean' if found.alike else 'are'} the same")
+        return
+    tell()
+    alone = found.alone()
+    for compile_id, item in found.first_by_compile_id().items():
+        if compile_id in alone:
+            tell(f"{pad}{compile_id}: only in {'1' if item.where == 'first' else '2'}")
+            continue
+        tell(f"{pad}{compile_id or 'other files'}: they part at {item.stage} ({item.file})")
+        for line in first_change(item):
+            tell(f"{pad}    {line}")
+    tell()
+    for line in listing(chosen, () if stage is not None else alone):
+        tell(pad + line)
+    if unified:
+        for item in chosen:
+            tell("", *item.diff)
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """``run``, ``diff`` and ``merge``."""
+    run = commands.add_parser(
+        "run",
+        epilog=RUN_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        help="a program, with what torch.compile does in it dumped",
+        description=textwrap.fill(
+            "Run a Python program under depyf.prepare_debug, without changing it.  Its arguments, output, exit "
+            "status and exceptions are its own.  Under torchrun each rank writes DIR/rank_N.",
+            100,
+        ),
+    )
+    run.add_argument("--out", default="depyf_dump", metavar="DIR", help="where the dump goes (default: depyf_dump)")
+    run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
+    run.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
+
+    diff = commands.add_parser(
+        "diff",
+        epilog=DIFF_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        help="what differs between two dumps, stage by stage",
+        description=textwrap.fill(
+            "Compare two dumps: two runs, two torch versions, two ranks.  Files that differ only in "
+            "comments, layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; 4: "
+            "not readable.",
+            100,
+        ),
+    )
+    diff.add_argument("first", type=Path, metavar="DIR1")
+    diff.add_argument("second", type=Path, metavar="DIR2")
+    diff.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
+    diff.add_argument("--stage", metavar="STAGE", help="list only this stage (as in the table)")
+    diff.add_argument("--strict", action="store_true", help="every character counts: no two files are alike")
+    diff.add_argument("--json", action="store_true", help="print one JSON document")
+
+    merge = commands.add_parser(
+        "merge",
+        epilog=MERGE_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        help="where the ranks of a distributed run diverge",
+        description=textwrap.fill(
+            "Compare the rank_N dumps in DIR with that of the lowest rank; numbers of devices do not count.  "
+            "Exit status as for diff.",
+            100,
+        ),
+    )
+    merge.add_argument("folder", type=Path, metavar="DIR")
+    merge.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
+    merge.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run_run(options: argparse.Namespace) -> int:
+    from depyf.cli.run_program import run_program
+
+    return run_program(options.program, options.arguments, options.module, options.out)

@@ -1,0 +1,89 @@
+"""What must hold of the artifacts between passes; a violation is a bug of ours.
+
+``trace_passes`` and the tests run these after every pass; ``InvariantError`` names the pass's promise that was broken.
+"""
+
+from __future__ import annotations
+
+from depyf.cfg.graph import Graph
+from depyf.errors import DepyfError
+from depyf.ir.expr import Marker
+from depyf.ir.stmt import Block, Body, Break, Continue, Exit, For, Loop, Stmt, While
+from depyf.ir.walk_expr import walk_all
+from depyf.ir.walk_stmt import bodies, walk
+from depyf.lift.lifted_block import Lifted
+from depyf.safety.depth import any_depth
+
+PRINTABLE_MARKERS = frozenset({"common", "genexpr"})
+
+
+class InvariantError(DepyfError):
+    """A pass left something behind that the next one does not expect."""
+
+
+def check_graph(graph: Graph) -> None:
+    """Every edge leads to a block, and every instruction of a block lies in the block's container or was absorbed."""
+    for node in graph.nodes.values():
+        for after in node.succs:
+            if after not in graph.nodes:
+                raise InvariantError(f"block {node.id} leads to {after}, which is no block")
+        if len(node.succs) > 2:
+            raise InvariantError(f"block {node.id} has {len(node.succs)} successors")
+
+
+def check_lifted(blocks: dict[int, Lifted]) -> None:
+    """A test has two successors, anything else at most one; all of them exist."""
+    for block in blocks.values():
+        if block.cond is not None and len(block.succs) < 2:
+            raise InvariantError(f"block {block.id} tests but has {len(block.succs)} successors")
+        for after in block.succs:
+            if after not in blocks:
+                raise InvariantError(f"block {block.id} leads to {after}, which is no block")
+
+
+def check_labelled(body: Body) -> None:
+    """Every exit names a label of a statement around it."""
+    _labels(body, frozenset())
+
+
+@any_depth
+def _labels(body: Body, around: frozenset[int]) -> None:
+    for stmt in body:
+        if isinstance(stmt, Exit) and stmt.label not in around:
+            raise InvariantError(f"exit to {stmt.label}, which is not around it")
+        inside = around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
+        for inner in bodies(stmt):
+            _labels(inner, inside)
+
+
+def check_python(body: Body) -> None:
+    """No label and no marker is left, and ``break`` and ``continue`` stand in loops."""
+    for stmt in walk(body):
+        if isinstance(stmt, (Block, Loop, Exit)):
+            raise InvariantError(f"a {type(stmt).__name__} is left in the Python dialect")
+    _jumps(body, False)
+
+
+def check_printable(body: Body) -> None:
+    """``check_python``, and only markers that the printer knows are left."""
+    check_python(body)
+    for node in walk_all(body):
+        if isinstance(node, Marker) and node.kind not in PRINTABLE_MARKERS:
+            raise InvariantError(f"the marker {node.kind} is left in the tree")
+
+
+@any_depth
+def _jumps(body: Body, in_loop: bool) -> None:
+    for stmt in body:
+        if isinstance(stmt, (Break, Continue)) and not in_loop:
+            raise InvariantError(f"a {type(stmt).__name__.lower()} outside of a loop")
+        if isinstance(stmt, (While, For)):
+            _jumps(stmt.body, True)
+            _jumps(stmt.orelse, in_loop)
+        else:
+            _inner_jumps(stmt, in_loop)
+
+
+def _inner_jumps(stmt: Stmt, in_loop: bool) -> None:
+    for inner in bodies(stmt):
+        _jumps(inner, in_loop)

@@ -1,0 +1,1 @@
+"""What a dump holds: records, files, pages, and how two of them compare."""

@@ -1,0 +1,1 @@
+"""Two dumps, or two runs, compared."""

@@ -1,0 +1,162 @@
+"""What two runs did differently, as events: functions, compilations, graph breaks, recompilations.
+
+Input: the lists of functions of two manifests.  Output: lines for people, the earliest difference first; () where both
+did the same.  The files of the dumps then show what followed from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from depyf.dump.compare.program_folder import from_folder, program_folders
+from depyf.dump.records import values_beside
+
+Function = dict[str, Any]
+_INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")
+_MANY = 12
+"""Lines that are shown; what came later mostly follows from what came first."""
+
+
+def events_apart(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
+    """The lines; "1" and "2" are the two runs."""
+    folders = program_folders(first, second)
+    one, two = _by_place(first, folders[0]), _by_place(second, folders[1])
+    lines: list[str] = []
+    for place in dict.fromkeys([*one, *two]):
+        mine, other = one.get(place), two.get(place)
+        if mine is None or other is None:
+            lines += _only(mine or other or {}, "1" if other is None else "2")
+        else:
+            lines += _apart(mine, other, folders)
+    shifted = _shifted(first, second)
+    more = len(lines) - _MANY
+    if more > 0:
+        lines = [*lines[:_MANY], f"and {more} more"]
+    return _cached(first, second) + lines + shifted
+
+
+def _cached(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
+    """What only one of the two found in torch's compile caches: that alone makes files that are there on one side only."""
+    one, two = _hits(first), _hits(second)
+    lines = []
+    for mine, other, side, without in ((one, two, "1", "2"), (two, one, "2", "1")):
+        found = {key: mine[key] - other[key] for key in mine if key in other and mine[key] - other[key]}
+        if found:
+            caches = ", ".join(sorted(set().union(*found.values())))
+            lines.append(
+                f"only {side} found {', '.join(found)} in torch's caches ({caches}): what a hit does not run again is in {without} only"
+            )
+    return lines
+
+
+def _hits(functions: Iterable[Function]) -> dict[str, set[str]]:
+    """compile id -> the caches that had it."""
+    return {
+        str(entry.get("compile_id")): {str(c.get("cache")) for c in entry.get("caches", ()) if c.get("status") == "hit"}
+        for function in functions
+        for entry in function.get("entries", ())
+    }
+
+
+def _by_place(functions: Iterable[Function], folder: str) -> dict[tuple[str, str], Function]:
+    """Each function of the program; Python before 3.11 knows no qualified names."""
+    found: dict[tuple[str, str], Function] = {}
+    for item in functions:
+        key = _last(item.get("function")), _place(item.get("from"), folder)
+        known = found.get(key)
+        found[key] = (
+            item if known is None else {**known, "entries": [*known.get("entries", ()), *item.get("entries", ())]}
+        )
+    return found
+
+
+def _last(name: object) -> str:
+    return re.sub(r"_at_\d+$", "", str(name).rpartition(".")[2])
+
+
+def _place(place: object, folder: str) -> str:
+    """A line of the program in ``folder``; of a library only the file, whose lines differ between versions."""
+    text = str(place)
+    return _INSTALLED.sub("", text).rpartition(":")[0] if _INSTALLED.match(text) else from_folder(text, folder)
+
+
+def _name(function: Function) -> str:
+    return f"{function.get('function')} ({function.get('from')})"
+
+
+def _only(function: Function, side: str) -> list[str]:
+    if function.get("resume_of"):  # what a graph break leaves; the break itself is told
+        return []
+    entries = function.get("entries", ())
+    if not entries:
+        return []
+    return [f"only {side} compiled {_name(function)}", *_lacking(function, _breaks(function, ""), {}, side)]
+
+
+def _apart(one: Function, two: Function, folders: tuple[str, str]) -> list[str]:
+    lines: list[str] = []
+    breaks = _breaks(one, folders[0]), _breaks(two, folders[1])
+    for mine, other, side in ((one, two, "1"), (two, one, "2")):
+        lines += _lacking(mine, *(breaks if side == "1" else breaks[::-1]), side)
+        lines += _lacking(mine, _given_up(mine), _given_up(other), side)
+        lines += _lacking(mine, _recompiled(mine), _recompiled(other), side)
+    counts = [sum(bool(entry.get("compiled")) for entry in function.get("entries", ())) for function in (one, two)]
+    if counts[0] != counts[1]:
+        lines.append(f"{_name(one)}: {counts[0]} compilation{'s' * (counts[0] != 1)} in 1, {counts[1]} in 2")
+    return lines
+
+
+def _lacking(function: Function, mine: dict[str, str], other: dict[str, str], side: str) -> list[str]:
+    return [f"{_name(function)}: only {side} {what}" for key, what in mine.items() if key not in other]
+
+
+def _breaks(function: Function, folder: str) -> dict[str, str]:
+    """Place -> what to say of it; another torch says the cause in other words."""
+    return {
+        _place(at, folder): f"breaks the graph at {at or 'a line that torch did not name'}: {found.get('cause')}"
+        for entry in function.get("entries", ())
+        for found in entry.get("graph_breaks", ())
+        for at in [found.get("from") or found.get("at")]
+    }
+
+
+def _given_up(function: Function) -> dict[str, str]:
+    failed = [e for e in function.get("entries", ()) if e.get("failed") and not e.get("compiled")]
+    if not failed:
+        return {}
+    what = "raised an error" if failed[0].get("raised") else "ran it as ordinary Python"
+    return {"failed": f"{what}: {failed[0]['failed']}"}
+
+
+def _recompiled(function: Function) -> dict[str, str]:
+    found = [
+        _reason(entry["recompiled_because"][0])
+        for entry in function.get("entries", ())
+        if entry.get("recompiled_because")
+    ]
+    return {reason: f"compiled it again, because an entry did not fit: {reason}" for reason in found}
+
+
+def _reason(record: dict[str, Any]) -> str:
+    guard = str(record.get("guard"))
+    values = values_beside(guard, str(record.get("expected") or ""), str(record.get("actual") or ""))
+    return guard + values
+
+
+def _shifted(first: Iterable[Function], second: Iterable[Function]) -> list[str]:
+    """From which compile id on the two sides' ids are of different functions."""
+    one, two = _owners(first), _owners(second)
+    for key, owner in one.items():
+        if key in two and _last(two[key]) != _last(owner):
+            return [
+                f"from {key} on compile ids are of other functions ({key} is {owner} in 1, {two[key]} in 2): "
+                "files of one name may show two things"
+            ]
+    return []
+
+
+def _owners(functions: Iterable[Function]) -> dict[str, str]:
+    found = {str(e.get("compile_id")): str(f.get("function")) for f in functions for e in f.get("entries", ())}
+    return dict(sorted(found.items(), key=lambda pair: [int(n) if n.isdigit() else -1 for n in pair[0].split("/")]))

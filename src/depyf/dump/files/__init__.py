@@ -1,0 +1,1 @@
+"""The files of a dump: their names, the manifest, reading and writing."""

@@ -1,0 +1,63 @@
+"""The names of the files in a dump directory, as a function of the records alone."""
+
+from __future__ import annotations
+
+from depyf.dump.files import reading
+from depyf.dump.global_names import graph_name, transformed_name
+from depyf.dump.records import CodeRecord, CompileKey, FunctionRecord, GraphRecord
+from depyf.safety.escape import safe_name
+
+MANIFEST = reading.MANIFEST
+INDEX = "index.md"
+TIMINGS = "timings.json"
+"""The one file that differs from run to run."""
+WRAPPER_STAGE = "kernel"
+
+
+def transformed_file(key: CompileKey, code: CodeRecord) -> str:
+    return transformed_name(key, code.name) + ".py"
+
+
+def disassembly_file(key: CompileKey, code: CodeRecord) -> str:
+    return transformed_name(key, code.name) + ".bytecode.txt"
+
+
+def graph_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Forward_graph.0.py``; a generated wrapper is ``__compiled_fn_0_0.kernel_0.py``."""
+    if graph.stage == WRAPPER_STAGE:
+        return f"{graph_name(graph.key)}.{WRAPPER_STAGE}_{graph.index}.py"
+    return f"{graph_name(graph.key)}.{graph.stage}.{graph.index}.py"
+
+
+def inputs_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.json``: what the graph's text does not say."""
+    return graph_file(graph).removesuffix(".py") + ".json"
+
+
+def original_file(function: FunctionRecord) -> str:
+    """``__original_code_0_for_f.txt``: the number of the frame in its compile ids."""
+    slug = CompileKey(*function.function).slug
+    return f"__original_code_{slug}_for_{safe_name(function.code.name)}.txt"
+
+
+_LONGEST = 250
+"""Bytes in a file name: Linux and macOS take 255, and inductor names a kernel after all that it fuses."""
+
+
+def kernel_file(wrapper: GraphRecord, name: str, suffix: str) -> str:
+    """``__compiled_fn_0_0.kernel_0.cpp_fused_add_0.cpp``; a name that no file system takes ends in a checksum of it."""
+    start = f"{graph_name(wrapper.key)}.{WRAPPER_STAGE}_{wrapper.index}."
+    return f"{start}{safe_name(name, _LONGEST - len(start) - len(suffix) - 1)}.{suffix}"
+
+
+def full_code_files(roots: tuple[CodeRecord, ...]) -> tuple[str, ...]:
+    """One file per root function, numbered among those of the same name in the order of their first compilation."""
+    counts: dict[str, int] = {}
+    names = []
+    for code in roots:
+        base = safe_name(code.name)
+        folded = base.casefold()  # macOS and Windows take F and f for one file
+        number = counts.get(folded, 0)
+        counts[folded] = number + 1
+        names.append(f"full_code_for_{base}_{number}.py")
+    return tuple(names)

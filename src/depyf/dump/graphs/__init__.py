@@ -1,0 +1,1 @@
+"""Printed graphs as Python that runs."""

@@ -1,0 +1,1 @@
+"""The text of each file of a dump."""

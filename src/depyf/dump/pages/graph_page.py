@@ -1,0 +1,139 @@
+"""The page of one ``__compiled_fn_*`` file.
+
+Input: a ``GraphRecord`` and, for a graph that is alive and can be stepped through, its text as it runs.  Output
+invariant: valid Python; a generated wrapper has the code and the lines that torch wrote.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import re
+
+from depyf.dump.files.layout import WRAPPER_STAGE
+from depyf.dump.graphs.graph_facts import GraphFacts
+from depyf.dump.graphs.graph_source import importable, imports_for, parsed
+from depyf.dump.graphs.graph_text import read_graph
+from depyf.dump.graphs.masks import exactly_true
+from depyf.dump.graphs.process_groups import with_groups
+from depyf.dump.graphs.sample_run import sample_run
+from depyf.dump.graphs.value_types import tensor_type
+from depyf.dump.records import GraphRecord
+from depyf.emit.comments import comment, comments, source_lines
+
+_SIZE = re.compile(r"\b[su]\d+\b")
+_CALLED = re.compile(r" = (\w+)\(")
+_STORED = re.compile(r"(?:^|;)[ \t]*[\w.]+\[.*\] = ", re.M)
+_IN_PLACE = re.compile(r"^( +)(\w+) = (torch\.ops\.aten\._foreach_\w+_\.\w+)\((\[[\w, ]*\])", re.M)
+_TITLES = {
+    "Captured_Graph": "the graph Dynamo captured",
+    "BEFORE_PRE_GRAD": "the graph before Inductor's pre-grad passes",
+    "AFTER_PRE_GRAD": "the graph after Inductor's pre-grad passes",
+    "BEFORE_JOINT_GRAPH": "the graph before Inductor's joint passes",
+    "AFTER_JOINT_GRAPH": "the graph after Inductor's joint passes",
+    "BEFORE_POST_GRAD": "the graph before Inductor's post-grad passes",
+    "Joint_graph": "the joint forward and backward graph of AOTAutograd",
+    "Forward_graph": "the forward graph of AOTAutograd",
+    "Backward_graph": "the backward graph of AOTAutograd",
+    "AFTER_POST_GRAD": "the graph after Inductor's post-grad passes",
+    "Compiled_Autograd_Graph": "the graph of compiled autograd",
+}
+
+
+def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
+    """The whole file; ``exact`` is False where torch changed the graph after printing it, ``elsewhere`` is true where its
+    lines are those of another program."""
+    if record.stage == WRAPPER_STAGE:
+        return record.text if parsed(record.text) is not None else _as_comments(record)
+    page = unchecked_page(record, step_text, exact=exact, elsewhere=elsewhere)
+    return page if parsed(page) is not None else _as_comments(record)
+
+
+def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
+    """As ``graph_page``, for a graph that the caller compiles: only then is it known to be Python."""
+    body = _lists_in_place((step_text or importable(record.text)).rstrip("\n"))
+    notes = [_title(record)]
+    if not exact:
+        notes.append("This is the graph that runs; torch rewrote it after it reported this stage.")
+    if elsewhere:
+        notes.append("Taken from a compile cache: the files and lines below are those of the program that filled it.")
+    made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)
+    top = f"{comments(notes)}\n\n{imports_for(body)}{made}\n\n"
+    page = f"{top}{body}\n"
+    if any(not hasattr(builtins, called) and not re.search(rf"\b{called}\b", top) for called in _CALLED.findall(body)):
+        return page  # it calls a function of the program
+    name = "GraphModule" if "class GraphModule(" in body else _class_name(body)
+    facts = record.facts
+    symbols = {name: value for name, value in facts.symbols if isinstance(value, int)} if facts is not None else {}
+    run = sample_run(name, body, _true_elements(body, symbols), _passed_as_tensors(facts), symbols)
+    runnable = with_groups(run, body)
+    return f"{page}\n\n{runnable}" if runnable else page
+
+
+def _lists_in_place(body: str) -> str:
+    """``body`` with the list that an operator changes in place where items of its result are read, as Inductor reads
+    them: it returns nothing."""
+
+    def named(call: re.Match[str]) -> str:
+        space, name, operator, changed = call.groups()
+        read = re.search(rf" = {name}\[\d", body)
+        return f"{space}{name} = {changed};  {operator}({name}" if read else call[0]
+
+    return _IN_PLACE.sub(named, body) if "._foreach_" in body else body
+
+
+def _true_elements(body: str, known: dict[str, int]) -> dict[str, int]:
+    """Inputs that are masks of which a known number of elements is true, as the scripts of the gallery make them."""
+    stores = '"b8[' in body and ("index_put" in body or _STORED.search(body))
+    graph = read_graph(body, "") if stores else None  # taking a graph apart takes as long as all else on its page
+    if graph is None:
+        return {}
+    symbols = {**dict.fromkeys(_SIZE.findall(body), 8), **known}  # as in the other inputs
+    types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, symbols)) is not None}
+    true = exactly_true(graph, types, symbols)
+    return {p.original: true[p.name][0] for p in graph.parameters if p.name in true}
+
+
+def _passed_as_tensors(facts: GraphFacts | None) -> dict[str, str]:
+    """Inputs that are numbers, which torch passes as tensors, with their recorded values."""
+    return {
+        number.name: f"torch.tensor({number.value!r}, dtype={number.tensor.dtype})"
+        for number in (facts.inputs if facts is not None else ())
+        if number.tensor is not None
+        and isinstance(number.value, (int, float))
+        and type(number.value) is not bool
+        and math.isfinite(number.value)
+    }
+
+
+def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:
+    """What makes the functions that torch puts in the place of NumPy's, for those that ``body`` calls."""
+    called = [(name, made) for name, made in functions if re.search(rf"(?<![\w.]){name}\(", body)]
+    imports: dict[str, None] = {}
+    for _, made in called:
+        attributes = [node for node in ast.walk(ast.parse(made)) if isinstance(node, ast.Attribute)]
+        inner = {id(node.value) for node in attributes}
+        imports |= {f"import {ast.unparse(node.value)}\n": None for node in attributes if id(node) not in inner}
+    return "".join([*sorted(imports), *(f"\n{name} = {made}" for name, made in called), "\n" if called else ""])
+
+
+def quick_page(record: GraphRecord) -> str:
+    """The text as torch reported it, without what takes time to find out; it may not be legal Python yet."""
+    if record.stage == WRAPPER_STAGE:
+        return record.text
+    body = _lists_in_place(importable(record.text))
+    return f"{comment(_title(record))}\n\nimport torch\n\n\n{body}\n"
+
+
+def _title(record: GraphRecord) -> str:
+    return f"Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
+
+
+def _class_name(body: str) -> str:
+    return body.split("class ", 1)[-1].split("(", 1)[0]
+
+
+def _as_comments(record: GraphRecord) -> str:
+    head = f"Compile id {record.key.text}, {record.stage}: torch printed this, and it is not Python."
+    return comments([head, *source_lines(record.text)]) + "\n"

@@ -1,0 +1,54 @@
+"""The page of one ``__transformed_code_*`` file.
+
+Input: records.  Output invariant: valid Python; the function starts on ``first_line``, which does not depend on
+whether the code runs (the head has the same number of lines either way), so that line numbers can be fixed first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from depyf.dump.records import CodeRecord, CompileKey, TransformedRecord
+from depyf.emit.comments import comments, source_lines
+from depyf.safety.escape import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    text: str
+    first_line: int
+    """1-based line on which the function's text starts."""
+
+
+def transformed_page(key: CompileKey, function: CodeRecord, transformed: TransformedRecord, disassembly: str) -> Page:
+    """The whole file."""
+    head = [
+        f"{function.qualname} ({function.filename}:{function.line}), compile id {key.text}:",
+        "the code that torch.compile runs in its place, once the guards in full_code_for_*.py have chosen it.",
+        _verdict(transformed),
+        _execution(transformed),
+        *(f"{name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs),
+        *(f"{name}(...) continues the function after a graph break" for name in transformed.resumes),
+        *([f"Not complete by itself: {'; '.join(transformed.needs)}."] if transformed.needs else ()),
+    ]
+    if transformed.source:
+        body = transformed.source.rstrip("\n")
+    else:
+        body = comments(["Dynamo's bytecode:", *source_lines(disassembly)])
+    return Page(f"{comments(head)}\n\n{body}\n", len(head) + 2)
+
+
+def _verdict(transformed: TransformedRecord) -> str:
+    if not transformed.verdicts:
+        return "Verdict: none, it could not be decompiled."
+    worst = next((v for v in transformed.verdicts if v.status not in ("IDENTICAL", "EQUIVALENT")), None)
+    if worst is not None:
+        return one_line(f"Verdict: {worst.status}: {worst.qualname}: {worst.reason}")
+    equivalent = any(v.status == "EQUIVALENT" for v in transformed.verdicts)
+    return "Verdict: EQUIVALENT (proven)" if equivalent else "Verdict: IDENTICAL (proven)"
+
+
+def _execution(transformed: TransformedRecord) -> str:
+    if transformed.substituted:
+        return "This text is what runs: set breakpoints here."
+    return one_line(f"Dynamo's own bytecode runs instead of this text: {transformed.reason}")

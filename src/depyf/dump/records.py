@@ -1,0 +1,327 @@
+"""What was captured from one run of torch.compile, as plain frozen data.
+
+Input: nothing.  Output invariant: a record holds only strings, numbers and tuples of records (no code object, no
+tensor, no torch type), so report and debugger can read it in another process, and holding it keeps nothing alive.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, replace
+
+from depyf.dump.graphs.graph_facts import GraphFacts
+from depyf.emit.naming import is_legal, legalised
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CompileKey:
+    """torch's compile id (``0/1``, ``!0/1/0``) and how often the process had restarted its counters before it."""
+
+    generation: int
+    text: str
+
+    @property
+    def slug(self) -> str:
+        """The id as it stands in file names: ``0_1``, ``ca0_1_0``, ``0_1r1`` after one ``torch._dynamo.reset()``."""
+        return slug(self.generation, self.text)
+
+    @property
+    def label(self) -> str:
+        """The id as people read it: torch's own, and after how many resets."""
+        return f"{self.text} (after reset {self.generation})" if self.generation else self.text
+
+    @property
+    def function(self) -> tuple[int, str]:
+        """What all compilations of one code object share: the number of the frame, ``1`` of ``1/0`` and of ``!0/1/2``
+        (torch counts frames in and out of compiled autograd alike, and has one list of entries for both)."""
+        return self.generation, self.text.rpartition("/")[0].rpartition("/")[2]
+
+    @property
+    def order(self) -> tuple[int, int, tuple[int, ...]]:
+        """Sorts as numbers, compiled-autograd ids last within a generation."""
+        numbers = tuple(int(part) for part in re.findall(r"\d+", self.text))
+        return self.generation, int(self.text.startswith("!")), numbers
+
+
+@functools.lru_cache(maxsize=4096)
+def slug(generation: int, text: str) -> str:
+    slug = re.sub(r"[^0-9A-Za-z]+", "_", text.replace("!", "ca")).strip("_") or "unknown"
+    return f"{slug}r{generation}" if generation else slug
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of somebody's source; ``text`` is the line itself where torch reported it."""
+
+    filename: str
+    line: int
+    function: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.filename}:{self.line}"
+        return f"{where} in {self.function}" if self.function else where
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRecord:
+    """One leaf guard: torch's kind and text (addresses removed), a readable expression, and the line that caused it."""
+
+    kind: str
+    text: str
+    expression: str
+    source: str = ""
+    place: Place | None = None
+    why: str = ""
+
+
+_LIMIT = re.compile(r"(?:recompile|cache)(?:[ _]size)?[ _]limit (?:exceeded|reached)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class BreakRecord:
+    """One graph break: torch's report and what it says."""
+
+    text: str
+    place: Place | None
+    reason: str
+    cause: str
+    """In plain words."""
+    explanation: str
+    hints: tuple[str, ...]
+    code: str
+    """torch's number for this kind of break, ``GB0170``; "" where it has none."""
+    skipped: bool
+    """Dynamo could not go on after it: the whole function runs as ordinary Python."""
+    cut: bool = False
+    """Dynamo could not go on after it, but what comes before is compiled: the rest runs as ordinary Python."""
+    in_loop: bool = False
+    """It could not go on because a loop of the function was running."""
+    caller: Place | None = None
+    """Where ``place`` is in torch's code or the standard library's: the line of the program that led there."""
+
+    @property
+    def limit(self) -> bool:
+        """It is none: torch reports in this way, too, that a function has as many entries as it may have."""
+        return _LIMIT.search(self.reason) is not None
+
+    @property
+    def identity(self) -> tuple[str, int, str]:
+        """What two reports of the same break share, whichever frame or attempt reported it."""
+        place = self.caller or self.place
+        return (place.filename, place.line, self.reason) if place else ("", 0, self.reason)
+
+
+def values_beside(guard: str, expected: str, actual: str) -> str:
+    """``; expected 3, got 4`` behind a guard that failed, without what torch's own words for it say already."""
+    told = guard.startswith("tensor '") and ". expected " in guard
+    values = f"; expected {expected}" if expected and not told else ""
+    return f"{values}, got {actual}" if actual and (not told or ", actual " not in guard) else values
+
+
+@dataclass(frozen=True, slots=True)
+class RecompileRecord:
+    """Why one earlier entry did not fit a call."""
+
+    entry: str
+    guard: str
+    place: Place | None
+    expected: str
+    actual: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRecord:
+    """A dynamic-shape symbol: the value it stands for, the line that made it, what the program assumed of it."""
+
+    name: str
+    source: str
+    value: str
+    range: str
+    place: Place | None
+    assumptions: tuple[tuple[str, Place], ...] = ()
+    became: str = ""
+    """The constant that it was specialised to; "" where it stayed a symbol."""
+    why: str = ""
+    where: Place | None = None
+    """The line that specialised it."""
+
+    def specialised(self, became: str, why: str, where: Place | None) -> SymbolRecord:
+        return replace(self, became=became, why=why, where=where)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """What one of torch's caches answered: ``hit``, ``miss``, ``bypass``, and why it was bypassed."""
+
+    cache: str
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRecord:
+    """One artifact of a compiled graph: an FX graph printed by torch, or the wrapper that Inductor generated."""
+
+    key: CompileKey
+    stage: str
+    index: int
+    text: str
+    path: str = ""
+    """Where torch itself keeps it (generated wrappers only)."""
+    facts: GraphFacts | None = None
+    """What the text does not say; None where torch's frames did not hold the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRecord:
+    """What a code object says about how it is called, and the source it came from, where that can be read."""
+
+    name: str
+    qualname: str
+    filename: str
+    line: int
+    posonly: tuple[str, ...]
+    args: tuple[str, ...]
+    kwonly: tuple[str, ...]
+    varargs: str | None
+    varkw: str | None
+    freevars: tuple[str, ...]
+    source: str = ""
+    disassembly: str = ""
+    decorated: Place | None = None
+    """The function of the program for which it stands, where it is a decorator's own."""
+
+    @property
+    def spelled(self) -> dict[str, str]:
+        """Parameter -> what stands for it in Python text: a comprehension calls the iterator that it is given ``.0``."""
+        legal = {name: name for name in self.locals if is_legal(name)}
+        taken = {*legal, *self.freevars}
+        for name in self.locals:
+            if name not in legal:
+                legal[name] = legalised(name)
+                while legal[name] in taken:
+                    legal[name] += "_"
+                taken.add(legal[name])
+        return legal
+
+    @property
+    def parameters(self) -> str:
+        """The parameter list as written after ``def name(``; defaults are not known to a code object."""
+        spelled = self.spelled
+        parts = [spelled[name] for name in self.posonly]
+        if self.posonly:
+            parts.append("/")
+        parts += [spelled[name] for name in self.args]
+        if self.varargs is not None:
+            parts.append("*" + spelled[self.varargs])
+        elif self.kwonly:
+            parts.append("*")
+        parts += [spelled[name] for name in self.kwonly]
+        if self.varkw is not None:
+            parts.append("**" + spelled[self.varkw])
+        return ", ".join(parts)
+
+    @property
+    def forwarded(self) -> str:
+        """The argument list that passes the parameters on unchanged."""
+        spelled = self.spelled
+        parts = [spelled[name] for name in (*self.posonly, *self.args)]
+        if self.varargs is not None:
+            parts.append("*" + spelled[self.varargs])
+        parts += [f"{spelled[name]}={spelled[name]}" for name in self.kwonly]
+        if self.varkw is not None:
+            parts.append("**" + spelled[self.varkw])
+        return ", ".join(parts)
+
+    @property
+    def locals(self) -> tuple[str, ...]:
+        """Every name bound when the function starts."""
+        extra = tuple(name for name in (self.varargs, self.varkw) if name is not None)
+        return (*self.posonly, *self.args, *self.kwonly, *extra)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRecord:
+    """The verdict of one code object of a transformed function."""
+
+    qualname: str
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformedRecord:
+    """The bytecode Dynamo wrote for one compilation, decompiled.
+
+    ``source`` defines ``__transformed_code_<id>_for_<function>`` and is "" where nothing could be decompiled;
+    ``substituted`` says whether the recompiled code runs; ``reason`` says why not.
+    """
+
+    source: str
+    substituted: bool
+    reason: str
+    verdicts: tuple[VerdictRecord, ...]
+    graphs: tuple[str, ...]
+    """Readable names of the compiled graphs it calls."""
+    resumes: tuple[str, ...]
+    """Global names of the resume functions it calls."""
+    needs: tuple[str, ...] = ()
+    """What the text alone does not define, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """One compilation of one code object: a cache entry, or a compilation that left none."""
+
+    key: CompileKey
+    transformed: TransformedRecord | None
+    guards: tuple[GuardRecord, ...]
+    guard_state: str
+    """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen."""
+    breaks: tuple[BreakRecord, ...] = ()
+    recompiles: tuple[RecompileRecord, ...] = ()
+    """The earlier entries that did not fit, the newest first."""
+    failed: str = ""
+    """Why there is no compiled code, in one line; "" where there is."""
+    raised: bool = False
+    """Why there is none was an error that torch raised into the program: the frame did not run as ordinary Python."""
+    restarts: tuple[str, ...] = ()
+    """Why Dynamo began its analysis again."""
+    symbols: tuple[SymbolRecord, ...] = ()
+    caches: tuple[CacheRecord, ...] = ()
+    before: bool = False
+    """Compiled before the recording began."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRecord:
+    """One code object that Dynamo saw, with its compilations in the order torch tries them."""
+
+    function: tuple[int, str]
+    code: CodeRecord
+    entries: tuple[EntryRecord, ...]
+    resume_of: tuple[int, str] | None = None
+    resume_names: tuple[str, ...] = ()
+    """The globals under which transformed code calls it, where it is a resume function."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """Everything captured between entering and leaving ``prepare_debug``."""
+
+    torch_version: str
+    python_version: str
+    functions: tuple[FunctionRecord, ...]
+    graphs: tuple[GraphRecord, ...]
+    notes: tuple[str, ...]
+    never_compiled: tuple[tuple[CodeRecord, str], ...] = ()
+    """Functions that Dynamo met and left alone, and why."""
+    not_reported: tuple[str, ...] = ()
+    """What this torch does not tell."""
+    ranks: int = 1
+    """How many processes the run has, each with a dump."""
+    forks: tuple[str, ...] = ()
+    """The folders of forked children that compiled something, too."""

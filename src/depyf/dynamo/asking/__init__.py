@@ -1,0 +1,1 @@
+"""Questions to compiled functions: ``why``, ``replay``, ``compare``, ``explain``."""

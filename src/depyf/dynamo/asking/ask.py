@@ -1,0 +1,102 @@
+"""Would torch run this cache entry for these arguments, and if not, because of which guard?
+
+Input: live cache entries and the locals of a frame.  Output: ``EntryAnswer`` records of plain text.  torch decides (its
+verbose check, which leaves its own statistics and order alone); the readable expressions are evaluated beside it, and
+where the two differ, ``GuardStep.agrees`` says so.  Nothing is compiled and nothing of the user is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from depyf.dump.addresses import without_addresses
+from depyf.dump.records import GuardRecord
+from depyf.dynamo.caches.entries import LiveEntry
+from depyf.dynamo.guard_checks import ASKING
+from depyf.dynamo.guards.guard_remarks import split_comment
+from depyf.dynamo.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
+from depyf.dynamo.guards.guard_values import GuardStep, evaluate, values_of
+from depyf.dynamo.guards.printed_guards import readable
+
+
+@dataclass(frozen=True, slots=True)
+class EntryAnswer:
+    """One cache entry asked about one set of arguments."""
+
+    compile_id: str
+    runs: bool
+    """torch's word: every guard of the entry holds."""
+    steps: tuple[GuardStep, ...]
+    failing: GuardStep | None = None
+    """The guard that torch names as the first to fail."""
+
+
+def ask_entry(entry: LiveEntry, L: dict[str, Any], resolve: Callable[[str], str] = lambda name: name) -> EntryAnswer:
+    """Evaluate every guard of ``entry`` for the frame locals ``L``."""
+    names = namespace(entry, L)
+    guards = live_guards(entry, resolve)
+    steps = tuple(_step(guard, names) for guard in guards)
+    info = entry.manager.check_verbose(L) if hasattr(entry.manager, "check_verbose") else None
+    if info is None:
+        return EntryAnswer(entry.compile_id, False, steps)
+    if info.result:
+        return EntryAnswer(entry.compile_id, True, steps)
+    return EntryAnswer(entry.compile_id, False, steps, _failing(guards, steps, info, resolve))
+
+
+def _step(guard: LiveGuardRecord, names: dict[str, Any]) -> GuardStep:
+    record = guard.record
+    python = evaluate(record.expression, names)
+    answer = ask_leaves(guard.leaves, names)
+    asking = record.expression.partition("(")[0] in ASKING
+    holds = python and (answer is None or answer) if asking else python
+    agrees = answer is None or answer == holds
+    expected, actual = values_of(record.expression, names, holds)
+    return GuardStep(record.expression, holds, expected, actual, record.place, record.why, agrees)
+
+
+def _failing(
+    guards: tuple[LiveGuardRecord, ...], steps: tuple[GuardStep, ...], info: Any, resolve: Callable[[str], str]
+) -> GuardStep:
+    parts = [split_comment(str(part), resolve) for part in getattr(info, "verbose_code_parts", ())]
+    wanted = {without_addresses(text) for text, _, _ in parts}
+    for guard, step in zip(guards, steps):
+        if not step.holds and wanted & set(guard.record.text.split("; ")):
+            return step
+    first = next((step for step in steps if not step.holds), None)
+    if first is not None:
+        return first
+    sized = _sized(steps, parts[0][0] if parts else "")
+    if sized is not None:
+        return sized
+    if not parts:
+        return GuardStep("torch_checks('')", False, "every guard to hold", "torch does not say which one failed")
+    text, place, why = parts[0]
+    if text.startswith("KeyError on "):
+        return GuardStep(readable("", text), False, "it is there", "it is not there (KeyError)", place, why)
+    return GuardStep(readable("", text), False, without_addresses(text), "it does not hold", place, why)
+
+
+_LENGTH = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
+
+
+def _sized(steps: tuple[GuardStep, ...], text: str) -> GuardStep | None:
+    """The number of items of a dictionary: the one check that torch makes without a guard of its own."""
+    match = _LENGTH.match(text)
+    if text and match is None:
+        return None
+    for step in steps:
+        if step.expression.startswith("same_items(" + (f"{match['source']}, " if match else "")):
+            expected = f"{match['count']} items" if match else step.expected
+            return replace(step, holds=False, expected=expected)
+    return None
+
+
+def user_place(guard: GuardRecord) -> bool:
+    """Whether a line of somebody's program caused this guard, not torch's own bookkeeping."""
+    if guard.place is None:
+        return bool(guard.source) or guard.expression.startswith(("L[", "2 <= L[", "check_no_aliasing"))
+    return "torch/_dynamo/" not in guard.place.filename and not guard.place.filename.startswith("_dynamo/")

@@ -1,0 +1,288 @@
+"""``depyf.why``: which cache entry would run for these arguments, or which guard of each one fails first.
+
+Input: a compiled function and arguments.  Output: a ``Why`` of plain text.  Nothing is compiled, nothing of the user
+runs, and torch's caches, statistics and order of guards stay as they are.
+"""
+
+from __future__ import annotations
+
+import html
+import linecache
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from depyf.dump.advice import (
+    for_condition,
+    for_global_state,
+    for_kind,
+    for_small_size,
+    for_tensor,
+    for_type,
+    for_unrolled,
+    for_value,
+    kind_of_keys,
+    named,
+)
+from depyf.dynamo.asking.ask import EntryAnswer, ask_entry
+from depyf.dynamo.caches.entries import LiveEntry, cache_entries
+from depyf.dynamo.events.call_values import CallValues
+from depyf.dynamo.guards.guard_values import NOT_THERE, GuardStep, plain
+from depyf.dynamo.guards.printed_guards import file_resolver
+from depyf.dynamo.require import require_torch
+from depyf.dynamo.resume import resume_targets
+from depyf.dynamo.target import Target, find_target
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A cache entry that would not run, and the guard that says so."""
+
+    compile_id: str
+    guard: GuardStep | None
+    because: str = ""
+    """Where it is not a guard that stands in the way."""
+    of_module: bool = False
+    """The guard is about an attribute of an ``nn.Module``."""
+    instead: str = ""
+    """Advice that takes the other entries into account."""
+
+    @property
+    def advice(self) -> str:
+        """How the recompilation could be avoided, where a rule is known; else ""."""
+        return self.instead or ("" if self.guard is None else advice(self.guard, self.of_module))
+
+    def lines(self) -> list[str]:
+        if self.guard is None:
+            return [f"{self.compile_id} does not run: {self.because}"]
+        guard = self.guard
+        shown = plain(guard.expression)
+        shown = shown if len(shown) <= 100 else shown.partition("(")[0] + "(...)"
+        lines = [
+            f"{self.compile_id} does not run: {subject(guard.expression)}",
+            f"    guard     {shown}",
+            f"    expected  {guard.expected}",
+            f"    actual    {guard.actual}",
+        ]
+        if guard.place is not None and "torch/_dynamo/" not in guard.place.filename:
+            lines.append(f"    because   {guard.place}" + (f": {guard.place.text}" if guard.place.text else ""))
+        if self.advice:
+            lines.append(f"    advice    {self.advice}")
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The answer; ``str()`` of it reads well, ``to_json()`` is for programs."""
+
+    function: str
+    place: str
+    runs: str | None
+    """The compile id of the entry that would run; None where none fits."""
+    refusals: tuple[Refusal, ...]
+    """The entries that torch would try first and pass over."""
+    otherwise: str
+    """What torch would do where no entry fits."""
+    continues_in: tuple[str, ...] = ()
+    """The resume functions of the entry that runs: their guards look at values that are not there yet."""
+
+    @property
+    def outcome(self) -> str:
+        if self.runs is None:
+            return self.otherwise
+        later = (
+            f"; after its graph break {', '.join(self.continues_in)} is dispatched for itself"
+            if self.continues_in
+            else ""
+        )
+        return f"cache entry {self.runs} runs{later}"
+
+    def __str__(self) -> str:
+        lines = [f"{self.function} ({self.place}): {self.outcome}"]
+        for refusal in self.refusals:
+            lines += ["  " + line for line in refusal.lines()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: dictionaries, lists, strings."""
+        return {
+            "function": self.function,
+            "place": self.place,
+            "runs": self.runs,
+            "outcome": self.outcome,
+            "refusals": [_refusal(refusal) for refusal in self.refusals],
+        }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    guard = refusal.guard
+    if guard is None:
+        return {"compile_id": refusal.compile_id, "because": refusal.because}
+    return {
+        "compile_id": refusal.compile_id,
+        "guard": plain(guard.expression),
+        "expected": guard.expected,
+        "actual": guard.actual,
+        "from": str(guard.place) if guard.place is not None else "",
+        "advice": refusal.advice,
+    }
+
+
+def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
+    """See ``depyf.why``."""
+    require_torch()
+    target = find_target(fn)
+    L = target.frame_locals(args, kwargs)
+    code = target.code
+    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    entries = cache_entries(code)
+    refusals: list[Refusal] = []
+    runs: str | None = None
+    later: tuple[str, ...] = ()
+    for entry in entries:
+        if other_backend(entry, target):
+            refusals.append(Refusal(entry.compile_id, None, "it was compiled for another backend"))
+            continue
+        answer = ask_entry(entry, L, resolve)
+        if answer.runs:
+            runs = answer.compile_id
+            later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
+            break
+        refusals.append(_refused(answer, L))
+    refusals = _unrolled(refusals)
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    name = getattr(code, "co_qualname", code.co_name)
+    return Why(name, place, runs, tuple(refusals), _otherwise(target, entries), later)
+
+
+_NUMBER = re.compile(r"(?P<source>L\[.*\]) == (?P<value>-?\d+)")
+_SIZE = re.compile(r"size\[(?P<index>\d+)\]=(?P<value>\d+)")
+
+
+def _unrolled(refusals: list[Refusal]) -> list[Refusal]:
+    """With the advice for numbers and sizes that torch did not make dynamic when they changed: their values are needed."""
+    wanted = [_fixed(refusal.guard) if refusal.guard is not None else None for refusal in refusals]
+    values: dict[str, set[str]] = {}
+    for found in wanted:
+        if found is not None:
+            values.setdefault(found[0], set()).add(found[1])
+    return [
+        replace(refusal, instead=for_unrolled(found[0]))
+        if found is not None and len(values[found[0]] - {"0", "1"}) > 1 and not refusal.of_module
+        else refusal
+        for refusal, found in zip(refusals, wanted)
+    ]
+
+
+def _fixed(guard: GuardStep) -> tuple[str, str] | None:
+    """The number or the size that one entry wants to be this and no other; None for what is of another class."""
+    expression = plain(guard.expression)
+    if expression.startswith("check_tensor("):
+        size, source = _SIZE.fullmatch(guard.expected), _SOURCE.search(expression)
+        return (f"{source.group()}.size()[{size['index']}]", size["value"]) if size and source else None
+    number = _NUMBER.fullmatch(expression)
+    kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
+    same = kinds[0] is None or kinds[1] is None or kinds[0][1] == kinds[1][1]
+    return (number["source"], number["value"]) if number and same else None
+
+
+_KIND = re.compile(r".* \((\w+)\)", re.S)
+"""How a value is shown that equals another one or not, and is of another class."""
+
+
+def _refused(answer: EntryAnswer, L: dict[str, Any]) -> Refusal:
+    source = _SOURCE.search(answer.failing.expression) if answer.failing is not None else None
+    of_module = source is not None and CallValues(L).of_module(source.group())
+    because = "" if answer.failing is not None else "its guards were dropped (what it was compiled for is gone)"
+    return Refusal(answer.compile_id, answer.failing, because, of_module)
+
+
+def other_backend(entry: LiveEntry, target: Target) -> bool:
+    """torch passes over entries that another ``backend=`` compiled."""
+    if target.backend is None or entry.backend is None or entry.backend is target.backend:
+        return False
+    return bool(entry.backend != target.backend)
+
+
+def _otherwise(target: Target, entries: tuple[LiveEntry, ...]) -> str:
+    if not entries:
+        return "no cache entry: torch compiles it, unless it was skipped (then it runs as ordinary Python)"
+    limit = recompile_limit()
+    if limit is not None and len(entries) >= limit:
+        return (
+            f"no cache entry fits, and there are {len(entries)}, the recompile limit "
+            f"(torch._dynamo.config.recompile_limit = {limit}): the call runs as ordinary Python, or raises with fullgraph"
+        )
+    return "no cache entry fits: torch compiles another one"
+
+
+def recompile_limit() -> int | None:
+    """``torch._dynamo.config.recompile_limit``, also under its older name."""
+    from torch._dynamo import config
+
+    limit = getattr(config, "recompile_limit", getattr(config, "cache_size_limit", None))
+    return limit if isinstance(limit, int) else None
+
+
+_ONE_OBJECT = re.compile(r"([LG]\[.+) is ([LG]\[.+)")
+_SOURCE = re.compile(r"[LG]\['\w+'\](?:\.\w+|\[[^\[\]]+\])*")
+
+
+_KEYS = "dispatch keys "
+
+
+def subject(expression: str) -> str:
+    """What a guard is about, as the user would call it: ``x``, ``self.scale``, the global ``MODE``."""
+    check = expression.partition("(")[0]
+    if check == "check_global_state":
+        return "torch's global state changed"
+    if check == "check_torch_function_mode_stack":
+        return "other torch function modes are active"
+    found = _SOURCE.search(expression)
+    if found is None:
+        return "a guard fails"
+    both = _ONE_OBJECT.fullmatch(expression)
+    if both is not None:
+        return f"{named(both[1])} and {named(both[2])} are not one object"
+    if expression.startswith(("len(", "same_items(")):
+        return f"len({named(found.group())}) differs"
+    return f"{named(found.group())} differs" if check != "check_no_aliasing" else "two arguments are one tensor"
+
+
+def advice(guard: GuardStep, of_module: bool = False) -> str:
+    """What would make one compilation serve both values; "" where depyf knows no rule.  ``of_module``: they are those of an
+    attribute of an ``nn.Module``."""
+    expression = plain(guard.expression)
+    found = _SOURCE.search(expression)
+    source = found.group() if found else ""
+    if expression.startswith("check_tensor("):
+        if guard.expected.startswith(_KEYS) and guard.actual.startswith(_KEYS):
+            sets = [set(text.removeprefix(_KEYS).split(", ")) for text in (guard.expected, guard.actual)]
+            return for_tensor(source, kind_of_keys(sets[0] ^ sets[1]))
+        wrong = re.match(r"(?P<what>\w+)(?:\[(?P<index>\d+)\])?=", guard.expected)
+        small = any(text.endswith(("=0", "=1")) for text in (guard.expected, guard.actual))
+        return for_tensor(source, wrong["what"], wrong["index"] or "", small=small) if wrong else ""
+    if re.search(r"\.size\(\)\[\d+\]", expression) and guard.why.startswith("user code shown is first use"):
+        return for_small_size()
+    if _ONE_OBJECT.fullmatch(expression):
+        return for_kind("check_no_aliasing")
+    if expression.startswith("type_is(") and guard.expected.startswith("type ") and guard.actual.startswith("type "):
+        return for_type(source, guard.expected.removeprefix("type "), guard.actual.removeprefix("type "))
+    if expression.startswith("check_global_state("):
+        return for_global_state(guard.expected)
+    if NOT_THERE in guard.actual:
+        return for_kind("KeyError on")
+    kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
+    if source and kinds[0] is not None and kinds[1] is not None and kinds[0][1] != kinds[1][1]:
+        return for_type(source, kinds[0][1], kinds[1][1])
+    if re.search(r" == | is (None|True|False)$", expression) and source:
+        whole = expression.rpartition(" == ")[0]
+        return for_value(whole if whole.startswith(("len(", "list(dict.keys(")) else source, guard.expected, of_module)
+    if expression == f"not {source}":
+        return for_value(f"len({source})", "0", of_module)
+    if re.search(r"\.size\(\)\[\d+\]", expression):
+        return for_small_size() if guard.actual.endswith((" is 0", " is 1")) else for_condition()
+    return for_kind(expression)

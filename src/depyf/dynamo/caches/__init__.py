@@ -1,0 +1,1 @@
+"""torch's cache entries, and the code that it has seen."""

@@ -1,0 +1,1 @@
+"""torch's reports, one reader for each kind."""

@@ -1,0 +1,203 @@
+"""torch's report of a graph break -> a record.
+
+Input: the payload of ``dynamo_graph_break_reason``.  Output: the user's line, torch's reason, explanation and hints, and
+the cause in plain words.  The layout of the report differs from release to release: a part that is not found is empty,
+and the whole text is kept.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+
+from depyf.dump.records import BreakRecord, Place
+from depyf.dynamo.caches.seen_code import of_libraries
+
+_AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
+_REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
+_FIELD = re.compile(r"^  (?P<name>Explanation|Hint|Developer debug context): ?(?P<text>.*)$")
+_FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
+_OF_DUMP = re.compile(r"(?:^|[/\\])__(?:transformed_code|compiled_fn)_[^/\\]*\.py$")
+_SKIPPED = "Skipping the function and falling back to eager"
+_CUT = "then skipping the rest of the function"
+_IN_LOOP = "graph break in a for/while loop"
+
+_PLAIN = (
+    ("data-dependent branching", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("data-dependent jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("unsupported tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
+    ("dynamic shape operator", "the size of the result depends on the values in a tensor, and those are not known while compiling"),
+    ("data dependent operator", "the result is a number read out of a tensor, and the values in it are not known while compiling"),
+    ("builtin: print", "print() writes while the program runs; a compiled graph cannot"),
+    ("builtin operator `print`", "print() writes while the program runs; a compiled graph cannot"),
+    ("call to `torch._dynamo.graph_break", "the program asked for a graph break here"),
+    ("skip calling `torch.compiler.disable", "this function was excluded from compilation by torch.compiler.disable"),
+    ("skip inlining", "this function was excluded from compilation"),
+    ("attempted to call function marked as skipped", "Dynamo does not look into this function (a builtin, C or library function)"),
+    ("unsupported context manager", "Dynamo does not know this context manager"),
+    ("logging.logger method", "logging writes while the program runs; a compiled graph cannot"),
+    ("logger not supported", "logging writes while the program runs; a compiled graph cannot"),
+    ("observed exception", "an exception was raised here while compiling"),
+    ("generic_jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
+    ("skip function graph_break in file", "the program asked for a graph break here"),
+    ("'skip function", "Dynamo does not look into this function (a builtin, C or library function)"),
+    ("call_function graph_break", "the program asked for a graph break here"),
+    ("recompile limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
+    ("cache limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
+    ("failed to trace builtin operator", "Dynamo does not know this builtin for these arguments"),
+)  # fmt: skip
+"""What torch's reason contains, in lower case -> the cause in plain words."""
+
+
+_DEPTH = 60
+
+
+_GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
+"""torch's errors after which the frame runs as ordinary Python, unless the compilation is one with ``fullgraph=True``."""
+
+
+def raises(error: str) -> bool:
+    """Whether torch raises its ``error`` (the name of the class) into the program, asked while it reports that."""
+    from torch._dynamo import config, exc
+
+    found = getattr(exc, error, None)
+    names = [cls.__name__ for cls in found.__mro__] if isinstance(found, type) else [error]
+    if any(name in _GIVES_UP for name in names):
+        return "SkipFrame" not in names and must_not_break()
+    return not config.suppress_errors
+
+
+def must_not_break() -> bool:
+    """Whether the compilation that torch reports on at this moment is one with ``fullgraph=True``, or at a place under
+    ``error_on_graph_break(True)``, where a graph break is an error of the user's to see; True where that cannot be known."""
+    frame = sys._getframe(1)
+    for _ in range(_DEPTH):
+        if "one_graph" in frame.f_code.co_varnames:
+            tracer = frame.f_locals.get("tracer_output")  # it knows what held where the graph broke
+            return bool(frame.f_locals.get("one_graph", True) or getattr(tracer, "error_on_graph_break", False))
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return True
+
+
+_ADDRESS = re.compile(r" ?\bat 0x[0-9a-fA-F]{5,}")
+
+
+def parse_break(text: str) -> BreakRecord:
+    """The record of one report, without the addresses of objects that torch shows: they differ in every run."""
+    text = _ADDRESS.sub("", text)
+    at = _AT.search(text)
+    frames = list(_FRAME.finditer(text.partition("User code traceback:")[2].partition("\nTraceback ")[0]))
+    place = None
+    if at is not None:
+        inner = next((f for f in reversed(frames) if f["file"] == at["file"] and f["line"] == at["line"]), None)
+        place = Place(at["file"], int(at["line"]), inner["function"] if inner else "")
+    elif frames:
+        place = Place(frames[-1]["file"], int(frames[-1]["line"]), frames[-1]["function"])
+    own = next((f for f in reversed(frames) if not _OF_DUMP.search(f["file"]) and not of_libraries(f["file"])), None)
+    caller = None
+    if place is not None and of_libraries(place.filename) and own is not None:
+        caller = Place(own["file"], int(own["line"]), own["function"])
+    fields = _fields(text.partition("User code traceback:")[0])
+    reason = _reason(text)
+    explanation = " ".join(fields.get("Explanation", ()))
+    return BreakRecord(
+        text=text,
+        place=place,
+        reason=reason,
+        cause=_plain_words(reason, explanation, place),
+        explanation=explanation,
+        hints=tuple(fields.get("Hint", ())),
+        code=_code(text),
+        skipped=_SKIPPED in text,
+        cut=_CUT in text,
+        in_loop=_IN_LOOP in text,
+        caller=caller,
+    )
+
+
+def told_later(text: str) -> tuple[str, str]:
+    """The cause in plain words, and torch's own, of a reason as torch keeps it: without the lines around it."""
+    text = _ADDRESS.sub("", text.partition("Developer debug context:")[0].strip())
+    reason = text.partition("\n")[0].strip()
+    explanation = " ".join(_fields(text).get("Explanation", ()))
+    if not reason or reason.startswith("Unknown "):
+        return "torch keeps no cause of it: depyf.prepare_debug, entered before, records one", ""
+    return _plain_words(reason, explanation, None), f"{reason}: {explanation}" if explanation else reason
+
+
+def at_branch(filename: str, line: int) -> str:
+    """The cause of a break at a branch, of which torch keeps no reason."""
+    return _plain_words("data-dependent branching", "", Place(filename, line))
+
+
+def hints_of(text: str) -> tuple[str, ...]:
+    """torch's hints in a reason as torch keeps it."""
+    return tuple(_fields(text).get("Hint", ()))
+
+
+def _code(text: str) -> str:
+    match = re.search(r"\b(gb\d{3,5})\.html", text)
+    return match[1].upper() if match else ""
+
+
+def _reason(text: str) -> str:
+    match = _REASON.search(text)
+    reason = match["reason"].strip() if match else ""
+    if _SKIPPED in reason or reason.startswith("Encountered graph break "):  # the real one is the paragraph after it
+        rest = text[match.end() :].strip().splitlines() if match else []
+        reason = rest[0].strip() if rest else reason
+    reason = reason.removeprefix("Unsupported: ")  # the exception's name, before torch 2.7
+    if not reason:
+        reason = next((line.strip() for line in text.splitlines() if line.strip() and not _AT.match(line)), "")
+    return reason
+
+
+def _fields(text: str) -> dict[str, list[str]]:
+    """Explanation and hints, each with its continuation lines joined."""
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in text.splitlines():
+        match = _FIELD.match(line)
+        if match:
+            current = found.setdefault(match["name"], [])
+            current.append(match["text"].strip())
+        elif current is not None and line.startswith("      ") and line.strip():
+            current[-1] += " " + line.strip()
+        elif line.strip():
+            current = None
+    return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
+
+
+_NAMES = (
+    ("this builtin", re.compile(r"builtin operator `(?P<name>[^`]+)`"), "the builtin `{}`"),
+    ("this context manager", re.compile(r"enter a `(?P<name>[^`]+)` context manager"), "the context manager `{}`"),
+    ("this function (a builtin", re.compile(r"(?:builtin|function) `(?P<name>[\w.]+?)\.?`"), "`{}` (a builtin"),
+    ("excluded from compilation", re.compile(r"\(reason: (?P<name>(?!None\)).+)\)"), "excluded from compilation ({})"),
+)
+"""What the cause says in general, where torch's explanation has a name for it, and how it is said then."""
+
+
+def _by_name(cause: str, explanation: str) -> str:
+    for general, name, shown in _NAMES:
+        found = name.search(explanation) if general in cause else None
+        if found is not None:
+            return cause.replace(general, shown.format(found["name"]))
+    return cause
+
+
+_BRANCH = "which way this branch goes depends on the values in a tensor, and those are not known while compiling"
+_ASSERTED = "what is asserted here is false while compiling, or depends on the values in a tensor"
+"""torch speaks of a branch in both cases."""
+
+
+def _plain_words(reason: str, explanation: str, place: Place | None) -> str:
+    low = f"{reason} {explanation}".lower()
+    for part, plain in _PLAIN:
+        if part in low:
+            line = linecache.getline(place.filename, place.line) if place is not None and plain == _BRANCH else ""
+            return _ASSERTED if line.lstrip().startswith("assert ") else _by_name(plain, explanation)
+    return explanation or reason

@@ -1,0 +1,183 @@
+"""Why an entry that was there did not fit: torch's recompile reasons -> records.
+
+Input: the payload of ``recompile_reasons``, the values of the call, and what the earlier entries' symbols became.
+Output: one record per earlier entry, with the guard that failed, expected and actual value, and what to change so that
+it would not.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from depyf.dump import advice
+from depyf.dump.addresses import without_addresses
+from depyf.dump.records import GuardRecord, RecompileRecord, SymbolRecord
+from depyf.dynamo.events.call_values import CallValues, comparison
+from depyf.dynamo.guards.guard_remarks import split_comment
+from depyf.dynamo.guards.printed_guards import readable, with_class
+
+_ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
+_MISMATCH = re.compile(
+    r"^tensor '(?P<name>.*?)' (?P<what>[\w ]+?) mismatch(?: at index (?P<index>\d+))?\. "
+    r"expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*))?$"
+)
+_KEYS = re.compile(r"\b\w+\b")
+_OTHER_CLASS = re.compile(
+    r"expected type of '(?P<name>.*?)' to be a tensor type, '? ?but found <class '(?P<found>[^']*)'>"
+)
+_ONE_OBJECT = re.compile(r"([\w.'\"\[\]]+) is ([\w.'\"\[\]]+)")
+
+
+_LENGTH = re.compile(r"^(len\(.*\)) != (\d+)$")
+"""How torch reports the number of items of a dictionary: what it found wrong, not what it wanted."""
+
+
+_LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
+"""A variable, as torch named it until 2.7; later ones say ``x``."""
+
+
+def parse_recompile(
+    payload: str, call: CallValues | None = None, resolve: Callable[[str], str] = lambda name: name
+) -> tuple[RecompileRecord, ...]:
+    """One record per earlier entry that torch tried, the newest first."""
+    try:
+        found = json.loads(payload)
+        reasons = [str(reason) for reason in found] if isinstance(found, list) else [str(found)]
+    except ValueError:
+        reasons = [payload]
+    return tuple(_record(reason, call or CallValues(), resolve) for reason in reasons if reason.strip())
+
+
+def refused_recompile(message: str) -> tuple[RecompileRecord, ...]:
+    """The same from the error that ``torch._dynamo.config.error_on_recompile`` makes of a recompilation; () for another
+    error."""
+    if not message.startswith("Recompiling function "):
+        return ()
+    reasons = [line.strip().removeprefix("- ") for line in message.splitlines() if line.strip().startswith("- ")]
+    return parse_recompile(json.dumps(reasons))
+
+
+def specialised(record: RecompileRecord, symbols: Iterable[SymbolRecord]) -> RecompileRecord:
+    """The record with better advice where the earlier entry, whose ``symbols`` these are, had begun with a symbol for
+    what now differs: a line of the program made it a constant."""
+    wanted = comparison(record.guard)
+    size = None if wanted else _MISMATCH.match(record.guard)
+    if size and size["what"] == "size" and size["index"]:
+        subject = f"{advice.named(size['name'])}.size()[{size['index']}]"
+    else:
+        subject = advice.named(wanted[0]) if wanted else ""
+    for symbol in symbols:
+        if symbol.became and symbol.where is not None and advice.named(symbol.source) == subject:
+            return replace(record, advice=advice.for_specialised(subject, symbol.where))
+    return record
+
+
+def still_fixed(record: RecompileRecord, guards: Iterable[GuardRecord]) -> RecompileRecord:
+    """The record with better advice where the entry that was made then, whose ``guards`` these are, has a fixed size again:
+    torch makes a size dynamic that changes, unless something needs its value."""
+    size = _MISMATCH.match(record.guard)
+    if size is None or size["what"] != "size" or not size["index"] or {record.expected, record.actual} & {"0", "1"}:
+        return record
+    subject = advice.named(size["name"])
+    for guard in guards:
+        sizes = _SIZES.search(guard.expression)
+        if sizes is None or advice.named(guard.source) != subject:
+            continue
+        values = sizes[1].split(", ")
+        if int(size["index"]) < len(values) and values[int(size["index"])] == record.actual:
+            return replace(record, advice=advice.for_unrolled(f"{size['name']}.size()[{size['index']}]"))
+    return record
+
+
+_SIZES = re.compile(r"^check_tensor\(.* size=\[([^]]*)\]")
+
+
+def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> RecompileRecord:
+    match = _ENTRY.match(reason.strip())
+    entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
+    rest = rest.partition("\nUser stack trace:")[0]
+    guard, place, _ = split_comment(rest, resolve)
+    guard = _LENGTH.sub(r"\1 == \2", _LOCAL.sub(r"\1", guard.strip()))
+    shown = readable("", with_class(guard.strip()), any_names=True)
+    guard = without_addresses(guard.strip()) if shown.startswith("torch_checks(") else shown
+    mismatch = _MISMATCH.match(guard)
+    if mismatch:
+        return _tensor_differs(entry, guard, mismatch, call)
+    other = _OTHER_CLASS.match(guard)
+    if other:
+        shown, found = f"the class of the tensor {other['name']}", other["found"]
+        return RecompileRecord(entry, shown, place, "", found, advice.for_class_of_tensor(other["name"]))
+    both = _ONE_OBJECT.fullmatch(guard)
+    if both and not {both[1], both[2]} & {"None", "True", "False", "Ellipsis"}:
+        return RecompileRecord(entry, guard, place, "", "two objects", advice.for_kind("check_no_aliasing"))
+    wanted = _type_wanted(guard)
+    if wanted is not None:
+        source, expected = wanted
+        actual = call.type_name(source)
+        remedy = advice.for_type(source, expected, actual)
+        if actual == expected:
+            actual += advice.OF_THAT_NAME
+        return RecompileRecord(entry, guard, place, expected, actual, remedy)
+    wanted = comparison(guard)
+    if wanted is not None:
+        source, expected = wanted
+        actual = call.shown(source)
+        kind, found = _kind(expected), actual.removeprefix("a ") if actual.startswith("a ") else _kind(actual)
+        if kind and found and kind != found:
+            return RecompileRecord(entry, guard, place, expected, actual, advice.for_type(source, kind, found))
+        if guard.startswith("not "):
+            expected = "no items"
+        if call.of_optimizer(source):
+            return RecompileRecord(entry, guard, place, expected, actual, advice.for_optimizer())
+        remedy = advice.for_value(source, expected, call.of_module(source), advice.root(source) in call.inner)
+        return RecompileRecord(entry, guard, place, expected, actual, remedy)
+    same = re.match(r"same_object\((?P<source>.+), '[^']*'\)$", guard)
+    actual = call.shown(same["source"]) if same else ""
+    return RecompileRecord(entry, guard, place, "", actual, advice.for_kind(guard))
+
+
+def _tensor_differs(entry: str, guard: str, mismatch: re.Match[str], call: CallValues) -> RecompileRecord:
+    what, expected, actual = mismatch["what"], mismatch["expected"], mismatch["actual"] or ""
+    if what == "requires_grad":
+        expected, actual = ("False", "True") if expected == "0" else ("True", "False")
+    if what == "dispatch key set":
+        wanted, found = set(_KEYS.findall(expected)), set(_KEYS.findall(actual))
+        what = advice.kind_of_keys(wanted ^ found)
+        expected, actual = _apart(wanted, found), _apart(found, wanted)
+        guard = f"tensor '{mismatch['name']}' dispatch key set mismatch. expected {expected}, actual {actual}"
+    inner = advice.root(mismatch["name"]) in call.inner
+    remedy = advice.for_tensor(
+        mismatch["name"], what, mismatch["index"] or "", inner, bool({expected, actual} & {"0", "1"})
+    )
+    return RecompileRecord(entry, guard, None, expected, actual, remedy)
+
+
+def _apart(these: set[str], those: set[str]) -> str:
+    """What ``these`` keys have and lack against ``those``; a tensor has half a dozen, of which one differs."""
+    more, less = ", ".join(sorted(these - those)), ", ".join(sorted(those - these))
+    return " ".join(part for part in (f"with {more}" if more else "", f"without {less}" if less else "") if part)
+
+
+def _kind(literal: str) -> str:
+    """The class of a literal; "" for what is none."""
+    try:
+        return type(ast.literal_eval(literal)).__name__
+    except (ValueError, SyntaxError):
+        return ""
+
+
+def _type_wanted(guard: str) -> tuple[str, str] | None:
+    if not guard.startswith("type_is("):
+        return None
+    source, expected = ast.parse(guard, mode="eval").body.args  # type: ignore[attr-defined]
+    return ast.unparse(source), str(ast.literal_eval(expected))
+
+
+def resolved(record: RecompileRecord, resolve: Callable[[str], str]) -> RecompileRecord:
+    """With the whole name of the file, of which torch prints the end."""
+    place = record.place
+    return record if place is None else replace(record, place=replace(place, filename=resolve(place.filename)))

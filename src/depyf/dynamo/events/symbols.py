@@ -1,0 +1,89 @@
+"""Dynamic-shape symbols: where each was made, what is known of it, and what made it a constant.
+
+Input: torch's events ``create_symbol``, ``create_unbacked_symbol``, ``symbolic_shape_specialization`` and
+``guard_added``.  Output: one record per symbol of a compilation.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from depyf.dump.records import Place, SymbolRecord
+from depyf.dynamo.caches.seen_code import of_libraries
+
+_SYMBOL = re.compile(r"\b[suz]+\d+\b")
+_FEW = 4
+_LONGEST, _END = 400, 120
+
+
+@dataclass
+class SymbolTable:
+    """The symbols of one compile id while it is being compiled."""
+
+    symbols: dict[str, SymbolRecord] = field(default_factory=dict)
+    _assumed: dict[str, dict[tuple[str, Place], None]] = field(default_factory=dict)
+    """Symbol -> what the program assumed of it; what names many symbols stands at the first of them alone."""
+
+    def take(self, event: str, data: dict[str, Any]) -> None:
+        """Take one event in; what it does not say stays empty."""
+        if event in ("create_symbol", "create_unbacked_symbol"):
+            name = str(data.get("symbol", ""))
+            self.symbols[name] = SymbolRecord(
+                name, str(data.get("source", "")), str(data.get("val", "")), str(data.get("vr", "")), user_place(data)
+            )
+        elif event == "symbolic_shape_specialization":
+            known = self._known(str(data.get("symbol", "")), data)
+            became = str(data.get("value", ""))
+            reason = str(data.get("reason", "")).replace("_", " ")
+            self.symbols[known.name] = known.specialised(became, reason, user_place(data))
+        else:
+            expression = str(data.get("expr", ""))
+            place = user_place(data)
+            if place is None:  # torch's own bounds, not the program's
+                return
+            names = [name for name in dict.fromkeys(_SYMBOL.findall(expression)) if name in self.symbols]
+            for name in names if len(names) <= _FEW else names[:1]:
+                self._assumed.setdefault(name, {})[shortened(expression), place] = None
+
+    def _known(self, name: str, data: dict[str, Any]) -> SymbolRecord:
+        sources = data.get("sources")
+        source = str(sources[0]) if isinstance(sources, list) and sources else ""
+        return self.symbols.get(name) or SymbolRecord(name, source, "", "", None)
+
+    def records(self) -> tuple[SymbolRecord, ...]:
+        return tuple(replace(s, assumptions=tuple(self._assumed.get(s.name, ()))) for s in self.symbols.values())
+
+
+def shortened(expression: str) -> str:
+    """``expression``, of a long one the beginning and the end: torch writes the sum of all sizes before it at each step of a
+    loop, and the whole of that would grow with the square of the steps."""
+    if len(expression) <= _LONGEST:
+        return expression
+    return f"{expression[: _LONGEST - _END]} ... {expression[-_END:]} ({len(expression)} characters)"
+
+
+def user_place(data: dict[str, Any]) -> Place | None:
+    """The innermost line of the user that torch names in an event; where there is none but those of libraries, of these."""
+    stack = data.get("user_stack")
+    frames = [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
+    if not frames:
+        return None
+    own = (frame for frame in reversed(frames) if not of_libraries(interned(frame.get("filename", ""))))
+    frame = next(own, frames[-1])
+    line = frame.get("line", 0)
+    return Place(
+        interned(frame.get("filename", "")), line if isinstance(line, int) else 0, str(frame.get("name", "")),
+        str(frame.get("loc") or ""),
+    )  # fmt: skip
+
+
+def interned(name: object) -> str:
+    """A file name that torch sent as the number of a string it had sent before."""
+    if not isinstance(name, int):
+        return str(name)
+    from torch._logging import structured
+
+    table = getattr(structured, "INTERN_TABLE", {})
+    return next((text for text, index in table.items() if index == name), "")

@@ -1,0 +1,1 @@
+"""Guards: read, renamed, evaluated."""

@@ -1,0 +1,55 @@
+"""What torch writes behind a guard: the line of the program, its place, and why.
+
+Input: ``guard  # code  # file:line in function (why)``, as torch prints it.  Output: the parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from depyf.dump.addresses import without_addresses
+from depyf.dump.records import Place
+from depyf.dynamo.guards.guard_names import is_expression
+
+_PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
+_JOINED = re.compile(r"^.*:\d+ in [\w<>.]+\)?(?: \(.*\))? and (?=\S)", re.S)
+"""What stands before the last origin of a guard that torch has made of several (a range, from both of its ends)."""
+_REMARK = re.compile(r"\s+# ")
+_STRING_OR_REMARK = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?P<remark>\s+# )""")
+
+
+def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:
+    """``guard  # code  # file:line in function (why)`` taken apart."""
+    parts = _remarks(text)
+    for position in range(len(parts) - 1, 0, -1):
+        match = _PLACE.match(parts[position].strip())
+        if match is None:
+            continue
+        code = "  # ".join(parts[1:position]).strip()  # a line of source may have a comment of its own
+        code = _JOINED.sub("", code)
+        guard = parts[0].rstrip()
+        place = Place(resolve(match["file"]), int(match["line"]), match["function"], code)
+        return guard, place, without_addresses(match["why"] or "")
+    for position in range(1, len(parts)):  # a remark of torch without a line: "duck sizing added this equality ..."
+        guard = "  # ".join(parts[:position]).rstrip()
+        if is_expression(guard):
+            return guard, None, without_addresses("  # ".join(parts[position:]).strip())
+    guard, hint, advice = text.strip().partition(" (HINT: ")  # for a guard without a line
+    if hint and (is_expression(guard.strip()) or guard.strip().startswith("___check_")):
+        return guard.strip(), None, without_addresses(advice.removesuffix(")"))
+    return text.strip(), None, ""
+
+
+def _remarks(text: str) -> list[str]:
+    """``text`` taken apart at each ``# `` that stands behind a space, but for those in strings of the guard itself."""
+    found = next((match for match in _STRING_OR_REMARK.finditer(text) if match["remark"]), None)
+    return [text] if found is None else [text[: found.start()], *_apart(text[found.end() :])]
+
+
+def _apart(text: str) -> list[str]:
+    """Nearly always these are the two spaces of torch."""
+    parts = text.split("  # ")
+    if text.count("# ") == len(parts) - 1 and not any(part[-1:].isspace() for part in parts[:-1]):
+        return parts
+    return _REMARK.split(text)

@@ -1,0 +1,1 @@
+"""One run under ``prepare_debug``, from the first event to the files."""

@@ -1,0 +1,308 @@
+"""Listens to torch.compile and keeps what it said.
+
+Input: torch's structured trace records (a ``logging.Handler`` on ``torch.__trace``) and the bytecode hook.  Output:
+builders that ``dynamo.snapshot`` freezes into a ``RunRecord``.  Invariants: nothing here raises into torch; every
+event belongs to the compile id torch gave it (a backward compiled late still lands with its forward); what a
+restarted attempt reported is dropped; only weak references to live objects are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import types
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from depyf.dump.graphs.graph_facts import GraphFacts
+from depyf.dump.records import (
+    CacheRecord,
+    CodeRecord,
+    CompileKey,
+    GraphRecord,
+    Place,
+    RecompileRecord,
+    TransformedRecord,
+)
+from depyf.dump.trace_events import STAGES, Event, cache_of
+from depyf.dynamo.caches.entries import cache_entries
+from depyf.dynamo.caches.seen_code import codes_seen
+from depyf.dynamo.decorated import decorated
+from depyf.dynamo.events.call_values import call_values
+from depyf.dynamo.events.graph_breaks import raises
+from depyf.dynamo.events.graph_reading import facts_of
+from depyf.dynamo.events.listening import Listener, ignore, listen
+from depyf.dynamo.events.metrics import cache_record, failure, first_line, last_line, phases
+from depyf.dynamo.events.recompiles import parse_recompile, refused_recompile, specialised
+from depyf.dynamo.events.symbols import SymbolTable, interned
+from depyf.dynamo.recording.code_record import code_record
+from depyf.dynamo.resume import origin, resume_targets
+from depyf.safety.guarded import Door
+
+_GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
+"""An address, which torch prints into the graphs around the pre-grad passes."""
+
+
+@dataclass
+class FunctionBuilder:
+    """A code object that Dynamo was given."""
+
+    code: CodeRecord
+    live: weakref.ref[types.CodeType] | None = None
+    resume_names: dict[str, None] = field(default_factory=dict)
+    """The globals that call it, where it is a resume function; torch deletes them with the parent's code."""
+    hooked: bool = False
+    """Its bytecode came to the hook: not so for a frame that Dynamo gave up."""
+    family: int = 0
+    """The id of the user's code that it is, or continues; 0 where that is not known."""
+
+
+@dataclass
+class EntryBuilder:
+    """One compile id while it is being compiled."""
+
+    key: CompileKey
+    attempt: int = 0
+    closed: bool = False
+    started: bool = False
+    """torch analysed the frame: not so where the recompile limit was reached."""
+    before: bool = False
+    """It was there when the recording began."""
+    transformed: TransformedRecord | None = None
+    guard_text: str = ""
+    breaks: list[str] = field(default_factory=list)
+    recompiles: tuple[RecompileRecord, ...] = ()
+    failed: str = ""
+    raised: bool = False
+    """The failure was the user's to see."""
+    restarts: tuple[str, ...] = ()
+    symbols: SymbolTable = field(default_factory=SymbolTable)
+    caches: list[CacheRecord] = field(default_factory=list)
+
+
+@dataclass
+class GraphBuilder:
+    """A graph as it arrived; ``record`` is rewritten when a better text for it is found."""
+
+    record: GraphRecord
+    attempt: int
+
+
+class Capture:
+    """Everything heard since ``start``; thread-safe; deaf in forked children, but for ``in_child``."""
+
+    def __init__(
+        self,
+        on_graph: Callable[[GraphRecord], None],
+        on_dropped: Callable[[GraphRecord], None],
+        on_closed: Callable[[CompileKey], None] = lambda key: None,
+    ) -> None:
+        self.lock = threading.RLock()
+        self.functions: dict[tuple[int, str], FunctionBuilder] = {}
+        self.entries: dict[CompileKey, EntryBuilder] = {}
+        self.graphs: list[GraphBuilder] = []
+        self.graphs_of: dict[CompileKey, list[GraphBuilder]] = {}
+        self.notes: list[str] = []
+        self._generation = 0
+        self.current: dict[str, CompileKey] = {}
+        self._on_graph = on_graph
+        self._on_dropped = on_dropped
+        self._on_closed = on_closed
+        self.timings: dict[CompileKey, dict[str, float]] = {}
+        """Compile times per phase, in seconds: another in every run, so no part of the records."""
+        self._pid = os.getpid()
+        self.in_child: Callable[[], Capture | None] | None = None
+        """Called in a forked child by the first event there: the capture of a dump of the child's own."""
+        self._handler = Listener(self._take, self.note)
+
+    def start(self) -> None:
+        listen(self._handler)
+
+    def stop(self) -> None:
+        ignore(self._handler)
+
+    @property
+    def here(self) -> bool:
+        """False in a forked child, which inherits the listeners but not the dump."""
+        return os.getpid() == self._pid
+
+    def note(self, text: str) -> None:
+        """Remember a problem of ours for the manifest; said once however often it happens."""
+        with self.lock:
+            if text not in self.notes:
+                self.notes.append(text)
+
+    def key(self, compile_id: str) -> CompileKey:
+        """The key of an id that is being talked about now."""
+        with self.lock:
+            known = self.current.get(compile_id)
+            if known is None:
+                known = CompileKey(self._generation, compile_id)
+                self.current[compile_id] = known
+            return known
+
+    def entry(self, key: CompileKey) -> EntryBuilder:
+        with self.lock:
+            return self.entries.setdefault(key, EntryBuilder(key))
+
+    def _take(self, event: Event) -> None:
+        if self.here:
+            self.handle(event)
+        elif self.in_child is not None and (own := self.in_child()) is not None:
+            own.handle(event)  # the first one; the others come to it
+
+    def handle(self, event: Event) -> None:
+        """Take one event in."""
+        with self.lock:
+            if event.name == "dynamo_start":
+                self._begin(event.compile_id, event)
+                return
+            key = self.key(event.compile_id)
+            entry = self.entry(key)
+            if event.attempt > entry.attempt:
+                self._restart(entry, event.attempt)
+            if event.name in STAGES:
+                path = str(event.data.get("file_path") or event.data.get("filename") or "")
+                self.add_graph(key, STAGES[event.name], event.payload, path, event.attempt, self._facts(event))
+            elif event.name == "dynamo_graph_break_reason":
+                if event.payload and event.payload not in entry.breaks:
+                    entry.breaks.append(event.payload)
+            elif event.name == "recompile_reasons":
+                entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
+            elif event.name == "dynamo_cpp_guards_str":
+                entry.guard_text = event.payload
+            elif event.name == "dynamo_error":
+                entry.failed = entry.failed or last_line(event.payload)
+            elif event.name in ("compilation_metrics", "bwd_compilation_metrics"):
+                self._close(entry, event)
+            elif (cache := cache_of(event.name)) is not None:
+                entry.caches.append(cache_record(*cache, event.payload))
+            else:
+                entry.symbols.take(event.name, event.data)
+
+    def _explained(self, record: RecompileRecord) -> RecompileRecord:
+        """With what the symbols of the earlier entry tell."""
+        earlier = self.entries.get(self.key(record.entry)) if record.entry else None
+        return record if earlier is None else specialised(record, earlier.symbols.records())
+
+    def _close(self, entry: EntryBuilder, event: Event) -> None:
+        """torch is done with the frame, or with its backward."""
+        self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
+        refused = event.data.get("fail_reason") and event.data.get("is_forward", False) is None
+        if event.name != "compilation_metrics" and not refused:  # 2.6: what failed before torch knew which it is
+            return
+        entry.closed = True
+        function = self.functions.get(entry.key.function)
+        if function is not None and function.live is None:
+            _find(function)
+        reason = event.data.get("fail_reason")
+        if reason:
+            entry.failed = failure(event.data)
+            entry.raised = raises(str(event.data.get("fail_type")))
+            if not entry.recompiles:
+                entry.recompiles = tuple(map(self._explained, refused_recompile(str(reason))))
+            if event.data.get("fail_type") == "Unsupported" and not entry.breaks:  # fullgraph=True: nobody reports it
+                place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
+                entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")
+        restarts = event.data.get("restart_reasons")
+        entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
+        self._on_closed(entry.key)
+
+    def begin(self, code: types.CodeType, compile_id: str) -> CompileKey:
+        """The bytecode hook saw ``code`` under ``compile_id``: register the function."""
+        with self.lock:
+            key = self.key(compile_id)
+            known = self.functions.get(key.function)
+            other = known.live() if known is not None and known.live is not None else None
+            if other is not None and other is not code:  # compared as objects: their constants are the program's
+                key = self._renew(compile_id)
+                known = None
+            if known is None or not known.hooked:
+                parent = origin(code)
+                record = replace(code_record(code), decorated=self._decorated(code))
+                builder = FunctionBuilder(record, weakref.ref(code), hooked=True, family=id(parent or code))
+                builder.resume_names.update(dict.fromkeys(self._names_of(code, parent)))
+                self.functions[key.function] = builder
+            self.entry(key).started = True
+            return key
+
+    def _decorated(self, code: types.CodeType) -> Place | None:
+        with Door(f"what {code.co_name} decorates could not be found out", self.note):
+            return decorated(code)
+        return None
+
+    def _names_of(self, code: types.CodeType, parent: types.CodeType | None) -> list[str]:
+        """The globals under which the transformed code of functions seen so far calls ``code``, which continues ``parent``."""
+        if parent is None:
+            return []
+        names: list[str] = []
+        for builder in self.functions.values():
+            live = builder.live() if builder.live is not None and builder.family in (0, id(parent)) else None
+            if live is not None and (live is parent or origin(live) is parent):
+                names += [name for entry in cache_entries(live) for name, made in resume_targets(entry) if made is code]
+        return names
+
+    def _begin(self, compile_id: str, event: Event) -> None:
+        key = self.key(compile_id)
+        entry = self.entries.get(key)
+        if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
+            key = self._renew(compile_id)
+        self.entry(key).started = True
+        if key.function not in self.functions:
+            self.functions[key.function] = FunctionBuilder(_from_start(event))
+
+    def _renew(self, compile_id: str) -> CompileKey:
+        self._generation += 1
+        self.current.clear()
+        return self.key(compile_id)
+
+    def _restart(self, entry: EntryBuilder, attempt: int) -> None:
+        entry.attempt = attempt
+        entry.symbols = SymbolTable()
+        stale = [graph for graph in self.graphs_of.get(entry.key, ()) if graph.attempt < attempt]
+        for graph in stale:
+            self.graphs.remove(graph)
+            self.graphs_of[entry.key].remove(graph)
+            self._on_dropped(graph.record)
+
+    def _facts(self, event: Event) -> GraphFacts | None:
+        """Asked while torch reports the graph: later nothing holds it."""
+        with Door("the inputs of a graph could not be recorded", self.note):
+            return facts_of(STAGES[event.name])
+        return None
+
+    def add_graph(
+        self, key: CompileKey, stage: str, text: str, path: str = "", attempt: int = 0, facts: GraphFacts | None = None
+    ) -> None:
+        """Record one graph or wrapper, unless this very text was reported for this stage before."""
+        with self.lock:
+            own = self.graphs_of.setdefault(key, [])
+            same = [graph.record for graph in own if graph.record.stage == stage]
+            text = _GRAPH_ID.sub("", text)
+            if not text or any(record.text == text for record in same):
+                return
+            record = GraphRecord(key, stage, len(same), text, path, facts)
+            self.graphs.append(GraphBuilder(record, attempt))
+            own.append(self.graphs[-1])
+            self._on_graph(record)
+
+
+def _find(builder: FunctionBuilder) -> None:
+    """The code object of a frame that Dynamo gave up: torch reports only its name and place."""
+    known = builder.code
+    wanted = (known.filename, known.line, known.name)
+    found = [code for code in codes_seen() if (code.co_filename, code.co_firstlineno, code.co_name) == wanted]
+    if len(found) == 1:
+        builder.code, builder.live = code_record(found[0]), weakref.ref(found[0])
+
+
+def _from_start(event: Event) -> CodeRecord:
+    """What ``dynamo_start`` says of a function whose bytecode never reached the hook (a skipped frame)."""
+    stack = event.data.get("stack")
+    frame = stack[-1] if isinstance(stack, list) and stack else {}
+    filename = frame.get("filename", "")
+    line = frame.get("line", 0)
+    name = str(frame.get("name", "unknown"))
+    return CodeRecord(name, name, interned(filename), line if isinstance(line, int) else 0, (), (), (), None, None, ())

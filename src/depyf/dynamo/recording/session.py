@@ -1,0 +1,315 @@
+"""One run under ``prepare_debug``: listens, substitutes, writes.
+
+``start`` attaches to torch, ``finish`` detaches and writes what can only be written at the end.  Between the two every
+artifact is on disk as soon as torch has produced it, so a process that dies leaves a readable dump.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from depyf.dump.addresses import without_addresses
+from depyf.dump.files.layout import (
+    INDEX,
+    MANIFEST,
+    TIMINGS,
+    WRAPPER_STAGE,
+    full_code_files,
+    graph_file,
+    inputs_file,
+    kernel_file,
+    original_file,
+    transformed_file,
+)
+from depyf.dump.files.manifest import manifest_page, timings_page
+from depyf.dump.files.writer import DumpWriter
+from depyf.dump.pages.full_code import caller_name, full_code_page, function_id
+from depyf.dump.pages.graph_inputs import inputs_page
+from depyf.dump.pages.graph_page import graph_page, quick_page, unchecked_page
+from depyf.dump.pages.index import index_page, provisional_page
+from depyf.dump.pages.kernels import CALLS_IN_CPP, kernels_in
+from depyf.dump.pages.original import original_page
+from depyf.dump.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
+from depyf.dynamo import live
+from depyf.dynamo.caches.entries import cache_entries
+from depyf.dynamo.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
+from depyf.dynamo.caches.seen_code import codes_seen, entries_alive, why_never_compiled
+from depyf.dynamo.guards.printed_guards import readable
+from depyf.dynamo.recording.cached_lines import with_lines_of_another_run
+from depyf.dynamo.recording.capture import Capture, FunctionBuilder
+from depyf.dynamo.recording.forks import Forks
+from depyf.dynamo.recording.formatted_graphs import Formatted
+from depyf.dynamo.recording.packed import Packed, pack, unpack
+from depyf.dynamo.recording.snapshot import freeze, live_code_of
+from depyf.dynamo.recording.transform import TransformHook, decompile_made
+from depyf.dynamo.recording.wrapper_lines import user_lines, with_user_lines
+from depyf.dynamo.stepping.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
+from depyf.safety.escape import safe_name
+from depyf.safety.guarded import Door, problem, warn
+
+BEFORE = "it was compiled before prepare_debug was entered"
+
+
+class Session:
+    """State of one ``prepare_debug``; usable afterwards by ``debug``."""
+
+    def __init__(self, writer: DumpWriter, log_bytecode: bool, of_fork: bool = False) -> None:
+        self.writer = writer
+        self._of_fork = of_fork
+        self.capture = Capture(self._write_graph, self._drop_graph, self._write_progress)
+        self.record: RunRecord | None = None
+        self.step_texts: dict[str, str] = {}
+        """Graph file -> class text of the live module it was matched with."""
+        self.level_graphs: list[GraphRecord] = []
+        """What ``debug(level=...)`` added to the dump."""
+        self.log_bytecode = log_bytecode
+        self._handle: Any = None
+        self._formatted = Formatted(self._add_formatted, self.capture.note)
+        self._before: set[tuple[int, str]] = set()
+        """Code object and compile id of what was compiled when recording began."""
+        self._seen_before: set[int] = set()
+        self._packed: Packed | None = None
+
+    def start(self) -> None:
+        from torch._dynamo.convert_frame import register_bytecode_hook
+
+        self.wake()
+        self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
+        self._seen_before = {id(code) for code in codes_seen()}
+        self.writer.begin()
+        self.writer.write(INDEX, provisional_page())
+        self.capture.start()
+        self._formatted.start()
+        self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode))
+
+    def finish(self) -> None:
+        """Detach, then write; a problem becomes a note and one warning."""
+        self.detach()
+        complete, own = False, self.capture.here  # where a forked child leaves the block the dump is its parent's
+        try:
+            if own:
+                with Door("the summary could not be written", self.capture.note):
+                    complete = self._finish()
+        finally:
+            with Door("the dump could not be closed", self.capture.note):
+                self.writer.end(complete)
+        if own:
+            self._warn(complete)
+            self.sleep()
+
+    def sleep(self) -> None:
+        """Keep the records in little room, now that nobody asks for them; leave no work behind in caches."""
+        with Door("the records could not be packed", self.capture.note):
+            self._before, self._seen_before = set(), set()
+            for cache in (readable, without_addresses, safe_name, slug):
+                cache.cache_clear()
+            if self._packed is None:
+                self._packed = pack(self)
+
+    def wake(self) -> None:
+        """Have the records again."""
+        packed, self._packed = self._packed, None
+        if packed is not None:
+            unpack(self, packed)
+
+    def detach(self) -> None:
+        """Listen no longer."""
+        handle, self._handle = self._handle, None
+        for step in (*([handle.remove] if handle is not None else ()), self._formatted.stop, self.capture.stop):
+            with Door("torch still calls what listened", self.capture.note):
+                step()
+
+    def _finish(self) -> bool:
+        """Whether the manifest is written, so that all is."""
+        self._add_compiled_before()
+        self._add_cached_wrappers()
+        finished = self._final_graphs()
+        elsewhere = with_lines_of_another_run(self.capture)
+        for record in [graph.record for graph in self.capture.graphs]:
+            name = graph_file(record)
+            page = finished.get(name) or graph_page(record, elsewhere=name in elsewhere)
+            self.writer.write(name, page if name in finished else with_user_lines(page, user_lines(record.path)))
+            if record.facts is not None:
+                self.writer.write(inputs_file(record), inputs_page(record.facts))
+        run = freeze(self.capture, self._never_compiled())
+        run = replace(run, forks=Forks.folders(self.writer.directory))
+        self._remember_entries(run)
+        pages = pages_of(run)
+        for name, functions in pages.items():
+            page = full_code_page(functions[0], functions[1:])
+            if self.writer.write(name, page):
+                live.wrote(self.writer.path(name), page)
+        for function in run.functions:
+            self.writer.write(original_file(function), original_page(function))
+        kernels = self._write_kernels(run)
+        self.writer.write(TIMINGS, timings_page(self.capture.timings))
+        counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
+        self.writer.write(INDEX, index_page(run, pages, counts))
+        if self.writer.problems:
+            self.capture.note("not written: " + "; ".join(self.writer.problems))
+            run = replace(run, notes=tuple(self.capture.notes))
+        self.record = run
+        steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
+        return self.writer.write(
+            MANIFEST, manifest_page(run, pages, frozenset(self.writer.written), steppable, kernels)
+        )
+
+    def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:
+        """Each kernel of each wrapper as a file of its own; file -> the wrapper."""
+        found: dict[str, GraphRecord] = {}
+        for wrapper in run.graphs:
+            for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER_STAGE else ():
+                name = kernel_file(wrapper, kernel.name, kernel.suffix)
+                if self.writer.write(name, kernel.text):
+                    found[name] = wrapper
+        return found
+
+    def _add_compiled_before(self) -> None:
+        """What was compiled before the recording began, as far as torch's caches still hold it."""
+        for code in codes_seen():
+            for entry in cache_entries(code):
+                known = self.capture.entries.get(self.capture.key(entry.compile_id))
+                if (id(code), entry.compile_id) not in self._before or (known is not None and known.closed):
+                    continue
+                if self._of_fork and self.capture.key(entry.compile_id).function not in self.capture.functions:
+                    continue  # it is in the dump of the parent, and a worker has little time for its end
+                key = self.capture.begin(code, entry.compile_id)
+                builder = self.capture.entry(key)
+                if builder.transformed is not None:
+                    continue
+                builder.closed = builder.before = True
+                function = self.capture.functions[key.function].code
+                work = decompile_made(key, function, code, entry.code)
+                self.writer.write(transformed_file(key, function), work.page(BEFORE).text)
+                builder.transformed = work.record(BEFORE)
+                for record in graphs_alive(key, entry):
+                    self.capture.add_graph(key, record.stage, record.text)
+
+    def _never_compiled(self) -> dict[types.CodeType, str]:
+        """The functions that Dynamo met for the first time while recording, and left alone."""
+        known = {(b.code.filename, b.code.line, b.code.name) for b in self.capture.functions.values()}
+        fresh = [
+            code
+            for code in codes_seen()
+            if id(code) not in self._seen_before and (code.co_filename, code.co_firstlineno, code.co_name) not in known
+        ]
+        return why_never_compiled(fresh)
+
+    def _final_graphs(self) -> dict[str, str]:
+        """The pages of the graphs that are alive, in the form in which they can be stepped through."""
+        pages: dict[str, str] = {}
+        for match in self.live_graphs():
+            record = match.record
+            try:
+                text = step_text(match)
+                page = unchecked_page(record, text, exact=match.exact)
+                steppable = bool(graph_codes(self.writer.path(graph_file(record)), page, match.module))
+            except Exception as error:  # one graph that cannot be aligned keeps the text torch printed
+                self.capture.note(f"{graph_file(record)}: not steppable: {problem(error)}")
+                continue
+            if steppable:
+                pages[graph_file(record)] = page
+                self.step_texts[graph_file(record)] = page
+        return pages
+
+    def _add_cached_wrappers(self) -> None:
+        """Inductor's output for graphs of which none was reported (they were compiled in a subprocess)."""
+        reported: dict[CompileKey, list[str]] = {}
+        for graph in self.capture.graphs:
+            if graph.record.stage == WRAPPER_STAGE:
+                reported.setdefault(graph.record.key, []).append(graph.record.text)
+        cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
+        for builder in list(self.capture.functions.values()) if getattr(cache, "modules", True) else ():
+            code = live_code_of(builder)
+            for entry in cache_entries(code) if code is not None else ():
+                key = self.capture.key(entry.compile_id)
+                made = live_code(compiled_functions(entry)).compiled
+                known = reported.get(key, [])
+                for compiled in made if len(known) < len(made) else ():
+                    post_grad = getattr(compiled, "inductor_post_grad_graph_str", None)
+                    wrapper = str(getattr(compiled, "source_code", None) or "")
+                    if wrapper not in known:
+                        self.capture.add_graph(key, "AFTER_POST_GRAD", str(post_grad or ""))
+                        self.capture.add_graph(key, WRAPPER_STAGE, wrapper, wrapper_path(wrapper))
+
+    def live_graphs(self) -> list[GraphMatch]:
+        """Each captured graph that is still alive, with its GraphModule."""
+        self.wake()
+        found: list[GraphMatch] = []
+        with self.capture.lock:
+            builders = list(self.capture.functions.items())
+            graphs: dict[tuple[object, str], list[GraphRecord]] = {}
+            for graph in self.capture.graphs:
+                graphs.setdefault((graph.record.key.function, graph.record.key.text), []).append(graph.record)
+        for function, builder in builders:
+            code = live_code_of(builder)
+            for entry in cache_entries(code) if code is not None else ():
+                own = graphs.get((function, entry.compile_id), ())
+                found += match_graphs(own, live_code(compiled_functions(entry)))
+        return found
+
+    def dispatchers(self) -> list[tuple[Path, list[tuple[FunctionBuilder, str]]]]:
+        """The pages that are written, each with its functions and the names of their dispatchers on it."""
+        return [
+            (
+                self.writer.path(name),
+                [(self.capture.functions[f.function], caller_name(f)) for f in functions if f.entries],
+            )
+            for name, functions in (pages_of(self.record) if self.record is not None else {}).items()
+            if self.writer.path(name).exists()
+        ]
+
+    def _steppable_wrappers(self, run: RunRecord) -> frozenset[str]:
+        first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER_STAGE and graph.path}
+        return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
+
+    def _remember_entries(self, run: RunRecord) -> None:
+        live.forget(str(self.writer.directory))
+        for record in run.functions:
+            code = live_code_of(self.capture.functions[record.function])
+            given_up = (
+                any(entry.transformed for entry in record.entries) and code is not None and not cache_entries(code)
+            )
+            if code is not None and not given_up:  # after a reset there is nothing left to ask
+                live.remember(str(self.writer.directory), function_id(record.function), code, record)
+
+    def _add_formatted(self, compile_id: str, stage: str, text: str) -> None:
+        if self.capture.here:
+            key = self.capture.key(compile_id)
+            self.capture.add_graph(key, stage, text, attempt=self.capture.entry(key).attempt)
+
+    def _write_graph(self, record: GraphRecord) -> None:
+        """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
+        self.writer.write(graph_file(record), quick_page(record))
+
+    def _write_progress(self, key: CompileKey) -> None:
+        self.writer.append(INDEX, f"- {key.label}\n")
+
+    def _drop_graph(self, record: GraphRecord) -> None:
+        self.writer.remove(graph_file(record))
+
+    def _warn(self, complete: bool) -> None:
+        missing = [*self.writer.problems, *self.capture.notes]
+        if not missing:
+            return
+        text = f"depyf: the dump in {self.writer.directory} is incomplete: {missing[0]}"
+        if len(missing) > 1:
+            text += f" (and {len(missing) - 1} more" + (f", see {MANIFEST})" if complete else ")")
+        warn(text)
+
+
+def pages_of(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
+    """full_code file -> (function, the resume functions that continue it)."""
+    known = {function.function for function in run.functions}
+    roots = [f for f in run.functions if f.resume_of is None or f.resume_of not in known]
+    names = full_code_files(tuple(root.code for root in roots))
+    pages: dict[str, tuple[FunctionRecord, ...]] = {}
+    for name, root in zip(names, roots):
+        resumes = tuple(f for f in run.functions if f.resume_of == root.function)
+        pages[name] = (root, *resumes)
+    return pages

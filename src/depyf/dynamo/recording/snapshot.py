@@ -1,0 +1,213 @@
+"""Freeze what was captured, together with what torch's caches still hold, into a ``RunRecord``.
+
+Input: a ``Capture``.  Output invariant: pure data; entries of a function stand in the order torch tries them, those
+no longer (or never) in the cache after them, by compile id.
+"""
+
+from __future__ import annotations
+
+import linecache
+import platform
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from depyf.bytecode.host.handler_depths import with_one_depth
+from depyf.dump.addresses import without_addresses
+from depyf.dump.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RunRecord
+from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
+from depyf.dynamo.caches.seen_code import NOTHING_TO_COMPILE
+from depyf.dynamo.events.graph_breaks import parse_break
+from depyf.dynamo.events.missing_reports import gaps
+from depyf.dynamo.events.recompiles import resolved, specialised
+from depyf.dynamo.generated import resume_options
+from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
+from depyf.dynamo.recording.capture import Capture, EntryBuilder, FunctionBuilder
+from depyf.dynamo.recording.code_record import code_record, with_parameters, with_source
+from depyf.dynamo.recording.disassembly import disassembly
+from depyf.dynamo.recording.ranks import rank_count
+from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
+from depyf.emit.comments import comment
+from depyf.errors import DepyfError
+from depyf.safety.escape import one_line, safe_name
+
+
+def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = MappingProxyType({})) -> RunRecord:
+    """The record of everything captured so far; ``never_compiled`` are functions that Dynamo left alone, and why."""
+    with capture.lock:
+        live = _live_entries(capture)
+        by_code = {
+            id(code): function
+            for function, builder in capture.functions.items()
+            if builder.live is not None and (code := builder.live()) is not None
+        }
+        names = _resume_names(live, by_code)
+        resolve = file_resolver([*linecache.cache, *(b.code.filename for b in capture.functions.values())], "torch")
+        entries: dict[tuple[int, str], dict[str, EntryBuilder]] = {}
+        for key, entry in capture.entries.items():
+            entries.setdefault(key.function, {})[key.text] = entry
+        functions = tuple(
+            _function(function, builder, capture, live[function], entries.get(function, {}), by_code, names, resolve)
+            for function, builder in sorted(capture.functions.items(), key=lambda item: _order(item[0]))
+        )
+        graphs = sorted((graph.record for graph in capture.graphs), key=lambda g: (g.key.order, g.stage, g.index))
+        return RunRecord(
+            torch_version=_torch_version(),
+            python_version=platform.python_version(),
+            functions=functions,
+            graphs=tuple(graphs),
+            notes=tuple(capture.notes),
+            not_reported=gaps(),
+            ranks=rank_count(),
+            never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
+        )
+
+
+def _order(function: tuple[int, str]) -> tuple[int, int, str]:
+    generation, text = function
+    return generation, int(text) if text.isdigit() else -1, text
+
+
+def _torch_version() -> str:
+    import torch
+
+    return str(torch.__version__)
+
+
+def live_code_of(builder: FunctionBuilder) -> types.CodeType | None:
+    return builder.live() if builder.live is not None else None
+
+
+def _entries(builder: FunctionBuilder) -> tuple[LiveEntry, ...]:
+    code = live_code_of(builder)
+    return cache_entries(code) if code is not None else ()
+
+
+def _live_entries(capture: Capture) -> dict[tuple[int, str], tuple[LiveEntry, ...]]:
+    """What is in torch's cache for each function.  After ``torch._dynamo.reset()`` compile ids begin anew: an entry is that
+    of the last function with its id that was compiled from this code."""
+    newest = {
+        (id(code), key.text): key.function
+        for key in sorted(capture.entries, key=lambda key: key.generation)
+        if (builder := capture.functions.get(key.function)) is not None and (code := live_code_of(builder)) is not None
+    }
+    return {
+        function: tuple(
+            entry
+            for entry in _entries(builder)
+            if newest.get((id(live_code_of(builder)), entry.compile_id), function) == function
+        )
+        for function, builder in capture.functions.items()
+    }
+
+
+def _resume_names(
+    live: dict[tuple[int, str], tuple[LiveEntry, ...]], by_code: dict[int, tuple[int, str]]
+) -> dict[tuple[int, str], tuple[str, ...]]:
+    """The globals through which transformed code calls each resume function."""
+    names: dict[tuple[int, str], dict[str, None]] = {}
+    for entries in live.values():
+        for entry in entries:
+            for name, code in resume_targets(entry):
+                function = by_code.get(id(code))
+                if function is not None:
+                    names.setdefault(function, {})[name] = None
+    return {function: tuple(found) for function, found in names.items()}
+
+
+def _function(
+    function: tuple[int, str],
+    builder: FunctionBuilder,
+    capture: Capture,
+    live: tuple[LiveEntry, ...],
+    mine: dict[str, EntryBuilder],
+    by_code: dict[int, tuple[int, str]],
+    resume_names: dict[tuple[int, str], tuple[str, ...]],
+    resolve: Callable[[str], str],
+) -> FunctionRecord:
+    code = live_code_of(builder)
+    source = origin(code) if code is not None else None
+    parent = by_code.get(id(source)) if source is not None else None
+    if parent is None and builder.code.name.startswith(RESUME_PREFIX):
+        parent = _parent_by_name(builder.code, capture)
+    ordered = [entry for entry in live if entry.compile_id in mine]
+    records = [_entry(mine.pop(entry.compile_id), entry, resolve) for entry in ordered]
+    records += [_entry(entry, None, resolve) for entry in sorted(mine.values(), key=lambda e: e.key.order)]
+    if source is not None:
+        record = _resume_source(builder.code, code)
+    elif builder.code.disassembly:  # written before, when it was alive
+        record = builder.code
+    else:
+        record = with_source(builder.code)
+        record = record if builder.live is not None else with_parameters(record)
+    if code is not None:
+        record = replace(record, disassembly=without_addresses(disassembly(code)))
+    names = tuple(dict.fromkeys([*resume_names.get(function, ()), *builder.resume_names]))
+    return FunctionRecord(function, record, tuple(records), parent, names)
+
+
+def _parent_by_name(code: CodeRecord, capture: Capture) -> tuple[int, str] | None:
+    """The resume function's origin by its name, where torch's table no longer knows it."""
+    for function, builder in capture.functions.items():
+        wanted = RESUME_PREFIX + builder.code.name.replace("<", "").replace(">", "")
+        if code.filename == builder.code.filename and code.name.rpartition("_at_")[0] == wanted:
+            return function
+    return None
+
+
+def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecord:
+    """A resume function has no source: show its bytecode decompiled."""
+    from depyf.driver.pipeline import decompile_code
+
+    if code is None:
+        return record
+    try:
+        resumed = with_one_depth(code)
+        found = decompile_code(resumed, name=safe_name(record.name), options=resume_options())
+        return replace(record, source=found.source.rstrip("\n"))
+    except DepyfError as error:
+        return replace(record, source=comment(one_line(str(error))))
+
+
+def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> EntryRecord:
+    text = entry.guard_text or (guard_text(live) if live is not None else "")
+    symbols = entry.symbols.records()
+    state = "live" if live is not None else "event" if text else "none"
+    return EntryRecord(
+        key=entry.key,
+        transformed=entry.transformed,
+        guards=parse_guards(text, resolve),
+        guard_state=state,
+        breaks=_breaks(entry, live),
+        # a number that changed began as a symbol in this entry: what became of it here is known now
+        recompiles=tuple(specialised(resolved(record, resolve), symbols) for record in entry.recompiles),
+        failed=_failure(entry, live),
+        raised=entry.raised and entry.transformed is None and live is None,
+        restarts=entry.restarts,
+        symbols=symbols,
+        caches=tuple(entry.caches),
+        before=entry.before,
+    )
+
+
+def _breaks(entry: EntryBuilder, live: LiveEntry | None) -> tuple[BreakRecord, ...]:
+    """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
+    records = tuple(parse_break(text) for text in entry.breaks)
+    went_on = entry.transformed is not None or live is not None or entry.raised or not entry.closed
+    if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
+        return (*records[:-1], replace(records[-1], skipped=True))
+    return records
+
+
+def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
+    """Why nothing was compiled under this id; "" where something was."""
+    if entry.transformed is not None or live is not None:
+        return ""
+    if entry.recompiles and not entry.started and not entry.raised:
+        return "the function has as many entries as torch._dynamo.config.recompile_limit allows"
+    if entry.failed:
+        return without_addresses(entry.failed)
+    if entry.breaks:
+        return "Dynamo could not go on after a graph break in it"
+    return NOTHING_TO_COMPILE if entry.closed else ""

@@ -1,0 +1,1 @@
+"""How each kind of expression is printed."""

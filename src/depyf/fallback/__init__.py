@@ -1,0 +1,1 @@
+"""What only bytecode that no compiler writes needs."""

@@ -1,0 +1,63 @@
+"""What only a program that wrote code needs in it.
+
+    a  (a statement, ``a`` a parameter)   ->   (nothing)      the value that ended a statement which was run elsewhere
+    with a: return b                      ->   with a: return b
+    raise None                                 nothing comes there, as promised (``bytecode.unreached``)
+    if a: pass  else: b   ->   if not a: b      where ``a`` left a loop, one turn of which has been copied
+
+Input and output: the Python dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+
+from depyf.ir.expr import Const, Name
+from depyf.ir.stmt import Body, Delete, ExprStmt, If, Pass, Raise, Stmt, With
+from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
+from depyf.lift.negation import negate
+from depyf.safety.depth import any_depth
+from depyf.structure.exits import ends
+
+
+def drop_idle_parameters(body: Body, parameters: Set[str]) -> Body:
+    """``body`` without statements that are a parameter alone, one that nothing deletes."""
+    deleted = {t.id for s in walk(body) if isinstance(s, Delete) for t in s.targets if isinstance(t, Name)}
+    return _block(body, frozenset(parameters) - deleted)
+
+
+@any_depth
+def drop_unreached(body: Body) -> Body:
+    """``body`` without each ``raise None`` behind a ``with`` that is always left from inside."""
+    out: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, drop_unreached)
+        nothing = isinstance(stmt, Raise) and isinstance(stmt.exc, Const) and stmt.exc.value is None
+        if not (nothing and out and isinstance(out[-1], With) and ends(out[-1].body)):
+            out.append(stmt)
+    return tuple(out)
+
+
+def drop_empty_arms(body: Body) -> Body:
+    """``body`` with each ``if`` turned round that does something only in its ``else``."""
+    return map_statements(body, _turned)
+
+
+def _turned(stmt: Stmt) -> Stmt:
+    if isinstance(stmt, If) and stmt.orelse and all(isinstance(inner, Pass) for inner in stmt.body):
+        return replace(stmt, test=negate(stmt.test), body=stmt.orelse, orelse=())
+    return stmt
+
+
+@any_depth
+def _block(body: Body, bound: Set[str]) -> Body:
+    out: list[Stmt] = []
+    for stmt in body:
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner: _block(inner, bound) or ((Pass(),) if inner else ()))
+        named = stmt.value if isinstance(stmt, ExprStmt) else None
+        if not (isinstance(named, Name) and named.scope == "fast" and named.id in bound):
+            out.append(stmt)
+    return tuple(out)

@@ -1,0 +1,63 @@
+"""A container is handed on half filled, and filled further: the rest of a display, or of a call's arguments.
+
+Dynamo cuts ``[*a, f(x), *b]`` in two behind the call of ``f``; what follows takes the list as a parameter
+(``torch/_dynamo/resume_execution.py``).  No source fills a parameter so.  Made anew from what is in it, it is a display::
+
+    LOAD_FAST L   ...   LIST_APPEND    ->    BUILD_LIST; LOAD_FAST L; LIST_EXTEND   ...   LIST_APPEND      # [*L, ...]
+
+That the copy is another object nobody can tell where nobody else has the container.  The copy of a set may give its items in
+another order: code that runs keeps its sets.
+"""
+
+from __future__ import annotations
+
+from depyf.bytecode import ops
+from depyf.bytecode.edits.inserted import inserted
+from depyf.bytecode.edits.origins import origins, read_once
+from depyf.bytecode.lower import Lowered
+
+_LIST, _SET = (ops.BUILD_LIST, ops.LIST_EXTEND), (ops.BUILD_SET, ops.SET_UPDATE)
+_BUILDING = {
+    ops.LIST_APPEND: _LIST,
+    ops.LIST_EXTEND: _LIST,
+    ops.LIST_TO_TUPLE: _LIST,
+    ops.SET_ADD: _SET,
+    ops.SET_UPDATE: _SET,
+    ops.MAP_ADD: (ops.BUILD_MAP, ops.DICT_UPDATE),
+    ops.DICT_UPDATE: (ops.BUILD_MAP, ops.DICT_UPDATE),
+    ops.DICT_MERGE: (ops.BUILD_MAP, ops.DICT_MERGE),
+}
+"""What makes a container that is filled by these, and what fills it with those of another."""
+
+
+def with_containers_made(lowered: Lowered, *, sets: bool) -> Lowered:
+    """``lowered`` with each such container made where it is loaded, sets only if ``sets``; itself where there are none."""
+    if not any(instr.op in _BUILDING for instr in lowered.instrs):
+        return lowered
+    made = {at: steps for at, steps in _filled(lowered).items() if sets or steps is not _SET}
+    return (
+        inserted(lowered, {at: (((make, 0),), ((fill, 1),)) for at, (make, fill) in made.items()}) if made else lowered
+    )
+
+
+def _filled(lowered: Lowered) -> dict[int, tuple[str, str]]:
+    """The loads of parameters that are filled as containers, each with what makes such a container."""
+    alone = read_once(lowered)
+    found: dict[int, tuple[str, str]] = {}
+    for at, stack in origins(lowered).items():
+        instr = lowered.instrs[at]
+        if instr.op not in _BUILDING:
+            continue
+        slot = _slot(instr, len(stack))
+        for load in stack[slot] & alone if 0 <= slot < len(stack) else ():
+            if found.setdefault(load, _BUILDING[instr.op])[0] != _BUILDING[instr.op][0]:
+                return {}
+    return found
+
+
+def _slot(instr: ops.Instr, depth: int) -> int:
+    """Where on a stack of that depth the container is that ``instr`` fills."""
+    if instr.op == ops.LIST_TO_TUPLE:
+        return depth - 1
+    takes, _ = ops.stack_effect(instr.op, instr.arg)
+    return depth - takes - int(instr.arg)

@@ -1,0 +1,1 @@
+"""Expressions and statements: what lifting makes and ``emit`` prints."""

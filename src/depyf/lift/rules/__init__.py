@@ -1,0 +1,1 @@
+"""One rule per operation: what it does to the symbolic stack."""

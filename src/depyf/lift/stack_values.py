@@ -1,0 +1,114 @@
+"""Stack entries that exist only while lifting; none of them reaches the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from depyf.ir.expr import Const, Display, Expr, Marker, Star, Temp, Walrus
+
+TESTED_NONE = Const(None)
+"""The None of a jump that tests for it: ``is`` and ``is not`` are the same instruction there."""
+SPILL_BASE = 1_000_000
+"""Temporaries of spills inside a block are numbered from here; those below stand for stack positions."""
+
+
+def is_slot(value: Expr) -> bool:
+    """Whether ``value`` is the unknown value that a block found at a stack position on entry."""
+    return type(value) is Temp and value.key < SPILL_BASE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared(Expr):
+    """A value with several references on the stack, made by ``COPY`` at instruction ``origin``.
+
+    Only a few consumers may print it once for both references (chained comparison, ``x.a += 1``, walrus, ``a = b =
+    value``, ``a or b``); any other consumer has it spilled to a temporary.
+    """
+
+    expr: Expr
+    origin: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain(Expr):
+    """A value already stored to ``targets`` that is about to be stored again: ``a.x = b = value``."""
+
+    targets: tuple[Expr, ...]
+    value: Expr
+    origin: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IterOf(Expr):
+    """The iterator ``GET_ITER`` (or ``GET_AITER``) made of ``value``."""
+
+    value: Expr
+    is_async: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedLeft(Expr):
+    """Left operand of the next link of a chained comparison, standing for the comparison so far."""
+
+    comparison: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Unpack(Expr):
+    """An unpacking whose targets are still being stored, first to last."""
+
+    value: Expr
+    count: int
+    star: int
+    parent: Item | None
+    origin: int
+    targets: list[Expr] = field(default_factory=list)
+
+    def outermost(self) -> Unpack:
+        """The unpacking that this one is a part of, or itself."""
+        unpack = self
+        while unpack.parent is not None:
+            unpack = unpack.parent.unpack
+        return unpack
+
+    def whole(self) -> Expr:
+        """What the statement takes apart."""
+        return self.outermost().value
+
+    def display(self) -> Display:
+        parts = [Star(target) if i == self.star else target for i, target in enumerate(self.targets)]
+        return Display("tuple", tuple(parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item(Expr):
+    """The ``index``-th value of an unpacking."""
+
+    unpack: Unpack
+    index: int
+
+
+def flatten(value: Expr) -> tuple[tuple[Expr, ...], Expr]:
+    """Targets already stored to, and the value proper, of a value that walruses and chains are wrapped around."""
+    targets: tuple[Expr, ...] = ()
+    while True:
+        if isinstance(value, Walrus):
+            targets, value = (value.target, *targets), value.value
+        elif isinstance(value, Chain):
+            targets, value = (*value.targets, *targets), value.value
+        else:
+            return targets, value
+
+
+NULL_SLOT = Marker("null")
+EXC = Marker("exc")
+EXC_TYPE = Marker("exc_type")
+EXC_TB = Marker("exc_tb")
+EXC_OLD = Marker("exc_old")
+LASTI = Marker("lasti")
+BUILD_CLASS = Marker("build_class")
+
+HANDLER_SLOTS = {
+    "exc": EXC, "value": EXC, "type": EXC_TYPE, "tb": EXC_TB, "lasti": LASTI,
+    "old_tb": EXC_OLD, "old_value": EXC_OLD, "old_type": EXC_OLD,
+}  # fmt: skip

@@ -1,0 +1,30 @@
+"""A module or class body cannot say ``return``: its end is a label that control falls to.
+
+Input and output: the labelled dialect.
+
+    Block(L) { if a: exit L;  X;  return }  raise b    ->    Block(E) { Block(L) { if a: exit L;  X;  exit E }  raise b }
+    Block(L) { if a: exit L;  X }  return              ->    Block(L) { if a: exit L;  X }
+"""
+
+from __future__ import annotations
+
+from depyf.ir.stmt import Block, Exit, Return, Stmt
+from depyf.ir.walk_stmt import map_statements, walk
+
+END = 1 << 43
+"""The label of the end."""
+
+
+def fall_off(body: list[Stmt]) -> list[Stmt]:
+    """``body`` without ``return``; what it returned is the compiler's business."""
+    returns = sum(isinstance(stmt, Return) for stmt in walk(tuple(body)))
+    if not returns:
+        return body
+    last = body[-1]
+    if returns == 1 and isinstance(last, Return):
+        return body[:-1] if last.implicit else body
+
+    def replaced(stmt: Stmt) -> Stmt:
+        return Exit(END) if isinstance(stmt, Return) else stmt
+
+    return [Block(END, map_statements(tuple(body), replaced))]

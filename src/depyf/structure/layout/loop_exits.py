@@ -1,0 +1,80 @@
+"""A loop in a handler that is only left for one place outside of it is left first, and then the place is gone to.
+
+Input and output: the labelled dialect, as the control-flow graph has it, where the end of a loop and the end of the
+handler around it are one edge:
+
+    handler: loop A: { if a: X; exit A  else: exit L }   ->   handler: block B: loop A: { if a: X; exit A  else: exit B }
+                                                                       exit L
+
+so that the way out of the loop falls through, and the way out of the handler is its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from depyf.ir.stmt import Block, Body, Exit, Loop, Stmt, Try
+from depyf.ir.walk_stmt import bodies, map_statements, with_bodies
+from depyf.safety.depth import any_depth
+from depyf.structure.exits import leaving
+
+Labels = frozenset[int]
+
+
+def settle_loops(body: Body) -> Body:
+    """``body`` with one exit behind each such loop."""
+    fresh = count(-1, -1)
+    return _settle(body, frozenset(), frozenset(), fresh)
+
+
+def settle_inner(body: Body) -> Body:
+    """The same for loops in loops: one that is only left for the end of the one around is left first.
+
+    Two ``break`` behind each other are one jump in the code.
+    """
+    return _settle_inner(body, False, count(-1_000_000, -1))
+
+
+@any_depth
+def _settle_inner(body: Body, inside: bool, fresh: Iterator[int]) -> Body:
+    result: list[Stmt] = []
+    for stmt in body:
+        within = inside or isinstance(stmt, Loop)
+        if bodies(stmt):
+            stmt = with_bodies(stmt, lambda inner, within=within: _settle_inner(inner, within, fresh))  # type: ignore[misc]
+        places = leaving((stmt,)) if isinstance(stmt, Loop) and inside else set[int]()
+        result.extend(_left_first(stmt, min(places), next(fresh)) if len(places) == 1 else (stmt,))
+    return tuple(result)
+
+
+@any_depth
+def _settle(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -> Body:
+    """``around`` are the labels of the statements around ``body``, ``outside`` those around its handler, if it is in one."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Try):
+            handlers = {id(clause.body) for clause in stmt.handlers}
+            stmt = with_bodies(
+                stmt,
+                lambda inner, handlers=handlers: _settle(  # type: ignore[misc]
+                    inner, around, around if id(inner) in handlers else frozenset(), fresh
+                ),
+            )
+        elif bodies(stmt):
+            within = around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
+            stmt = with_bodies(stmt, lambda inner, within=within: _settle(inner, within, outside, fresh))  # type: ignore[misc]
+        places = leaving((stmt,)) if isinstance(stmt, Loop) and outside else set[int]()
+        if len(places) == 1 and places <= outside:
+            result.extend(_left_first(stmt, min(places), next(fresh)))
+        else:
+            result.append(stmt)
+    return tuple(result)
+
+
+def _left_first(loop: Stmt, place: int, label: int) -> tuple[Stmt, Stmt]:
+    def redirected(stmt: Stmt) -> Stmt:
+        return replace(stmt, label=label) if isinstance(stmt, Exit) and stmt.label == place else stmt
+
+    return Block(label, map_statements((loop,), redirected)), Exit(place)

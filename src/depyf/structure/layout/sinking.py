@@ -1,0 +1,149 @@
+"""What only one exit leads to goes to where that exit is, where leaving first would cost a flag.
+
+    Block(A): Block(B): Loop(L): if a: Exit(A)      Block(A): Loop(L): if a: Exit(A)
+                                 if b: Exit(B)  ->                     if b: raise X
+              raise X                                              ..
+    tail                                            tail
+
+Control is left to flow as before, so this is sound wherever the moved code raises into the same handlers: it crosses
+no ``try`` or ``with``, unless it cannot raise.  An exit at the end of a ``try`` whose handlers all leave is as good as
+one behind it.  A constant that is returned, or another exit, is so small that the
+compiler copies it as well: any number of exits may lead to that.  Input and output: the labelled dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from depyf.ir.expr import Const, Marker
+from depyf.ir.stmt import Block, Body, Exit, If, Loop, Pass, Return, Stmt, Try
+from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.safety.depth import any_depth
+from depyf.structure.exits import ends, first_line
+
+MOST = 60
+"""Labels that are tried in one function; each costs one more translation of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """An exit: whether it crosses a loop, one with an iterator, or a handler's protection, and ``Exit.unbinds``."""
+
+    loop: bool
+    iterator: bool
+    protected: bool
+    unbinds: bool = False
+
+
+Cost = tuple[int, ...]
+"""What a text has that nobody would write, the worst first: flags, loops that run once, copies, ``pass``."""
+
+
+def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) -> list[Stmt]:
+    """``body`` with code moved to the exits that lead to it, as far as that makes its ``price`` (now ``cost``) smaller."""
+    left = MOST
+    while any(cost[:-1]) and left > 0:
+        # of equal ones the first in the file: what stands last is behind the loop
+        found = [label for _, label in sorted(movable(tuple(body)), key=lambda place: place[0])][:left]
+        left -= len(found)
+        tried = [(price(moved), at, moved) for at, moved in enumerate(list(sink(tuple(body), one)) for one in found)]
+        if not tried or min(one[0] for one in tried) >= cost:
+            break
+        cost, _, body = min(tried, key=lambda one: one[:2])
+    return body
+
+
+def idle(body: Body) -> int:
+    """How many statements of ``body`` say nothing."""
+    return sum(isinstance(stmt, Pass) for stmt in walk(body))
+
+
+@any_depth
+def movable(body: Body) -> list[tuple[int, int]]:
+    """Labels of the blocks whose following code may go to their exits, with its line, inner ones first."""
+    found: list[tuple[int, int]] = []
+    for at, stmt in enumerate(body):
+        for inner in bodies(stmt):
+            found.extend(movable(inner))
+        if isinstance(stmt, Block) and _may_sink(stmt, body[at + 1 :]):
+            found.append((first_line(body[at + 1 :]) or 0, stmt.label))
+    return found
+
+
+def _may_sink(block: Block, tail: Body) -> bool:
+    if not tail or not ends(tail):
+        return False
+    uses = list(_uses(block.body, block.label, _Use(False, False, False)))
+    small = len(tail) == 1 and _small(tail[0])
+    if not uses or len(uses) > 1 and not small or any(use.unbinds for use in uses):
+        return False  # behind the clause
+    if small and isinstance(tail[0], Return) and tail[0].implicit:
+        return not any(use.protected for use in uses)  # the end of the function is behind a ``with``, not in it
+    return small or uses[0].loop and not uses[0].iterator and not uses[0].protected
+
+
+def _small(stmt: Stmt) -> bool:
+    return isinstance(stmt, Exit) or isinstance(stmt, Return) and (stmt.value is None or isinstance(stmt.value, Const))
+
+
+@any_depth
+def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
+    found: list[_Use] = []
+    for stmt in body:
+        inside = use
+        if _falls_to(stmt, label):
+            found.append(use)
+            stmt = _without_exit(stmt)
+        if isinstance(stmt, Exit) and stmt.label == label:
+            found.append(replace(use, unbinds=stmt.unbinds))
+        elif isinstance(stmt, Loop):
+            inside = replace(use, loop=True, iterator=use.iterator or _has_iterator(stmt))
+        elif isinstance(stmt, Try):
+            inside = replace(use, protected=True)
+        for inner in bodies(stmt):
+            found.extend(_uses(inner, label, inside))
+    return found
+
+
+def _falls_to(stmt: Stmt, label: int) -> bool:
+    """Whether only the end of a ``try`` body leads behind the statement, and from there to ``label``."""
+    if not isinstance(stmt, Try) or len(stmt.body) < 2 or stmt.orelse or stmt.final or not stmt.handlers:
+        return False
+    last = stmt.body[-1]
+    return isinstance(last, Exit) and last.label == label and all(ends(clause.body) for clause in stmt.handlers)
+
+
+def _without_exit(stmt: Stmt) -> Stmt:
+    assert isinstance(stmt, Try)
+    return replace(stmt, body=stmt.body[:-1])
+
+
+def _has_iterator(loop: Loop) -> bool:
+    head = loop.body[0] if loop.body else None
+    while isinstance(head, Block) and head.body:
+        head = head.body[0]
+    return isinstance(head, If) and isinstance(head.test, Marker)
+
+
+@any_depth
+def sink(body: Body, label: int) -> Body:
+    """``body`` with the code behind the block ``label`` at the exits to it; the block is gone."""
+    for at, stmt in enumerate(body):
+        if isinstance(stmt, Block) and stmt.label == label:
+            return (*body[:at], *_replaced(stmt.body, label, body[at + 1 :]))
+    return tuple(with_bodies(stmt, lambda inner: sink(inner, label)) if bodies(stmt) else stmt for stmt in body)
+
+
+@any_depth
+def _replaced(body: Body, label: int, tail: Body) -> Body:
+    result: list[Stmt] = []
+    for stmt in body:
+        if _falls_to(stmt, label):
+            rest = _without_exit(stmt)
+            result.extend((with_bodies(rest, lambda inner: _replaced(inner, label, tail)), *tail))
+        elif isinstance(stmt, Exit) and stmt.label == label:
+            result.extend(tail)
+        else:
+            result.append(with_bodies(stmt, lambda inner: _replaced(inner, label, tail)) if bodies(stmt) else stmt)
+    return tuple(result)

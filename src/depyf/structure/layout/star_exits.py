@@ -1,0 +1,124 @@
+"""The clauses of ``except*`` all go on behind the statement: they can say neither ``return`` nor ``break`` nor ``continue``.
+
+Input and output: the labelled dialect.
+
+    Try: A  except* E: B; exit L      ->      Block(M) { Try: A  except* E: B; exit M }  exit L
+
+So do clauses of which the bytecode tells that they end before control goes on (``Exit.falls``, 3.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from depyf.ir.expr import Marker
+from depyf.ir.stmt import (
+    Block,
+    Body,
+    Break,
+    ClassDef,
+    Continue,
+    ExceptClause,
+    Exit,
+    For,
+    FuncDef,
+    If,
+    Loop,
+    Return,
+    Stmt,
+    Try,
+    While,
+)
+from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
+from depyf.safety.depth import any_depth
+
+BEHIND = 1 << 44
+"""The labels behind such statements are numbered from here."""
+
+
+def leaves_clause(body: Body) -> bool:
+    """Whether a clause of ``except*`` in the Python dialect says what it must not."""
+    stars = [stmt for stmt in walk(body) if isinstance(stmt, Try) and stmt.star]
+    return any(_leaves(clause.body, False) for stmt in stars for clause in stmt.handlers)
+
+
+@any_depth
+def _leaves(body: Body, loop: bool) -> bool:
+    for stmt in body:
+        if isinstance(stmt, Return) or not loop and isinstance(stmt, (Break, Continue)):
+            return True
+        inside = loop or isinstance(stmt, (For, While))
+        if not isinstance(stmt, (FuncDef, ClassDef)) and any(_leaves(inner, inside) for inner in bodies(stmt)):
+            return True
+    return False
+
+
+def falls_behind(body: Body) -> bool:
+    """Whether a clause is known to end before control goes on."""
+    return any(isinstance(stmt, Exit) and stmt.falls for stmt in walk(body))
+
+
+def exits_behind(body: Body) -> Body:
+    """``body`` with one exit behind each ``try`` whose clauses leave for one place, and must not do so themselves."""
+    return _Behind().run(body)
+
+
+class _Behind:
+    def __init__(self) -> None:
+        self.count = 0
+
+    @any_depth
+    def run(self, body: Body, inside: int | None = None) -> Body:
+        """``inside`` is the label of the block of ours that ``body`` is in."""
+        for i, stmt in enumerate(body):
+            label = _left_for(stmt)
+            if label is None or label == inside:
+                continue
+            behind = BEHIND + self.count
+            self.count += 1
+
+            def moved(inner: Stmt, old: int = label, new: int = behind) -> Stmt:
+                return Exit(new) if isinstance(inner, Exit) and inner.label == old and not inner.written else inner
+
+            # what follows a block that ends in the statement is its ``else``
+            made = Block(behind, self.run(map_statements(body[i:], moved), behind))
+            return (*self._inner(body[:i]), made, Exit(label))
+        return self._inner(body)
+
+    @any_depth
+    def _inner(self, body: Body) -> Body:
+        return tuple(with_bodies(stmt, lambda inner: self.run(inner)) if bodies(stmt) else stmt for stmt in body)
+
+
+def _left_for(stmt: Stmt) -> int | None:
+    """Where all such clauses of a ``try``, at the end of ``stmt`` or all of it, go on if it is one place."""
+    around: set[int] = set()
+    while isinstance(stmt, Block) and stmt.body:
+        around.add(stmt.label)
+        stmt = stmt.body[-1]
+    found = _falling(stmt.handlers) if isinstance(stmt, Try) else set()
+    if found:
+        first = found.pop()
+        return None if found or first in around else first
+    for handler in stmt.handlers if isinstance(stmt, Try) else ():
+        tests = handler.body
+        while len(tests) == 1 and isinstance(tests[0], If) and _is_star(tests[0]):
+            inner = tuple(walk(tests[0].body))
+            own = {within.label for within in inner if isinstance(within, (Block, Loop))}
+            found |= {within.label for within in inner if isinstance(within, Exit) and not within.written} - own
+            tests = tests[0].orelse
+    if len(found) != 1:
+        return None
+    label = found.pop()
+    return None if label in around else label
+
+
+def _falling(handlers: Sequence[ExceptClause]) -> set[int]:
+    """Where the exits at the ends of handlers lead of which it is known that the handler is left first."""
+    inner = tuple(stmt for handler in handlers for stmt in walk(handler.body))
+    own = {within.label for within in inner if isinstance(within, (Block, Loop))}
+    return {within.label for within in inner if isinstance(within, Exit) and within.falls and not within.written} - own
+
+
+def _is_star(stmt: If) -> bool:
+    return isinstance(stmt.test, Marker) and stmt.test.kind == "eg_match"

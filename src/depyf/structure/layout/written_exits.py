@@ -1,0 +1,69 @@
+"""A ``continue`` that ends the body of a ``try``: the compiler moves its jump out of the protected range.
+
+Input and output: the labelled dialect.  Only the line of the jump tells it from one in the ``else``, or behind.
+
+    Block(L) { Try: A; exit L  except E: B; exit M }  exit N, on a line before E    ->    Try: A; exit N  except E: B; exit M
+    Try: A; exit N, on a line behind B  except E: B                                 ->    Try: A  except E: B  else: exit N
+"""
+
+from __future__ import annotations
+
+from depyf.ir.expr import Marker
+from depyf.ir.stmt import Block, Body, Exit, Stmt, Try
+from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
+from depyf.safety.depth import any_depth
+from depyf.structure.exits import exit_labels, first_line
+
+
+@any_depth
+def exits_in_try(body: Body) -> Body:
+    """``body`` with such exits in the ``try``."""
+    result: list[Stmt] = []
+    stmts = tuple(with_bodies(stmt, exits_in_try) if bodies(stmt) else stmt for stmt in body)
+    for i, stmt in enumerate(stmts):
+        if isinstance(stmt, Try) and len(stmt.orelse) == 1 and _is_before(stmt.orelse[0], stmt):
+            stmt = Try((*stmt.body, *stmt.orelse), stmt.handlers, (), stmt.final, stmt.star, stmt.line)
+        elif isinstance(stmt, Try) and not stmt.orelse and _is_behind(stmt):
+            stmt = Try(stmt.body[:-1], stmt.handlers, stmt.body[-1:], stmt.final, stmt.star, stmt.line)
+        after = stmts[i + 1] if i + 2 == len(stmts) else None
+        made = _merged(stmt, after) if isinstance(stmt, Block) and isinstance(after, Exit) else None
+        if made is not None:
+            return (*result, *made)
+        result.append(stmt)
+    return tuple(result)
+
+
+def _merged(block: Block, after: Exit) -> Body | None:
+    """The statements of ``block``, whose ``try`` takes ``after`` in, if nothing else goes on there."""
+    tried = block.body[-1] if block.body else None
+    if not isinstance(tried, Try) or tried.orelse or tried.final or not _is_before(after, tried):
+        return None
+    others = (*block.body[:-1], *(stmt for clause in tried.handlers for stmt in clause.body))
+    if any(isinstance(stmt, Exit) and stmt.label == block.label for stmt in walk(others)):
+        return None
+
+    def written(stmt: Stmt) -> Stmt:
+        return after if isinstance(stmt, Exit) and stmt.label == block.label else stmt
+
+    inner = map_statements(tried.body, written)
+    return *block.body[:-1], Try(inner, tried.handlers, (), (), tried.star, tried.line)
+
+
+def _is_before(stmt: Stmt, tried: Try) -> bool:
+    """Whether ``stmt`` is an exit that somebody wrote in front of the handlers of ``tried``."""
+    if not isinstance(stmt, Exit) or not stmt.written or stmt.line is None or not tried.handlers:
+        return False
+    first = tried.handlers[0].line or first_line(tried.handlers[0].body)
+    return first is not None and stmt.line < first
+
+
+def _is_behind(tried: Try) -> bool:
+    """Whether the body ends with an exit that somebody wrote behind the handlers, and none of them ends there."""
+    last = tried.body[-1] if len(tried.body) > 1 else None
+    if not isinstance(last, Exit) or last.written or last.line is None or not tried.handlers:
+        return False
+    if any(isinstance(clause.type, Marker) for clause in tried.handlers):
+        return False  # a ``with``: its body ends where its manager is left
+    caught = tuple(stmt for clause in tried.handlers for stmt in clause.body)
+    behind = max((stmt.line or 0 for stmt in walk(caught)), default=0)
+    return last.line > max(behind, tried.handlers[-1].line or 0) and last.label not in exit_labels(caught)

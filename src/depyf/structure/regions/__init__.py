@@ -1,0 +1,1 @@
+"""What each exception region is: ``except``, ``finally`` or ``with``."""

@@ -1,0 +1,1 @@
+"""When values of the two codes are the same, and what is alive."""

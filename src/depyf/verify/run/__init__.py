@@ -1,0 +1,1 @@
+"""Compiling the text with the interpreter of its version."""

@@ -1,0 +1,168 @@
+"""Compile decompiled text with the Python version that wrote the original, and find the code object that was asked for.
+
+Input: source text, a version, and the path of names from the module to the code object.  Output: ``Recompiled``; with
+the running interpreter's own version it holds the live code object too.  The source is never executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import marshal
+import re
+import sys
+import threading
+import types
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.files.unmarshal import loads
+from depyf.bytecode.tables.set_order import filling_order
+from depyf.errors import BytecodeError, DepyfError
+from depyf.safety.depth import any_depth
+from depyf.safety.unheard import spelled_out, warns
+from depyf.verify.run.worker import SET, WorkerError, own_worker, worker_for
+
+
+class RecompileError(DepyfError):
+    """The text does not compile, or the code object is not in it; ``lineno`` is set for a syntax error."""
+
+    def __init__(self, message: str, lineno: int | None = None) -> None:
+        self.lineno = lineno
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Recompiled:
+    """The code object at the end of the path, and the one of the whole text; ``code`` only from this interpreter."""
+
+    unit: CodeUnit
+    module: CodeUnit
+    code: types.CodeType | None = field(default=None, repr=False)
+
+
+def recompile(
+    text: str,
+    version: tuple[int, int],
+    path: tuple[str, ...] = (),
+    *,
+    flags: int = 0,
+    optimize: int = 0,
+    filename: str = "<depyf>",
+    mode: str = "exec",
+) -> Recompiled:
+    """Compile ``text`` and follow ``path`` into it.
+
+    ``flags`` are compiler flags (``__future__``); none is inherited from the caller.  ``mode`` is that of ``compile``;
+    with "single" there may be several statements.  Raises ``RecompileError``.
+    """
+    if sys.version_info[:2] == version and sys.implementation.name == "cpython":
+        code = compile_here(text, filename, flags, optimize, mode)
+        found = dig(code, path)
+        unit = CodeUnit.from_code(code)
+        return Recompiled(dig_unit(unit, path), unit, found)
+    try:
+        unit = loads(worker_for(version).compile(text, flags, optimize, mode, sets=True), version)
+    except WorkerError as error:
+        raise RecompileError(str(error), _line(error)) from None
+    except BytecodeError as error:
+        raise RecompileError(str(error)) from None
+    if not isinstance(unit, CodeUnit):
+        raise RecompileError("the other interpreter did not answer with a code object")
+    unit = _with_sets(unit)
+    return Recompiled(dig_unit(unit, path), unit)
+
+
+def _with_sets(value: Any) -> Any:
+    """What a worker's answer holds, with the sets that tuples stand for in it."""
+    if type(value) is tuple and value[:1] == (SET,):
+        return frozenset(filling_order(value[1:]) or value[1:])
+    is_code = isinstance(value, types.CodeType)
+    parts = value.co_consts if is_code else value.consts if type(value) is CodeUnit else value
+    if type(parts) is not tuple:
+        return value
+    new = _all_with_sets(parts)
+    if all(one is other for one, other in zip(new, parts)):
+        return value
+    return value.replace(co_consts=new) if is_code else replace(value, consts=new) if type(value) is CodeUnit else new
+
+
+@any_depth
+def _all_with_sets(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([_with_sets(part) for part in parts])
+
+
+def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str) -> types.CodeType:
+    """``compile`` without inherited flags; every failure is a ``RecompileError``.
+
+    It is done by the worker process of this version where the compiler might warn, for the program around us would hear it,
+    and where the text might nest too deeply for the stack: that of the main thread is known to be large.
+    """
+    worker = None if threading.current_thread() is threading.main_thread() else own_worker()
+    tree = _parsed(text, filename, flags) if worker is None else None
+    if tree is not None and not warns(tree):
+        try:
+            source: Any = ast.Interactive(tree.body) if mode == "single" else text
+            return _code(compile(source, filename, mode, flags, True, optimize))
+        except (RecursionError, MemoryError):
+            pass
+        except (SyntaxError, ValueError, OverflowError, SystemError) as error:
+            raise _refused(error) from None
+    worker = worker or own_worker()
+    if worker is None:
+        raise RecompileError(
+            "no Python of this version to compile the text with in another process: sys.executable is none that starts"
+        )
+    try:
+        return _code(_with_sets(marshal.loads(worker.compile(text, flags, optimize, mode, filename, sets=True))))
+    except WorkerError as error:
+        raise RecompileError(str(error), _line(error)) from None
+
+
+def _parsed(text: str, filename: str, flags: int) -> ast.Module | None:
+    """The tree of ``text``; None where the parser would warn, or cannot go so deep."""
+    if spelled_out(text) != text:
+        return None
+    try:
+        tree = compile(text, filename, "exec", flags | ast.PyCF_ONLY_AST, True)
+    except (RecursionError, MemoryError):
+        return None
+    except (SyntaxError, ValueError, OverflowError, SystemError) as error:
+        raise _refused(error) from None
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _code(code: Any) -> types.CodeType:
+    assert isinstance(code, types.CodeType)
+    return code
+
+
+def _refused(error: Exception) -> RecompileError:
+    lineno = error.lineno if isinstance(error, SyntaxError) else None
+    return RecompileError(f"{type(error).__name__}: {error}", lineno)
+
+
+def _line(error: WorkerError) -> int | None:
+    found = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
+    return int(found.group(1)) if found else None
+
+
+def dig(code: types.CodeType, path: tuple[str, ...]) -> types.CodeType:
+    """The first code object of each name in turn."""
+    for name in path:
+        inner = next((item for item in code.co_consts if type(item) is types.CodeType and item.co_name == name), None)
+        if inner is None:
+            raise RecompileError(f"{code.co_name} holds no code object {name}")
+        code = inner
+    return code
+
+
+def dig_unit(unit: CodeUnit, path: tuple[str, ...]) -> CodeUnit:
+    """``dig`` for code units."""
+    for name in path:
+        inner = next((item for item in unit.consts if type(item) is CodeUnit and item.name == name), None)
+        if inner is None:
+            raise RecompileError(f"{unit.name} holds no code object {name}")
+        unit = inner
+    return unit

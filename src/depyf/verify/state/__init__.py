@@ -1,0 +1,1 @@
+"""What a proof knows at a pair of program points."""

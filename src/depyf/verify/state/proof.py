@@ -1,0 +1,140 @@
+"""What the parts of a proof share: the two codes, the values, and what the proof has assumed so far.
+
+``equivalence`` walks, ``agreement`` compares the two sides, ``joins`` keeps what is known where paths meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered
+from depyf.generated.contract import NO_PROMISES, VARIABLE_NOTE, Promises
+from depyf.verify.relation.facts import MAX_TRACKED, widest
+from depyf.verify.relation.lifetimes import HANDLED_NOTE
+from depyf.verify.relation.sameness import Sameness
+from depyf.verify.relation.values import Values
+from depyf.verify.state.proof_state import Pair
+from depyf.verify.state.side import Program
+from depyf.verify.state.unwinding import UNWIND_NOTE
+from depyf.verify.walk.promised import Promised, stable_globals
+from depyf.verify.walk.step import Mismatch
+from depyf.verify.walk.wide import makes_wide
+
+ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
+CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
+FORGOTTEN_NOTE = "where paths meet, a temporary of one of them may keep its object alive until the function returns"
+RAISED_NOTE = (
+    "where an operation raises, a temporary keeps its object as long as the traceback lives, to which the frame belongs"
+)
+CYCLE_NOTE = "an exception that is raised from a temporary is a part of its own traceback until the collector runs"
+EMPTY_NOTE = "what stands below a block on the stack may be released before its handler is left, where a call has used it up on another way there"
+EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
+WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
+KEYWORDS_NOTE = "assumes that no callee keeps or changes the dict of its keyword arguments, which is a copy in the text"
+AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
+TESTED_NOTE = "the TypeError about a type in 'except' that is no exception may get another __context__"
+PLAIN_NOTE = (
+    "assumes that what a conversion or a format gives is a plain string, no subclass with a __format__ of its own"
+)
+SET_NOTE = "assumes that nothing depends on the order of a set of numbers, which no text of it gives"
+NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
+BUILTIN_NOTE = "assumes that these names give the builtins which they are the names of: "
+STAND_IN_NOTE = "assumes that nothing looks for names which no source can have: the text has others in their place"
+STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
+
+
+class GaveUp(Exception):
+    """The budget is spent; nothing was proven or refuted."""
+
+
+@dataclass
+class Proof:
+    """What a successful walk leaves to be proven, and what it had to assume."""
+
+    nested: list[tuple[CodeUnit, CodeUnit]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    steps: int = 0
+
+
+class Ground:
+    """Both codes with their common values; the proof being made, to which assumptions are added.
+
+    Input: as for ``equivalence.prove``.
+    """
+
+    def __init__(
+        self,
+        original: Lowered,
+        recompiled: Lowered,
+        is_temp: Callable[[str], bool],
+        nested_proven: Callable[[CodeUnit, CodeUnit], bool],
+        renames: Mapping[str, str] | None,
+        stand_ins: Mapping[str, str] | None,
+        bindings: Mapping[str, Any] | None,
+        builtins: Mapping[str, Any],
+        promises: Promises,
+        variables: frozenset[str],
+        lifetimes: bool,
+        loose: Iterable[frozenset[Any]],
+    ) -> None:
+        self.values = Values(original.unit.null_above_callable, loose)
+        fixed = stable_globals(promises, original, recompiled)
+        self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
+        self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
+        self.b = Program(
+            recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})}, stand_ins, builtins
+        )
+        self.values.tracked = max(MAX_TRACKED, widest(original.instrs), widest(recompiled.instrs))
+        if self.promised is not None:
+            self.promised.wide = promises.plain_keys and makes_wide(original)
+        self.units = original.unit, recompiled.unit
+        self.lifetimes = lifetimes
+        self.proof = Proof()
+        self.sameness = Sameness(self.values, nested_proven, self.proof.nested)
+        self.rebinds_cells = any(instr.op == ops.MAKE_CELL for instr in (*original.instrs, *recompiled.instrs))
+        if fixed:
+            self.note(STABLE_NOTE)
+        if variables:
+            self.note(VARIABLE_NOTE)
+        if self.b.namespace_temps:
+            self.note(NAMESPACE_NOTE)
+        if self.b.has_stand_ins:
+            self.note(STAND_IN_NOTE)
+
+    def note(self, text: str) -> None:
+        if text not in self.proof.notes:
+            self.proof.notes.append(text)
+
+    def done(self) -> Proof:
+        """The proof, once every path has been gone through."""
+        for text in self.promised.notes if self.promised is not None else ():
+            self.note(text)
+        if self.values.shuffles:
+            self.note(SET_NOTE)
+        if self.a.restores or self.b.restores:
+            self.note(UNWIND_NOTE)
+        if self.b.keeps:
+            self.note(HANDLED_NOTE)
+        if self.b.again:
+            self.note(AGAIN_NOTE)
+        if self.b.builtins_named:
+            self.note(BUILTIN_NOTE + ", ".join(sorted(self.b.builtins_named)))
+        if self.b.formats or self._converts_alone():
+            self.note(PLAIN_NOTE)
+        return self.proof
+
+    def _converts_alone(self) -> bool:
+        """Whether the original converts a value without formatting it, which no text does (3.13+)."""
+        instrs = self.a.instrs
+        formatting = (ops.FORMAT, ops.BUILD_INTERPOLATION)
+        return any(instr.op == ops.CONVERT and after.op not in formatting for instr, after in pairwise(instrs))
+
+    def mismatch(self, pair: Pair, why: str) -> Mismatch:
+        a, b = pair.a, pair.b
+        where_a, where_b = self.a.describe(a.pc), self.b.describe(b.pc)
+        return Mismatch(f"original {where_a} and recompiled {where_b}: {why}", a.pc)

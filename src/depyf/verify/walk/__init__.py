@@ -1,0 +1,1 @@
+"""The walk of both codes in lock step."""

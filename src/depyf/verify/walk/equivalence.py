@@ -1,0 +1,239 @@
+"""Bisimulation: two codes mean the same when they do the same observable things, in order, with the same operands.
+
+Input: two ``Lowered`` codes of one Python version.  Output: a ``Proof`` with the nested code objects that have to
+match, or a ``Mismatch`` that names both instructions.
+
+Both sides run in lock step from the entry with symbolic values (``values``).  Each side runs alone through silent steps
+(``silent``) to its next event (``events``); both events must agree; an event that may raise also leads to the pair of
+exception handlers.  Where paths join, the state is reduced to "these places hold the same value" and stored under the
+pair of instructions; arriving there again weakens it until nothing changes.  ::
+
+    original:    LOAD_FAST x; BRANCH false L; A; RETURN;  L: B; RETURN
+    recompiled:  LOAD_FAST x; BRANCH true M;  B; RETURN;  M: A; RETURN       # the same events on every path
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered
+from depyf.generated.contract import NO_PROMISES, READ_LOCALS, Promises
+from depyf.generated.unreached import unreached
+from depyf.verify.relation.facts import take
+from depyf.verify.state.proof import GaveUp, Ground, Proof
+from depyf.verify.state.proof_state import Pair, Side, reachable, resolve, settle_facts
+from depyf.verify.walk.agreement import CALLS, FRAME_READER, Agreement
+from depyf.verify.walk.joins import Joins
+from depyf.verify.walk.managers import ENTERING, MANAGER_NOTE, asks, refuses
+from depyf.verify.walk.observable import DIVERGE, RESULT_TYPES, TRUTH, UNWIND, Event
+from depyf.verify.walk.promised import UNREACHED_NOTE
+from depyf.verify.walk.results import push_results, settle
+from depyf.verify.walk.step import advance
+
+STEPS_PER_INSTRUCTION = 60
+_SLOTS_A_STEP = 6
+"""As a power of two: the slots of a deep stack are gone through again and again, 64 of them count as a step."""
+MANY_FACTS = 6
+"""After so many tests of booleans without an operation in between, a path ends at the next join.
+
+What is known of them is forgotten there, which is sound; each of ``n`` tests in a row would double the paths otherwise.
+"""
+NAME_LOADS = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME})
+
+
+def prove(
+    original: Lowered,
+    recompiled: Lowered,
+    is_temp: Callable[[str], bool],
+    *,
+    nested_proven: Callable[[CodeUnit, CodeUnit], bool],
+    renames: Mapping[str, str] | None = None,
+    stand_ins: Mapping[str, str] | None = None,
+    bindings: Mapping[str, Any] | None = None,
+    builtins: Mapping[str, Any] = MappingProxyType({}),
+    promises: Promises = NO_PROMISES,
+    variables: frozenset[str] = frozenset(),
+    lifetimes: bool = True,
+    loose: Iterable[frozenset[Any]] = (),
+) -> Proof:
+    """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent.
+
+    ``promises`` hold for both sides; ``variables`` are locals of the original that count as temporaries of its own.
+    ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
+    """
+    ground = Ground(
+        original,
+        recompiled,
+        is_temp,
+        nested_proven,
+        renames,
+        stand_ins,
+        bindings,
+        builtins,
+        promises,
+        variables,
+        lifetimes,
+        loose,
+    )
+    return _Walk(ground).run()
+
+
+class _Walk:
+    """Lock step through both codes, from the entry to the end of every path."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.values, self.a, self.b, self.promised = ground.values, ground.a, ground.b, ground.promised
+        self.agreement = Agreement(ground)
+        self.joins = Joins(ground)
+        promised = self.promised is not None and self.a.unit.name.startswith(self.promised.promises.resumed)
+        self.unreached = unreached(ground.a.lowered) if promised else frozenset()
+        self.work: list[Pair] = []
+        self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
+
+    def run(self) -> Proof:
+        outer = self.values.outer_exc
+        start = Pair(Side(self.a, 0, [], outer), Side(self.b, 0, [], outer))
+        start.early = start.before_graph = self.promised is not None
+        self.work.append(start)
+        while True:
+            if self.work:
+                self._run_pair(self.work.pop())
+            elif self.joins.pending:
+                self._run_pair(*self.joins.next())
+            else:
+                return self.ground.done()
+
+    def _run_pair(self, pair: Pair, arrived: tuple[int, int] | None = None) -> None:
+        """Follow one path to its end or to the next join; ``arrived`` is the join that it comes from."""
+        values, proof = self.values, self.ground.proof
+        while True:
+            a, b = pair.a, pair.b
+            proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
+            proof.steps += len(a.stack) + len(b.stack) >> _SLOTS_A_STEP  # each may be gone through
+            if proof.steps > self.budget:
+                raise GaveUp(f"gave up after {self.budget} steps")
+            if a.pc in self.unreached and self.promised is not None:
+                self.promised.use(UNREACHED_NOTE)
+                return
+            if a.pc == pair.standing:
+                a.joined = False
+            if a.split >= 0 or b.split >= 0:
+                if pair.fresh and a.split != b.split and self._same_objects(pair):
+                    continue
+                side = a if a.split >= 0 else b
+                asked = asks(values, side.split)
+                if asked and (a.pc, b.pc) == arrived:
+                    a.joined = b.joined = False
+                many = len(pair.facts) >= MANY_FACTS and a.dirty == b.dirty
+                if (asked or many) and (a.joined or b.joined):
+                    self.agreement.same_locals(pair)
+                    self._arrive(pair)
+                else:
+                    pair.standing = a.pc if asked else -1
+                    self._fork(pair, side)
+                return
+            self.agreement.same_locals(pair)
+            if (a.pc, b.pc) == arrived:
+                a.joined = b.joined = False
+            arrived = None
+            if a.joined or b.joined:
+                self.agreement.same_lifetimes(pair)  # what only this path holds is forgotten at the join
+                self._arrive(pair)
+                return
+            event = self.agreement.match(pair)
+            pair.standing = -1
+            if event is None:
+                continue
+            if not self._perform(pair, *event):
+                return
+
+    def _same_objects(self, pair: Pair) -> bool:
+        """Whether what is asked is about objects that both sides have built, and that match: then it is asked of those."""
+        asked = [split for split in (pair.a.split, pair.b.split) if split >= 0]
+        if len(asked) == 2 and self.ground.sameness.same(pair, asked[0], asked[1]):
+            return True
+        if not reachable(asked, pair.fresh, self.values):
+            return False
+        self.ground.sameness.pair_fresh(pair)
+        return any(resolve(pair, self.values, split, {}) != split for split in asked)
+
+    def _fork(self, pair: Pair, side: Side) -> None:
+        """Case distinction on a boolean value: no operation runs, so only one side needs to ask."""
+        values = self.values
+        base = side.split
+        for constant in (values.false, values.true):
+            new = pair.copy()
+            new.facts[base] = constant
+            if settle_facts(new, values):
+                self.work.append(new)
+
+    def _arrive(self, pair: Pair) -> None:
+        """This path ends at a join: what it knows is merged into what is stored there."""
+        pair.a.joined = pair.b.joined = False
+        self.agreement.same_marks(pair)
+        self.agreement.same_ends(pair)
+        self.joins.arrive(pair)
+
+    def _perform(self, pair: Pair, event_a: Event, event_b: Event) -> bool:
+        """The effect of a matched event; False when the path ends here or goes on elsewhere."""
+        a, b, values = pair.a, pair.b, self.values
+        key = event_a.key
+        op = key[0]
+        if op == ops.RETURN:
+            if self.b.namespace_temps and pair.temps:
+                raise self.ground.mismatch(pair, f"the temporary {min(pair.temps)} is left in the namespace")
+            return False
+        if key == UNWIND:
+            return False
+        if (a.pc >= 0 and self.a.raises(a.pc)) or (b.pc >= 0 and self.b.raises(b.pc)) or key == DIVERGE:
+            exc = event_a.operands[0] if op == ops.END_ASYNC_FOR else -1
+            self.joins.raise_into_handlers(pair, exc)
+        if op in ENTERING or op == ops.WITH_EXCEPT_START:
+            if self.b.instrs[b.pc].op != op:
+                self.ground.note(MANAGER_NOTE)
+            if op in ENTERING and refuses(pair, values, op, event_a.operands[0]):
+                return False
+            # asked anew next time, at a place of its own
+            pair.facts = {base: fact for base, fact in pair.facts.items() if not asks(values, base)}
+        if key == DIVERGE or op == ops.RAISE:
+            return False
+        if key == TRUTH:
+            for truth in (False, True):
+                new = pair.copy()
+                settle(new.a, values, truth)
+                settle(new.b, values, truth)
+                self.work.append(new)
+            return False
+        if op == ops.FOR_ITER:
+            done = pair.copy()
+            for side in (done.a, done.b):
+                side.gone.extend(take(side.stack, side.program.arg[side.pc]))
+                side.pc = side.program.target[side.pc]
+            self.work.append(done)
+        if op == ops.END_ASYNC_FOR:
+            for side, event in ((a, event_a), (b, event_b)):
+                if event.pops > 2:  # before 3.11 the slots below the exception hold the one handled before
+                    side.cur = side.stack[-5]
+        kind = FRAME_READER if op in NAME_LOADS and key[1] in READ_LOCALS else RESULT_TYPES.get(op)
+        if self.promised is not None and op != ops.MAKE_CELL:
+            callee = event_a.operands[0] if op in CALLS else -1
+            self.promised.ended(pair, callee)
+            kind = self.promised.result_type(callee) if callee >= 0 else kind
+        results = [values.new() if kind is None else values.typed(kind) for _ in range(event_a.results)]
+        if op == ops.GET_ITER:  # beside an iterator lies no object (3.15)
+            results[1:] = [values.null] * (len(results) - 1)
+        push_results(pair, event_a, event_b, values, results)
+        if op == ops.LOAD_FAST:
+            pair.bind(key[1], results[0])
+        elif op == ops.DELETE_FAST:
+            for side in (a, b):
+                side.gone.append(pair.loc.get(key[1], values.unbound))
+            pair.loc[key[1]] = values.unbound
+        elif op == ops.MAKE_CELL:
+            pair.epoch = values.new()
+        return True

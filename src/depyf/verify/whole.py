@@ -1,0 +1,299 @@
+"""The whole proof of one decompiled code object: signature, identity, else bisimulation, then everything nested.
+
+Input: the original and the recompiled ``CodeUnit``.  Output: one ``Verdict`` per code object of the original, its own
+first, then those nested in it in order of appearance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, units
+from depyf.bytecode.lower import Lowered, lower
+from depyf.errors import BytecodeError
+from depyf.generated.contract import NO_PROMISES, Promises
+from depyf.generated.resume.strip import without_books
+from depyf.safety.depth import any_depth_of
+from depyf.verify.features import FEATURE_NOTE, IMPORT_NOTE, without_builtins, without_imports
+from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
+from depyf.verify.local_order import ORDER_NOTE, SHOWN, looks_at_locals, same_order
+from depyf.verify.signature import (
+    ITERABLE_NOTE,
+    QUALNAME_NOTE,
+    called_otherwise,
+    iterable_renamed,
+    parameter_renames,
+    qualname_difference,
+    signature_difference,
+)
+from depyf.verify.state.proof import GaveUp, Proof
+from depyf.verify.verdict import Status, Verdict
+from depyf.verify.walk.equivalence import prove
+from depyf.verify.walk.promised import added_variables, locals_of
+from depyf.verify.walk.step import LifetimeMismatch, Mismatch
+
+
+def verify(
+    original: CodeUnit,
+    recompiled: CodeUnit,
+    temp_prefix: str = "__temp_",
+    *,
+    lifetimes: bool = True,
+    renames: Mapping[str, str] | None = None,
+    stand_ins: Mapping[str, str] | None = None,
+    bindings: Mapping[str, Any] | None = None,
+    builtins: Mapping[str, Any] = MappingProxyType({}),
+    promises: Promises = NO_PROMISES,
+    features: Collection[str] = (),
+    imported: Mapping[str, str] = MappingProxyType({}),
+    loose: Collection[frozenset[Any]] = (),
+    lowered: Mapping[int, Lowered] = MappingProxyType({}),
+) -> tuple[Verdict, ...]:
+    """Prove that ``recompiled`` means the same as ``original``.
+
+    Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
+    not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
+    identifiers); ``stand_ins`` the same for names of the module, which nothing else has; ``bindings`` maps global names of
+    the recompiled code to the constants they stand for; ``builtins`` those that both codes look up, where it does so and the original
+    does not.  ``promises`` is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
+    ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
+    ``features`` are names under which the text alone imports features of ``__future__``; ``imported`` those under which it
+    imports builtins, with their own names.
+    ``loose`` are constant sets whose order no text gives.  ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
+    """
+    checker = _Checker(
+        temp_prefix,
+        lifetimes,
+        renames or {},
+        stand_ins or {},
+        bindings or {},
+        builtins,
+        promises,
+        features,
+        imported,
+        loose,
+    )
+    checker.lowered.update(lowered)
+    return tuple(checker.report(original, recompiled, None))
+
+
+class _Checker:
+    def __init__(
+        self,
+        prefix: str,
+        lifetimes: bool,
+        renames: Mapping[str, str],
+        stand_ins: Mapping[str, str],
+        bindings: Mapping[str, Any],
+        builtins: Mapping[str, Any],
+        promises: Promises,
+        features: Collection[str],
+        imported: Mapping[str, str],
+        loose: Collection[frozenset[Any]],
+    ) -> None:
+        self.loose = loose
+        self.features = features
+        self.imported = imported
+        self.promises = promises
+        self.builtins = builtins
+        self.prefix = prefix
+        self.lifetimes = lifetimes
+        self.renames = renames
+        self.stand_ins = stand_ins
+        self.bindings = bindings
+        self.lowered: dict[int, Lowered] = {}
+        self.done: dict[tuple[int, int], tuple[Verdict, Pairs]] = {}
+        self.above: dict[tuple[int, int], tuple[CodeUnit, CodeUnit] | None] = {}
+
+    @any_depth_of(2)
+    def report(
+        self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
+    ) -> list[Verdict]:
+        """The verdict of a pair, then those of the pairs nested in it."""
+        verdict, pairs = self.own(original, recompiled, parent)
+        others: dict[int, list[CodeUnit]] = {}
+        for left, other in pairs:
+            others.setdefault(id(left), []).append(other)
+        nested: list[Verdict] = []
+        broken: Verdict | None = None
+        for unit in _nested_units(original):
+            reports = [self.report(unit, other, (original, recompiled)) for other in others.get(id(unit), ())]
+            if reports:
+                found = min(reports, key=_trust)
+            elif verdict.proven:
+                reason = "unreachable: never created"
+                found = [Verdict(inner.qualname, Status.EQUIVALENT, reason) for inner in units(unit)]
+            else:
+                other_unit = _namesake(unit, original, recompiled)
+                if other_unit is None:
+                    reason = "has no counterpart in the recompiled code"
+                    found = [Verdict(inner.qualname, Status.UNVERIFIED, reason) for inner in units(unit)]
+                else:
+                    found = [_guessed(item) for item in self.report(unit, other_unit, (original, recompiled))]
+            nested.extend(found)
+            if broken is None:
+                broken = next((item for item in found if not item.proven), None)
+        if verdict.proven and broken is not None:
+            reason = f"nested {broken.qualname} is not proven"
+            verdict = replace(verdict, status=Status.UNVERIFIED, reason=reason, line=broken.line)
+        return [verdict, *nested]
+
+    def _around(self, parent: tuple[CodeUnit, CodeUnit] | None) -> list[tuple[CodeUnit, CodeUnit]]:
+        """``parent`` and what that is nested in."""
+        found = []
+        while parent is not None:
+            found.append(parent)
+            parent = self.above.get((id(parent[0]), id(parent[1])))
+        return found
+
+    def own(
+        self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
+    ) -> tuple[Verdict, Pairs]:
+        key = (id(original), id(recompiled))
+        self.above.setdefault(key, parent)
+        found = self.done.get(key)
+        if found is None:
+            found = self.done[key] = self._own(original, recompiled, parent)
+        return found
+
+    def _own(
+        self, original: CodeUnit, recompiled: CodeUnit, parent: tuple[CodeUnit, CodeUnit] | None
+    ) -> tuple[Verdict, Pairs]:
+        name = original.qualname
+        around: list[tuple[CodeUnit, CodeUnit]] = []
+        difference = signature_difference(original, recompiled)
+        if not difference and parent is not None:
+            around = self._around(parent)
+            difference = qualname_difference(original, recompiled, around)
+        if difference:
+            return Verdict(name, Status.WRONG, difference, original.firstlineno), []
+        named: tuple[str, ...] = (QUALNAME_NOTE,) if called_otherwise(original, recompiled, around) else ()
+        if not self.bindings:
+            pairs = same_bytes(original, recompiled)
+            # where they differ, code that is never reached may have left them in the same place
+            if pairs is not None and not any(signature_difference(*pair) for pair in pairs):
+                return Verdict(name, Status.EQUIVALENT if named else Status.IDENTICAL, "; ".join(named)), pairs
+        try:
+            written, right = self._lower(original), self._lower(recompiled)
+        except BytecodeError as error:
+            return Verdict(name, Status.UNVERIFIED, str(error)), []
+        left, noted = without_books(written, self.promises)
+        noted = (*named, *noted)
+        if self.features and parent is None:
+            right = without_imports(right, self.features)
+            noted = (*noted, FEATURE_NOTE)
+        if self.imported and parent is None:
+            right = without_builtins(right, self.imported)
+            noted = (*noted, IMPORT_NOTE)
+        if iterable_renamed(original, recompiled):
+            noted = (*noted, ITERABLE_NOTE)
+        if left.leaks != right.leaks:
+            return Verdict(
+                name, Status.UNVERIFIED, "it lets StopIteration out of a generator, which no source does"
+            ), []
+        if left.starts_late != right.starts_late:
+            reason = "its frame begins without RESUME, so that a traceback may lack it, which no source does"
+            return Verdict(name, Status.UNVERIFIED, reason), []
+        renames = {**self.renames, **parameter_renames(original, recompiled)}
+        if original.flags & CO_OPTIMIZED and not same_order(left, right, renames):
+            if looks_at_locals(original):
+                return Verdict(name, Status.UNVERIFIED, SHOWN, original.firstlineno), []
+            noted = (*noted, ORDER_NOTE)
+        pairs = same_instructions(left, right)
+        if pairs is not None:
+            return Verdict(name, Status.EQUIVALENT if noted else Status.IDENTICAL, "; ".join(noted)), pairs
+        own_names = {*original.varnames, *original.names, *original.cellvars, *original.freevars}
+        prefix = self.prefix
+        variables = added_variables(left, self.promises) if parent is None else None
+        mentioned = locals_of(left) - (variables or frozenset())
+
+        def is_temp(local: str) -> bool:
+            if variables is not None:  # nothing looks for a local variable that the original never mentions
+                return local not in mentioned
+            return prefix in local and local not in own_names
+
+        def nested_proven(unit: CodeUnit, other: CodeUnit) -> bool:
+            return all(item.proven for item in self.report(unit, other, (original, recompiled)))
+
+        def walk(lifetimes: bool) -> Proof:
+            return prove(
+                left,
+                right,
+                is_temp,
+                nested_proven=nested_proven,
+                renames=renames,
+                stand_ins=self.stand_ins,
+                bindings=self.bindings,
+                builtins=self.builtins,
+                promises=self.promises,
+                variables=variables or frozenset(),
+                lifetimes=lifetimes,
+                loose=self.loose,
+            )
+
+        try:
+            proof = walk(self.lifetimes)
+        except LifetimeMismatch as error:
+            return self._same_but_lifetimes(name, left, error, walk)
+        except Mismatch as error:
+            return self._wrong(name, left, error), []
+        except GaveUp as error:
+            return Verdict(name, Status.UNVERIFIED, str(error)), []
+        different = first_difference(left, right)
+        return Verdict(
+            name, Status.EQUIVALENT, "; ".join(dict.fromkeys((*noted, *proof.notes))), difference=different
+        ), proof.nested
+
+    def _same_but_lifetimes(
+        self, name: str, left: Lowered, difference: LifetimeMismatch, walk: Callable[[bool], Proof]
+    ) -> tuple[Verdict, Pairs]:
+        """Lifetimes are part of the relation, so this is no proof; but it is not another meaning either."""
+        found = self._wrong(name, left, difference)
+        try:
+            proof = walk(False)
+        except Mismatch as error:
+            return self._wrong(name, left, error), []
+        except GaveUp:
+            return found, []
+        return replace(found, status=Status.UNVERIFIED), proof.nested
+
+    def _wrong(self, name: str, left: Lowered, error: Mismatch) -> Verdict:
+        line = left.instrs[error.pc].line if error.pc >= 0 else left.unit.firstlineno
+        return Verdict(name, Status.WRONG, error.reason, line)
+
+    def _lower(self, unit: CodeUnit) -> Lowered:
+        found = self.lowered.get(id(unit))
+        if found is None:
+            found = self.lowered[id(unit)] = lower(unit)
+        return found
+
+
+def _trust(verdicts: list[Verdict]) -> int:
+    """Worst first: a code object that was matched with several must be proven against each."""
+    return min(TRUST.index(verdict.status) for verdict in verdicts)
+
+
+TRUST = (Status.WRONG, Status.FAILED, Status.UNVERIFIED, Status.EQUIVALENT, Status.IDENTICAL)
+
+
+def _guessed(verdict: Verdict) -> Verdict:
+    """What a difference says where nothing but the name made the pair: code that is never reached has the same name."""
+    return replace(verdict, status=Status.UNVERIFIED) if verdict.status is Status.WRONG else verdict
+
+
+def _nested_units(unit: CodeUnit) -> list[CodeUnit]:
+    return [item for item in unit.consts if type(item) is CodeUnit]
+
+
+def _namesake(unit: CodeUnit, original: CodeUnit, recompiled: CodeUnit) -> CodeUnit | None:
+    """The nested code of the same name and rank, to report on what a failed walk did not reach.
+
+    One with other parameters is something else: text that has no translation keeps a lambda for its variables' scopes.
+    """
+    rank = [item for item in _nested_units(original) if item.name == unit.name].index(unit)
+    others = [item for item in _nested_units(recompiled) if item.name == unit.name]
+    found = others[rank] if rank < len(others) else None
+    return None if found is None or signature_difference(unit, found) else found
