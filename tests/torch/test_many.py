@@ -10,7 +10,7 @@ from dumps import check_dump
 import depyf
 from depyf.dump.files.manifest import manifest_page
 from depyf.dump.pages.index import index_page
-from depyf.dump.trace_events import Event
+from depyf.dump.trace_events import TraceEvent
 from depyf.dynamo.recording.capture import Capture
 from depyf.dynamo.recording.snapshot import freeze
 
@@ -44,14 +44,14 @@ def heard(count, steps):
     capture = Capture(lambda record: None, lambda record: None)
     line = " + ".join(f"x{n}.shape[0]" for n in range(count))
     stack = [{"filename": "program.py", "line": 3, "name": "f", "loc": line}]
-    capture.handle(Event("dynamo_start", "0/0", 0, {"stack": stack}, ""))
+    capture.handle(TraceEvent("dynamo_start", "0/0", 0, {"stack": stack}, ""))
     for n in range(count):
         data = {"symbol": f"s{n}", "source": f"L['x{n}'].size()[0]", "val": str(n), "vr": "[2, 9]", "user_stack": stack}
-        capture.handle(Event("create_symbol", "0/0", 0, data, ""))
+        capture.handle(TraceEvent("create_symbol", "0/0", 0, data, ""))
     for step in range(steps):
         names = [f"s{n}" for n in range(count * (step + 1) // steps)]
         data = {"expr": f"{' + '.join(names)} > {step}", "user_stack": stack}
-        capture.handle(Event("guard_added", "0/0", 0, data, ""))
+        capture.handle(TraceEvent("guard_added", "0/0", 0, data, ""))
     run = freeze(capture)
     return index_page(run, {}, {}), manifest_page(run, {}, frozenset(), frozenset(), {})
 

@@ -21,7 +21,7 @@ import pytest
 import foreign
 import needs
 from depyf.cli import main
-from depyf.cli.outcome import Exit
+from depyf.cli.outcome import ExitStatus
 from depyf.verify.run import worker
 
 ROOT = Path(__file__).parents[2]
@@ -50,25 +50,25 @@ def pyc(module: Path) -> Path:
 
 
 def test_pyc_to_stdout(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", str(pyc)]) == Exit.PROVEN
+    assert main(["decompile", str(pyc)]) == ExitStatus.PROVEN
     out, err = capsys.readouterr()
     assert out == SOURCE
     assert "code objects" in err
 
 
 def test_quiet(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", "-q", str(pyc)]) == Exit.PROVEN
+    assert main(["decompile", "-q", str(pyc)]) == ExitStatus.PROVEN
     assert capsys.readouterr() == (SOURCE, "")
 
 
 def test_stdin(pyc: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pyc.read_bytes())))
-    assert main(["decompile", "-q", "-"]) == Exit.PROVEN
+    assert main(["decompile", "-q", "-"]) == ExitStatus.PROVEN
     assert capsys.readouterr().out == SOURCE
 
 
 def test_json(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", "--json", str(pyc)]) == Exit.PROVEN
+    assert main(["decompile", "--json", str(pyc)]) == ExitStatus.PROVEN
     document = json.loads(capsys.readouterr().out)
     assert document["exit"] == 0
     assert document["summary"]["IDENTICAL"] == 4
@@ -84,19 +84,19 @@ def test_folder_keeps_layout(tmp_path: Path, module: Path) -> None:
         target = tree / name
         target.parent.mkdir(parents=True, exist_ok=True)
         py_compile.compile(str(module), str(target), doraise=True)
-    assert main(["decompile", "-j", "2", "-o", str(out), str(tree)]) == Exit.PROVEN
+    assert main(["decompile", "-j", "2", "-o", str(out), str(tree)]) == ExitStatus.PROVEN
     written = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.py"))
     assert written == ["c.py", "pkg/a.py", "pkg/sub/b.py"]
     assert (out / "c.py").read_text() == SOURCE
 
 
 def test_live_object(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", "-q", "textwrap:dedent"]) == Exit.PROVEN
+    assert main(["decompile", "-q", "textwrap:dedent"]) == ExitStatus.PROVEN
     assert "def dedent(text):" in capsys.readouterr().out
 
 
 def test_one_function_of_a_file(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", "-q", f"{module}:Thing.method"]) == Exit.PROVEN
+    assert main(["decompile", "-q", f"{module}:Thing.method"]) == ExitStatus.PROVEN
     assert "return double(self.x)" in capsys.readouterr().out
 
 
@@ -111,7 +111,7 @@ def test_one_function_of_a_file(module: Path, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_unreadable(target: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", target]) == Exit.UNREADABLE
+    assert main(["decompile", target]) == ExitStatus.UNREADABLE
     out, err = capsys.readouterr()
     assert out == ""
     assert complaint in err
@@ -120,42 +120,42 @@ def test_unreadable(target: str, complaint: str, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("keep", [0, 3, 16, 40])
 def test_truncated_pyc(pyc: Path, keep: int, capsys: pytest.CaptureFixture[str]) -> None:
     pyc.write_bytes(pyc.read_bytes()[:keep])
-    assert main(["decompile", str(pyc)]) == Exit.UNREADABLE
+    assert main(["decompile", str(pyc)]) == ExitStatus.UNREADABLE
     assert capsys.readouterr().err.startswith("depyf: ")
 
 
 def test_not_a_pyc(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "image.pyc"
     path.write_bytes(b"\x89PNG" + bytes(100))
-    assert main(["decompile", str(path)]) == Exit.UNREADABLE
+    assert main(["decompile", str(path)]) == ExitStatus.UNREADABLE
     assert "image.pyc" in capsys.readouterr().err
 
 
 def test_one_bad_file_does_not_sink_the_others(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", str(pyc), "missing.pyc"]) == Exit.UNREADABLE
+    assert main(["decompile", str(pyc), "missing.pyc"]) == ExitStatus.UNREADABLE
     out, err = capsys.readouterr()
     assert SOURCE in out
     assert "missing.pyc" in err
 
 
 def test_empty_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", str(tmp_path)]) == Exit.UNREADABLE
+    assert main(["decompile", str(tmp_path)]) == ExitStatus.UNREADABLE
     assert "no .pyc file" in capsys.readouterr().err
 
 
 def test_output_folder_that_cannot_be_made(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", str(pyc), "-o", f"{pyc}/out"]) == Exit.UNREADABLE
+    assert main(["decompile", str(pyc), "-o", f"{pyc}/out"]) == ExitStatus.UNREADABLE
     assert "cannot create the output folder" in capsys.readouterr().err
 
 
 def test_usage_error() -> None:
     with pytest.raises(SystemExit) as caught:
         main(["decompile"])
-    assert caught.value.code == Exit.USAGE
+    assert caught.value.code == ExitStatus.USAGE
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == Exit.USAGE
+    assert main([]) == ExitStatus.USAGE
     assert "depyf decompile some/folder" in capsys.readouterr().err
 
 
@@ -167,14 +167,14 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_python_that_is_none(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decompile", str(pyc), "--python", str(pyc)]) == Exit.USAGE
+    assert main(["decompile", str(pyc), "--python", str(pyc)]) == ExitStatus.USAGE
     assert "no CPython answers there" in capsys.readouterr().err
 
 
 def test_file_is_named_once_and_no_table_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "short.pyc"
     path.write_bytes(b"abc")
-    assert main(["decompile", str(path)]) == Exit.UNREADABLE
+    assert main(["decompile", str(path)]) == ExitStatus.UNREADABLE
     err = capsys.readouterr().err
     assert err.count("short.pyc") == 1
     assert "code objects" not in err
@@ -182,7 +182,7 @@ def test_file_is_named_once_and_no_table_of_nothing(tmp_path: Path, capsys: pyte
 
 def test_newer_magic(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pyc.write_bytes((3999).to_bytes(2, "little") + pyc.read_bytes()[2:])
-    assert main(["decompile", str(pyc)]) == Exit.UNREADABLE
+    assert main(["decompile", str(pyc)]) == ExitStatus.UNREADABLE
     assert "magic number 3999" in capsys.readouterr().err
 
 
@@ -196,7 +196,7 @@ def test_no_interpreter_of_that_version(
     pyc = module.with_suffix(".pyc")
     pyc.write_bytes(foreign.compile_with(version, [module])[0])
     monkeypatch.setattr(worker, "find_interpreter", lambda version: None)
-    assert main(["decompile", "-j", "1", str(pyc)]) == Exit.UNPROVEN
+    assert main(["decompile", "-j", "1", str(pyc)]) == ExitStatus.UNPROVEN
     err = capsys.readouterr().err
     assert err.count("to recompile with") == 1
     assert "unverified:" in err
@@ -265,7 +265,7 @@ def test_without_torch(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["disasm"], ["decompile", "-q"], ["decompile", "--json"], ["dump"], ["--help"]])
 def test_full_disk(arguments: list[str], pyc: Path) -> None:
     found = depyf(*arguments, *([] if "--help" in arguments else [pyc]), shell="> /dev/full")
-    assert found.returncode == Exit.UNREADABLE
+    assert found.returncode == ExitStatus.UNREADABLE
     assert found.stderr == b"depyf: standard output cannot be written: No space left on device\n"
 
 
@@ -347,7 +347,7 @@ def test_two_inputs_of_one_name(tmp_path: Path, capsys: pytest.CaptureFixture[st
         inputs = [tmp_path / str(number) / name for name in pair]
         for path in inputs:
             pyc_at(path if path.suffix else path / "__init__.pyc")
-        assert main(["decompile", "-q", "-o", str(out), *map(str, inputs)]) == Exit.USAGE
+        assert main(["decompile", "-q", "-o", str(out), *map(str, inputs)]) == ExitStatus.USAGE
         assert "would both be written" in capsys.readouterr().err
         assert not out.exists()
 
@@ -382,14 +382,14 @@ def test_names_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert name.isprintable() and len(name.encode()) <= 255 and not set(name) & set(':?"<>|*') and name != "con.py"
     broken = tmp_path / "in" / f"{HOSTILE}.pyc"
     broken.write_bytes(b"")
-    assert main(["decompile", str(tmp_path / "in"), "-j", "1"]) == Exit.UNREADABLE
+    assert main(["decompile", str(tmp_path / "in"), "-j", "1"]) == ExitStatus.UNREADABLE
     out, err = capsys.readouterr()
     assert all(line.isprintable() for line in (out + err).splitlines())
     assert (
         main(["disasm", str(broken)])
         == main(["dump", str(broken)])
         == main(["decompile", f"{broken}x"])
-        == Exit.UNREADABLE
+        == ExitStatus.UNREADABLE
     )
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 3 and all(line.isprintable() for line in err.splitlines())
@@ -437,7 +437,7 @@ def test_inputs_that_are_no_files(command: str, tmp_path: Path) -> None:
         "\x1b[31m",
     ):
         found = depyf(command, tmp_path / name)
-        assert found.returncode == Exit.UNREADABLE and found.stdout == b"", name
+        assert found.returncode == ExitStatus.UNREADABLE and found.stdout == b"", name
         (line,) = found.stderr.decode().splitlines()
         assert line.startswith("depyf: ") and line.isprintable(), name
 
@@ -464,7 +464,7 @@ def test_output_through_links(tmp_path: Path, pyc: Path, capsys: pytest.CaptureF
     pyc_at(tmp_path / "in" / "sub" / "x.pyc")
     (tmp_path / "outside").mkdir()
     (out / "sub").symlink_to(tmp_path / "outside")
-    assert main(["decompile", "-q", "-o", str(out), str(tmp_path / "in")]) == Exit.UNREADABLE
+    assert main(["decompile", "-q", "-o", str(out), str(tmp_path / "in")]) == ExitStatus.UNREADABLE
     assert "symbolic link" in capsys.readouterr().err and not list((tmp_path / "outside").iterdir())
 
 
@@ -473,7 +473,7 @@ def test_modules_that_end_the_program(
 ) -> None:
     (tmp_path / "ends_here.py").write_text("raise SystemExit(0)")
     monkeypatch.chdir(tmp_path)
-    assert main(["decompile", "ends_here:x"]) == Exit.UNREADABLE
+    assert main(["decompile", "ends_here:x"]) == ExitStatus.UNREADABLE
     assert "cannot import ends_here: SystemExit" in capsys.readouterr().err
 
 
@@ -481,7 +481,7 @@ def test_a_bug_of_ours_is_one_line(
     pyc: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("depyf.cli.disasm.listing", lambda unit: 1 / 0)
-    assert main(["disasm", str(pyc)]) == Exit.FAILED
+    assert main(["disasm", str(pyc)]) == ExitStatus.FAILED
     assert capsys.readouterr().err == "depyf: internal error, please report it: ZeroDivisionError: division by zero\n"
 
 
@@ -501,7 +501,7 @@ def test_dump(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in names:
         assert main(["dump", f"{module}:double", "--after", name]) == 0
         assert capsys.readouterr().out.strip() in everything
-    assert main(["dump", f"{module}:double", "--after", "nonsense"]) == Exit.UNREADABLE
+    assert main(["dump", f"{module}:double", "--after", "nonsense"]) == ExitStatus.UNREADABLE
     assert "there are:" in capsys.readouterr().err
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from depyf.generated.sink_assignments import share_tails
 from depyf.ir.expr import Const, Name, Temp
-from depyf.ir.stmt import Assign, ExprStmt, If, Pass, Return
+from depyf.ir.stmt import Assign, ExprStmt, If, PassStmt, Return
 
 
 def give(key, value):
@@ -22,7 +22,7 @@ def test_shared():
     assert isinstance(behind, Assign) and behind.value.id == "f"
     both = If(name("c"), (give(0, name("f")),), (give(0, name("f")),))
     branch, behind = share_tails((both,))
-    assert isinstance(branch.body[0], Pass) and branch.orelse == ()
+    assert isinstance(branch.body[0], PassStmt) and branch.orelse == ()
 
 
 def test_not_shared():

@@ -9,6 +9,7 @@ has already are left out, so that a run that was stopped goes on.  With ``-`` fo
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,21 @@ with depyf.prepare_debug(directory, log_bytecode=True):
 """
 
 
+def _first_of(*names: str) -> Any:
+    """The first of these modules that the tree has: a commit to compare with may have it in another place."""
+    for name in names[:-1]:
+        with suppress(ModuleNotFoundError):
+            return importlib.import_module(name)
+    return importlib.import_module(names[-1])
+
+
 def of_pycs(folder: Path, mode: str, keys: list[str]) -> Iterator[Found]:
     """Decompiled ``.pyc`` files, in one of the modes."""
-    from depyf.bytecode.files.pyc import read_pyc
-    from depyf.driver.pipeline import decompile_unit
     from depyf.errors import DepyfError
     from depyf.options import Options
+
+    read_pyc = _first_of("depyf.bytecode.files.pyc", "depyf.bytecode.pyc").read_pyc
+    decompile_unit = _first_of("depyf.driver.pipeline", "depyf.pipeline").decompile_unit
 
     def unlined(unit: Any) -> Any:
         consts = tuple(unlined(const) if type(const) is type(unit) else const for const in unit.consts)
@@ -66,7 +76,6 @@ def of_pycs(folder: Path, mode: str, keys: list[str]) -> Iterator[Found]:
 
 def of_cut(count: int) -> Iterator[Found]:
     """Second halves of functions, cut as torch cuts them."""
-    import importlib
     import random
 
     import cutfuzz

@@ -12,7 +12,7 @@ from typing import Any
 import depyf
 from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.gallery_command import add_gallery_parser, run_gallery
-from depyf.cli.outcome import Exit, Outcome
+from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
 from depyf.cli.targets import InputError, Job, find_unit, resolve, same_file
 from depyf.dump.files.reading import DumpError
@@ -145,7 +145,7 @@ def run(argv: Sequence[str] | None) -> int:
         return INTERRUPTED
     except OSError as error:
         complain(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
-        return Exit.UNREADABLE
+        return ExitStatus.UNREADABLE
 
 
 def _to_the_end(given: list[str]) -> int:
@@ -157,11 +157,11 @@ def _to_the_end(given: list[str]) -> int:
             sys.stdout.flush()
     except BrokenPipeError:  # the reader went away (`| head`): not an error of ours
         give_up_output()
-        return Exit.FAILED
+        return ExitStatus.FAILED
     except OSError as error:
         complain(f"standard output cannot be written: {error.strerror or error}")
         give_up_output()
-        return Exit.UNREADABLE
+        return ExitStatus.UNREADABLE
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -169,7 +169,7 @@ def _dispatch(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if options.command is None:
         parser.print_help(sys.stderr)
-        return Exit.USAGE
+        return ExitStatus.USAGE
     commands = {
         "decompile": run_decompile,
         "disasm": run_disasm,
@@ -183,18 +183,18 @@ def _dispatch(argv: list[str]) -> int:
         return commands[options.command](options)
     except UsageError as error:
         complain(error)
-        return Exit.USAGE
+        return ExitStatus.USAGE
     except (InputError, DumpError) as error:
         complain(error)
-        return Exit.UNREADABLE
+        return ExitStatus.UNREADABLE
     except DepyfError as error:
         complain(error)
-        return Exit.FAILED
+        return ExitStatus.FAILED
     except OSError:
         raise
     except Exception as error:
         complain(f"internal error, please report it: {type(error).__name__}: {error}")
-        return Exit.FAILED
+        return ExitStatus.FAILED
 
 
 def run_decompile(options: argparse.Namespace) -> int:
@@ -225,7 +225,7 @@ def run_decompile(options: argparse.Namespace) -> int:
         show.print_errors(outcomes)
         if not options.quiet:
             show.print_summary(outcomes)
-    return max((outcome.exit for outcome in outcomes), default=Exit.PROVEN)
+    return max((outcome.exit for outcome in outcomes), default=ExitStatus.PROVEN)
 
 
 def one_file_each(jobs: list[Job]) -> None:

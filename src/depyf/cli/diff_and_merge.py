@@ -7,10 +7,19 @@ import json
 import textwrap
 from pathlib import Path
 
-from depyf.cli.outcome import Exit
+from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.dump.compare.run_diff import events_apart
-from depyf.dump.compare.stages import Comparison, compare, compare_ranks, first_change, listing, load, ranks_in, table
+from depyf.dump.compare.stages import (
+    DumpComparison,
+    compare,
+    compare_ranks,
+    first_change,
+    listing,
+    load,
+    ranks_in,
+    table,
+)
 from depyf.errors import DepyfError
 
 SAME, DIFFERENT = 0, 1
@@ -52,10 +61,10 @@ def run_diff(options: argparse.Namespace) -> int:
         found = compare(load(options.first), load(options.second), strict=options.strict)
     except DepyfError as error:
         complain(error)
-        return Exit.UNREADABLE
+        return ExitStatus.UNREADABLE
     if options.stage is not None and options.stage not in found.stages:
         complain(f"no stage {options.stage!r} in these dumps; they have: {', '.join(found.stages)}")
-        return Exit.USAGE
+        return ExitStatus.USAGE
     if options.json:
         print(json.dumps(found.to_json(diffs=options.unified), indent=1))
         return SAME if found.equal else DIFFERENT
@@ -73,7 +82,7 @@ def run_merge(options: argparse.Namespace) -> int:
         found = compare_ranks(dumps, options.folder)
     except DepyfError as error:
         complain(error)
-        return Exit.UNREADABLE
+        return ExitStatus.UNREADABLE
     equal = all(comparison.equal for _, comparison in found)
     if options.json:
         ranks = {str(rank): comparison.to_json(diffs=options.unified) for rank, comparison in found}
@@ -99,14 +108,14 @@ def run_merge(options: argparse.Namespace) -> int:
     return SAME if equal else DIFFERENT
 
 
-def _heading(found: Comparison) -> None:
+def _heading(found: DumpComparison) -> None:
     for number, dump in enumerate((found.first, found.second), 1):
         what = f"torch {dump.torch}, Python {dump.python}" if dump.finished else _UNFINISHED
         tell(f"{number}: {dump.folder} ({what}, {len(dump.files)} files)")
     tell()
 
 
-def _events(found: Comparison, pad: str = "") -> None:
+def _events(found: DumpComparison, pad: str = "") -> None:
     """What happened differently, before what the files say of it."""
     lines = events_apart(found.first.functions, found.second.functions)
     for line in lines:
@@ -115,7 +124,7 @@ def _events(found: Comparison, pad: str = "") -> None:
         tell()
 
 
-def _differences(found: Comparison, stage: str | None, unified: bool, pad: str = "") -> None:
+def _differences(found: DumpComparison, stage: str | None, unified: bool, pad: str = "") -> None:
     chosen = [item for item in found.differences if stage is None or item.stage == stage]
     if found.equal:
         tell("", f"{pad}the two {'mean' if found.alike else 'are'} the same")

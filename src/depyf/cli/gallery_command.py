@@ -9,7 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from depyf.cli.outcome import Exit
+from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.gallery import Gallery, GalleryError, write_gallery
 
@@ -56,7 +56,7 @@ def run_gallery(options: argparse.Namespace) -> int:
         galleries = write_gallery(options.folder, out)
     except GalleryError as error:
         complain(error)
-        return Exit.UNREADABLE
+        return ExitStatus.UNREADABLE
     status = 0
     for name, gallery in galleries.items():
         folder = out / name if name else out

@@ -9,7 +9,7 @@ from typing import Any
 from depyf.verify.verdict import Verdict
 
 
-class Exit(enum.IntEnum):
+class ExitStatus(enum.IntEnum):
     """Exit statuses, documented in ``docs/cli.md``; of several inputs the largest wins."""
 
     PROVEN = 0
@@ -26,7 +26,7 @@ class Outcome:
     name: str
     relative: str
     order: int
-    exit: Exit
+    exit: ExitStatus
     version: tuple[int, int] | None = None
     source: str | None = None
     verdicts: tuple[Verdict, ...] = ()

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from depyf.cli.outcome import Exit, Outcome
+from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, tell, write_source
 from depyf.dump.files.writer import make_folder, write_whole
 from depyf.emit.comments import comment
@@ -45,10 +45,10 @@ def write_file(outcome: Outcome, folder: Path) -> Outcome:
     try:
         write_whole(str(make_folder(folder, relative.parent) / relative.name), outcome.source)
     except DepyfError as error:
-        return dataclasses.replace(outcome, exit=Exit.UNREADABLE, error=str(error))
+        return dataclasses.replace(outcome, exit=ExitStatus.UNREADABLE, error=str(error))
     except OSError as error:
         message = f"cannot write {target}: {error.strerror}"
-        return dataclasses.replace(outcome, exit=Exit.UNREADABLE, error=message)
+        return dataclasses.replace(outcome, exit=ExitStatus.UNREADABLE, error=message)
     return dataclasses.replace(outcome, output=str(target))
 
 
@@ -74,14 +74,14 @@ def print_json(outcomes: list[Outcome]) -> None:
     document = {
         "files": [outcome.as_json() for outcome in outcomes],
         "summary": {status.value: counts[status.value] for status in Status if status is not Status.WRONG},
-        "exit": int(max((outcome.exit for outcome in outcomes), default=Exit.PROVEN)),
+        "exit": int(max((outcome.exit for outcome in outcomes), default=ExitStatus.PROVEN)),
     }
     print(json.dumps(document, indent=2))
 
 
 def print_summary(outcomes: list[Outcome]) -> None:
     """Verdicts by version, and the reasons for what is not proven, the same reason once."""
-    if all(outcome.exit is Exit.UNREADABLE for outcome in outcomes):
+    if all(outcome.exit is ExitStatus.UNREADABLE for outcome in outcomes):
         return  # what was wrong with them has been said
     headings = ("version", "files", "code objects", "identical", "equivalent", "unverified", "failed", "unreadable")
     print(row(headings, headings), file=sys.stderr)
@@ -98,8 +98,9 @@ def print_summary(outcomes: list[Outcome]) -> None:
             counts[Status.IDENTICAL],
             counts[Status.EQUIVALENT],
             counts[Status.UNVERIFIED],
-            counts[Status.FAILED] + sum(outcome.exit is Exit.FAILED and not outcome.verdicts for outcome in members),
-            exits[Exit.UNREADABLE],
+            counts[Status.FAILED]
+            + sum(outcome.exit is ExitStatus.FAILED and not outcome.verdicts for outcome in members),
+            exits[ExitStatus.UNREADABLE],
         ]
         print(row((name, *map(str, numbers)), headings), file=sys.stderr)
     reasons: dict[tuple[str, str], list[str]] = {}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.cli.outcome import Exit, Outcome
+from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.errors import BytecodeError, DepyfError
 from depyf.safety.escape import file_name
 
@@ -57,7 +57,7 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
                 check_exists(text)
                 jobs.append(Job(text, output_name(text), order))
         except (InputError, OSError) as error:
-            unreadable.append(Outcome(text, "", order, Exit.UNREADABLE, error=str(error)))
+            unreadable.append(Outcome(text, "", order, ExitStatus.UNREADABLE, error=str(error)))
     return jobs, unreadable
 
 

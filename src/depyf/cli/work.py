@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 
-from depyf.cli.outcome import Exit, Outcome
+from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.targets import InputError, Job, find_unit
 from depyf.driver.pipeline import decompile_unit
 from depyf.errors import BytecodeError, DepyfError
@@ -22,19 +22,21 @@ def decompile_one(job: Job, python: str | None) -> Outcome:
     try:
         unit = find_unit(job.target, job.data)
     except (InputError, BytecodeError, OSError) as error:
-        return Outcome(job.target, job.relative, job.order, Exit.UNREADABLE, error=str(error))
+        return Outcome(job.target, job.relative, job.order, ExitStatus.UNREADABLE, error=str(error))
     except MemoryError:
-        return Outcome(job.target, job.relative, job.order, Exit.UNREADABLE, error="it takes more memory than there is")
+        return Outcome(
+            job.target, job.relative, job.order, ExitStatus.UNREADABLE, error="it takes more memory than there is"
+        )
     try:
         result = decompile_unit(unit, Options(python=python))
     except DepyfError as error:
-        return Outcome(job.target, job.relative, job.order, Exit.FAILED, unit.version, error=str(error))
+        return Outcome(job.target, job.relative, job.order, ExitStatus.FAILED, unit.version, error=str(error))
     except Exception as error:
         message = f"internal error, please report it: {type(error).__name__}: {error}"
-        return Outcome(job.target, job.relative, job.order, Exit.FAILED, unit.version, error=message)
-    status = Exit.PROVEN if result.proven else Exit.UNPROVEN
+        return Outcome(job.target, job.relative, job.order, ExitStatus.FAILED, unit.version, error=message)
+    status = ExitStatus.PROVEN if result.proven else ExitStatus.UNPROVEN
     if any(verdict.status is Status.FAILED for verdict in result.verdicts):
-        status = Exit.FAILED
+        status = ExitStatus.FAILED
     return Outcome(job.target, job.relative, job.order, status, unit.version, result.shown, tuple(result.verdicts))
 
 
@@ -53,7 +55,7 @@ def decompile_all(jobs: list[Job], processes: int, python: str | None) -> Iterat
                 yield future.result()
             except BrokenProcessPool:
                 message = "the worker process died (out of memory?); try this file alone"
-                yield Outcome(job.target, job.relative, job.order, Exit.FAILED, error=message)
+                yield Outcome(job.target, job.relative, job.order, ExitStatus.FAILED, error=message)
 
 
 def _ignore_interrupts() -> None:

@@ -30,7 +30,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TensorDifference:
     """Where two values differ most, and both values' statistics."""
 
     expected: Statistics | str
@@ -66,7 +66,7 @@ def statistics(value: Any) -> Statistics:
     return Statistics(tuple(value.shape), name, low, high, mean, nans, infs)
 
 
-def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) -> Difference | None:
+def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) -> TensorDifference | None:
     """None where the two are the same: exactly for integers and booleans, NaN like NaN, else within tolerance.
 
     ``rtol`` is relative to each element plus the tensor's mean magnitude, so that sums that cancel are not measured
@@ -77,7 +77,7 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
     if not isinstance(expected, torch.Tensor) or not isinstance(got, torch.Tensor):
         return _difference_of_kind(expected, got)
     if expected.shape != got.shape or expected.dtype != got.dtype:
-        return Difference(statistics(expected), statistics(got), 0, (), (0.0, 0.0), "shape or dtype differs")
+        return TensorDifference(statistics(expected), statistics(got), 0, (), (0.0, 0.0), "shape or dtype differs")
     if expected.numel() == 0:
         return None
     relative = relative_tolerance(expected.dtype) if rtol is None else rtol
@@ -96,10 +96,10 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
     worst = (float(first.flatten()[position]), float(second.flatten()[position]))
     count = int(bad.sum())
     reason = f"{count} of {expected.numel()} elements differ beyond tolerance"
-    return Difference(statistics(expected), statistics(got), count, index, worst, reason)
+    return TensorDifference(statistics(expected), statistics(got), count, index, worst, reason)
 
 
-def _difference_of_kind(expected: Any, got: Any) -> Difference | None:
+def _difference_of_kind(expected: Any, got: Any) -> TensorDifference | None:
     """For two values that are not both tensors; a gradient that is None is one of zeros."""
     import torch
 
@@ -112,7 +112,9 @@ def _difference_of_kind(expected: Any, got: Any) -> Difference | None:
     if same:
         return None
     said = [statistics(value) if kind else f"{value!r}" for value, kind in zip((expected, got), kinds)]
-    return Difference(said[0], said[1], 0, (), (0.0, 0.0), "one of them is no tensor" if any(kinds) else "not the same")
+    return TensorDifference(
+        said[0], said[1], 0, (), (0.0, 0.0), "one of them is no tensor" if any(kinds) else "not the same"
+    )
 
 
 def _wide(value: Any) -> Any:

@@ -25,11 +25,13 @@ from depyf.cfg.undo.jump_threading import unthread
 from depyf.cfg.undo.short_circuit_exits import join_short_ways
 from depyf.cfg.undo.skipped_tests import join_skipped_tests
 from depyf.cfg.undo.undo_inlined_returns import join_returned
+from depyf.cfg.written_part import written_part
 from depyf.driver.choices import LADDER, Choices
 from depyf.driver.failure_stub import in_place_of
 from depyf.driver.invariants import check_graph, check_labelled, check_lifted, check_printable, check_python
 from depyf.errors import BytecodeError, DecompilationError
 from depyf.fallback.drop_copies import drop_copies
+from depyf.fallback.plain import PlainSymbolic
 from depyf.fallback.reentered_handlers import enter_by_raising
 from depyf.fallback.split_handlers import separate_handlers
 from depyf.fallback.unhandled_handlers import drop_idle, handle_bare, trim_idle
@@ -53,6 +55,8 @@ from depyf.ir.stmt import Body, Stmt
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.lifter import Lifter
 from depyf.lift.stack_values import SPILL_BASE
+from depyf.lift.style import Style
+from depyf.lift.symbolic import Symbolic
 from depyf.safety.depth import any_depth_of, no_room, with_room
 from depyf.structure.labels import Lowering
 from depyf.structure.layout.break_lines import note_break_lines
@@ -163,11 +167,30 @@ def _graph(state: State) -> object:
     return state.graph
 
 
+def _engine(state: State, graph: Graph) -> Symbolic:
+    choices = state.choices
+    style = Style(
+        fold=choices.idioms,
+        wide_folds=choices.wide_folds,
+        generated=choices.generated,
+        written=written_part(graph.program) if choices.generated else None,
+        held=choices.held,
+        peeled=choices.turns,
+        stable=choices.promises.stable,
+        plain_keys=choices.promises.plain_keys,
+    )
+    if choices.idioms:
+        return Symbolic(graph.program, state.nested, style)
+    return PlainSymbolic(
+        graph.program, state.nested, graph.containers, style, loops=choices.loops, clauses=choices.clauses
+    )
+
+
 def _lift(state: State) -> object:
     assert state.graph is not None
-    lifter = Lifter(state.graph, state.nested, state.choices)
+    lifter = Lifter(state.graph, _engine(state, state.graph))
     state.blocks = lifter.run()
-    state.resets = lifter.plain.resets() if lifter.plain else {}
+    state.resets = lifter.symbolic.resets()
     state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
     if state.choices.idioms and state.program is not None:
         note_break_lines(state.program, state.blocks)
@@ -250,7 +273,7 @@ def _bodies(state: State) -> object:
         # plain lifting has put the deletions where the original drops its values
         released = state.body
         if state.choices.idioms:
-            released = release_temporaries(state.body, state.choices.promises, held, in_try=state.choices.tidy)
+            released = release_temporaries(state.body, state.choices.promises.stable, held, in_try=state.choices.tidy)
         state.body = released
     if state.choices.tidy:
         state.body = polish(state.unit, state.body, state.choices.promises)

@@ -12,8 +12,7 @@ from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered
 from depyf.driver.choices import ladder
 from depyf.driver.passes import PIPELINE, Decompilation, Key, key_of, trace_passes
-from depyf.emit import Emitted, emit_function, emit_module
-from depyf.emit import Options as EmitOptions
+from depyf.emit import EmitOptions, Emitted, emit_function, emit_module
 from depyf.emit.comments import comment, source_lines
 from depyf.emit.complete import definitions, needed
 from depyf.emit.defaults import NO_DEFAULTS, UNNAMED, Defaults

@@ -67,7 +67,7 @@ def is_read(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TraceEvent:
     """One trace record: its name, the compile id it belongs to, and what it says."""
 
     name: str
@@ -77,7 +77,7 @@ class Event:
     payload: str
 
 
-def read_event(record: logging.LogRecord) -> Event | None:
+def read_event(record: logging.LogRecord) -> TraceEvent | None:
     """The event in ``record``, where depyf wants it."""
     metadata = getattr(record, "metadata", None)
     if not isinstance(metadata, dict):
@@ -89,7 +89,7 @@ def read_event(record: logging.LogRecord) -> Event | None:
             payload = getattr(record, "payload", None)
             text = payload if isinstance(payload, str) else ""
             attempt = metadata.get("attempt")
-            return Event(
+            return TraceEvent(
                 name, _compile_id(metadata), attempt if isinstance(attempt, int) else 0,
                 data if isinstance(data, dict) else {}, text,
             )  # fmt: skip

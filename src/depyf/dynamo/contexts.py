@@ -31,7 +31,7 @@ from depyf.dynamo.stepping.followed_dispatch import Dispatching
 from depyf.dynamo.stepping.interpreted_kernels import require_triton
 from depyf.dynamo.stepping.level_files import LevelFiles
 from depyf.dynamo.stepping.levels import LEVELS, Level, LevelRun
-from depyf.dynamo.stepping.nonfinite import KINDS, Watch
+from depyf.dynamo.stepping.nonfinite import KINDS, NonFiniteWatch
 from depyf.errors import DepyfError
 from depyf.safety.guarded import Door, guarded, problem, say, warn
 
@@ -234,7 +234,7 @@ class Debug:
                 'level="aot" (the default with stop_on) or level="graph"'
             )
         self._level: Level | None = level if level is not None or stop_on is None else "aot"
-        self._watch = Watch(stop_on) if stop_on is not None else None
+        self._watch = NonFiniteWatch(stop_on) if stop_on is not None else None
         self._stepping: Stepping | None = None
         self._run: LevelRun | None = None
         self._dispatching: Dispatching | None = None

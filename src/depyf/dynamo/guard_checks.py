@@ -22,14 +22,6 @@ from depyf.dump.reprs import sets_in_order
 from depyf.dynamo.pure_access import attribute, class_module, class_name, in_classes, is_a, length, short_name
 from depyf.dynamo.pure_text import shown
 
-ASKING = frozenset({
-    "check_global_state", "check_tensor", "check_torch_function_mode_stack", "same_membership",
-    "same_object",
-    "same_dtensor_spec", "same_guarded_values", "same_metadata", "saved_tensors_hooks_are", "shows_as", "torch_checks",
-    "type_is", "unchanged",
-})  # fmt: skip
-"""The checks whose exact answer only torch's own guard knows; the others are complete as Python."""
-
 
 class Guard(Protocol):
     """A guard of torch, alive or not."""

@@ -16,7 +16,7 @@ from depyf.emit.expressions.quoting import unmasked
 from depyf.emit.grammar import future_features
 from depyf.emit.naming import Names, read_back
 from depyf.emit.printer import Printer
-from depyf.emit.result import Emitted, Options
+from depyf.emit.result import EmitOptions, Emitted
 from depyf.emit.scopes import Shadowed, resolve
 from depyf.errors import DecompilationError
 from depyf.ir.expr import Expr, Func
@@ -27,12 +27,12 @@ from depyf.safety.depth import no_room
 
 _Body = tuple[Stmt, ...]
 _MAX_SHADOWS = 20
-DEFAULTS = Options()
+DEFAULTS = EmitOptions()
 MAKER = "__make_"
 """How the name of a function begins that makes another one, whose free variables are its parameters."""
 
 
-def emit_module(unit: CodeUnit, body: _Body, options: Options = DEFAULTS) -> Emitted:
+def emit_module(unit: CodeUnit, body: _Body, options: EmitOptions = DEFAULTS) -> Emitted:
     """A whole module, or what else is no function: an expression for ``eval``, a statement at the prompt.
 
     The text imports the ``__future__`` features it was compiled under; an expression cannot, so that the caller has to
@@ -46,7 +46,7 @@ def emit_function(
     body: _Body,
     *,
     name: str | None = None,
-    options: Options = DEFAULTS,
+    options: EmitOptions = DEFAULTS,
     defaults: Defaults = NO_DEFAULTS,
 ) -> Emitted:
     """One function's code object alone: no decorators, and no defaults but those that are given.
@@ -72,7 +72,7 @@ def emit_function(
     )
 
 
-def _emit(unit: CodeUnit, options: Options, write: Callable[[Printer], None]) -> Emitted:
+def _emit(unit: CodeUnit, options: EmitOptions, write: Callable[[Printer], None]) -> Emitted:
     """Print; again with stand-ins whenever a global and a variable of one code object share a name."""
     shadows: dict[int, dict[str, str]] = {}
     names = Names(unit)

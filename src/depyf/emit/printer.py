@@ -16,7 +16,7 @@ from depyf.emit.bound import BoundConstants
 from depyf.emit.grammar import CO_FUTURE_BARRY_AS_FLUFL, grammar_of
 from depyf.emit.line_breaks import CLOSE, CLOSE_COMMA, ITEM, OPEN, OPERATOR, arrange
 from depyf.emit.naming import Names
-from depyf.emit.result import Options
+from depyf.emit.result import EmitOptions
 from depyf.emit.scopes import Scope
 from depyf.errors import DecompilationError
 from depyf.ir.expr import BoolOf, Expr, Func, Name, Un
@@ -68,7 +68,7 @@ DEFINE: list[Callable[[Printer, str, Func], None]] = []
 class Printer:
     """Collects the lines of one text; see the module docstring."""
 
-    def __init__(self, unit: CodeUnit, options: Options, shadows: dict[int, dict[str, str]], names: Names) -> None:
+    def __init__(self, unit: CodeUnit, options: EmitOptions, shadows: dict[int, dict[str, str]], names: Names) -> None:
         self.unit = unit
         self.options = options
         self.grammar = grammar_of(unit.version)

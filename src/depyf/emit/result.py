@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EmitOptions:
     """How the text looks; none of this changes what it means.
 
     ``cells`` says how a cell object itself is written: "closure" gives ``(lambda: x).__closure__[0]``, which runs as it

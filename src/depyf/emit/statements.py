@@ -32,7 +32,7 @@ from depyf.ir.stmt import (
     Loop,
     Match,
     MatchCase,
-    Pass,
+    PassStmt,
     Raise,
     Return,
     Stmt,
@@ -202,8 +202,8 @@ def _dotted(p: Printer, module: str) -> str:
     return ".".join([p.spelled(part) for part in module.split(".")])
 
 
-@head(Pass)
-def pass_(p: Printer, node: Pass) -> str:
+@head(PassStmt)
+def pass_(p: Printer, node: PassStmt) -> str:
     return "..." if node.dots else "pass"
 
 

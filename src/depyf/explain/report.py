@@ -37,7 +37,7 @@ from depyf.emit.comments import remark
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class ReportedBreak:
     """Why a graph ended before the function did, or why a function was left alone."""
 
     cause: str
@@ -92,8 +92,8 @@ class Report:
     filename: str
     line: int
     entries: tuple[EntryReport, ...]
-    breaks: tuple[Break, ...]
-    skipped: tuple[Break, ...]
+    breaks: tuple[ReportedBreak, ...]
+    skipped: tuple[ReportedBreak, ...]
     resumes: tuple[Report, ...]
     complete: bool
     """Whether torch still remembers the compilation of every entry; otherwise breaks and reasons may be missing."""
@@ -211,9 +211,9 @@ def _report(
     skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
     if not entries and not skipped and any(c.operations is None for c in own):
         empty = any(c.operations is None and c.compiled for c in own) and tells_of_loops()
-        skipped = {Break(NOTHING_TO_COMPILE if empty else _NO_REASON, ()): None}
+        skipped = {ReportedBreak(NOTHING_TO_COMPILE if empty else _NO_REASON, ()): None}
     if not entries and not own and any(code is known for known in codes_seen()):
-        skipped = {Break(reason, ()): None for reason in why_never_compiled([code]).values()}
+        skipped = {ReportedBreak(reason, ()): None for reason in why_never_compiled([code]).values()}
     return Report(
         getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno, tuple(reports), tuple(breaks),
         tuple(skipped), tuple(resumes), len(mine) == len(entries) and all(resume.complete for resume in resumes),
@@ -268,7 +268,7 @@ _NO_REASON = (
 )
 
 
-def _breaks(entry: LiveEntry, compilation: Compilation | None) -> list[Break]:
+def _breaks(entry: LiveEntry, compilation: Compilation | None) -> list[ReportedBreak]:
     """Where the graphs of an entry end: torch's reasons, as far as it keeps them, and the line at which the rest begins.
 
     Of a branch it keeps none; there the code goes on in one of two functions that begin at the same line."""
@@ -277,17 +277,17 @@ def _breaks(entry: LiveEntry, compilation: Compilation | None) -> list[Break]:
     line = next(iter(lines)) if len(lines) == 1 else None
     texts = compilation.breaks if compilation is not None else ()
     if any(count > 1 for count in Counter((code.co_name, code.co_firstlineno) for code in rest).values()):
-        return [*map(_break, texts), Break(at_branch(rest[0].co_filename, rest[0].co_firstlineno), (), line)]
+        return [*map(_break, texts), ReportedBreak(at_branch(rest[0].co_filename, rest[0].co_firstlineno), (), line)]
     if rest and not texts and compilation is not None:
         return [_break("", line)]
     return [_break(text, line if len(texts) == 1 else None) for text in texts]
 
 
-def _break(text: str, line: int | None = None) -> Break:
+def _break(text: str, line: int | None = None) -> ReportedBreak:
     """torch's reason taken apart: what happened, and its hints."""
     cause, told = told_later(text)
     hints = tuple(hint for hint in hints_of(text) if "report an issue" not in hint)
-    return Break(cause, hints, line, told if told != cause else "")
+    return ReportedBreak(cause, hints, line, told if told != cause else "")
 
 
 def _entry_lines(entry: EntryReport) -> list[str]:
@@ -361,7 +361,7 @@ def _entry_html(entry: EntryReport) -> str:
     return f"<p>{html.escape(head.strip())}{reasons}</p><details><summary>{summary}</summary>{table}</details>"
 
 
-def _break_lines(what: str, item: Break) -> list[str]:
+def _break_lines(what: str, item: ReportedBreak) -> list[str]:
     where = f" (line {item.line})" if item.line is not None else ""
     told = [f"    torch: {item.torch}"] if item.torch else []
     return [f"  {what}{where}: {item.cause}", *told, *(f"    hint: {hint}" for hint in item.hints)]

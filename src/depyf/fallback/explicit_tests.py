@@ -33,7 +33,7 @@ from depyf.ir.stmt import (
     MatchMapping,
     MatchSequence,
     MatchStar,
-    Pass,
+    PassStmt,
     Raise,
     Try,
     With,
@@ -75,7 +75,7 @@ def enter_manager(s: PlainSymbolic, slots: int) -> bool:
         return Invoke(Const(hasattr), (kind, Const(name)))
 
     bound, entered = s.new_temp(), s.new_temp()
-    refused: Body = (With(((manager, None),), (Pass(line),), is_async, line),)
+    refused: Body = (With(((manager, None),), (PassStmt(line),), is_async, line),)
     both: Body = (
         Assign((bound,), Attr(manager, leave), line),
         Assign((entered,), Invoke(Attr(manager, enter), ()), line),

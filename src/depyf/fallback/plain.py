@@ -22,8 +22,8 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.ops import Instr
 from depyf.cfg.containers import Container, Containers
+from depyf.cfg.graph import Node
 from depyf.cfg.program import Program
-from depyf.driver.choices import Choices
 from depyf.errors import DecompilationError
 from depyf.fallback import plain_rules
 from depyf.fallback.handler_marks import Marks, caught, holds_mark, of_mark
@@ -41,10 +41,12 @@ from depyf.ir.expr import (
 )
 from depyf.ir.stmt import Assign, Delete, Stmt
 from depyf.ir.walk_expr import children
+from depyf.lift.inlined_comprehensions import Once
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.rules import names
 from depyf.lift.rules.table import RULES as _HANDLERS
 from depyf.lift.stack_values import EXC, SPILL_BASE, Shared, is_slot
+from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
 from depyf.safety.depth import any_depth
 
@@ -61,19 +63,26 @@ _NO_TEMPS: frozenset[int] = frozenset()
 
 
 class PlainSymbolic(Symbolic):
-    """``Symbolic`` with forced temporaries and their deletions."""
+    """``Symbolic`` with forced temporaries and their deletions.
+
+    Without ``loops`` an iterator is a value, and ``FOR_ITER`` a step of it; without ``clauses`` the tests of ``except`` and
+    ``case`` and the exits of managers are values, too.
+    """
 
     def __init__(
         self,
         program: Program,
         nested: Callable[[CodeUnit, bool], tuple[Stmt, ...]],
         containers: Containers,
-        choices: Choices,
+        style: Style,
+        *,
+        loops: bool,
+        clauses: bool,
     ) -> None:
-        super().__init__(program, nested, choices)
+        super().__init__(program, Once(nested), style)
         self.containers = containers
-        self.steps = not choices.loops
-        self.values_only = not choices.clauses
+        self.steps = not loops
+        self.values_only = not clauses
         self.consumed: list[Expr] = []
         self.copying = False
         self.low = 0
@@ -91,6 +100,26 @@ class PlainSymbolic(Symbolic):
             for index, instr in enumerate(program.instrs)
             if instr.op == ops.BINARY and instr.arg[-1] == "=" or instr.op in (ops.UNPACK_SEQUENCE, ops.UNPACK_EX)
         )
+
+    # What the lifter asks of an engine.
+
+    guesses_nothing = True
+
+    def guesses(self) -> int:
+        return super().guesses() + len(self.marks)
+
+    def entered(self, node: Node, entry: list[Expr]) -> list[Expr]:
+        return self.marks.entered(node, entry)
+
+    def handler_entry(self, region: int, entry: list[Expr], depth: int) -> list[Expr]:
+        return self.marks.bases.get(region, entry)[:depth]
+
+    def caught_base(self, region: int, base: list[Expr]) -> list[Expr]:
+        return self.marks.caught_base(region, base)
+
+    def pushed(self, region: int, name: str) -> Expr:
+        pushed = super().pushed(region, name)
+        return Marker("exc", region) if pushed is EXC else pushed
 
     # What the rules of ``Symbolic`` call.
 
@@ -389,7 +418,7 @@ class PlainSymbolic(Symbolic):
                 named.pop(marker.detail, None)
         self.stmts.extend(Delete((marker,), self.block.line) for marker in named.values())
 
-    def finish(self, block: Lifted, entries: list[list[Expr] | None]) -> None:
+    def finish(self, block: Lifted, entries: list[list[Expr] | None]) -> bool:
         """Leave the values on the stack of a finished block to the temporaries of their positions.
 
         ``entries`` are the stacks its successors expect; what one of them does not is dropped on the way there.
@@ -432,7 +461,7 @@ class PlainSymbolic(Symbolic):
         if kept:
             self.risk.setdefault(block.container, set()).update(kept)
         if not entries:
-            return
+            return True
         dead = held - kept - tested
         if block.cond is not None and not isinstance(block.cond, Marker) and not block.steps:
             tested |= dead & self.inside(block.cond)
@@ -445,6 +474,7 @@ class PlainSymbolic(Symbolic):
             if block.steps and side == 1:
                 gone -= {len(stack)}
             block.drops.append(tuple(self.temps[key] for key in sorted(gone)))
+        return True
 
 
 @any_depth

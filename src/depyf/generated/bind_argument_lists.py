@@ -26,11 +26,11 @@ from depyf.safety.depth import any_depth
 
 def hand_over(body: Body, promises: Promises) -> Body:
     """``body`` with a temporary for each list of temporaries that is passed to the rest of a function."""
-    work = _Work(body, promises)
+    work = _Binding(body, promises)
     return work.block(body) if any(work.lists(stmt) for stmt in walk(body)) else body
 
 
-class _Work:
+class _Binding:
     def __init__(self, body: Body, promises: Promises) -> None:
         self.makers = promises.makers
         self.stable = promises.stable

@@ -14,7 +14,7 @@ from collections.abc import Set
 from dataclasses import replace
 
 from depyf.ir.expr import Const, Name
-from depyf.ir.stmt import Body, Delete, ExprStmt, If, Pass, Raise, Stmt, With
+from depyf.ir.stmt import Body, Delete, ExprStmt, If, PassStmt, Raise, Stmt, With
 from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
@@ -46,7 +46,7 @@ def drop_empty_arms(body: Body) -> Body:
 
 
 def _turned(stmt: Stmt) -> Stmt:
-    if isinstance(stmt, If) and stmt.orelse and all(isinstance(inner, Pass) for inner in stmt.body):
+    if isinstance(stmt, If) and stmt.orelse and all(isinstance(inner, PassStmt) for inner in stmt.body):
         return replace(stmt, test=negate(stmt.test), body=stmt.orelse, orelse=())
     return stmt
 
@@ -56,7 +56,7 @@ def _block(body: Body, bound: Set[str]) -> Body:
     out: list[Stmt] = []
     for stmt in body:
         if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _block(inner, bound) or ((Pass(),) if inner else ()))
+            stmt = with_bodies(stmt, lambda inner: _block(inner, bound) or ((PassStmt(),) if inner else ()))
         named = stmt.value if isinstance(stmt, ExprStmt) else None
         if not (isinstance(named, Name) and named.scope == "fast" and named.id in bound):
             out.append(stmt)

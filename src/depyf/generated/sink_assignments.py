@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from depyf.idioms.dead_temporaries import mentions
 from depyf.ir.expr import Const, Expr, Name, Temp
-from depyf.ir.stmt import Assign, Body, If, Pass, Stmt
+from depyf.ir.stmt import Assign, Body, If, PassStmt, Stmt
 from depyf.ir.walk_stmt import bodies, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
@@ -63,7 +63,7 @@ def _parted(stmt: If) -> tuple[If, list[Stmt]]:
         second.pop()
     if not shared:
         return stmt, []
-    return replace(stmt, body=tuple(first) or (Pass(),), orelse=tuple(second)), shared[::-1]
+    return replace(stmt, body=tuple(first) or (PassStmt(),), orelse=tuple(second)), shared[::-1]
 
 
 def _same(one: Stmt, two: Stmt) -> bool:

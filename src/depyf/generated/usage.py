@@ -6,12 +6,12 @@ from collections import Counter
 
 from depyf.generated.effects import Variable, variable
 from depyf.ir.expr import Display, Expr, Star, Walrus
-from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, For, If, Pass, Raise, Return, Stmt, Try, While, With
+from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, For, If, PassStmt, Raise, Return, Stmt, Try, While, With
 from depyf.ir.walk_expr import LEAVES, children
 from depyf.ir.walk_stmt import walk
 from depyf.safety.depth import any_depth
 
-_KNOWN = (Assign, Delete, ExprStmt, For, If, Pass, Raise, Return, While, With)
+_KNOWN = (Assign, Delete, ExprStmt, For, If, PassStmt, Raise, Return, While, With)
 
 
 class Usage:

@@ -15,7 +15,7 @@ from depyf.bytecode.tables.columns import STEP, Columns
 from depyf.bytecode.tables.nop_lines import try_lines
 from depyf.idioms.indentation import Indents
 from depyf.ir.expr import BoolOf, Expr
-from depyf.ir.stmt import Body, Break, Continue, If, Pass, Return, Stmt, Try, With
+from depyf.ir.stmt import Body, Break, Continue, If, PassStmt, Return, Stmt, Try, With
 from depyf.ir.walk_stmt import bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends, first_line
@@ -138,7 +138,7 @@ class Branches:
         if self.indents is None:
             return body
         if isinstance(last, Continue) and len(body) == 1 and self.indents.columns.word(last.line) != "continue":
-            return (Pass(last.line),)
+            return (PassStmt(last.line),)
         if not isinstance(last, Try) or last.final:
             return body
         handlers = tuple(replace(clause, body=self._falling(clause.body)) for clause in last.handlers)
@@ -149,7 +149,7 @@ class Branches:
         if not isinstance(last, Continue) or self.indents is None:
             return body
         if self.indents.columns.word(last.line) == "pass":
-            return body[:-1] or (Pass(last.line),)
+            return body[:-1] or (PassStmt(last.line),)
         written = last.line is not None and last.line > (last_line(body[:-1]) if len(body) > 1 else 0)
         return body if written or len(body) == 1 else body[:-1]
 

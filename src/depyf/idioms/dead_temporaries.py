@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import replace
 
 from depyf.ir.expr import Const, Func, Temp
-from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, If, Pass, Return, Stmt, Try
+from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, If, PassStmt, Return, Stmt, Try
 from depyf.ir.walk_expr import children
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
@@ -95,7 +95,7 @@ def _block(body: Body, unread: frozenset[int], held: bool) -> Body:
         if bodies(stmt):
             if isinstance(stmt, If) and all(_says_nothing(inner, unread) for inner in stmt.orelse):
                 stmt = replace(stmt, orelse=())
-            stmt = with_bodies(stmt, lambda inner: _block(inner, unread, held) or ((Pass(),) if inner else ()))
+            stmt = with_bodies(stmt, lambda inner: _block(inner, unread, held) or ((PassStmt(),) if inner else ()))
         if _is_unread(stmt, unread - kept):
             assert isinstance(stmt, Assign)
             if not isinstance(stmt.value, Const):

@@ -11,7 +11,7 @@ from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.bytecode.tables.columns import Columns
 from depyf.idioms.leaving_finally import unbinds
 from depyf.ir.expr import Const, Expr
-from depyf.ir.stmt import Body, If, Match, Pass, Return, Stmt, Try, With
+from depyf.ir.stmt import Body, If, Match, PassStmt, Return, Stmt, Try, With
 from depyf.ir.walk_stmt import map_statements, walk, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
@@ -31,13 +31,13 @@ def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:
 def say_ellipsis(columns: Columns, body: Body) -> Body:
     """``body`` with ``...`` for ``pass`` where the source said so."""
     if not body:
-        return (Pass(dots=True),) if columns.ends_with_ellipsis else body
-    if not any(isinstance(stmt, Pass) and columns.is_ellipsis(stmt.line) for stmt in walk(body)):
+        return (PassStmt(dots=True),) if columns.ends_with_ellipsis else body
+    if not any(isinstance(stmt, PassStmt) and columns.is_ellipsis(stmt.line) for stmt in walk(body)):
         return body
 
     def say(stmt: Stmt) -> Stmt:
-        said = isinstance(stmt, Pass) and columns.is_ellipsis(stmt.line)
-        return Pass(stmt.line, dots=True) if said else stmt
+        said = isinstance(stmt, PassStmt) and columns.is_ellipsis(stmt.line)
+        return PassStmt(stmt.line, dots=True) if said else stmt
 
     return map_statements(body, say)
 
@@ -79,7 +79,7 @@ class _End:
                 return body[:-1]
             return self.drop(body[:-1])
         if isinstance(last, If):
-            first = self.drop(last.body, behind) or (Pass(last.line),)
+            first = self.drop(last.body, behind) or (PassStmt(last.line),)
             return (*body[:-1], If(last.test, first, self.drop(last.orelse, behind), last.line))
         if isinstance(last, Match):
             return (*body[:-1], with_bodies(last, lambda inner: self._drop_inside(inner, behind, case=True)))
@@ -105,13 +105,13 @@ class _End:
         its end with a handler that says ``pass``; here there is nothing to share it with.
         """
         if behind is None and self._says_pass(body, case):
-            return (Pass(body[0].line),)
+            return (PassStmt(body[0].line),)
         if self.optimized and body and isinstance(body[-1], Return) and not _falls_off(body, behind):
             return body
         dropped = self.drop(body, behind)
         line = body[0].line if body else None
         if not dropped and alone and self.idioms and behind is not None and line is not None and line >= behind:
-            return (Pass(),)  # it has the line of the ``finally`` body, in which nobody said ``return``
+            return (PassStmt(),)  # it has the line of the ``finally`` body, in which nobody said ``return``
         return dropped or body
 
     def _says_pass(self, body: Body, case: bool) -> bool:

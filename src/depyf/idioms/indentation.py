@@ -32,7 +32,7 @@ from depyf.ir.stmt import (
     Import,
     ImportFrom,
     Match,
-    Pass,
+    PassStmt,
     Raise,
     Return,
     Stmt,
@@ -43,7 +43,7 @@ from depyf.ir.stmt import (
 from depyf.ir.walk_stmt import bodies
 from depyf.safety.depth import any_depth
 
-_EXACT = (Assign, AnnAssign, AugAssign, ExprStmt, Return, Raise, Import, ImportFrom, Assert, Pass, Break, Continue)
+_EXACT = (Assign, AnnAssign, AugAssign, ExprStmt, Return, Raise, Import, ImportFrom, Assert, PassStmt, Break, Continue)
 _KEYWORDS: dict[type[Stmt], int] = {If: 3, While: 6, Delete: 4, Match: 6}
 """How far behind its start the column of a statement is, at least."""
 _NOT = 4

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.ir.expr import Const, Name
-from depyf.ir.stmt import Body, ExceptClause, For, If, Pass, Return, Try, While, With
+from depyf.ir.stmt import Body, ExceptClause, For, If, PassStmt, Return, Try, While, With
 from depyf.ir.walk_stmt import walk, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
@@ -53,7 +53,7 @@ def leaving_finally(unit: CodeUnit, stmt: Try, body: Body, after: int) -> tuple[
 def _without(unit: CodeUnit, body: Body, final: Body, wanted: _Shape) -> Body:
     """``body`` without copies of ``final`` at its ends."""
     if len(body) >= len(final) and _shape(body[-len(final) :]) == wanted:
-        return body[: -len(final)] or (Pass(),)
+        return body[: -len(final)] or (PassStmt(),)
     last = body[-1]
     if isinstance(last, Try) and any(unbinds(unit, clause) for clause in last.handlers):
         last = replace(last, body=_without(unit, last.body, final, wanted))

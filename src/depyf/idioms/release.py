@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from depyf.generated.contract import NO_PROMISES, Promises
 from depyf.idioms.dead_temporaries import held_until
 from depyf.idioms.hoist import Hoister
 from depyf.ir.expr import BoolOf, Const, Display, Expr, Func, Name, Star, Temp, Un
@@ -26,7 +25,7 @@ from depyf.ir.stmt import (
     For,
     If,
     Match,
-    Pass,
+    PassStmt,
     Raise,
     Return,
     Stmt,
@@ -46,15 +45,15 @@ FIRST_NEW_KEY = 1 << 40
 
 
 def release_temporaries(
-    body: Body, promises: Promises = NO_PROMISES, held: Live = frozenset(), *, in_try: bool = False
+    body: Body, stable: tuple[str, ...] = (), held: Live = frozenset(), *, in_try: bool = False
 ) -> Body:
     """``body`` with a ``del`` behind the last use of every temporary; those ``held``, which nothing uses, are kept until the
-    next branch of their block has been taken.
+    next branch of their block has been taken.  Globals whose names begin as in ``stable`` are never rebound.
 
     With ``in_try`` that may be inside a ``try`` that a temporary was bound before; where the ``try`` is left by an
     exception, it stays then until the function returns (the proof says so).
     """
-    return _only_bound(_Releaser(promises.stable, in_try, held).block(body, frozenset())[0], set(), in_try)[0]
+    return _only_bound(_Releaser(stable, in_try, held).block(body, frozenset())[0], set(), in_try)[0]
 
 
 def _only_finally(stmt: Try) -> bool:
@@ -79,7 +78,7 @@ def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[in
         if isinstance(stmt, If):
             yes, after_yes = _only_bound(stmt.body, set(bound), in_try)
             no, after_no = _only_bound(stmt.orelse, set(bound), in_try)
-            stmt = If(stmt.test, yes or (Pass(stmt.line),), no, stmt.line)
+            stmt = If(stmt.test, yes or (PassStmt(stmt.line),), no, stmt.line)
             after = after_no if after_yes is None else after_yes if after_no is None else after_yes & after_no
         elif isinstance(stmt, Try) and in_try and _only_finally(stmt):
             inner, after = _only_bound(stmt.body, set(bound), in_try)

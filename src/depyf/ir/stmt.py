@@ -146,7 +146,7 @@ class TypeAlias(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pass(Stmt):
+class PassStmt(Stmt):
     line: int | None = None
     dots: bool = False
     """Written ``...``."""

@@ -12,27 +12,24 @@ continue the expression its only predecessor left on the stack:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from functools import cached_property
 from itertools import takewhile
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit
 from depyf.cfg.graph import Graph, Node
 from depyf.cfg.program import ASYNC_FOR_ITER, WITH_EXIT
-from depyf.driver.choices import Choices
 from depyf.errors import DecompilationError
-from depyf.fallback.plain import PlainSymbolic
 from depyf.ir.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name, Temp
 from depyf.ir.stmt import Assign, ExprStmt, Stmt
 from depyf.lift import fresh_containers
 from depyf.lift.comprehensions import fold_comprehension, is_acc
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.ignored_tests import ignore_test, put_test
-from depyf.lift.inlined_comprehensions import LOOPS, Once, before_loop, put_comprehension, skip_loop
+from depyf.lift.inlined_comprehensions import LOOPS, before_loop, put_comprehension, skip_loop
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.rules.calls import COMPREHENSIONS
-from depyf.lift.stack_values import EXC, HANDLER_SLOTS, Chain, IterOf, LinkedLeft, Shared, is_slot
+from depyf.lift.stack_values import Chain, IterOf, LinkedLeft, Shared, is_slot
+from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
 from depyf.lift.values_over_loops import stored_above
 
@@ -48,23 +45,19 @@ class Lifter:
     def __init__(
         self,
         graph: Graph,
-        nested: Callable[[CodeUnit, bool], tuple[Stmt, ...]],
-        choices: Choices,
+        engine: Symbolic,
     ) -> None:
         self.graph = graph
         self.unit = graph.program.unit
-        if not choices.idioms:
-            nested = Once(nested)
-        self.plain = None if choices.idioms else PlainSymbolic(graph.program, nested, graph.containers, choices)
-        self.symbolic = self.plain or Symbolic(graph.program, nested, choices)
+        self.symbolic = engine
         self.symbolic.implicit = graph.implicit
         self._protected: dict[int, int] = {}
         self.entered: dict[int, int] = {}
         """The region of each block that exceptions enter."""
-        self.generated = choices.generated
-        self.fold = choices.idioms
-        self.wide_folds = choices.wide_folds
-        self.turns = choices.turns
+        self.generated = engine.style.generated
+        self.fold = engine.style.fold
+        self.wide_folds = engine.style.wide_folds
+        self.peeled = engine.style.peeled
         self.blocks: dict[int, Lifted] = {}
         self.preds: dict[int, list[int]] = {}
         self.position: dict[int, int] = {}
@@ -83,15 +76,15 @@ class Lifter:
     def _stored(self) -> set[object]:
         """The locals that the function stores to; not those that a resume function unpacks at its beginning alone."""
         instrs = self.graph.program.instrs
-        head = next((at for at, instr in enumerate(instrs) if instr.op == ops.JUMP), 0) if self.turns else 0
+        head = next((at for at, instr in enumerate(instrs) if instr.op == ops.JUMP), 0) if self.peeled else 0
         stores = [instr.arg for instr in instrs if instr.op in _STORES]
         first = {instr.arg for instr in instrs[:head] if instr.op in _STORES}
         return {name for name in stores if name not in first or stores.count(name) > 1}
 
     def run(self) -> dict[int, Lifted]:
         """Lift everything; lifts again as long as sharing guesses fail."""
-        if self.plain is not None and any(instr.op in LOOPS for instr in self.graph.program.instrs):
-            ordinary = Lifter(self.graph, self.plain.nested, Choices())
+        if self.symbolic.guesses_nothing and any(instr.op in LOOPS for instr in self.graph.program.instrs):
+            ordinary = Lifter(self.graph, Symbolic(self.graph.program, self.symbolic.nested, Style()))
             with contextlib.suppress(DecompilationError):
                 ordinary.run()
                 self.ready = ordinary.comprehensions
@@ -102,10 +95,9 @@ class Lifter:
                 return self.blocks
         raise DecompilationError("values shared on the stack do not settle", self.unit.qualname)
 
-    def _guesses(self) -> tuple[int, int, int, int]:
+    def _guesses(self) -> tuple[int, int, int]:
         """How many guesses have failed so far."""
-        marks = len(self.plain.marks) if self.plain is not None else 0
-        return len(self.symbolic.forced), len(self.unlinked), len(self.uncarried), marks
+        return self.symbolic.guesses(), len(self.unlinked), len(self.uncarried)
 
     def _lift_all(self) -> None:
         graph = self.graph
@@ -342,9 +334,9 @@ class Lifter:
             kept = frozenset[str]() if len(self.preds[node.id]) == 1 else stored_above(self.graph, node)
             if kept is not None:
                 return self._kept(stack, kept)
-        single = (len(known) == 1 or self.turns) and node.id not in self.uncarried
+        single = (len(known) == 1 or self.peeled) and node.id not in self.uncarried
         entry = [self._carried(value, i, single) for i, value in enumerate(stack)]
-        return entry if self.plain is None else self.plain.marks.entered(node, entry)
+        return self.symbolic.entered(node, entry)
 
     def _enters_alike(self, block: Lifted) -> bool:
         """Whether every edge leads to ``block`` with the variables that it takes to be on the stack."""
@@ -371,7 +363,7 @@ class Lifter:
     def _carried(self, value: Expr, position: int, single: bool) -> Expr:
         if isinstance(value, Marker):
             return value
-        if self.plain is not None:
+        if self.symbolic.guesses_nothing:
             return Temp(position)
         if isinstance(value, Name) and value.scope == "fast" and value.id not in self._stored:
             if single or value.id.startswith("."):
@@ -410,26 +402,22 @@ class Lifter:
             self.merged.get(self._protected.get(region, OUTSIDE), self._protected.get(region, OUTSIDE))
         )
         if block is not None:
-            found = self.plain.marks.bases.get(region, block.entry) if self.plain is not None else block.entry
-            base = [self._carried(value, i, self.turns) for i, value in enumerate(found[: record.depth])]
-            if self.plain is not None:
-                base = self.plain.marks.caught_base(region, base)
+            found = self.symbolic.handler_entry(region, block.entry, record.depth)
+            base = [self._carried(value, i, self.peeled) for i, value in enumerate(found)]
+            base = self.symbolic.caught_base(region, base)
             if len(base) < record.depth:
                 raise DecompilationError("handler expects a deeper stack", self.unit.qualname)
             if record.kind == "with":
                 while base and not (isinstance(base[-1], Marker) and base[-1].kind == "exit"):
                     base.pop()
                 return base[:-1]
-            if self.plain is not None:
-                caught = Marker("exc", region)
-                return base + [caught if HANDLER_SLOTS[name] is EXC else HANDLER_SLOTS[name] for name in record.pushes]
-            return base + [HANDLER_SLOTS[name] for name in record.pushes]
+            return base + [self.symbolic.pushed(region, name) for name in record.pushes]
         raise DecompilationError("handler of no block", self.unit.qualname)
 
     def _materialise(self, block: Lifted) -> None:
         """Give what is left on the stack at the end of a block to the temporaries of the positions."""
-        if self.plain is not None:
-            self.plain.finish(block, [self.blocks[s].entry if s in self.blocks else None for s in block.succs])
+        entries = [self.blocks[s].entry if s in self.blocks else None for s in block.succs]
+        if self.symbolic.finish(block, entries):
             self.named_slots = True
             return
         force = self.symbolic.force
@@ -440,7 +428,6 @@ class Lifter:
             return
         targets: list[Expr] = []
         values: list[Expr] = []
-        entries = [self.blocks[s].entry if s in self.blocks else None for s in block.succs]
         for i, value in enumerate(block.stack):
             if isinstance(value, Marker) or (is_slot(value) and isinstance(value, Temp) and value.key == i):
                 continue

@@ -60,7 +60,7 @@ class Unpack(Expr):
     value: Expr
     count: int
     star: int
-    parent: Item | None
+    parent: UnpackedItem | None
     origin: int
     targets: list[Expr] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ class Unpack(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item(Expr):
+class UnpackedItem(Expr):
     """The ``index``-th value of an unpacking."""
 
     unpack: Unpack

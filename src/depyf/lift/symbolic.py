@@ -17,8 +17,6 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.ops import Instr
 from depyf.cfg.program import Program
-from depyf.cfg.written_part import written_part
-from depyf.driver.choices import Choices
 from depyf.errors import DecompilationError
 from depyf.ir.expr import (
     Bin,
@@ -42,6 +40,7 @@ from depyf.ir.stmt import (
     Stmt,
 )
 from depyf.lift import fresh_containers
+from depyf.lift.engine import Engine
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.rules import names
 from depyf.lift.rules.augmented import same_target
@@ -50,15 +49,16 @@ from depyf.lift.rules.table import RULES
 from depyf.lift.stack_values import (
     SPILL_BASE,
     Chain,
-    Item,
     IterOf,
     Shared,
     Unpack,
+    UnpackedItem,
     flatten,
     is_slot,
 )
+from depyf.lift.style import Style
 
-_ATOMIC = (Const, Marker, Temp, CellOf, Item, fresh_containers.Fresh)
+_ATOMIC = (Const, Marker, Temp, CellOf, UnpackedItem, fresh_containers.Fresh)
 _NEGATED = {"<": ">=", "==": "!="}
 _RUN = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.POP})
 
@@ -69,26 +69,25 @@ def _bound_parameters(program: Program) -> frozenset[str]:
     return frozenset(program.unit.params) - unbound
 
 
-class Symbolic:
+class Symbolic(Engine):
     """Executes instructions of one program over a symbolic stack.
 
     ``nested`` decompiles a nested code object, and is told whether it must be an expression, into the body of a ``Func``.
     """
 
-    def __init__(
-        self, program: Program, nested: Callable[[CodeUnit, bool], tuple[Stmt, ...]], choices: Choices
-    ) -> None:
+    def __init__(self, program: Program, nested: Callable[[CodeUnit, bool], tuple[Stmt, ...]], style: Style) -> None:
         self.program = program
         self.nested = nested
-        self.spill_all = not choices.idioms
-        self.generated = choices.generated
-        self.written = written_part(program) if choices.generated else None
-        self.lets_go = choices.held
-        self.idle = _bound_parameters(program) if choices.turns else frozenset[str]()
+        self.style = style
+        self.spill_all = not style.fold
+        self.generated = style.generated
+        self.written = style.written
+        self.lets_go = style.held
+        self.idle = _bound_parameters(program) if style.peeled else frozenset[str]()
         """Parameters that are dropped without a word: what is left of a loop in which the function begins."""
-        self.stable = choices.promises.stable
-        self.plain_keys = choices.promises.plain_keys
-        self.rules = fresh_containers.rules(RULES) if choices.generated else RULES
+        self.stable = style.stable
+        self.plain_keys = style.plain_keys
+        self.rules = fresh_containers.rules(RULES) if style.generated else RULES
         self.forced: set[int] = set()
         self.known_forced: frozenset[int] = frozenset()
         """What was forced when this round of lifting began: forcing it again would not help."""
@@ -204,7 +203,7 @@ class Symbolic:
             assert isinstance(value, Chain)
             self.force(value.origin)
             return value.value
-        elif kind is Item:
+        elif kind is UnpackedItem:
             self.stack.append(value)
             self.flush_unpack()
             return self.stack.pop()
@@ -301,7 +300,7 @@ class Symbolic:
         self.unpack = None
         replaced: dict[int, Expr] = {}
         for i, value in enumerate(self.stack):
-            if isinstance(value, Item):
+            if isinstance(value, UnpackedItem):
                 replaced[id(value)] = self.stack[i] = self.new_temp()
         self._fill(unpack, replaced)
         line = self.instr.line
@@ -323,7 +322,7 @@ class Symbolic:
         """``target = value``, in whatever larger statement it is a part of."""
         stack = self.stack
         line = self.instr.line
-        if isinstance(value, Item):
+        if isinstance(value, UnpackedItem):
             if self.unpack is value.unpack and len(value.unpack.targets) == value.index:
                 self.protect_name(target, value.unpack.whole())
                 value.unpack.targets.append(target)
@@ -414,13 +413,13 @@ class Symbolic:
         self.emit(AugAssign(value.left, value.op, value.right, self.instr.line))
         return True
 
-    def begin_unpack(self, value: Expr, count: int, star: int, parent: Item | None) -> None:
+    def begin_unpack(self, value: Expr, count: int, star: int, parent: UnpackedItem | None) -> None:
         """Replace ``value`` by its ``count`` items (``star`` is the index of the starred one, or -1)."""
         unpack = self.unpack = Unpack(value, count, star, parent, self.at)
         if count == 0:
             self._complete(unpack)
         for i in reversed(range(count)):
-            self.stack.append(Item(unpack, i))
+            self.stack.append(UnpackedItem(unpack, i))
 
     def static_run(self, target: Name, value: Expr) -> bool:
         """3.12+ stores ``a, b = x, y`` right to left without a swap: see the run of stores as one assignment.
@@ -428,7 +427,9 @@ class Symbolic:
         Of ``_, _ = x, y`` the first store is only a ``POP`` behind the second (3.13+).
         """
         stack = self.stack
-        never = (Item, Marker, Shared, Chain, Walrus) if self.generated else (Item, Marker, Shared, Chain)
+        never = (
+            (UnpackedItem, Marker, Shared, Chain, Walrus) if self.generated else (UnpackedItem, Marker, Shared, Chain)
+        )
         if not stack or isinstance(value, never) or is_slot(value):
             return False
         instrs, index, run, depth = self.program.instrs, self.program.next[self.at], [target], 1

@@ -23,7 +23,7 @@ from depyf.ir.stmt import (
     If,
     Loop,
     Match,
-    Pass,
+    PassStmt,
     Raise,
     Return,
     Stmt,
@@ -356,7 +356,7 @@ def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
     body, orelse = simplify(stmt.body, own, loop), simplify(stmt.orelse, own, loop)
     if not body and orelse and stmt.body:
         first = stmt.body[0]
-        body = (first,) if isinstance(first, Exit) and first.label == loop else (Pass(first.line),)
+        body = (first,) if isinstance(first, Exit) and first.label == loop else (PassStmt(first.line),)
     return If(stmt.test, body, orelse, stmt.line)
 
 
@@ -464,7 +464,7 @@ def tidy_if(stmt: If) -> If:
 
 
 def empty(body: Body, line: int | None) -> Body:
-    return body or (Pass(line),)
+    return body or (PassStmt(line),)
 
 
 Change = Callable[[Body], Body]

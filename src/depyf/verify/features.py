@@ -13,7 +13,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit, units
 from depyf.bytecode.edits.without import without
 from depyf.bytecode.lower import Lowered
-from depyf.verify.state.side import MODULE_NAMES
+from depyf.verify.state.checked_code import MODULE_NAMES
 
 FEATURE_NOTE = (
     "the text imports from __future__ what the original was compiled with by a flag: assumes that nothing looks for the "

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.emit import Options, emit_function, emit_module
+from depyf.emit import EmitOptions, emit_function, emit_module
 from depyf.emit.expressions.literals import literal, set_display
 from depyf.emit.expressions.quoting import clean, docstring, string
 from depyf.ir.expr import (
@@ -43,7 +43,7 @@ def function_unit(name: str = "f", *params: str, **fields: Any) -> CodeUnit:
 
 
 def text_of(*body: Stmt, unit: CodeUnit | None = None, **options: Any) -> str:
-    return emit_function(unit or function_unit(), body, options=Options(**options)).text
+    return emit_function(unit or function_unit(), body, options=EmitOptions(**options)).text
 
 
 def value_of(node: Expr) -> str:
@@ -201,7 +201,7 @@ def test_dead_bindings() -> None:
 def test_cells() -> None:
     unit = function_unit("f", freevars=("c",))
     assert "return (lambda: c).__closure__[0]" in text_of(Return(CellOf("c")), unit=unit)
-    emitted = emit_function(unit, (Return(CellOf("c")),), options=Options(cells="name"))
+    emitted = emit_function(unit, (Return(CellOf("c")),), options=EmitOptions(cells="name"))
     assert emitted.cells == {"__cell_c": "c"}
     assert "        nonlocal c\n        return __cell_c\n" in emitted.text
 

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from depyf.emit import Options, emit_module
+from depyf.emit import EmitOptions, emit_module
 from from_ast import module
 
 VERSION = sys.version_info[:2]
@@ -16,7 +16,7 @@ VERSION = sys.version_info[:2]
 
 def printed(source: str, version: tuple[int, int] = VERSION, **options: object) -> str:
     unit, body = module(textwrap.dedent(source).strip() + "\n", version)
-    return emit_module(unit, body, Options(**options)).text.strip()  # type: ignore[arg-type]
+    return emit_module(unit, body, EmitOptions(**options)).text.strip()  # type: ignore[arg-type]
 
 
 SAME = [
@@ -194,7 +194,7 @@ def test_any_width_means_the_same(width: int) -> None:
     left_out = ("lambda", "raise A", "while x")  # the rest would be unreachable
     source = "\n".join(item for item in SAME if not any(part in item for part in left_out))
     unit, body = module(source, VERSION)
-    narrow = emit_module(unit, body, Options(width=width)).text
+    narrow = emit_module(unit, body, EmitOptions(width=width)).text
     normal = emit_module(unit, body).text
     assert ast.dump(ast.parse(narrow)) == ast.dump(ast.parse(normal))
 

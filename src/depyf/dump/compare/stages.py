@@ -80,7 +80,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class DumpComparison:
     """What differs between two dumps."""
 
     first: Dump
@@ -211,7 +211,7 @@ def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
 
 def compare(
     first: Dump, second: Dump, normal: Callable[[str], str] = lambda text: text, strict: bool = False
-) -> Comparison:
+) -> DumpComparison:
     """Compare all files; ``normal`` takes out of a text what may differ (the number of a device between ranks).
     ``strict``: every character counts; otherwise what ``meaning`` leaves of the texts."""
     if not (first.finished and second.finished):
@@ -243,7 +243,7 @@ def compare(
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
         differences.append(Difference(name, file.stage, file.compile_id, where, added, removed, lines))
-    return Comparison(first, second, same, tuple(differences), tuple(alike))
+    return DumpComparison(first, second, same, tuple(differences), tuple(alike))
 
 
 def _position(file: DumpFile) -> tuple[tuple[int, str], str]:
@@ -280,7 +280,7 @@ def ranks_in(folder: Path) -> tuple[dict[int, Dump], list[int]]:
     return {rank: dump for rank, dump in found.items() if rank not in over}, over
 
 
-def compare_ranks(found: dict[int, Dump], folder: Path) -> list[tuple[int, Comparison]]:
+def compare_ranks(found: dict[int, Dump], folder: Path) -> list[tuple[int, DumpComparison]]:
     """Every rank against the lowest one.  DepyfError where there are not at least two."""
     if len(found) < 2:
         raise DepyfError(f"{folder} holds the dump of one process only: there is nothing to merge")
@@ -288,7 +288,7 @@ def compare_ranks(found: dict[int, Dump], folder: Path) -> list[tuple[int, Compa
     return [(rank, compare(found[lowest], found[rank], without_device)) for rank in others]
 
 
-def table(comparison: Comparison) -> list[str]:
+def table(comparison: DumpComparison) -> list[str]:
     """The summary, one line per stage."""
     lines = [f"{'stage':18} {'same':>6} {'alike':>6} {'differ':>7} {'only 1':>7} {'only 2':>7}"]
     for stage in comparison.stages:

@@ -11,24 +11,20 @@ import ast
 import keyword
 import re
 import textwrap
-import types
 from collections.abc import Iterable
 from symtable import symtable
 
 from depyf.dump.files.layout import transformed_file
 from depyf.dump.global_names import transformed_name, without_changing_parts
+from depyf.dump.guard_vocabulary import ASKING, CHECKS
 from depyf.dump.pages.stand_alone import without_defaults
 from depyf.dump.pages.wrap import WIDTH, split_call, wrap
 from depyf.dump.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
-from depyf.dynamo import guard_checks
-from depyf.dynamo.guard_checks import ASKING
 from depyf.emit.comments import comment, comments, heading, in_docstring, remark, source_lines, split_remark
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
 
-_CHECKS = sorted(
-    name for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType) and name[0] != "_"
-)
+_CHECKS = sorted(CHECKS)
 _LONGEST = max(map(len, _CHECKS))
 _LAST_WORD = re.compile(r"\w+\Z")
 

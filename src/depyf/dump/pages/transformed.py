@@ -14,13 +14,15 @@ from depyf.safety.escape import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TransformedPage:
     text: str
     first_line: int
     """1-based line on which the function's text starts."""
 
 
-def transformed_page(key: CompileKey, function: CodeRecord, transformed: TransformedRecord, disassembly: str) -> Page:
+def transformed_page(
+    key: CompileKey, function: CodeRecord, transformed: TransformedRecord, disassembly: str
+) -> TransformedPage:
     """The whole file."""
     head = [
         f"{function.qualname} ({function.filename}:{function.line}), compile id {key.text}:",
@@ -35,7 +37,7 @@ def transformed_page(key: CompileKey, function: CodeRecord, transformed: Transfo
         body = transformed.source.rstrip("\n")
     else:
         body = comments(["Dynamo's bytecode:", *source_lines(disassembly)])
-    return Page(f"{comments(head)}\n\n{body}\n", len(head) + 2)
+    return TransformedPage(f"{comments(head)}\n\n{body}\n", len(head) + 2)
 
 
 def _verdict(transformed: TransformedRecord) -> str:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.dump.addresses import without_addresses
+from depyf.dump.guard_vocabulary import ASKING
 from depyf.dump.records import GuardRecord
 from depyf.dynamo.caches.entries import LiveEntry
-from depyf.dynamo.guard_checks import ASKING
 from depyf.dynamo.guards.guard_remarks import split_comment
 from depyf.dynamo.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
 from depyf.dynamo.guards.guard_values import GuardStep, evaluate, values_of

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from depyf.debugger.tensors import Difference, difference
-from depyf.dynamo.asking.probes import Node, clean_copy, describe, operations, with_offsets, with_outputs
+from depyf.debugger.tensors import TensorDifference, difference
+from depyf.dynamo.asking.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.dynamo.asking.reference import doubled, in_double, is_rounding
 from depyf.dynamo.stepping.levels import no_caches
 from depyf.errors import DepyfError
@@ -25,12 +25,12 @@ Backend = str | Callable[..., Any]
 class Finding:
     """The first node of a graph whose value, or gradient, is not the same on both backends."""
 
-    node: Node | None
+    node: ProbedNode | None
     """None where only the graph's results could be told apart, and no single node."""
     gradient: bool
-    difference: Difference
+    difference: TensorDifference
     error: str = ""
-    used_by: tuple[Node, ...] = ()
+    used_by: tuple[ProbedNode, ...] = ()
     """For a gradient: the operations that use the node.  The gradients behind them agree, so the backward of one of
     these is what went wrong."""
 
@@ -127,7 +127,9 @@ class _Run:
         expected, got = first.outputs(inputs), second.outputs(inputs)
         if len(expected) != len(got):
             counts = [len(values) - len(inputs) for values in (expected, got)]
-            whole = Difference(f"{counts[0]} results", f"{counts[1]} results", 0, (), (0.0, 0.0), "not as many results")
+            whole = TensorDifference(
+                f"{counts[0]} results", f"{counts[1]} results", 0, (), (0.0, 0.0), "not as many results"
+            )
             return Finding(None, False, whole)
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).outputs(doubled(inputs)))
         if apart is not None:
@@ -138,7 +140,7 @@ class _Run:
 
     def _first_apart(
         self, expected: list[Any], got: list[Any], exactly: Callable[[], list[Any]]
-    ) -> tuple[int, Difference] | None:
+    ) -> tuple[int, TensorDifference] | None:
         """Position and kind of the first difference; ``exactly`` computes the same values in double precision."""
         exact: list[Any] | None = None if self.rtol is None and self.atol is None else []
         for position, (one, other) in enumerate(zip(expected, got)):
@@ -154,7 +156,7 @@ class _Run:
                 return position, apart
         return None
 
-    def _locate(self, gm: Any, inputs: tuple[Any, ...], whole: Difference, *, gradient: bool) -> Finding:
+    def _locate(self, gm: Any, inputs: tuple[Any, ...], whole: TensorDifference, *, gradient: bool) -> Finding:
         values = node_values(gm, inputs)
         nodes = [node for node in operations(gm) if is_tensor(values.get(node.name))]
         try:
@@ -174,7 +176,7 @@ class _Run:
 
     def _probe(
         self, gm: Any, inputs: tuple[Any, ...], nodes: list[Any], gradient: bool
-    ) -> tuple[Any, Difference] | None:
+    ) -> tuple[Any, TensorDifference] | None:
         """The first of ``nodes`` that differs when all of them are looked at at once."""
         expected, got = (self._values(backend, gm, inputs, nodes, gradient) for backend in self.backends)
         apart = self._first_apart(
@@ -184,7 +186,7 @@ class _Run:
 
     def _bisect(
         self, gm: Any, inputs: tuple[Any, ...], nodes: list[Any], gradient: bool
-    ) -> tuple[Any, Difference] | None:
+    ) -> tuple[Any, TensorDifference] | None:
         """The first of ``nodes`` that differs when it is looked at alone, if what follows a difference differs too."""
         low, high, found = 0, len(nodes), None
         while low < high:

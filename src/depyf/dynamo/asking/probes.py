@@ -15,7 +15,7 @@ FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ProbedNode:
     """One operation of a graph and the user's line behind it."""
 
     name: str
@@ -72,10 +72,10 @@ def with_offsets(gm: Any, names: list[str]) -> Any:
     return made
 
 
-def describe(node: Any) -> Node:
+def describe(node: Any) -> ProbedNode:
     """What to tell the user about a node."""
     target = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
-    return Node(node.name, f"{node.op} {target}", user_line(str(node.meta.get("stack_trace") or "")))
+    return ProbedNode(node.name, f"{node.op} {target}", user_line(str(node.meta.get("stack_trace") or "")))
 
 
 def user_line(stack_trace: str) -> str:

@@ -30,7 +30,7 @@ _MOST = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownCode:
     globals: tuple[str, ...]
     line: int
     name: str
@@ -58,7 +58,7 @@ class AlikeCodes:
     """The decompilations of one recording, by what their code objects share."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, _Known] = {}
+        self._known: dict[bytes, _KnownCode] = {}
 
     def key(self, made: types.CodeType, options: Options) -> bytes | None:
         """What two code objects have in common that differ in nothing that matters; None where it cannot be said."""
@@ -83,7 +83,7 @@ class AlikeCodes:
     def keep(self, key: bytes | None, made: types.CodeType, name: str, found: Decompiled) -> None:
         """Remember ``found``, the proven decompilation of ``made`` under the name ``name``."""
         if key is not None and len(self._known) < _MOST and found.code is not None and found.proven:
-            self._known[key] = _Known(_globals(made), made.co_firstlineno, name, found)
+            self._known[key] = _KnownCode(_globals(made), made.co_firstlineno, name, found)
 
     def find(self, key: bytes | None, made: types.CodeType, name: str) -> Decompiled | None:
         """The decompilation of ``made`` under the name ``name``, where one of its kind is known."""

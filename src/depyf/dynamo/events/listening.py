@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from depyf.dump.trace_events import Event, is_read, read_event
+from depyf.dump.trace_events import TraceEvent, is_read, read_event
 from depyf.safety.guarded import Door
 
 TRACE_LOGGER = "torch.__trace"
@@ -30,7 +30,7 @@ _METRICS = "compilation_metrics"
 class Listener(logging.Handler):
     """Gives the events that are read to ``take``; an exception is told ``note``, and never gets into what is being compiled."""
 
-    def __init__(self, take: Callable[[Event], None], note: Callable[[str], None]) -> None:
+    def __init__(self, take: Callable[[TraceEvent], None], note: Callable[[str], None]) -> None:
         super().__init__(logging.DEBUG)
         self._take = take
         self._door = Door("an event of torch could not be recorded", note)
@@ -63,7 +63,7 @@ class Listener(logging.Handler):
         with self._door:
             text = _text(known["payload_fn"]())
             attempt = 0 if trace is None else trace.attempt
-            self._take(Event(name, "" if identity is None else str(identity), attempt, data, text))
+            self._take(TraceEvent(name, "" if identity is None else str(identity), attempt, data, text))
         return False
 
 

@@ -26,7 +26,7 @@ from depyf.dump.records import (
     RecompileRecord,
     TransformedRecord,
 )
-from depyf.dump.trace_events import STAGES, Event, cache_of
+from depyf.dump.trace_events import STAGES, TraceEvent, cache_of
 from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.decorated import decorated
@@ -147,13 +147,13 @@ class Capture:
         with self.lock:
             return self.entries.setdefault(key, EntryBuilder(key))
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: TraceEvent) -> None:
         if self.here:
             self.handle(event)
         elif self.in_child is not None and (own := self.in_child()) is not None:
             own.handle(event)  # the first one; the others come to it
 
-    def handle(self, event: Event) -> None:
+    def handle(self, event: TraceEvent) -> None:
         """Take one event in."""
         with self.lock:
             if event.name == "dynamo_start":
@@ -187,7 +187,7 @@ class Capture:
         earlier = self.entries.get(self.key(record.entry)) if record.entry else None
         return record if earlier is None else specialised(record, earlier.symbols.records())
 
-    def _close(self, entry: EntryBuilder, event: Event) -> None:
+    def _close(self, entry: EntryBuilder, event: TraceEvent) -> None:
         """torch is done with the frame, or with its backward."""
         self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
         refused = event.data.get("fail_reason") and event.data.get("is_forward", False) is None
@@ -244,7 +244,7 @@ class Capture:
                 names += [name for entry in cache_entries(live) for name, made in resume_targets(entry) if made is code]
         return names
 
-    def _begin(self, compile_id: str, event: Event) -> None:
+    def _begin(self, compile_id: str, event: TraceEvent) -> None:
         key = self.key(compile_id)
         entry = self.entries.get(key)
         if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
@@ -267,7 +267,7 @@ class Capture:
             self.graphs_of[entry.key].remove(graph)
             self._on_dropped(graph.record)
 
-    def _facts(self, event: Event) -> GraphFacts | None:
+    def _facts(self, event: TraceEvent) -> GraphFacts | None:
         """Asked while torch reports the graph: later nothing holds it."""
         with Door("the inputs of a graph could not be recorded", self.note):
             return facts_of(STAGES[event.name])
@@ -298,7 +298,7 @@ def _find(builder: FunctionBuilder) -> None:
         builder.code, builder.live = code_record(found[0]), weakref.ref(found[0])
 
 
-def _from_start(event: Event) -> CodeRecord:
+def _from_start(event: TraceEvent) -> CodeRecord:
     """What ``dynamo_start`` says of a function whose bytecode never reached the hook (a skipped frame)."""
     stack = event.data.get("stack")
     frame = stack[-1] if isinstance(stack, list) and stack else {}

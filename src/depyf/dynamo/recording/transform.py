@@ -17,7 +17,7 @@ from depyf.dump.addresses import without_addresses
 from depyf.dump.files.layout import disassembly_file, transformed_file
 from depyf.dump.files.writer import DumpWriter
 from depyf.dump.global_names import readable_globals, rename, transformed_name
-from depyf.dump.pages.transformed import Page, transformed_page
+from depyf.dump.pages.transformed import TransformedPage, transformed_page
 from depyf.dump.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.dynamo.caches.decompilation_cache import AlikeCodes
 from depyf.dynamo.generated import generated_options
@@ -87,7 +87,7 @@ class DecompiledCode:
     reason: str
     """Why the text may not run; "" where nothing speaks against it so far."""
     _records: dict[str, TransformedRecord] = field(default_factory=dict)
-    _pages: dict[str, Page] = field(default_factory=dict)
+    _pages: dict[str, TransformedPage] = field(default_factory=dict)
 
     @property
     def disassembly(self) -> str:
@@ -123,7 +123,7 @@ class DecompiledCode:
         text = without_addresses(rename(text, self.renamed))
         return text if len(text) <= 500 else text[:500] + "..."
 
-    def page(self, reason: str) -> Page:
+    def page(self, reason: str) -> TransformedPage:
         known = self._pages.get(reason)
         if known is None:
             disassembly = "" if self.text else self.disassembly

@@ -48,7 +48,7 @@ _CALL = _Call()
 
 
 @dataclass
-class Page:
+class DispatchPage:
     """One page, and what it calls."""
 
     names: dict[str, Any]
@@ -71,7 +71,7 @@ class Page:
             _CALL.entered = before
 
 
-def read_page(path: Path) -> Page:
+def read_page(path: Path) -> DispatchPage:
     """The page at ``path``.  DepyfError where it is not the one that this process wrote."""
     try:
         tree: ast.Module = parse(page_text(path))
@@ -83,7 +83,7 @@ def read_page(path: Path) -> Page:
     exec(compile(tree, str(path), "exec", dont_inherit=True), names)
     # functions written in C, so that a debugger that steps has nothing of ours to step into
     enter = types.SimpleNamespace(enter=functools.partial(getattr, _CALL, "entered"))
-    page = Page(names)
+    page = DispatchPage(names)
     for name, value in list(names.items()):
         if isinstance(value, LiveFrame):
             names[name] = enter

@@ -30,7 +30,7 @@ from depyf.debugger.program_pdb import join_thread
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries
 from depyf.dynamo.guards.guard_tree import live_guards
 from depyf.dynamo.recording.snapshot import live_code_of
-from depyf.dynamo.stepping.dispatch_page import Page, read_page
+from depyf.dynamo.stepping.dispatch_page import DispatchPage, read_page
 from depyf.dynamo.target import innermost_backend
 from depyf.safety.guarded import Door, problem, say
 
@@ -83,7 +83,7 @@ class Dispatcher:
     """A function that torch compiled and its dispatcher on a page."""
 
     code: types.CodeType
-    page: Page
+    page: DispatchPage
     function: types.FunctionType
     parameters: Parameters
     own: bool = False

@@ -25,7 +25,7 @@ _CHECK, _STOP = "depyf: check the value", "depyf: stop here"
 
 
 @dataclass
-class Watch:
+class NonFiniteWatch:
     """Watches the graphs of one ``depyf.debug(stop_on=...)``; stops once."""
 
     kind: StopOn

@@ -10,7 +10,7 @@ from depyf.cfg.program import ASYNC_FOR_ITER, END_FINALLY, WITH_EXIT
 from depyf.emit.naming import exact
 from depyf.ir.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam
 from depyf.ir.stmt import Assign, ClassDef, Delete, ExprStmt, FuncDef, Import, ImportFrom, Stmt, TypeAlias
-from depyf.lift.stack_values import Item, is_slot
+from depyf.lift.stack_values import UnpackedItem, is_slot
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
@@ -147,7 +147,7 @@ def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
 
 
 def _as_unpacking(s: Symbolic, n: int) -> bool:
-    if len(s.stack) < n or any(isinstance(value, (Marker, Item)) or is_slot(value) for value in s.stack[-n:]):
+    if len(s.stack) < n or any(isinstance(value, (Marker, UnpackedItem)) or is_slot(value) for value in s.stack[-n:]):
         return False
     values = s.pops(n)
     s.begin_unpack(Display("tuple", tuple(values)), n, -1, None)

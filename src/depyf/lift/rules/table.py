@@ -38,9 +38,9 @@ from depyf.lift.rules.augmented import operand
 from depyf.lift.rules.control import link
 from depyf.lift.stack_values import (
     Chain,
-    Item,
     Shared,
     Unpack,
+    UnpackedItem,
     flatten,
     is_slot,
 )
@@ -59,7 +59,7 @@ def _copy(s: Symbolic, n: int) -> None:
     if s.atomic(value) or isinstance(value, Shared):
         if is_slot(value):
             s.block.used = True
-        if isinstance(value, Item):
+        if isinstance(value, UnpackedItem):
             s.flush_unpack()
             value = s.stack[-n]
         s.stack.append(value)
@@ -135,7 +135,7 @@ def _pop(s: Symbolic, _: Any) -> None:
         spelled = isinstance(value, Walrus) and len(targets) == 1 and not s.generated
         s.emit(ExprStmt(value, s.instr.line) if spelled else Assign(targets, inner, s.instr.line))
         return
-    if isinstance(value, Item):
+    if isinstance(value, UnpackedItem):
         s.stack.append(value)
         target = _overwritten(s, value)
         if target is not None:
@@ -150,7 +150,7 @@ def _pop(s: Symbolic, _: Any) -> None:
     s.emit(ExprStmt(value, s.instr.line))
 
 
-def _overwritten(s: Symbolic, value: Item) -> Name | None:
+def _overwritten(s: Symbolic, value: UnpackedItem) -> Name | None:
     """The variable whose first store 3.12+ turned into a drop: ``_, _ = pair`` stores to ``_`` once."""
     if s.unpack is not value.unpack or len(value.unpack.targets) != value.index:
         return None
@@ -203,7 +203,7 @@ def _set_attribute(s: Symbolic, name: str) -> None:
     """``setattr(x, "a b", value)``: no target of an assignment has such a name."""
     obj, value = s.pop(), s.raw()
     temp: Temp | None = None
-    if isinstance(value, (Marker, Item)):  # what a loop, a manager or an unpacking hands over is assigned first
+    if isinstance(value, (Marker, UnpackedItem)):  # what a loop, a manager or an unpacking hands over is assigned first
         temp = s.new_temp()
         s.stack.append(obj)
         s.store(temp, value)
@@ -272,8 +272,8 @@ def _unpack(s: Symbolic, shape: Any) -> None:
         s.push(Star(s.pop()))
         return
     value = s.raw()
-    parent: Item | None = None
-    if isinstance(value, Item):
+    parent: UnpackedItem | None = None
+    if isinstance(value, UnpackedItem):
         if s.unpack is value.unpack and len(value.unpack.targets) == value.index:
             parent = value
         else:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from depyf.ir.expr import Const, Marker
-from depyf.ir.stmt import Block, Body, Exit, If, Loop, Pass, Return, Stmt, Try
+from depyf.ir.stmt import Block, Body, Exit, If, Loop, PassStmt, Return, Stmt, Try
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends, first_line
@@ -27,7 +27,7 @@ MOST = 60
 
 
 @dataclass(frozen=True, slots=True)
-class _Use:
+class _ExitUse:
     """An exit: whether it crosses a loop, one with an iterator, or a handler's protection, and ``Exit.unbinds``."""
 
     loop: bool
@@ -56,7 +56,7 @@ def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) 
 
 def idle(body: Body) -> int:
     """How many statements of ``body`` say nothing."""
-    return sum(isinstance(stmt, Pass) for stmt in walk(body))
+    return sum(isinstance(stmt, PassStmt) for stmt in walk(body))
 
 
 @any_depth
@@ -74,7 +74,7 @@ def movable(body: Body) -> list[tuple[int, int]]:
 def _may_sink(block: Block, tail: Body) -> bool:
     if not tail or not ends(tail):
         return False
-    uses = list(_uses(block.body, block.label, _Use(False, False, False)))
+    uses = list(_uses(block.body, block.label, _ExitUse(False, False, False)))
     small = len(tail) == 1 and _small(tail[0])
     if not uses or len(uses) > 1 and not small or any(use.unbinds for use in uses):
         return False  # behind the clause
@@ -88,8 +88,8 @@ def _small(stmt: Stmt) -> bool:
 
 
 @any_depth
-def _uses(body: Body, label: int, use: _Use) -> list[_Use]:
-    found: list[_Use] = []
+def _uses(body: Body, label: int, use: _ExitUse) -> list[_ExitUse]:
+    found: list[_ExitUse] = []
     for stmt in body:
         inside = use
         if _falls_to(stmt, label):

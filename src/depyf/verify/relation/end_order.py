@@ -13,8 +13,8 @@ from collections.abc import Iterable
 
 from depyf.verify.relation.lifetimes import ends_of, leaves
 from depyf.verify.relation.values import Values
+from depyf.verify.state.checked_code import ORIGINAL
 from depyf.verify.state.proof_state import Pair, Side
-from depyf.verify.state.side import ORIGINAL
 
 ORDER_NOTE = "assumes that no finaliser tells in which order objects end between two operations"
 

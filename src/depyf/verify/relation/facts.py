@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from depyf.bytecode import ops
 from depyf.bytecode.ops import Instr
 from depyf.verify.relation.values import Values
+from depyf.verify.state.checked_code import CheckedCode
 from depyf.verify.state.proof_state import Pair, Side
-from depyf.verify.state.side import Program
 
 
-def bound_now(program: Program, pc: int, side: Side, other: Side, name: str) -> bool:
+def bound_now(program: CheckedCode, pc: int, side: Side, other: Side, name: str) -> bool:
     """Whether a user local without known value is surely bound, by the data flow of either side."""
     if program.surely_bound(pc, name):
         return True

@@ -18,8 +18,8 @@ from depyf.verify.relation.facts import MAX_TRACKED, widest
 from depyf.verify.relation.lifetimes import HANDLED_NOTE
 from depyf.verify.relation.sameness import Sameness
 from depyf.verify.relation.values import Values
+from depyf.verify.state.checked_code import CheckedCode
 from depyf.verify.state.proof_state import Pair
-from depyf.verify.state.side import Program
 from depyf.verify.state.unwinding import UNWIND_NOTE
 from depyf.verify.walk.promised import Promised, stable_globals
 from depyf.verify.walk.step import Mismatch
@@ -85,8 +85,8 @@ class Ground:
         self.values = Values(original.unit.null_above_callable, loose)
         fixed = stable_globals(promises, original, recompiled)
         self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
-        self.a = Program(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
-        self.b = Program(
+        self.a = CheckedCode(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
+        self.b = CheckedCode(
             recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})}, stand_ins, builtins
         )
         self.values.tracked = max(MAX_TRACKED, widest(original.instrs), widest(recompiled.instrs))

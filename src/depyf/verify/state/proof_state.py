@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from depyf.safety.depth import any_depth
 from depyf.verify.relation.values import Desc, Values
-from depyf.verify.state.side import Program
+from depyf.verify.state.checked_code import CheckedCode
 
 Fresh = dict[int, tuple[tuple[object, ...], tuple[int, ...]]]
 """value -> (kind, elements): a list, dict, set or function that only its own side has seen."""
@@ -29,7 +29,7 @@ class Side:
 
     __slots__ = ("cur", "dirty", "exc", "gone", "joined", "marks", "pc", "program", "split", "stack")
 
-    def __init__(self, program: Program, pc: int, stack: list[int], cur: int) -> None:
+    def __init__(self, program: CheckedCode, pc: int, stack: list[int], cur: int) -> None:
         self.program = program
         self.pc = pc
         self.stack = stack
@@ -251,7 +251,7 @@ def contents(places: set[int], fresh: Fresh, values: Values) -> set[int]:
     return found
 
 
-def thaw(frozen: Frozen, a: Program, b: Program, pc_a: int, pc_b: int) -> Pair:
+def thaw(frozen: Frozen, a: CheckedCode, b: CheckedCode, pc_a: int, pc_b: int) -> Pair:
     """A running pair that starts from ``frozen``."""
     da, db, places = frozen.depth_a, frozen.depth_b, frozen.values
     at = da + db

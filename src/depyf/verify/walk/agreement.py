@@ -9,6 +9,7 @@ from depyf.verify.identical import incidental
 from depyf.verify.relation.end_order import ORDER_NOTE, same_order
 from depyf.verify.relation.lifetimes import held_apart, leaves
 from depyf.verify.relation.values import Values
+from depyf.verify.state.checked_code import ORIGINAL
 from depyf.verify.state.proof import (
     CYCLE_NOTE,
     EXTEND_NOTE,
@@ -20,7 +21,6 @@ from depyf.verify.state.proof import (
     Ground,
 )
 from depyf.verify.state.proof_state import Pair
-from depyf.verify.state.side import ORIGINAL
 from depyf.verify.walk.by_name import NOTED_NOTE, notes_less
 from depyf.verify.walk.observable import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.walk.promised import Stable

@@ -20,8 +20,8 @@ from depyf.verify.relation.facts import (
 )
 from depyf.verify.relation.lifetimes import leaves, still_held
 from depyf.verify.relation.values import Values
+from depyf.verify.state.checked_code import ORIGINAL
 from depyf.verify.state.proof_state import Pair, Side, resolve
-from depyf.verify.state.side import ORIGINAL
 from depyf.verify.state.unwinding import SAVED
 
 

@@ -40,7 +40,7 @@ EMPTY: frozenset[str] = frozenset()
 TERMINATING = ops.TERMINATORS
 
 
-class Program:
+class CheckedCode:
     """Precomputed arrays of one code object; ``side`` is 0 for the original and 1 for the recompiled code."""
 
     def __init__(
