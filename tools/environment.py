@@ -30,6 +30,9 @@ TORCH = "torch==2.13.0"
 TRITON = {"2.13": "3.7.1", "2.14": "3.8.0"}
 """The releases that CUDA builds of torch require."""
 OLDEST = (3, 10)
+GAVE_UP = re.compile(r"Retry\(total=0,|[Cc]onnection error: ")
+"""How pip says that an index did not answer, and that it has stopped asking."""
+NETWORK = re.compile(r"\[Errno -?\d+\] [\w ]+|[Cc]onnection error: .+|(?:read|connect) timed? ?out[^')]*|SSLError\([^)]*\)|ProxyError\([^)]*\)", re.I)  # fmt: skip
 
 
 def check_headers(python: Path) -> None:
@@ -103,15 +106,21 @@ def said(python: Path, program: str) -> str:
 
 
 def install(python: Path, *packages: str) -> str:
-    """Install; what pip said in the end where it cannot."""
+    """Install; what pip said in the end where it cannot.  Exits where no package index answers: nothing else can be had then."""
     print(f"installing {' '.join(name for name in packages if not name.startswith('-'))}", flush=True)
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode == 0:
         return ""
     lines = [line for line in done.stdout.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR")]
-    return (errors or lines or [f"exit status {done.returncode}"])[-1].removeprefix("ERROR: ")
+    if any(GAVE_UP.search(line) for line in lines):
+        reason = NETWORK.search(done.stdout)
+        sys.exit(
+            f"no package index can be reached{': ' + reason[0] if reason else ''}. make env needs one, once; "
+            f"what pip asks: {python} -m pip config list"
+        )
+    errors = [line for line in lines if line.lstrip(" │").startswith("ERROR")]
+    return (errors or lines or [f"exit status {done.returncode}"])[-1].lstrip(" │").removeprefix("ERROR: ")
 
 
 def left_out(what: str, why: str, cost: str) -> None:

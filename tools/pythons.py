@@ -43,7 +43,7 @@ class CannotError(Exception):
 
 
 def ran(command: list[str], folder: Path | None = None) -> str:
-    """The output of a command; ``CannotError`` with its last line where it fails."""
+    """The output of a command; ``CannotError`` with its first error where it fails, else with its last line."""
     try:
         done = subprocess.run(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -53,8 +53,8 @@ def ran(command: list[str], folder: Path | None = None) -> str:
         raise CannotError(str(error)) from None
     if done.returncode:
         said = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        blame = [line for line in said if line.lower().startswith(("e:", "err", "error", "curl:"))]
-        raise CannotError((blame or said or [f"exit status {done.returncode}"])[-1])
+        blame = [line for line in said if line.lower().startswith(("e:", "error", "curl:"))]
+        raise CannotError((blame[:1] or said or [f"exit status {done.returncode}"])[-1])
     return done.stdout
 
 

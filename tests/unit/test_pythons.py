@@ -122,3 +122,12 @@ def test_versions_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         pythons.main(["2.7"])
     assert "not a version from 3.8 to 3.15: 2.7" in capsys.readouterr().err
+
+
+def test_the_first_error_of_a_command_is_told() -> None:
+    """What follows it is its consequence."""
+    said = (
+        "Err:1 http://mirror InRelease\nE: Failed to fetch http://mirror  Temporary failure\nE: Some index files failed"
+    )
+    with pytest.raises(pythons.CannotError, match=r"^E: Failed to fetch http://mirror  Temporary failure$"):
+        pythons.ran(["sh", "-c", f"printf '{said}'; exit 100"])
