@@ -7,11 +7,13 @@ instruction the number of its handler or -1.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from depyf.bytecode.decode import Raw
 from depyf.bytecode.ops import Handler
 from depyf.errors import BytecodeError
+
+if TYPE_CHECKING:
+    from depyf.bytecode.decode import Raw
 
 
 class Protection(NamedTuple):

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from depyf.bytecode import ops, prologue
+from depyf.bytecode.buried import Buried
+from depyf.bytecode.handlers import entries
 from depyf.errors import BytecodeError
 
 if TYPE_CHECKING:
@@ -69,10 +71,6 @@ class VersionSpec:
         return f"CPython {self.version[0]}.{self.version[1]}"
 
 
-_FAR = 200
-"""How many instructions back a constant is looked for."""
-
-
 class Context:
     """State of lowering one code object; rules read the inputs and append to ``out``.
 
@@ -80,6 +78,7 @@ class Context:
     """
 
     __slots__ = (
+        "buried",
         "consts",
         "is_cell",
         "localsplus",
@@ -99,6 +98,7 @@ class Context:
         self.consts = unit.consts
         self.names = unit.names
         self.skip = 0
+        self.buried: Buried | None = None
         self.varnames = unit.varnames
         if unit.version >= (3, 11):
             # One array since 3.11; a cell that is also a local (an argument) has no slot of its own.
@@ -128,35 +128,17 @@ class Context:
     def _earlier_const(self, i: int) -> Any:
         """The constant on top of the stack where code that a program wrote does something else between loading it and
         raw instruction ``i``: it stays where it is and is dropped here."""
-        out = self.out
-        depth = 0  # how many slots lie above the constant
-        for op, arg, target, source in reversed(out[-_FAR:]):
-            if target >= 0 or op in PSEUDO or op in ops.TERMINATORS or self.raw.jumped_to.intersection(range(source + 1, i + 1)):  # fmt: skip
-                break
-            takes, gives = ops.stack_effect(op, arg)
-            if op in (ops.SWAP, ops.ROT, ops.COPY):
-                depth = _before(op, arg, depth)
-            elif depth < gives:
-                if op != ops.LOAD_CONST:
-                    break
-                self.emit(ops.POP, None, i)
-                return arg
-            else:
-                depth += takes - gives
-        raise self.error(i, "it does not follow the constant it needs")
+        if self.buried is None:
+            self.buried = Buried(self.raw, entries(self.raw) if self.unit.exctable else ())
+        found = self.buried.on_top(self.out, i)
+        if found < 0:
+            raise self.error(i, "it does not follow the constant it needs")
+        self.emit(ops.POP, None, i)
+        return self.out[found][1]
 
     def error(self, i: int, reason: str) -> BytecodeError:
         raw = self.raw
         return BytecodeError(f"{self.unit.qualname}: {raw.names[i]} at offset {raw.offsets[i]}: {reason}")
-
-
-def _before(op: str, arg: int, depth: int) -> int:
-    """At which depth the value lay that ``op`` left at ``depth``."""
-    if op == ops.SWAP:
-        return {0: arg - 1, arg - 1: 0}.get(depth, depth)
-    if op == ops.ROT:
-        return 0 if depth == arg - 1 else depth + 1 if depth < arg - 1 else depth
-    return arg - 1 if depth == 0 else depth - 1  # COPY
 
 
 def build_spec(
