@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -162,6 +163,21 @@ def strings_around_breaks(x, parts):
     return x + len(f"{apart(shown)=} {shown!s}")
 
 
+class Items(collections.OrderedDict):
+    """Dynamo fills one in a loop, behind the graph (what models of transformers return is such a dict)."""
+
+
+@torch._dynamo.disable
+def apart_by_name(value, *, first=None, second=None):
+    return value + 1
+
+
+def filled_before_keywords(x):
+    y = torch.sin(x)
+    made = Items(hidden=y, state=None)
+    return apart_by_name(x, first=y, second={"image": made}) + made["hidden"]
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "caching": lambda compiled: compiled(Caching())(torch.ones(2), {}),
     "value_for_another_branch": lambda compiled: compiled(value_for_another_branch)(torch.ones(2), 1),
@@ -175,5 +191,6 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "half_filled_arguments": lambda compiled: compiled(half_filled_arguments)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "half_filled_displays": lambda compiled: compiled(half_filled_displays)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "generator_over_a_choice": lambda compiled: compiled(generator_over_a_choice)(torch.ones(2), 0),
+    "filled_before_keywords": lambda compiled: compiled(filled_before_keywords)(torch.ones(2)),
     "comprehensions_of_one_name": lambda compiled: compiled(comprehensions_of_one_name)(torch.ones(2), [0, 1]),
 }

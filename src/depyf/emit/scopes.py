@@ -217,8 +217,11 @@ def _module_globals(scope: Scope) -> set[str]:
 def _class_lines(scope: Scope, visible: Visible, spell: Spell) -> list[str]:
     free = set(scope.unit.freevars) if scope.unit is not None else set()
     declared = scope.stores["global"] | scope.reads["global"]
-    lines = _declare("global", declared, spell) + _declare("nonlocal", scope.stores["cell"] & free, spell)
     shared = captured(scope)
+    # else the compiler gives the class a cell of its own for what functions in it call so
+    borrowed = {"__class__"} & free & shared
+    lines = _declare("global", declared, spell)
+    lines += _declare("nonlocal", (scope.stores["cell"] & free) | borrowed, spell)
     unused = free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - shared
     own = unused & scope.bound  # only code nested here reaches beyond a variable of the class
     if "__class__" in free and not {"__class__"} & (scope.reads["cell"] | shared):
