@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from depyf.bytecode import ops, prologue
 from depyf.bytecode.buried import Buried
-from depyf.bytecode.handlers import entries
+from depyf.bytecode.exception_table import entries
 from depyf.errors import BytecodeError
 
 if TYPE_CHECKING:
