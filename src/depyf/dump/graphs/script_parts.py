@@ -11,7 +11,8 @@ import functools
 import re
 from pathlib import Path
 
-HARNESS = Path(__file__).with_name("harness.py"), Path(__file__).with_name("modes.py")
+_GALLERY = Path(__file__).parents[2] / "gallery"
+HARNESS = _GALLERY / "harness.py", _GALLERY / "modes.py"
 _ANNOTATION = re.compile(r"\b(?:Any|Callable|Iterator)\b")
 
 
