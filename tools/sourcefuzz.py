@@ -2,6 +2,7 @@
 
     python tools/sourcefuzz.py --version 3.13 --count 200 [--seed 0] [--optimize 2] [--no-lines]
     python tools/sourcefuzz.py --version 3.13 --booleans        nested boolean expressions instead
+    python tools/sourcefuzz.py --version 3.13 --deep-booleans   deep ones whose operands repeat (deepbooleans.py)
     python tools/sourcefuzz.py --version 3.13 --show SEED       one program: its source, our text, what differs
     python tools/sourcefuzz.py --shrink SEED --list 'tree While'     the same, made small while it shows that
 
@@ -26,6 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
+import deepbooleans
 import interpreters
 import invented
 import minimise
@@ -134,6 +136,7 @@ def main() -> int:
     parser.add_argument("--show", type=int, help="print one program instead")
     parser.add_argument("--shrink", type=int, help="and make it small first, as long as it shows the kind of --list")
     parser.add_argument("--booleans", action="store_true", help="programs of boolean expressions (randombooleans.py)")
+    parser.add_argument("--deep-booleans", action="store_true", help="deep ones of few names (deepbooleans.py)")
     parser.add_argument("--file", type=Path, help="a program of yours instead of a random one")
     parser.add_argument("--list", help="print seed and function of each kind that contains this")
     options = parser.parse_args()
@@ -146,6 +149,7 @@ def main() -> int:
         return subprocess.run([python, *sys.argv], env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}).returncode
     warnings.simplefilter("ignore")
     make = randombooleans.make if options.booleans else randomsource.make
+    make = deepbooleans.make if options.deep_booleans else make
     settings = (version, options.optimize, not options.no_lines)
     if options.show is not None or options.shrink is not None or options.file:
         seed = options.show if options.shrink is None else options.shrink

@@ -13,7 +13,7 @@ from depyf.cfg.program import NONE, Program
 from depyf.ir.expr import BoolOf, Cmp, Cond, Const, Expr, Marker
 from depyf.ir.grown import grown
 from depyf.lift.lifted_block import Lifted
-from depyf.lift.negation import OPPOSITE, Span, grouped, negate, steps_deeper
+from depyf.lift.negation import OPPOSITE, Span, grouped, negate, steps_deeper, ungrouped
 from depyf.lift.stack_values import TESTED_NONE, Shared
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _as_written(lifter: Lifter, parent: Lifted, child: Lifted, test: BoolOf) -> 
     if NONE not in (parent.begins, parent.branch, child.begins):
         first, left = _operand_at(program, parent.begins), _operand_at(program, parent.branch)
         right = _operand_at(program, child.begins)
-        found = grouped(test, left, right, program.columns.least)
+        found = grouped(test, left, right, program.columns.least, lifter.groups)
     if isinstance(found, BoolOf) and parent.tested_at != child.line:
         steps = 0
         if found is test and test.op == "and" and first and left and right and left[1][0] < right[0][0]:
@@ -225,6 +225,7 @@ def _take(lifter: Lifter, parent: Lifted, child: Lifted, cond: Expr, succs: list
     parent.branch = child.branch
     parent.keep = None
     if child.keep is not None:
+        parent.cond = cond = ungrouped(cond, lifter.groups)
         parent.keep = Shared(cond, child.keep.origin)
         parent.stack.append(parent.keep)
     lifter.absorb(parent, child.id)

@@ -27,6 +27,7 @@ from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
 from depyf.lift.ignored_tests import ignore_test, put_test
 from depyf.lift.inlined_comprehensions import LOOPS, before_loop, put_comprehension, skip_loop
 from depyf.lift.lifted_block import Lifted
+from depyf.lift.negation import Groups
 from depyf.lift.rules.calls import COMPREHENSIONS
 from depyf.lift.stack_values import Chain, IterOf, LinkedLeft, Shared, is_slot
 from depyf.lift.style import Style
@@ -67,6 +68,7 @@ class Lifter:
         self.comprehensions: dict[int, Comp] = {}
         """What was folded, by the test of its outermost loop."""
         self.ready: dict[int, Comp] = {}
+        self.groups: Groups = {}
         self.unlinked: set[int] = set()
         """Blocks whose kept operand turned out to be no link of a chained comparison."""
         self.uncarried: set[int] = set()
@@ -104,6 +106,7 @@ class Lifter:
         self.symbolic.begin()
         self.blocks = {}
         self.comprehensions = {}
+        self.groups = {}
         self.linked_from: dict[int, int] = {}
         self._protected = {}
         self.merged = {}

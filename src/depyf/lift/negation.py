@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.bytecode.tables.columns import STEP, Place
-from depyf.ir.expr import BoolOf, Cmp, Expr, Un
+from depyf.ir.expr import BoolOf, Cmp, Cond, Expr, Un
 from depyf.ir.grown import grown
 from depyf.lift.stack_values import TESTED_NONE
 from depyf.safety.depth import any_depth
@@ -36,12 +36,16 @@ def negate(test: Expr) -> Expr:
     return Un("not", test)
 
 
-def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int, int]) -> Expr:
+Groups = dict[int, tuple[Expr, tuple[Expr, ...]]]
+"""What ``grouped`` made, by its id: the group, and the operands that it was made of."""
+
+
+def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int, int], made: Groups) -> Expr:
     """``test``, of whose last two operands these are the places: as it is, or with ``not`` around a group of them.
 
     Between the operands there is room for the operator and perhaps a ``not``: `` or `` is shorter than `` and ``, and
     `` or not `` than `` and not ``.  Where there is room for parentheses as well, nothing is known.  Of operands on lines
-    of their own, which begin with the operator, the column tells.
+    of their own, which begin with the operator, the column tells.  ``made`` is added to.
     """
     last, added = test.values[-2], test.values[-1]
     if left is None or right is None or isinstance(last, BoolOf) or isinstance(added, BoolOf):
@@ -62,9 +66,31 @@ def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int
         flips = False  # it would be another instruction
     if flips:
         group = Un("not", BoolOf(other, grown(_operands(other, negate(last)), (turned,)), written=True))
+        earlier = made[id(last)][1] if id(last) in made else (last,)
+        made[id(group)] = group, grown(earlier, (added,))
         before = tuple(test.values[:-2])
         return replace(test, values=(*before, group), written=False) if before else group
     return replace(test, written=True) if written and (test.written or len(test.values) == 2) else test
+
+
+@any_depth
+def ungrouped(value: Expr, made: Groups) -> Expr:
+    """``value`` without the groups that ``grouped`` made where it is more than a test: there, ``not`` computes a value."""
+    if not made:
+        return value
+    if isinstance(value, Cond):
+        return Cond(value.test, ungrouped(value.body, made), ungrouped(value.orelse, made))
+    if id(value) in made:
+        parts = made[id(value)][1]
+        assert isinstance(value, Un) and isinstance(value.operand, BoolOf)
+        return BoolOf(_OTHER[value.operand.op], tuple([ungrouped(part, made) for part in parts]))
+    if not isinstance(value, BoolOf):
+        return value
+    values: list[Expr] = []
+    for part in value.values:
+        plain = ungrouped(part, made)
+        values += _operands(value.op, plain) if plain is not part else (plain,)
+    return replace(value, values=tuple(values))
 
 
 def steps_deeper(test: BoolOf, first: int, last: int) -> int:

@@ -27,7 +27,9 @@ _ENDS = frozenset({ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_DEREF, ops
 _FILLS = frozenset(
     {ops.LIST_EXTEND, ops.LIST_APPEND, ops.SET_UPDATE, ops.SET_ADD, ops.DICT_UPDATE, ops.DICT_MERGE, ops.MAP_ADD}
 )
+_COMPARES = frozenset({ops.COMPARE, ops.IS, ops.CONTAINS})
 _LONGEST = 12
+_LONGEST_LINK = 40
 _LONGEST_COPIED = 400
 """How long a copy may be, in instructions; the second where the compiler copies at any length."""
 
@@ -90,7 +92,8 @@ class Tails:
             copies = [(key, same) for key, same in tails if len(same) > 1 and not self._fills(same[0][1], same[0][0])]
             arms = {key for key, same in copies if any(at not in self.leaders and self._is_arm(at) for _, at in same)}
             for key, same in copies:
-                if any(self._is_returned_side(at, i) for i, at in same):
+                sides = any(self._is_returned_side(at, i) for i, at in same)
+                if sides and not any(self._ends_chain(at - 1) for _, at in same):
                     continue
                 if not self.anywhere and not any(at in behind for _, at in same):
                     continue
@@ -116,9 +119,17 @@ class Tails:
         """Where arms end that the compiler copied together with what follows them.
 
         ``x = y if (a if b else c) else z`` has ``x = y`` twice: what is the end of the arm ``z`` alone ends them, too.
+        Not so where each is all of a ``return``: ``return x() if (a if b else c) else y()``.
         """
         ends = {key for at, key in best.values() if key in arms}
-        return [at for key, same in copies if key in ends for i, at in same if i in best and best[i][0] < at]
+        split = {i for i, (at, _) in best.items() if not self._is_return(at, i)}
+        return [at for key, same in copies if key in ends for i, at in same if i in split and best[i][0] < at]
+
+    def _is_return(self, at: int, end: int) -> bool:
+        """Whether the code from ``at`` to ``end`` is one ``return`` statement."""
+        instrs = self.program.instrs
+        stores = any(instrs[i].op in _ENDS for i in range(at, end))
+        return instrs[end].op == ops.RETURN and not stores and self._complete(at, end)
 
     def _is_returned_side(self, at: int, end: int) -> bool:
         """Whether a returned value follows a test on its line: a side of a conditional expression, where no columns tell."""
@@ -127,6 +138,17 @@ class Tails:
         if before is None or before.op != ops.BRANCH or before.line != instrs[at].line:
             return False
         return instrs[end].op == ops.RETURN and self.program.place(at) is None
+
+    def _ends_chain(self, branch: int) -> bool:
+        """Whether a branch ends a chained comparison: the compiler lets it jump over what cleans up, to a copy of what follows."""
+        program = self.program
+        if branch < 0 or program.instrs[branch].op != ops.BRANCH or program.instrs[branch - 1].op not in _COMPARES:
+            return False
+        for link in range(branch - 1, max(branch - _LONGEST_LINK, 0), -1):
+            if program.instrs[link].op == ops.BRANCH:
+                drop = program.jump[link]
+                return drop > branch and program.instrs[drop].op == ops.POP and program.instrs[link - 1].op in _COMPARES
+        return False
 
     def _leaves_try(self, at: int) -> bool:
         """Whether a statement of a ``try`` ends at ``at``, behind which the function is left with a constant."""

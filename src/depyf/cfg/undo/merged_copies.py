@@ -169,6 +169,45 @@ class Copies:
         after = [program.follow(program.next[end]) for end in ends if program.instrs[end].op == ops.UNARY]
         return {place for place in after if place in seen or seen.add(place)}  # type: ignore[func-returns-value]
 
+    @cached_property
+    def _loop_tests(self) -> dict[int, tuple[int, int]]:
+        """The branches in the two copies of the test of an inverted loop: its body, and the how manieth from the end each is.
+
+        The copy at the end of the loop goes back to the body, which begins behind the one above the loop.
+        """
+        jump, instrs = self.program.jump, self.program.instrs
+        ends = {body: at for at, body in enumerate(jump) if 0 < body < at and instrs[at].op == ops.BRANCH}
+        found: dict[int, tuple[int, int]] = {}
+        for body, end in sorted(ends.items()):
+            lines = self._test_lines(body, end)
+            for last, first in ((body - 1, 0), (end, body)):
+                number, returned = 0, False
+                for at in range(last, first - 1, -1):
+                    branches = instrs[at].op == ops.BRANCH
+                    returned = not branches and (returned or instrs[at].op == ops.RETURN)
+                    if not returned and instrs[at].line is not None and instrs[at].line not in lines:
+                        break
+                    if branches:
+                        found[at] = body, number
+                        number += 1
+        return found
+
+    def _test_lines(self, body: int, end: int) -> range:
+        """The source lines of the test that the branch at ``end`` ends; those of the loop's body are below."""
+        line = self.program.line
+        last, below = line[end], line[body]
+        if last is None:
+            return range(0)
+        first = last
+        for at in range(end, body, -1):
+            here = line[at]
+            if here is None or here == last:
+                continue
+            if below is None or not here < below:
+                break
+            first = min(first, here)
+        return range(first, last + 1 if below is None else max(below, last + 1))
+
     def _tested_for(self, node: Node, preds: dict[int, list[int]]) -> object:
         """The other way of the test in front of an arm of a conditional expression.
 
@@ -193,6 +232,11 @@ class Copies:
         if not node.code or not unlined and not self.blocks.merging:
             return None
         last = node.code[-1]
+        copy = None
+        if program.instrs[last].op == ops.BRANCH and program.place(last) is None:
+            copy = self._loop_tests.get(last)
+            if copy is None:
+                return None  # compilers copy no other test
         if program.instrs[last].op == ops.UNARY and program.follow(program.next[last]) in self._negations:
             return None
         pushes = not unlined and self._pushes(node)
@@ -219,7 +263,7 @@ class Copies:
         places = () if unlined else computed_at(program, node.code)
         if pushes:
             places = (*places, program.place(node.code[0]), tested)
-        key = (node.container, ends, places, *self._normal(node, unlined))
+        key = (node.container, ends, copy, places, *self._normal(node, unlined))
         try:
             hash(key)
         except TypeError:

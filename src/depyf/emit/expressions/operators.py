@@ -131,7 +131,7 @@ def boolean(p: Printer, node: BoolOf, level: int) -> str:
 def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
     """``a and (b or c) or d`` where tests are joined on a line: operands that are such themselves must start on the first.
 
-    The last operand need not, unless the value of ``node`` is ``tested``.
+    So must those in the arms of a conditional expression.  The last operand need not, unless the value of ``node`` is ``tested``.
     """
     own = OR if node.op == "or" else AND
     node = _flat(node)
@@ -140,7 +140,7 @@ def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
     text = ""
     for i, value in enumerate(node.values):
         wide, operator = p.wide, p.operator
-        if i < last:
+        if i < last or i < len(checked) and isinstance(value, Cond) and _joined(value):
             p.wide, p.operator = False, " "
         if isinstance(value, BoolOf) and not value.apart and i < len(checked):
             item = _chain(p, _in_line(p, value, True))
@@ -164,7 +164,11 @@ def _flat(node: BoolOf) -> BoolOf:
     return replace(node, values=tuple(values))
 
 
+@any_depth
 def _joined(value: Expr) -> bool:
+    """Whether an operand has tests that are joined with the one of its own value."""
+    if isinstance(value, Cond):
+        return _joined(value.body) or _joined(value.orelse)
     return isinstance(value, BoolOf) and not value.apart
 
 
