@@ -1,9 +1,12 @@
-"""Which instruction put what is on the stack there, where that was the load of a local variable or an empty slot.
+"""Which instruction put what is on the stack there, where that was the load of a local variable or an empty slot, or
+what a caller looks for.
 
 Input: lowered code.  Output: for each instruction the origins of the slots before it, bottom to top.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
@@ -14,8 +17,8 @@ Origins = tuple[frozenset[int], ...]
 """For each slot of the stack the instructions that may have put it there; -1 stands for all others."""
 
 
-def origins(lowered: Lowered) -> dict[int, Origins]:
-    """What is on the stack before each instruction, on all ways there."""
+def origins(lowered: Lowered, also: Collection[str] = ()) -> dict[int, Origins]:
+    """What is on the stack before each instruction, on all ways there; ``also`` are other operations to look for."""
     instrs, handlers, depths = lowered.instrs, lowered.handlers, lowered.depths
     found: dict[int, Origins] = {}
     work: list[tuple[int, Origins]] = [(0, ())]
@@ -31,6 +34,8 @@ def origins(lowered: Lowered) -> dict[int, Origins]:
         if instr.handler >= 0:
             work.append(_entered(handlers[instr.handler].target, stack[: handlers[instr.handler].depth], depths))
         after = _after(instr, at, stack)
+        if instr.op in also:
+            after = (*after[:-1], frozenset({at}))
         if instr.target >= 0:
             work.append(_entered(instr.target, after, depths))
         if instr.op not in ops.TERMINATORS:

@@ -12,6 +12,7 @@ from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import (
     ASSIGNED_NOTE,
     CONTAINERS_NOTE,
+    FUNCTIONS_NOTE,
     LISTS_NOTE,
     STRINGS_NOTE,
     VARIABLE_NOTE,
@@ -23,6 +24,7 @@ from depyf.generated.resume.list_pops import with_items_taken_off
 from depyf.generated.resume.partial_augassign import with_values_assigned
 from depyf.generated.resume.partial_displays import with_containers_made
 from depyf.generated.resume.partial_fstrings import with_parts_formatted
+from depyf.generated.resume.partial_functions import with_functions_made
 from depyf.generated.resume.unbound import without_unbinding
 from depyf.generated.resume.unread_marks import without_unread_marks
 
@@ -59,6 +61,7 @@ _STEPS: tuple[tuple[bool, Callable[[Lowered, Promises], Lowered], str], ...] = (
     (True, lambda lowered, promises: with_values_unpacked(lowered, promises.lists), LISTS_NOTE),
     (False, _unmarked, VARIABLE_NOTE),
     (False, lambda lowered, _: with_parts_formatted(lowered), STRINGS_NOTE),
+    (True, lambda lowered, _: with_functions_made(lowered), FUNCTIONS_NOTE),
     (
         False,
         lambda lowered, promises: with_containers_made(lowered, sets=promises.shown_only),
