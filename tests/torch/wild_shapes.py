@@ -178,6 +178,15 @@ def filled_before_keywords(x):
     return apart_by_name(x, first=y, second={"image": made}) + made["hidden"]
 
 
+def defaults_around_breaks(x):
+    y = 3
+
+    def inner(a: apart(int), v=2, w=apart(3), *, b: apart(str) = apart(4), c=5, d=apart(0) or 6) -> apart(None):  # noqa: B008
+        return a + v + w + b + c + d + y
+
+    return inner(x) + (lambda a, v=apart(1), *, b=apart(2), c=7: a + b)(x)  # noqa: B008
+
+
 CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "caching": lambda compiled: compiled(Caching())(torch.ones(2), {}),
     "value_for_another_branch": lambda compiled: compiled(value_for_another_branch)(torch.ones(2), 1),
@@ -192,5 +201,6 @@ CALLS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "half_filled_displays": lambda compiled: compiled(half_filled_displays)(torch.ones(2), [torch.ones(2)], {"a": 1}),
     "generator_over_a_choice": lambda compiled: compiled(generator_over_a_choice)(torch.ones(2), 0),
     "filled_before_keywords": lambda compiled: compiled(filled_before_keywords)(torch.ones(2)),
+    "defaults_around_breaks": lambda compiled: compiled(defaults_around_breaks)(torch.ones(2)),
     "comprehensions_of_one_name": lambda compiled: compiled(comprehensions_of_one_name)(torch.ones(2), [0, 1]),
 }

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from depyf.bytecode import ops
+from depyf.bytecode import ops, prologue
 from depyf.bytecode.decode import decode
 from depyf.bytecode.edits.inserted import Steps, inserted
 from depyf.bytecode.edits.origins import Origins, origins, read_once
@@ -99,9 +99,10 @@ def _before_the_break(lowered: Lowered) -> Lowered | None:
     ways = (at for at, name in enumerate(raw.names) if name in _JUMPS and raw.targets[at] > at)
     way = next(ways, len(raw.names))
     start = next((offset for offset, at in raw.index_at.items() if at == way + 1), 0)
+    head = raw.offsets[prologue.length(raw)] if unit.version >= prologue.SINCE else 0
     nothing = bytes([spec.opnames.index("NOP"), 0])
     try:
-        return lower(replace(unit, code=nothing * (start // 2) + unit.code[start:]))
+        return lower(replace(unit, code=unit.code[:head] + nothing * ((start - head) // 2) + unit.code[start:]))
     except BytecodeError:
         return None
 

@@ -1,0 +1,86 @@
+"""Functions that are made behind a break, in the middle of their defaults and annotations, which are handed on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.decode import decode
+from depyf.bytecode.files.unmarshal import loads
+from depyf.bytecode.lower import lower
+from depyf.bytecode.versions import spec_for
+from depyf.driver.pipeline import Decompiled, decompile_unit
+from depyf.errors import DecompilationError
+from depyf.generated.contract import FUNCTIONS_NOTE, Promises
+from depyf.options import Options
+from depyf.verify.run.worker import worker_for
+from needs import need
+
+VERSIONS = [(3, minor) for minor in range(11, 16)]
+SHOWN = Options(promises=Promises(resumed=("torch_dynamo_resume",), shown_only=True, variables=frozenset()))
+HEAD = f"def torch_dynamo_resume_in_f({', '.join(f'___stack{place}' for place in range(10))}, x, g):\n"
+MADE = {
+    "keyword only": "    def inner(a, *, b=g(2), c=3): return a\n    return inner(x)\n",
+    "defaults of constants": "    def inner(a, v=1, w=2, *, b=g(2), c=g(3)): return a\n    return inner(x)\n",
+    "defaults": "    def inner(a, v=g(1), w=x, *, b=g(2), c=g(3)): return a\n    return inner(x)\n",
+    "a lambda": "    return (lambda a, v=g(1), *, b=g(2) or x, c=g(3): a)(x)\n",
+    "annotations": "    def inner(a: g(1), v=g(1), *, b: x = g(2), c: g(4) = 4) -> g(5): return a\n    return inner(x)\n",
+    "free variables": "    def inner(a, v=g(1), *, b=g(2)): return a, x\n    return inner(x)\n",
+}
+
+
+def resumed(version: tuple[int, int], body: str) -> list[CodeUnit]:
+    """The function, entered behind each of its calls but the last, with what is on the stack there in its first parameters."""
+    need(version)
+    module = loads(worker_for(version).compile(HEAD + body), version)
+    unit = next(const for const in module.consts if isinstance(const, CodeUnit))
+    spec = spec_for(version)
+    raw, lowered = decode(unit, spec), lower(unit)
+    calls = [at for at, instr in enumerate(lowered.instrs) if instr.op == "CALL"]
+    found = []
+    for call in calls[:-1]:
+        depth = lowered.depths[call + 1]
+        begin = raw.offsets[raw.names.index("RESUME")]
+        way = (lowered.instrs[call + 1].offset - begin) // 2
+        head = [("RESUME", 0), *(("LOAD_FAST", place) for place in range(depth)), ("JUMP_FORWARD", way)]
+        code = unit.code[:begin]
+        for name, arg in head:
+            number = spec.opnames.index(name)
+            code += bytes([number, arg, *[0, 0] * spec.caches[number]])
+        code += unit.code[begin:]
+        found.append(replace(unit, code=code, linetable=b"", stacksize=unit.stacksize + depth))
+    return found
+
+
+def decompiled(unit: CodeUnit, options: Options = SHOWN) -> Decompiled:
+    return decompile_unit(unit, options=options)
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_handed_on_is_taken_apart(version: tuple[int, int], name: str) -> None:
+    ways = resumed(version, MADE[name])
+    assert ways
+    for unit in ways:
+        found = decompiled(unit)
+        assert found.proven, found.verdicts
+        assert "__temp_" not in found.source
+        assert (" v=" in found.source) == (" v=" in MADE[name])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_proof_says_so(version: tuple[int, int]) -> None:
+    unit = resumed(version, MADE["defaults"])[-1]
+    found = decompiled(unit)
+    assert FUNCTIONS_NOTE in found.verdicts[0].reason
+    assert "v=___stack0[0], w=___stack0[1]" in found.source
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_code_that_runs_is_left_alone(version: tuple[int, int]) -> None:
+    """The function that torch makes gets the tuple itself."""
+    unit = resumed(version, MADE["defaults"])[-1]
+    with pytest.raises(DecompilationError):
+        decompiled(unit, Options(promises=Promises(resumed=("torch_dynamo_resume",))))
