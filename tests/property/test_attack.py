@@ -10,10 +10,15 @@ from needs import HOST, need
 VERSIONS = sorted({"3.9", HOST, "3.13"})
 
 
+@pytest.fixture(scope="module")
+def pool() -> list[texts.Named]:
+    return texts.subjects(None)
+
+
 @pytest.mark.parametrize("version", VERSIONS)
-def test_texts(version: str) -> None:
+def test_texts(version: str, pool: list[texts.Named]) -> None:
     need(version)
-    found = texts.attack(version, 250, seed=1)
+    found = texts.attack(version, 250, seed=1, pool=pool)
     assert found.mutants == 250
     assert found.rejected > 100
     assert found.accepted > 20
@@ -22,9 +27,9 @@ def test_texts(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_bytecode(version: str) -> None:
+def test_bytecode(version: str, pool: list[texts.Named]) -> None:
     need(version)
-    found = bytecodes.attack(version, 250, seed=1)
+    found = bytecodes.attack(version, 250, seed=1, pool=pool)
     assert found.mutants == 250
     assert found.rejected > 150
     assert not found.unexplained

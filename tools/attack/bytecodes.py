@@ -25,7 +25,7 @@ import ast
 
 from attack.execution import Crashed, Executor
 from attack.findings import Findings, explained, first_difference, only_reordered, report
-from attack.texts import SEEDS, VERSIONS, compiled, subjects
+from attack.texts import SEEDS, VERSIONS, Named, compiled, subjects
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
 from depyf.bytecode.versions import spec_for
@@ -183,11 +183,10 @@ def rebuilt(unit: CodeUnit, path: tuple[str, ...], patch: Patch) -> CodeUnit:
     return replace(unit, live=None, consts=tuple(new if c is inner else c for c in unit.consts))
 
 
-def attack(version: str, count: int, seed: int, only: str | None = None) -> Findings:
-    """``count`` mutants of bytecode that is not the same."""
+def attack(version: str, count: int, seed: int, pool: list[Named]) -> Findings:
+    """``count`` mutants of bytecode of functions of the ``pool`` that is not the same."""
     major, minor = map(int, version.split("."))
     pick = random.Random(f"{seed} {version} bytecode")
-    pool = subjects(only)
     found = Findings(version)
     executor = Executor(version)
     try:
@@ -263,7 +262,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="functions whose place contains this")
     options = parser.parse_args()
-    return report([attack(v, options.count, options.seed, options.only) for v in options.version or VERSIONS])
+    pool = subjects(options.only)
+    return report([attack(v, options.count, options.seed, pool) for v in options.version or VERSIONS])
 
 
 if __name__ == "__main__":

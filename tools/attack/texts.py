@@ -85,11 +85,10 @@ def parsed(text: str) -> ast.Module | None:
     return tree if isinstance(tree.body[-1], (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
 
-def attack(version: str, count: int, seed: int, only: str | None = None) -> Findings:
-    """Mutants until ``count`` of them are not what they were made from."""
+def attack(version: str, count: int, seed: int, pool: list[Named]) -> Findings:
+    """Mutants of functions of the ``pool`` until ``count`` of them are not what they were made from."""
     major, minor = map(int, version.split("."))
     pick = random.Random(f"{seed} {version}")
-    pool = subjects(only)
     found = Findings(version)
     executor = Executor(version)
     try:
@@ -160,7 +159,8 @@ def main() -> int:
         "--no-orders", action="store_true", help="count objects that end in another order, but do not show them"
     )
     options = parser.parse_args()
-    found = [attack(v, options.count, options.seed, options.only) for v in options.version or VERSIONS]
+    pool = subjects(options.only)
+    found = [attack(v, options.count, options.seed, pool) for v in options.version or VERSIONS]
     return report(found, not options.no_orders)
 
 
