@@ -57,7 +57,8 @@ from depyf.lift.lifter import Lifter
 from depyf.lift.stack_values import SPILL_BASE
 from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
-from depyf.safety.depth import any_depth_of, no_room, with_room
+from depyf.safety.budget import TooMuchWork
+from depyf.safety.depth import any_depth_of, no_room, part_of_work, with_room
 from depyf.structure.labels import Lowering
 from depyf.structure.layout.break_lines import note_break_lines
 from depyf.structure.layout.fall_off import fall_off
@@ -357,11 +358,17 @@ class Decompilation:
                 choices = replace(choices, generated=False, tidy=False)
             state = State(unit, choices, self._nested, self._lowered)
             try:
-                for step in PIPELINE:
-                    step.run(state)
+                with part_of_work(unit.qualname, len(unit.code)):
+                    for step in PIPELINE:
+                        step.run(state)
                 return state.body
             except DecompilationError as error:
                 failure = failure or error
+            except TooMuchWork as error:
+                failure = DecompilationError(str(error), unit.qualname)
+                plain = next(rung for rung, other in enumerate(self.ladder) if not other.idioms)
+                last = plain if self.rungs.get(key, 0) < plain else len(self.ladder)
+                self.rungs[key] = last - 1
             except BytecodeError as error:
                 failure = DecompilationError(str(error), unit.qualname)
                 break

@@ -24,7 +24,7 @@ from depyf.generated.resume.loop_peeling import own_line
 from depyf.ir.expr import Name
 from depyf.ir.stmt import Body
 from depyf.options import Options
-from depyf.safety.depth import with_room
+from depyf.safety.depth import limited, with_room
 from depyf.safety.escape import one_line
 from depyf.structure.exits import forget
 from depyf.verify import Status, Verdict, verify
@@ -123,7 +123,10 @@ def decompile_unit(
     ``strict`` DecompilationError is raised instead, as it is when the outermost code object fails.
     """
     try:
-        return with_room(lambda: _Attempts(unit, name, options, strict, defaults).run())
+        size = sum(len(inner.code) for inner in units(unit))
+        return limited(
+            unit.qualname, size, lambda: with_room(lambda: _Attempts(unit, name, options, strict, defaults).run())
+        )
     finally:
         forget()
 

@@ -12,7 +12,7 @@ from depyf.cfg.blocks import Node
 from depyf.cfg.containers import Containers
 from depyf.ir.expr import Const, Expr, Marker, Temp
 from depyf.ir.walk_expr import children
-from depyf.safety.depth import any_depth
+from depyf.safety.depth import any_depth, spend
 
 
 class Marks:
@@ -36,6 +36,7 @@ class Marks:
         while container > 0:
             region = tree[container].region
             if tree[container].kind == "try":
+                spend(table[region].depth >> 3)
                 base = self.bases.setdefault(region, stack[: table[region].depth])
                 for i, (value, known) in enumerate(zip(stack, base)):
                     if _differ(value, known) or _differ(known, value):

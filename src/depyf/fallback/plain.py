@@ -48,7 +48,7 @@ from depyf.lift.rules.table import RULES as _HANDLERS
 from depyf.lift.stack_values import EXC, SPILL_BASE, Shared, is_slot
 from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
-from depyf.safety.depth import any_depth
+from depyf.safety.depth import any_depth, spend
 
 _LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
 _HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
@@ -57,8 +57,6 @@ _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
 _TAKING_ENTERED = frozenset(
     {ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF, ops.UNPACK_SEQUENCE, ops.UNPACK_EX}
 )
-_SLOTS, _SLOTS_EACH = 4_000_000, 200
-"""How many slots of the stack are gone through for the temporaries in them: so many, and so many for each instruction."""
 _NO_TEMPS: frozenset[int] = frozenset()
 
 
@@ -90,8 +88,6 @@ class PlainSymbolic(Symbolic):
         self.temps: dict[int, Temp] = {}
         self.marks = Marks(containers)
         self._inside: dict[int, tuple[Expr, frozenset[int]]] = {}
-        self._looked_at = 0
-        """Slots of the stack that ``held`` has gone through."""
         unit = program.unit
         unbound = {i.arg for i in program.instrs if i.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}
         self.bound = frozenset(unit.varnames[: _argument_count(unit)]) - unbound
@@ -318,14 +314,13 @@ class PlainSymbolic(Symbolic):
 
     def held(self) -> frozenset[int]:
         """Temporaries on the stack."""
-        self._looked_at += len(self.stack)
-        if self._looked_at > _SLOTS + _SLOTS_EACH * len(self.program.instrs):
-            raise DecompilationError(
-                "its stack is too deep for so many instructions", self.program.unit.qualname, self.instr.offset
-            )
+        spend(len(self.stack) >> 4)
         found: set[int] = set()
         for value in self.stack:
-            found |= self.inside(value)
+            kind = type(value)
+            if kind is not Name and kind is not Const:
+                known = self._inside.get(id(value))
+                found |= self.inside(value) if known is None else known[1]
         return frozenset(found)
 
     def drop(self, dead: frozenset[int]) -> None:
@@ -336,7 +331,9 @@ class PlainSymbolic(Symbolic):
         """The temporaries in a value."""
         if isinstance(value, Temp):
             self.temps.setdefault(value.key, value)
-            return frozenset((value.key,))
+            alone = frozenset((value.key,))
+            self._inside[id(value)] = value, alone
+            return alone
         if isinstance(value, (Const, Name)):
             return _NO_TEMPS
         known = self._inside.get(id(value))

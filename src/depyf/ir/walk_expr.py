@@ -9,7 +9,7 @@ from typing import Any
 from depyf.ir.expr import CellOf, Const, Expr, Func, Name, SettledTemp, Temp
 from depyf.ir.grown import Grown
 from depyf.ir.stmt import Body, ExceptClause, MatchCase, Pattern, Stmt
-from depyf.safety.depth import any_depth
+from depyf.safety.depth import any_depth, note
 
 _NODES = (Expr, Stmt, ExceptClause, MatchCase, Pattern)
 LEAVES = frozenset({Const, Name, Temp, SettledTemp, CellOf})
@@ -73,11 +73,16 @@ def _collect(values: Iterable[Any], found: list[Any]) -> None:
 def walk_all(body: Body) -> Iterator[Any]:
     """Every node in ``body``; nested function bodies are entered too."""
     stack: list[Any] = list(reversed(body))
-    while stack:
-        node = stack.pop()
-        yield node
-        if type(node) not in LEAVES:
-            stack.extend(reversed(children(node)))
+    seen = 0
+    try:
+        while stack:
+            node = stack.pop()
+            seen += 1
+            yield node
+            if type(node) not in LEAVES:
+                stack.extend(reversed(children(node)))
+    finally:
+        note(seen)
 
 
 def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:

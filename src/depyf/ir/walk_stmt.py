@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from depyf.ir.stmt import Block, Body, ExceptClause, For, If, Loop, Match, MatchCase, Stmt, Try, While, With
-from depyf.safety.depth import any_depth
+from depyf.safety.depth import any_depth, note
 
 COMPOUND = frozenset({If, While, For, Block, Loop, With, Try, Match})
 """The statements that have others inside."""
@@ -71,9 +71,14 @@ def map_statements(body: Body, change: Callable[[Stmt], Stmt]) -> Body:
 def walk(body: Body) -> Iterator[Stmt]:
     """Every statement, outer before inner, in order."""
     stack = list(reversed(body))
-    while stack:
-        stmt = stack.pop()
-        yield stmt
-        if type(stmt) in COMPOUND:
-            for inner in reversed(bodies(stmt)):
-                stack.extend(reversed(inner))
+    seen = 0
+    try:
+        while stack:
+            stmt = stack.pop()
+            seen += 1
+            yield stmt
+            if type(stmt) in COMPOUND:
+                for inner in reversed(bodies(stmt)):
+                    stack.extend(reversed(inner))
+    finally:
+        note(seen)

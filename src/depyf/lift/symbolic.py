@@ -57,6 +57,7 @@ from depyf.lift.stack_values import (
     is_slot,
 )
 from depyf.lift.style import Style
+from depyf.safety.depth import spend
 
 _ATOMIC = (Const, Marker, Temp, CellOf, UnpackedItem, fresh_containers.Fresh)
 _NEGATED = {"<": ">=", "==": "!="}
@@ -236,6 +237,7 @@ class Symbolic(Engine):
     def spill(self, upto: int | None = None) -> None:
         """Give every pending value that has an effect a temporary, in evaluation order."""
         stack = self.stack
+        spend(len(stack) >> 3)
         for i in self._in_order(len(stack) if upto is None else upto):
             value = stack[i]
             if self.atomic(value):
@@ -380,6 +382,7 @@ class Symbolic(Engine):
         """
         if not isinstance(target, Name) or target.scope != "fast":
             return
+        spend(len(self.stack) >> 4)
         if self.generated:
             fresh_containers.protect(self, target.id)
         for i, pending in enumerate(self.stack):

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from depyf.errors import DepyfError
+from depyf.safety.budget import Budget, Part, Unlimited
 
 LEVELS = 40
 """How many calls of such functions are inside each other in the thread of the caller, at most."""
@@ -32,12 +33,16 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
+_UNLIMITED = Unlimited()
+
+
 class _Here:
     """How deep one thread is, and how deep it may get."""
 
-    __slots__ = ("depth", "most", "work")
+    __slots__ = ("budget", "depth", "most", "work")
 
     def __init__(self) -> None:
+        self.budget: Budget = _UNLIMITED
         self.depth = 0
         self.most = LEVELS
         self.work: _Work | None = None
@@ -79,6 +84,10 @@ def any_depth(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _
         here = _threads.here
         if here.depth >= here.most:
             return _in_thread(functools.partial(function, *args, **kwargs))
+        budget = here.budget
+        budget.left -= 1
+        if budget.left < budget.floor:
+            raise budget.exceeded()
         here.depth += 1
         try:
             return function(*args, **kwargs)
@@ -97,6 +106,7 @@ def any_depth_of(levels: int) -> Callable[[Callable[_Arguments, _Result]], Calla
             here = _threads.here
             if here.depth + levels > here.most and (here.depth or here.most < 0):
                 return _in_thread(functools.partial(inside, *args, **kwargs))
+            spend(1)
             here.depth += levels
             try:
                 return function(*args, **kwargs)
@@ -106,6 +116,34 @@ def any_depth_of(levels: int) -> Callable[[Callable[_Arguments, _Result]], Calla
         return inside
 
     return decorate
+
+
+def spend(steps: int) -> None:
+    """Take ``steps`` from the budget of the work under way; TooMuchWork where that is spent."""
+    budget = _threads.here.budget
+    budget.left -= steps
+    if budget.left < budget.floor:
+        raise budget.exceeded()
+
+
+def note(steps: int) -> None:
+    """As ``spend``, where nothing may be raised: whoever comes next will."""
+    _threads.here.budget.left -= steps
+
+
+def part_of_work(name: str, size: int) -> Part:
+    """A context for one part of the work under way, of ``size`` bytes of code, with a budget of its own."""
+    return Part(_threads.here.budget, name, size)
+
+
+def limited(name: str, size: int, work: Callable[[], _Result]) -> _Result:
+    """What ``work()`` returns or raises, done within a budget for ``size`` bytes of code; raises TooMuchWork."""
+    here = _threads.here
+    before, here.budget = here.budget, Budget(name, size)
+    try:
+        return work()
+    finally:
+        here.budget = before
 
 
 def with_room(work: Callable[[], _Result]) -> _Result:
@@ -135,7 +173,7 @@ def _is_deep() -> bool:
 
 def _in_thread(work: Callable[[], _Result]) -> _Result:
     """The result of ``work``, done in a new thread."""
-    whole = _threads.here.work
+    whole, budget = _threads.here.work, _threads.here.budget
     if whole is None:
         whole = _Work()
     elif whole.given_up:
@@ -148,7 +186,7 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
 
     def run() -> None:
         here = _threads.here
-        here.most, here.work = most, whole
+        here.most, here.work, here.budget = most, whole, budget
         whole.threads.append(here)
         try:
             results.append(work())

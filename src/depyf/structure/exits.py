@@ -24,7 +24,7 @@ from depyf.ir.stmt import (
     With,
 )
 from depyf.ir.walk_stmt import bodies, walk
-from depyf.safety.depth import any_depth
+from depyf.safety.depth import any_depth, spend
 from depyf.structure.match.match_statements import irrefutable
 
 Labels = frozenset[int]
@@ -122,7 +122,11 @@ def _exits_inside(stmt: Stmt, inner: tuple[Body, ...]) -> Labels:
     found = [labels for body in inner for labels in map(exits_of, body) if labels]
     # where one part has them all, its set is the set of the whole
     most = max(found, key=len, default=NOWHERE)
-    result = most if all(labels <= most for labels in found) else most.union(*found)
+    if all(labels <= most for labels in found):
+        result = most
+    else:
+        result = most.union(*found)
+        spend(2 * len(result))
     _EXITS[id(stmt)] = stmt, result
     return result
 

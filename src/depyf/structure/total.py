@@ -21,7 +21,7 @@ from depyf.ir.expr import Cmp, Const, Expr, Marker, Temp
 from depyf.ir.stmt import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
 from depyf.ir.walk_stmt import map_statements
 from depyf.lift.lifted_block import Lifted
-from depyf.safety.depth import any_depth
+from depyf.safety.depth import any_depth, spend
 from depyf.structure.acyclic import Acyclic
 from depyf.structure.caught_exception import named_exception
 from depyf.structure.edges import Edges
@@ -146,6 +146,7 @@ class Structurer:
         if len(items) == 1 and not items[entry].succs:
             return self._acyclic(items, entry)
         while True:
+            spend(4 * len(items))
             succs = {key: item.succs for key, item in items.items()}
             preds = predecessors(items)
             found = components(items, succs)

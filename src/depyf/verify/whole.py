@@ -16,7 +16,8 @@ from depyf.bytecode.lower import Lowered, lower
 from depyf.errors import BytecodeError
 from depyf.generated.contract import NO_PROMISES, Promises
 from depyf.generated.resume.strip import without_books
-from depyf.safety.depth import any_depth_of
+from depyf.safety.budget import TooMuchWork
+from depyf.safety.depth import any_depth_of, part_of_work
 from depyf.verify.features import FEATURE_NOTE, IMPORT_NOTE, without_builtins, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.local_order import ORDER_NOTE, SHOWN, looks_at_locals, same_order
@@ -156,7 +157,12 @@ class _Checker:
         self.above.setdefault(key, parent)
         found = self.done.get(key)
         if found is None:
-            found = self.done[key] = self._own(original, recompiled, parent)
+            try:
+                with part_of_work(original.qualname, len(original.code)):
+                    found = self._own(original, recompiled, parent)
+            except TooMuchWork as error:
+                found = Verdict(original.qualname, Status.UNVERIFIED, str(error), original.firstlineno), []
+            self.done[key] = found
         return found
 
     def _own(

@@ -23,6 +23,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import NO_PROMISES, READ_LOCALS, Promises
 from depyf.generated.unreached import unreached
+from depyf.safety.depth import spend
 from depyf.verify.relation.facts import take
 from depyf.verify.state.proof import GaveUp, Ground, Proof
 from depyf.verify.state.proof_state import Pair, Side, reachable, resolve, settle_facts
@@ -37,6 +38,8 @@ from depyf.verify.walk.step import advance
 STEPS_PER_INSTRUCTION = 60
 _SLOTS_A_STEP = 6
 """As a power of two: the slots of a deep stack are gone through again and again, 64 of them count as a step."""
+_WORK = 10
+"""What such a step takes of the budget of the whole decompilation."""
 MANY_FACTS = 6
 """After so many tests of booleans without an operation in between, a path ends at the next join.
 
@@ -113,8 +116,10 @@ class _Walk:
         values, proof = self.values, self.ground.proof
         while True:
             a, b = pair.a, pair.b
+            before = proof.steps
             proof.steps += advance(pair, a, b, values) + advance(pair, b, a, values)
             proof.steps += len(a.stack) + len(b.stack) >> _SLOTS_A_STEP  # each may be gone through
+            spend(_WORK * (proof.steps - before + 1))
             if proof.steps > self.budget:
                 raise GaveUp(f"gave up after {self.budget} steps")
             if a.pc in self.unreached and self.promised is not None:

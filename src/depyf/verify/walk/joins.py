@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.bytecode.ops import stack_effect
+from depyf.safety.depth import spend
 from depyf.verify.relation.lifetimes import leaves, still_held
 from depyf.verify.state.proof import CAUGHT_NOTE, EMPTY_NOTE, FORGOTTEN_NOTE, GaveUp, Ground
 from depyf.verify.state.proof_state import Frozen, Pair, Side, contents, covers, freeze, meet, resolve, restrict, thaw
@@ -37,6 +38,7 @@ class Joins:
     def arrive(self, pair: Pair) -> None:
         """Merge into the stored state of this pair of instructions; if that weakens it, it has to be gone through."""
         a, b = pair.a, pair.b
+        spend(len(pair.loc) + len(a.stack) + len(b.stack) >> 2)
         self.sameness.pair_fresh(pair)
         temps = self._kept_temps(pair)
         key = (a.pc, b.pc, self._flag_key(temps, b.pc))

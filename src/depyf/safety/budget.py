@@ -1,0 +1,69 @@
+"""How much work a decompilation may do for its size, counted in steps, which no load on the machine changes.
+
+What real code takes grows with its size.  A file can be written so that some search or walk of ours grows with the square of it,
+or worse: then the budget is spent, and ``TooMuchWork`` says where.  It is far above what code from a compiler takes.
+"""
+
+from __future__ import annotations
+
+from depyf.errors import BytecodeError
+
+ROOM, EACH = 2_500_000, 50
+"""Steps of a whole decompilation: so many, and so many for each byte of code."""
+PART_ROOM, PART_EACH = 800_000, 30
+"""The same for one way to decompile one code object; a step takes about a microsecond."""
+
+
+class TooMuchWork(BytecodeError):
+    """The code takes more steps than its size allows."""
+
+
+class Budget:
+    """The steps that are left of some work, in however many threads, of which one works at a time."""
+
+    __slots__ = ("floor", "left", "name", "size")
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self.size = size
+        self.left = ROOM + EACH * size
+        self.floor = 0
+        """What must be left when the part of the work that is under way is done."""
+
+    def exceeded(self) -> TooMuchWork:
+        """The error for a budget that is spent, or for a part of it that is."""
+        return TooMuchWork(
+            f"{self.name}: its {self.size} bytes of code expand too far: to decompile them takes more steps than real code does"
+        )
+
+
+class Unlimited(Budget):
+    """Of work that nothing limits."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__("", 0)
+        self.left = 1 << 62
+
+
+class Part:
+    """A part of a piece of work, with a budget of its own inside that of the whole; to be used as a context."""
+
+    __slots__ = ("after", "before", "budget", "name", "outer", "size")
+
+    def __init__(self, budget: Budget, name: str, size: int) -> None:
+        self.budget = budget
+        self.name, self.size = name, size
+
+    def __enter__(self) -> None:
+        budget = self.budget
+        self.before, self.outer = budget.left, (budget.floor, budget.name, budget.size)
+        budget.floor = max(budget.floor, budget.left - PART_ROOM - PART_EACH * self.size)
+        budget.name, budget.size = self.name, self.size
+
+    def __exit__(self, *_: object) -> None:
+        """What this part took is not taken from the part around it."""
+        budget = self.budget
+        floor, budget.name, budget.size = self.outer
+        budget.floor = max(floor - (self.before - budget.left), 0)
