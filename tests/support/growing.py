@@ -13,7 +13,8 @@ from typing import Any
 
 GROWING: dict[str, Callable[[int], bytes]] = {}
 """Each gives the bytes of a ``.pyc``, whose size is about proportional to ``n``."""
-FUNCTION = compile("def f(a): return a", "f.py", "exec", dont_inherit=True).co_consts[0]
+MADE_BY_A_COMPILER: list[str] = []
+"""Those of them that are compiled from a text."""
 MODULE = compile("x = 1", "m.py", "exec", dont_inherit=True)
 SINCE_311, SINCE_312, SINCE_313 = (sys.version_info >= (3, minor) for minor in (11, 12, 13))
 Op = tuple[str, int]
@@ -26,6 +27,7 @@ def growing(make: Callable[[int], bytes]) -> Callable[[int], bytes]:
 
 def source(make: Callable[[int], str]) -> Callable[[int], str]:
     """Registers a shape that a compiler makes of a text."""
+    MADE_BY_A_COMPILER.append(make.__name__)
     GROWING[make.__name__] = lambda n: pyc(compile(make(n), "grown.py", "exec", dont_inherit=True))
     return make
 
@@ -160,8 +162,6 @@ def formats_of_formats(n: int) -> bytes:
 
 def jumping(n: int, target: Callable[[int], int]) -> bytes:
     """``n`` tests in a row, the one with number ``k`` jumping to that with number ``target(k)``, or to the end."""
-    if sys.version_info >= (3, 14) or sys.version_info < (3, 8):
-        jumps = None
     if SINCE_312:
         jumps = ("POP_JUMP_IF_FALSE", "POP_JUMP_IF_FALSE")
     elif SINCE_311:
@@ -299,8 +299,6 @@ def long_f_string(n: int) -> str:
 
 @source
 def match_cases(n: int) -> str:
-    if sys.version_info < (3, 10):
-        return elif_chain(n)
     return "match x:\n" + "".join(
         f"    case {{'k{i}': [a, C(b=c), *d]}} if a:\n        f(a, b)\n" for i in range(n // 4)
     )
@@ -308,8 +306,6 @@ def match_cases(n: int) -> str:
 
 @source
 def nested_patterns(n: int) -> str:
-    if sys.version_info < (3, 10):
-        return elif_chain(n)
     depth = 20
     one = "match x:\n    case " + "[C(a=" * depth + "b" + "), *_]" * depth + ":\n        f(b)\n"
     return one * (n // depth)
@@ -317,8 +313,6 @@ def nested_patterns(n: int) -> str:
 
 @source
 def alternatives(n: int) -> str:
-    if sys.version_info < (3, 10):
-        return elif_chain(n)
     return "match x:\n    case " + " | ".join(f"[{i}, {i}]" for i in range(n // 2)) + ":\n        f(x)\n"
 
 
@@ -385,7 +379,7 @@ def methods(n: int) -> str:
 
 @source
 def lambdas_in_lambdas(n: int) -> str:
-    return "y = " + "lambda a: " * min(n, 80) + "x\n" + "z = lambda b, c=lambda: x: (b, c)\n" * (n // 4)
+    return ("y = " + "lambda a: " * 25 + "x\n") * (n // 25)
 
 
 @source

@@ -5,6 +5,7 @@ Each is read and decompiled in a process of its own, whose memory and processor 
 
 from __future__ import annotations
 
+import marshal
 import subprocess
 import sys
 from pathlib import Path
@@ -52,3 +53,22 @@ def test_bomb(name: str, tmp_path: Path) -> None:
     assert outcome.startswith("BytecodeError" if name in REFUSED else ("decompiled", "BytecodeError"))
     if name in REFUSED:
         assert "expand too far" in outcome or "deeply nested" in outcome
+
+
+@pytest.mark.parametrize("depth", [401, 1900, 2100])
+def test_constants_nest_as_deep_as_the_interpreter_reads(depth: int) -> None:
+    """CPython writes and reads objects 2 000 levels deep."""
+    from bombs import MARK, with_marshalled
+    from depyf.bytecode.files.pyc import unit_of_pyc
+    from depyf.errors import BytecodeError
+
+    data = with_marshalled(b")\x01" * depth + b"N", f"x = {MARK!r}")
+    try:
+        marshal.loads(data[16:])
+    except ValueError:
+        with pytest.raises(BytecodeError, match="deeply nested"):
+            unit_of_pyc(data)
+        assert depth > 2000
+    else:
+        assert unit_of_pyc(data).consts
+        assert depth < 2000

@@ -19,7 +19,8 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.qualnames import with_qualnames
 from depyf.errors import BytecodeError
 
-_MAX_DEPTH = 400
+_MAX_DEPTH = 2000
+"""Objects inside each other, as CPython reads and writes them."""
 _ROOM, _FACTOR = 1 << 20, 20
 """How large the data may be once its references are written out: so much, and so much for each byte of the file.
 
@@ -123,6 +124,8 @@ class _Reader:
         return value
 
     def next_or_null(self) -> Any:
+        if len(self.open) >= _MAX_DEPTH:
+            raise self.error("too deeply nested")
         start = self.position
         code = self.byte()
         kind = code & 0x7F
@@ -145,8 +148,6 @@ class _Reader:
 
     def begin(self, method: Callable[[_Reader, int], Reading], is_ref: bool) -> Any:
         """Containers take their number among the references before what they hold does."""
-        if len(self.open) >= _MAX_DEPTH:
-            raise self.error("too deeply nested")
         slot = -1
         if is_ref:
             slot = len(self.refs)
