@@ -33,6 +33,11 @@ SETS = [
     "{0.5, 0.25, 0}",
     "{32, 64, 1, 128, 0, 5}",
 ]
+MANY = [
+    "{655358, 655359, 720894, 786430, 851966, 851967, 917502, 917503, 983038, 983039, 1048574, 1048575, 1114110, 1114111}",
+    "{1114111, 1114110, 1048575, 1048574, 983039, 983038, 917503, 917502, 851967, 851966, 786430, 720894, 655359, 655358}",
+]
+"""More than are put in order by trying, in the order of most sources."""
 LOOP = "def f():\n    return [x for x in SET]\n"
 LATER = "def f():\n    s = SET\n    return list(s)\n"
 SPREAD = "def f():\n    return [*SET]\n"
@@ -161,3 +166,11 @@ def test_texts_do_not_depend_on_the_seed() -> None:
     }
     assert len(texts) == 1
     ast.parse(texts.pop())
+
+
+@pytest.mark.parametrize("text", MANY)
+def test_many_that_are_written_by_size(text: str) -> None:
+    """Of code that lives: in a module, whose text can be given no constant, too."""
+    found = decompile_unit(CodeUnit.from_code(compile(text, "sets", "exec", 0, True)))
+    assert [verdict.status for verdict in found.verdicts] == [Status.IDENTICAL]
+    assert ast.literal_eval(found.source) == ast.literal_eval(text)

@@ -6,9 +6,9 @@ them: where two share a place in its table, the first one gets it.  Text hashes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count, product
 from typing import Any
 
@@ -61,9 +61,11 @@ class _Exactly:
 def _search(exactly: _Exactly, twice: bool) -> tuple[int, ...] | None:
     wanted = exactly.items
     start = tuple(range(len(wanted)))
-    seen = {start}
+    starts = dict.fromkeys((start, *_sorted(wanted, start)))
+    seen = set(starts)
     tries = count()
-    waiting = [(_wrong(wanted, start, twice), next(tries), start)]
+    waiting = [(_wrong(wanted, order, twice), next(tries), order) for order in starts]
+    heapify(waiting)
     budget = _EFFORT
     while waiting:
         wrong, _, order = heappop(waiting)
@@ -81,6 +83,13 @@ def _search(exactly: _Exactly, twice: bool) -> tuple[int, ...] | None:
             seen.add(new)
             heappush(waiting, (_wrong(wanted, new, twice), next(tries), new))
     return None
+
+
+def _sorted(wanted: Sequence[Any], order: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """As most sets are written: by size."""
+    if all(type(item) in (int, float, bool) for item in wanted):
+        for backwards in (False, True):
+            yield tuple(sorted(order, key=wanted.__getitem__, reverse=backwards))
 
 
 class _Wrong(tuple[int, ...]):
