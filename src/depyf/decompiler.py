@@ -10,6 +10,7 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.files.pyc import read_pyc
+from depyf.driver.alone import decompile_alone
 from depyf.driver.pipeline import Decompiled, decompile_code, decompile_unit
 from depyf.emit.defaults import NO_DEFAULTS, Defaults, defaults_of
 from depyf.errors import DecompilationError, DepyfError
@@ -61,7 +62,7 @@ def decompile(target: types.CodeType | Callable[..., Any]) -> str:
     The proof is about the code object.  What is not in it is not proven: decorators and annotations are left out; the
     default values that a function has now stand in the signature, as literals, by the global name they have, or as
     ``__default_NAME``, which the first line names, too.  A code object alone has no defaults.  What Dynamo wrote is shown as
-    a dump shows it.  Raises DecompilationError where there is no translation,
+    a dump shows it, and the code of a comprehension or generator expression as a function that returns one.  Raises DecompilationError where there is no translation,
     DepyfError for an object without bytecode.
     """
     code, function = _code_and_function(target)
@@ -85,6 +86,8 @@ def as_written(
             written = replace(written, temp_prefix=options.temp_prefix)
         promises = replace(written.promises, shown_only=written.promises.shown_only and not runs)
         options = replace(written, indent=options.indent, promises=promises)
+    elif not runs and (alone := decompile_alone(code, name, options)) is not None:
+        return alone
     return decompile_code(code, name=name, options=options, defaults=defaults)
 
 
