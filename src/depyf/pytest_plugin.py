@@ -46,8 +46,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if not wanted:
         return (yield)
     from depyf import testing
+    from depyf.errors import DepyfError
 
-    passed = False
+    entered = passed = False
     try:
         with ExitStack() as stack:
             if "no_graph_breaks" in wanted:
@@ -56,11 +57,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
                 stack.enter_context(testing.assert_no_recompiles())
             if "graph_count" in wanted:
                 stack.enter_context(testing.assert_graph_count(_count(item)))
+            entered = True
             result = yield
             passed = True
             return result
-    except AssertionError as error:
-        if not passed:  # the test's own
+    except (AssertionError, DepyfError) as error:
+        if entered and not passed:  # the test's own
             raise
         message = str(error)
     pytest.fail(message, pytrace=False)  # the traceback would show nothing but us

@@ -3,80 +3,95 @@
     with depyf.testing.assert_no_graph_breaks():
         compiled(x)
 
-Each is a context manager that raises AssertionError when its block ends, with the user's line and the cause; an exception
-of the block itself goes through.  They only listen: results, caches and compiled code are torch's own.  As pytest
+Each is a context manager that raises AssertionError when its block ends, with the user's line and the cause, or where it
+could not listen; an exception of the block itself goes through.  It raises DepyfError where torch is missing.  They only listen: results, caches and compiled code are torch's own.  As pytest
 markers and fixtures: ``depyf.pytest_plugin``.  Importing this does not import torch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
+
+from depyf.safety.guarded import Door
 
 if TYPE_CHECKING:
     from depyf.dump.records import BreakRecord, RecompileRecord
-    from depyf.dynamo.asking.watch import Seen
+    from depyf.dynamo.asking.watch import Seen, Watch
 
 __all__ = ["assert_graph_count", "assert_no_graph_breaks", "assert_no_recompiles"]
 
 
-@contextmanager
-def assert_no_graph_breaks() -> Iterator[None]:
+def assert_no_graph_breaks() -> AbstractContextManager[None]:
     """Fail if Dynamo breaks a graph, or gives a function up, while the block runs.
 
     Only what is compiled inside the block can be seen: a function that was compiled before does not break again.
     """
-    with _watched() as seen:
-        yield
-    found = [(one, item) for one in seen for item in one.breaks]
-    if found:
-        raise AssertionError(_numbered("graph break", [_break(one, item) for one, item in found]))
+    return _asserted(_breaks)
 
 
-@contextmanager
-def assert_no_recompiles() -> Iterator[None]:
+def assert_no_recompiles() -> AbstractContextManager[None]:
     """Fail if a function that has a cache entry is compiled again while the block runs.
 
     A first compilation is allowed; to allow none at all, use ``assert_graph_count(0)``.
     """
-    with _watched() as seen:
-        yield
-    found = [_recompile(one) for one in seen if one.recompiles]
-    if found:
-        raise AssertionError(_numbered("recompilation", found))
+    return _asserted(_recompiles)
 
 
-@contextmanager
-def assert_graph_count(count: int) -> Iterator[None]:
+def assert_graph_count(count: int) -> AbstractContextManager[None]:
     """Fail unless Dynamo captures exactly ``count`` graphs while the block runs."""
-    with _watched() as seen:
-        yield
-    found = sum(one.graphs for one in seen)
-    if found != count:
-        lines = [f"expected {_counted(count, 'graph')}, torch.compile captured {found}"]
-        lines += [
-            f"  {one.compile_id}: {_counted(one.graphs, 'graph')} in {one.function} ({one.place})" for one in seen
-        ]
-        lines += ["  " + line for one in seen for item in one.breaks for line in _break(one, item)]
-        raise AssertionError("\n".join(lines))
+    return _asserted(lambda seen: _other_count(seen, count))
 
 
 @contextmanager
-def _watched() -> Iterator[list[Seen]]:
-    """Listen during the block; the list is filled when it ends without an exception."""
-    from depyf.dynamo.asking.watch import Watch
+def _asserted(check: Callable[[tuple[Seen, ...]], str]) -> Iterator[None]:
+    """Listen during the block; fail with what ``check`` says of it, if it says anything.
+
+    What cannot be listened to, or not be read, fails, too: a test that asserts nothing would pass.
+    """
     from depyf.dynamo.require import require_torch
 
     require_torch()
-    watch = Watch()
-    seen: list[Seen] = []
-    watch.start()
+    problems: list[str] = []
+    watch: Watch | None = None
+    with Door("depyf could not listen", problems.append):
+        from depyf.dynamo.asking.watch import Watch
+
+        watch = Watch()
+        watch.start()
     try:
-        yield seen
+        yield
     finally:
-        watch.stop()
-    seen += watch.compilations()
+        with Door("depyf could not end listening", problems.append):
+            if watch is not None:
+                watch.stop()
+    message = ""
+    with Door("depyf could not read what it heard", problems.append):
+        if watch is not None:
+            message = check(watch.compilations())
+    if problems:
+        raise AssertionError(f"nothing can be asserted: {problems[0]}")
+    if message:
+        raise AssertionError(message)
+
+
+def _breaks(seen: tuple[Seen, ...]) -> str:
+    return _numbered("graph break", [_break(one, item) for one in seen for item in one.breaks])
+
+
+def _recompiles(seen: tuple[Seen, ...]) -> str:
+    return _numbered("recompilation", [_recompile(one) for one in seen if one.recompiles])
+
+
+def _other_count(seen: tuple[Seen, ...], count: int) -> str:
+    found = sum(one.graphs for one in seen)
+    if found == count:
+        return ""
+    lines = [f"expected {_counted(count, 'graph')}, torch.compile captured {found}"]
+    lines += [f"  {one.compile_id}: {_counted(one.graphs, 'graph')} in {one.function} ({one.place})" for one in seen]
+    lines += ["  " + line for one in seen for item in one.breaks for line in _break(one, item)]
+    return "\n".join(lines)
 
 
 def _break(seen: Seen, item: BreakRecord) -> list[str]:
@@ -118,6 +133,9 @@ def _reason(reason: RecompileRecord) -> list[str]:
 
 
 def _numbered(what: str, items: list[list[str]]) -> str:
+    """The items below their number; nothing where there are none."""
+    if not items:
+        return ""
     lines = [f"{_counted(len(items), what)}:"]
     for number, (first, *rest) in enumerate(items, 1):
         lines += [f"  {number}. {first}", *("   " + line for line in rest)]

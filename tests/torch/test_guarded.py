@@ -4,6 +4,7 @@ import errno
 import importlib
 import io
 import logging
+import os
 import shutil
 import sys
 import warnings
@@ -14,6 +15,7 @@ from dumps import run_python
 from torch._dynamo import convert_frame
 
 import depyf
+import depyf.testing
 from depyf.dynamo.contexts import _Current
 from depyf.safety.guarded import Door, guarded, say, warn
 
@@ -276,6 +278,109 @@ def test_the_end_of_a_program_inside_the_block(tmp_path):
     """
     done = run_python(script)
     assert done.returncode == 0 and done.stdout == ""
+
+
+LISTENING = [
+    "depyf.dynamo.asking.watch:Watch.__init__", "depyf.dynamo.asking.watch:Watch.start", "depyf.dynamo.asking.watch:Watch.stop",
+    "depyf.dynamo.asking.watch:Watch.compilations", "depyf.dynamo.asking.watch:parse_break", "depyf.dynamo.asking.watch:file_resolver",
+    "depyf.dynamo.asking.watch:resolved", "depyf.dynamo.recording.capture:Capture.start", "depyf.dynamo.recording.capture:Capture.stop",
+    "depyf.testing:_break", "depyf.testing:_recompile", "depyf.testing:_counted",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", LISTENING)
+def test_a_fault_inside_an_assertion(monkeypatch, place):
+    """The block runs, an exception of its own comes through, and nothing passes of which nothing is known."""
+    made = (
+        depyf.testing.assert_no_graph_breaks,
+        depyf.testing.assert_no_recompiles,
+        lambda: depyf.testing.assert_graph_count(99),
+    )
+    results, problems = [], []
+    put_in(monkeypatch, place, ERRORS[LISTENING.index(place) % len(ERRORS)])
+    for assertion in made:
+        try:
+            with assertion():
+                results.append(program())
+        except AssertionError as failed:
+            problems.append(str(failed))
+    assert results == [WANTED] * 3
+    assert len(problems) == 3 and any(text.startswith("nothing can be asserted: depyf could not") for text in problems)
+    with pytest.raises(KeyError, match="of the block"), made[0]():
+        raise KeyError("of the block")
+    with pytest.raises(KeyboardInterrupt), made[1]():
+        raise KeyboardInterrupt
+
+
+def test_an_assertion_in_the_plugin_that_cannot_listen(tmp_path):
+    (tmp_path / "conftest.py").write_text("from depyf.dynamo import watch\ndel watch.Watch.start\n")
+    (tmp_path / "test_it.py").write_text(
+        "import pytest, torch, depyf\n@pytest.mark.no_graph_breaks\ndef test_one():\n    print('RAN')\n"
+        "@pytest.mark.no_graph_breaks\ndef test_two():\n    raise depyf.DepyfError('of the test')\n"
+    )
+    script = f"""
+    import pytest
+    pytest.main(["-p", "depyf.pytest_plugin", "-p", "no:cacheprovider", "-q", "-c", {os.devnull!r}, "--rootdir", {str(tmp_path)!r}, {str(tmp_path)!r}])
+    """
+    done = run_python(script, env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    assert "RAN" in done.stdout and "nothing can be asserted: depyf could not listen: AttributeError" in done.stdout
+    assert (
+        "DepyfError: of the test" in done.stdout and "2 failed" in done.stdout and "depyf/testing.py" not in done.stdout
+    )
+
+
+STOPPING = [
+    "depyf.debugger.program_pdb:ProgramPdb.stop_here", "depyf.debugger.program_pdb:ProgramPdb.user_return",
+    "depyf.debugger.program_pdb:ProgramPdb.leave_threads", "depyf.debugger.program_pdb:ProgramPdb.stop_behind",
+    "depyf.debugger.program_pdb:ProgramPdb.interaction", "depyf.debugger.program_pdb:ProgramPdb.get_stack",
+    "depyf.debugger.program_pdb:_generated_by_torch", "depyf.debugger.program_pdb:_compiling",
+    "depyf.debugger.program_pdb:_resumed", "depyf.debugger.program_pdb:_made",
+    "depyf.debugger.program_pdb:ProgramPdb.set_trace", "depyf.debugger.program_pdb:ProgramPdb.message",
+    "depyf.verify.run.worker:Worker._stop", "depyf.verify.run.worker:Worker.close",
+]  # fmt: skip
+
+
+def test_a_fault_inside_a_debugger_and_at_the_end_of_the_process():
+    """At ``breakpoint()``, in each call that it traces, and in the calls of ``atexit``."""
+    script = f"""
+    import importlib, io, sys
+    from depyf.debugger import program_pdb
+    from depyf.verify.run.worker import own_worker
+    made = program_pdb._made
+    def answering(**named):
+        debugger = made()
+        debugger.stdin, debugger.use_rawinput, debugger.stdout = io.StringIO("s\\ns\\ns\\nr\\nc\\n"), False, io.StringIO()
+        return debugger
+    sys.breakpointhook = program_pdb.program_breakpoint
+    def inner(n):
+        return n + 1
+    def work(n):
+        breakpoint(header="stop")
+        n = inner(n)
+        return n * 2
+    def fails(*args, **named):
+        raise ValueError("ours")
+    own_worker().compile("x = 1")
+    for place in {STOPPING!r}:
+        program_pdb._made = answering
+        module, _, name = place.partition(":")
+        owner = importlib.import_module(module)
+        *path, last = name.split(".")
+        for part in path:
+            owner = getattr(owner, part)
+        before = getattr(owner, last)
+        setattr(owner, last, fails)
+        assert work(2) == 6, place
+        sys.settrace(None)
+        if module.endswith("program_pdb"):
+            setattr(owner, last, before)
+    print("LEFT")
+    sys.stdout.flush()
+    program_pdb.end.__wrapped__.__code__ = (lambda debugger: 1 / 0).__code__
+    """
+    done = run_python(script)
+    assert done.stdout == "LEFT\n" and done.returncode == 0, done.stderr[-3000:]
+    assert "Traceback" not in done.stderr and "depyf: " in done.stderr
 
 
 def test_doors():

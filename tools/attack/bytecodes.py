@@ -137,7 +137,8 @@ def flags(unit: CodeUnit, raw: Raw, pick: random.Random) -> Patch:
 
 
 def name(unit: CodeUnit, raw: Raw, pick: random.Random) -> Patch:
-    return {pick.choice(("name", "qualname")): unit.name + "_"}
+    """Only since 3.11 a code object has a qualified name."""
+    return {pick.choice(("name", "qualname")) if unit.version >= (3, 11) else "name": unit.name + "_"}
 
 
 MUTATIONS: tuple[Mutation, ...] = (

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from depyf.verify.relation.end_order import ORDER_NOTE
-from depyf.verify.state.proof import CAUGHT_NOTE, CYCLE_NOTE, FORGOTTEN_NOTE, RAISED_NOTE
+from depyf.verify.state.proof import CAUGHT_NOTE, CYCLE_NOTE, FORGOTTEN_NOTE, LEFT_NOTE, RAISED_NOTE
 
 
 @dataclass
@@ -51,7 +51,7 @@ def report(found: list[Findings], orders: bool = True) -> int:
     return 1 if any(findings.unexplained or findings.reordered for findings in found) else 0
 
 
-LIFETIMES = frozenset({ORDER_NOTE, CAUGHT_NOTE, FORGOTTEN_NOTE, RAISED_NOTE, CYCLE_NOTE})
+LIFETIMES = frozenset({ORDER_NOTE, CAUGHT_NOTE, FORGOTTEN_NOTE, RAISED_NOTE, CYCLE_NOTE, LEFT_NOTE})
 """Assumptions about nothing but when objects end."""
 
 

@@ -100,6 +100,11 @@ class CodeUnit:
         return self.version >= (3, 13)
 
     @property
+    def forgets_its_stack(self) -> bool:
+        """Whether what is left on the stack when a function returns is never released (3.9, 3.10)."""
+        return (3, 9) <= self.version < (3, 11)
+
+    @property
     def may_be_default(self) -> bool:
         """Whether this may be the function that evaluates the default of a type parameter (3.13+)."""
         return self.version >= (3, 13) and self.name != "<lambda>"

@@ -45,9 +45,11 @@ def table_entries(table: bytes) -> list[tuple[int, int, int, int, bool]]:
             value = 0
     if open_ or len(values) % 4:
         raise BytecodeError(f"malformed exception table: {len(table)} bytes end inside an entry")
-    entries = []
+    entries: list[tuple[int, int, int, int, bool]] = []
     for k in range(0, len(values), 4):
         start, length, target, packed = values[k : k + 4]
+        if entries and start * 2 < entries[-1][1]:
+            raise BytecodeError("malformed exception table: its entries are not in order")  # the interpreter halves it
         entries.append((start * 2, (start + length) * 2, target * 2, packed >> 1, bool(packed & 1)))
     return entries
 
@@ -58,7 +60,7 @@ def entries(raw: Raw) -> set[int]:
 
 
 def protect(raw: Raw) -> Protection:
-    """Read ``co_exceptiontable``; where ranges overlap the first entry wins, as in the interpreter's search."""
+    """Read ``co_exceptiontable``."""
     handlers: list[Handler] = []
     of = [-1] * len(raw.offsets)
     wrapped = bytearray(len(of))
@@ -72,6 +74,8 @@ def protect(raw: Raw) -> Protection:
             raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} is no instruction")
         handler = Handler(raw_target, depth, PUSHES[lasti])
         wraps = lasti and _wraps_generator(raw, raw_target) and depth == _made_on(raw)
+        if wraps and start <= target < end:
+            raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} protects itself")
         if wraps:
             number = -1
         else:

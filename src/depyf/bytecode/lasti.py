@@ -1,8 +1,9 @@
-"""Where an exception that goes on came from: the slot that ``RERAISE`` reads it from (3.11+).
+"""What a handler finds in the slots that it reads without looking: places and records (3.11+).
 
 An entry of the exception table with *lasti* pushes the place of the instruction that raised below the exception;
-``RERAISE n`` takes the place from the slot ``n`` below the top.  Where there is none, it takes what is there, and the
-process may end.
+``RERAISE n`` takes the place from the slot ``n`` below the top.  ``PUSH_EXC_INFO`` pushes the exception handled before below
+the exception, and ``POP_EXCEPT`` makes what is on top the handled one.  Where there is no such thing, they take what is there, and
+the process may end.
 """
 
 from __future__ import annotations
@@ -18,17 +19,22 @@ if TYPE_CHECKING:
     from depyf.bytecode.lower import Lowered
 
 
-Places = tuple[int, ...]
+PLACE, RECORD, UNKNOWN = 0, 1, 2
+"""What a slot holds; ``UNKNOWN`` is what comes from below the handler that is looked at."""
+Slots = tuple[tuple[int, int], ...]
+"""Slots with what they hold; those with anything else are not there."""
 
 
 def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
-    """Raise ``BytecodeError`` where a RERAISE finds no such place in the slot that it reads."""
+    """Raise ``BytecodeError`` where a RERAISE or a POP_EXCEPT finds no such thing in the slot that it reads."""
     code = lowered.unit.code
     wanted = {
         at: code[instr.offset + 1]
         for at, instr in enumerate(lowered.instrs)
         if instr.op == ops.RERAISE and opnames[code[instr.offset]] == "RERAISE" and code[instr.offset + 1]
     }
+    places = set(wanted)
+    wanted.update({at: 0 for at, instr in enumerate(lowered.instrs) if instr.op == ops.POP_EXCEPT})
     if not wanted:
         return
     fine: set[int] = set()
@@ -36,46 +42,64 @@ def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
     for handler in lowered.handlers:
         for at, found in _reached(lowered, handler, wanted):
             (fine if found else lost).add(at)
-    lost.update(wanted.keys() - fine)
+    lost.update(places - fine)
     if lost:
-        offset = lowered.instrs[min(lost)].offset
-        raise BytecodeError(f"{lowered.unit.qualname}: RERAISE at offset {offset} finds no place to go on from")
+        instr = lowered.instrs[min(lost)]
+        missing = "place to go on from" if instr.op == ops.RERAISE else "exception that was handled before"
+        raise BytecodeError(f"{lowered.unit.qualname}: {instr.op} at offset {instr.offset} finds no {missing}")
 
 
 def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterator[tuple[int, bool]]:
-    """The RERAISEs among ``wanted`` that read a slot above those below the handler ``first``, and whether a place is there."""
+    """Those of ``wanted`` that read a slot above those below the handler ``first``, and whether the right thing is there.
+
+    What comes from below may be a record, where no other is known.
+    """
     instrs, handlers, depths = lowered.instrs, lowered.handlers, lowered.depths
-    seen: set[tuple[int, Places]] = set()
+    seen: set[tuple[int, Slots]] = set()
     work = [(first.target, _pushed(first, ()))]
     while work:
-        at, places = work.pop()
-        if (at, places) in seen or depths[at] <= first.depth:
+        at, slots = work.pop()
+        if (at, slots) in seen or depths[at] <= first.depth:
             continue
-        seen.add((at, places))
+        seen.add((at, slots))
         op, arg, target, _line, _offset, handler = instrs[at]
         if at in wanted and (slot := depths[at] - 1 - wanted[at]) >= first.depth:
-            yield at, slot in places
+            if op == ops.RERAISE:
+                yield at, (slot, PLACE) in slots
+            elif (slot, UNKNOWN) not in slots or any(kind == RECORD for _, kind in slots):
+                yield at, (slot, RECORD) in slots
         if handler >= 0 and op not in ops.SILENT and handlers[handler].depth > first.depth:
-            work.append((handlers[handler].target, _pushed(handlers[handler], places)))
-        places = _moved(op, arg, depths[at], places)
+            work.append((handlers[handler].target, _pushed(handlers[handler], slots)))
+        slots = _moved(op, arg, depths[at], slots, first.depth)
         if target >= 0:
-            work.append((target, places))
+            work.append((target, slots))
         if op not in ops.TERMINATORS and at + 1 < len(instrs):
-            work.append((at + 1, places))
+            work.append((at + 1, slots))
 
 
-def _pushed(handler: Handler, places: Places) -> Places:
-    """The slots that hold a place at the entry of a handler."""
-    own = (handler.depth + handler.pushes.index("lasti"),) if "lasti" in handler.pushes else ()
-    return (*(place for place in places if place < handler.depth), *own)
+def _pushed(handler: Handler, slots: Slots) -> Slots:
+    """The slots at the entry of a handler."""
+    own = ((handler.depth + handler.pushes.index("lasti"), PLACE),) if "lasti" in handler.pushes else ()
+    return (*[(slot, kind) for slot, kind in slots if slot < handler.depth], *own)
 
 
-def _moved(op: str, arg: int, depth: int, places: Places) -> Places:
-    """Where those slots are behind an instruction."""
-    if not places or op == ops.COPY:
-        return places
-    if op == ops.SWAP:
-        moved = {depth - 1: depth - arg, depth - arg: depth - 1}
-        return tuple(sorted(moved.get(place, place) for place in places))
+def _moved(op: str, arg: int, depth: int, slots: Slots, lowest: int) -> Slots:
+    """The slots behind an instruction; nothing is known of those below ``lowest``."""
+    if op == ops.PUSH_EXC_INFO:
+        return (*slots, (depth - 1, RECORD))
+    if op == ops.COPY or op == ops.SWAP:
+        other = depth - arg
+        held = dict(slots)
+        below = held.get(other, -1) if other >= lowest else UNKNOWN
+        if op == ops.COPY:
+            return (*slots, (depth, below)) if below >= 0 else slots
+        moved = {slot: kind for slot, kind in slots if slot != depth - 1 and slot != other}
+        if below >= 0:
+            moved[depth - 1] = below
+        if depth - 1 in held and other >= lowest:
+            moved[other] = held[depth - 1]
+        return tuple(sorted(moved.items()))
+    if not slots:
+        return slots
     left = depth - ops.stack_effect(op, arg)[0]
-    return tuple(place for place in places if place < left)
+    return tuple([(slot, kind) for slot, kind in slots if slot < left])

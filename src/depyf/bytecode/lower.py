@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from depyf.bytecode import lasti, ops, prologue
+from depyf.bytecode import lasti, ops, prologue, suspended
 from depyf.bytecode.blockstack import assign_handlers
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import Raw, decode
@@ -66,6 +66,7 @@ def lower(unit: CodeUnit) -> Lowered:
     if unit.flags & GENERATORS and spec.wraps_generators and ops.INTRINSIC in draft.ops:
         _leave_to_wrapper(draft)
     depths = assign_handlers(draft) if spec.block_stack else check_depths(draft)
+    suspended.check_depths(draft, depths, spec.send_slots)
     if ops.LOAD_FAST_CLEAR in draft.ops:
         mark_restores(draft, depths)
     lowered = _finish(draft, depths, in_front)
@@ -112,8 +113,10 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int], spec: V
                 )
             targets[i] = resolved
     draft.targets = targets
-    if unit.exctable:
-        protection = protect(raw)
+    protection = protect(raw) if unit.exctable else None
+    if unit.flags & GENERATORS and not spec.block_stack:
+        suspended.check(draft, protection, spec)
+    if protection is not None:
         for handler in protection.handlers:
             entry = start[handler.target]
             if entry < 0 or entry >= last:

@@ -15,6 +15,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from depyf.safety.guarded import Door, guarded
+
 MACHINERY = (
     "contextlib", "functools", "importlib.*", "random", "re", "re.*", "threading", "depyf.*", "torch._dynamo.*",
     "torch._functorch.*", "torch._compile", "torch._guards", "torch._inductor.compile_fx", "torch._inductor.output_code",
@@ -76,6 +78,12 @@ class ProgramPdb(pdb.Pdb):
         self._traces_threads = False
         if self in _on:
             _on.remove(self)
+
+    def trace_dispatch(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        """As in ``bdb``, for all that Python traces: whatever goes wrong here would end what is traced."""
+        with Door("depyf: the debugger missed something"):
+            return super().trace_dispatch(frame, event, arg)
+        return None
 
     def trace_late(self, frame: types.FrameType, event: str, arg: Any) -> Any:
         """The trace function of a thread that ran before the pause; it takes itself off when this pdb has ended."""
@@ -201,12 +209,13 @@ def program_breakpoint(*args: Any, **kwargs: Any) -> Any:
     """A ``sys.breakpointhook``."""
     if args or kwargs.keys() - {"header"} or os.environ.get("PYTHONBREAKPOINT"):
         return sys.__breakpointhook__(*args, **kwargs)
-    debugger = _made()
-    if kwargs.get("header") is not None:
-        debugger.message(kwargs["header"])
     frame = sys._getframe(1)
-    # in code that Dynamo wrote, the variables are in the function behind the graph break: the stop is there
-    (debugger.stop_behind if _resumed(frame.f_code) else debugger.set_trace)(frame)
+    with Door("depyf: no stop at this breakpoint"):
+        debugger = _made()
+        if kwargs.get("header") is not None:
+            debugger.message(kwargs["header"])
+        # in code that Dynamo wrote, the variables are in the function behind the graph break: the stop is there
+        (debugger.stop_behind if _resumed(frame.f_code) else debugger.set_trace)(frame)
     return None
 
 
@@ -232,6 +241,7 @@ def _made() -> ProgramPdb:
     return debugger
 
 
+@guarded("the debugger could not be ended")
 def end(debugger: ProgramPdb) -> None:
     """Trace nothing for ``debugger`` any more."""
     debugger.leave_threads()

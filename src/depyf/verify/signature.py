@@ -75,6 +75,17 @@ QUALNAME_NOTE = (
 )
 
 
+NAME_NOTE = "assumes that nothing looks at the name of a function which no source can give it"
+
+
+def named_otherwise(original: CodeUnit, recompiled: CodeUnit, nested: bool) -> bool:
+    """Whether the text gives a function another name, because it has one that is no identifier.
+
+    What is shown of a lambda alone, or of code that Dynamo made of one, is the text of a function.
+    """
+    return original.name != recompiled.name and (nested or "<" not in original.name)
+
+
 def qualname_difference(original: CodeUnit, recompiled: CodeUnit, around: Iterable[tuple[CodeUnit, CodeUnit]]) -> str:
     """Nested functions must be called alike relative to what is around them, which may itself sit elsewhere.
 

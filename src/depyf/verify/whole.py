@@ -21,11 +21,14 @@ from depyf.safety.depth import any_depth_of, part_of_work
 from depyf.verify.features import FEATURE_NOTE, IMPORT_NOTE, without_builtins, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.local_order import ORDER_NOTE, SHOWN, looks_at_locals, same_order
+from depyf.verify.mismatch import LifetimeMismatch, Mismatch
 from depyf.verify.signature import (
     ITERABLE_NOTE,
+    NAME_NOTE,
     QUALNAME_NOTE,
     called_otherwise,
     iterable_renamed,
+    named_otherwise,
     parameter_renames,
     qualname_difference,
     signature_difference,
@@ -34,7 +37,6 @@ from depyf.verify.state.proof import GaveUp, Proof
 from depyf.verify.verdict import Status, Verdict
 from depyf.verify.walk.equivalence import prove
 from depyf.verify.walk.promised import added_variables, locals_of
-from depyf.verify.walk.step import LifetimeMismatch, Mismatch
 
 
 def verify(
@@ -177,6 +179,8 @@ class _Checker:
         if difference:
             return Verdict(name, Status.WRONG, difference, original.firstlineno), []
         named: tuple[str, ...] = (QUALNAME_NOTE,) if called_otherwise(original, recompiled, around) else ()
+        if named_otherwise(original, recompiled, parent is not None):
+            named = (*named, NAME_NOTE)
         if not self.bindings:
             pairs = same_bytes(original, recompiled)
             # where they differ, code that is never reached may have left them in the same place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 from collections.abc import Callable
 
 import pytest
@@ -69,3 +70,17 @@ def test_a_global_function_is_called_by_its_name_alone(version: tuple[int, int])
     changed = renamed(compiled(version, DECLARED), "inner", lambda old: "outer.<locals>.inner")
     verdicts = verify(changed, compiled(version, DECLARED))
     assert not verdicts[2].proven or QUALNAME_NOTE in verdicts[2].reason
+
+
+def test_a_name_that_no_source_has_is_named() -> None:
+    """The text gives the function another one: the verdict says what that assumes."""
+
+    def outer(a: object) -> object:
+        return lambda: a
+
+    inner = next(c for c in outer.__code__.co_consts if isinstance(c, types.CodeType))
+    for name in ("a b", "<lambda>_"):
+        renamed = outer.__code__.replace(co_consts=tuple(inner.replace(co_name=name) if c is inner else c for c in outer.__code__.co_consts))  # fmt: skip
+        verdicts = verify(CodeUnit.from_code(renamed), CodeUnit.from_code(outer.__code__))
+        assert "the name of a function which no source can give it" in verdicts[1].reason or not verdicts[1].proven
+    assert not any(v.reason for v in verify(CodeUnit.from_code(outer.__code__), CodeUnit.from_code(outer.__code__)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from pathlib import Path
 
@@ -83,10 +85,10 @@ def test_the_worker_only_compiles(tmp_path: Path) -> None:
         assert not target.exists()
         with pytest.raises(WorkerError, match="SyntaxError"):
             worker.compile("def")
-        first = worker._process
-        assert worker.compile("x = 1") and worker._process is first  # an error does not end it
+        first = worker._socket
+        assert worker.compile("x = 1") and worker._socket is first  # an error does not end it
         worker.close()
-        assert worker.compile("x = 1") and worker._process is not first
+        assert worker.compile("x = 1") and worker._socket is not first
     finally:
         worker.close()
 
@@ -94,8 +96,14 @@ def test_the_worker_only_compiles(tmp_path: Path) -> None:
 def test_a_worker_that_hangs_is_killed() -> None:
     worker = Worker(sys.executable, timeout=0.01)
     try:
+        assert worker.compile("") and worker._handle is not None
+        handle = os.dup(worker._handle)
         with pytest.raises(WorkerError, match=r"died, or took over 0.01 s"):
             worker.compile("x = (" + "y + " * 20000 + "z)\n" * 1 + "a = 1\n" * 200000)
+        assert select.select([handle], [], [], 30)[0]  # the process has ended
+        os.close(handle)
+        worker.timeout = 60.0
+        assert worker.compile("x = 1")
     finally:
         worker.close()
 

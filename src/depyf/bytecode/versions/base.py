@@ -135,6 +135,13 @@ def keyword_names(cx: Context, i: int, names: Any) -> tuple[str, ...]:
     return names
 
 
+def const_key_map(cx: Context, i: int, arg: int) -> None:
+    keys = cx.out[-1] if cx.out and i not in cx.raw.jumped_to else None
+    if keys is None or keys[0] != ops.LOAD_CONST or type(keys[1]) is not tuple or len(keys[1]) != arg:
+        raise cx.error(i, f"its keys are no constant tuple of {arg}")
+    cx.out.append((ops.BUILD_CONST_KEY_MAP, arg, -1, i))
+
+
 RULES: dict[str, Rule | None] = {
     "NOP": None,
     "EXTENDED_ARG": None,
@@ -169,7 +176,7 @@ RULES: dict[str, Rule | None] = {
     "BUILD_LIST": counted(ops.BUILD_LIST),
     "BUILD_SET": counted(ops.BUILD_SET),
     "BUILD_MAP": counted(ops.BUILD_MAP),
-    "BUILD_CONST_KEY_MAP": counted(ops.BUILD_CONST_KEY_MAP),
+    "BUILD_CONST_KEY_MAP": const_key_map,
     "BUILD_STRING": counted(ops.BUILD_STRING),
     "FORMAT_VALUE": format_value,
     "LIST_APPEND": counted(ops.LIST_APPEND),

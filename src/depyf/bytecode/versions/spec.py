@@ -52,6 +52,8 @@ class VersionSpec:
     ``block_stack`` says that exception handlers come from SETUP_* instructions rather than from a table.
     ``tests_apart`` says that a branch itself never raises: the instruction before it made the bool.
     ``wraps_generators`` says that the compiler puts a handler around a generator which turns StopIteration into an error.
+    ``close_skips_handlers`` says that marks at a yield tell ``close()`` whether to raise there.
+    ``send_slots`` is how many slots a send loop has besides what is sent.
     """
 
     version: tuple[int, int]
@@ -64,6 +66,8 @@ class VersionSpec:
     block_stack: bool
     tests_apart: bool
     wraps_generators: bool
+    close_skips_handlers: bool
+    send_slots: int
     pseudo: Mapping[str, int]
     prepare: Prepare | None = None
 
@@ -179,6 +183,8 @@ def build_spec(
         block_stack=table.VERSION < (3, 11),
         tests_apart=table.VERSION >= (3, 13),
         wraps_generators=table.VERSION >= (3, 12),
+        close_skips_handlers=table.VERSION >= (3, 13),
+        send_slots=2 if table.VERSION >= (3, 15) else 1,
     )
 
 

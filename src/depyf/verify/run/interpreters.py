@@ -27,6 +27,7 @@ _registered: list[str] = []
 
 def register(path: str) -> tuple[int, int] | None:
     """Prefer the interpreter at ``path`` from now on; its version, or None if it does not answer."""
+    path = shutil.which(path) or path  # starting it by its name would change the filters of warnings for a moment
     version = version_of(path)
     if version is not None and path not in _registered:
         _registered.insert(0, path)

@@ -5,30 +5,43 @@ length of the file's name (five little-endian 32-bit integers), then both in UTF
 marshalled code (status 0) or the message of the error (status 1).  The source is compiled, never executed.
 
 The settings of that process are ours: it compiles in a thread with a stack for text that nests deeply, and is silent.
+The program around us does not notice it: it is no child of this process that ``os.wait`` could come upon, it costs no thread (which
+``threading`` would count), no write to it raises SIGPIPE, and forked children forget it.
 """
 
 from __future__ import annotations
 
 import atexit
+import functools
+import math
 import os
+import signal
+import socket
 import struct
 import subprocess
 import threading
 
 from depyf.errors import DepyfError
+from depyf.safety.guarded import guarded
 from depyf.verify.run.interpreters import find_interpreter, own_interpreter
 
 TIMEOUT = 60.0
+NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 REQUEST = struct.Struct("<iiiii")
 MODES = ("exec", "eval", "single")
 ANSWER = struct.Struct("<Bi")
+HELLO = struct.Struct("<i")
+"""The first thing it says: its process id."""
 
 SET = "depyf: a set, in its order"
 """Begins the tuple that stands for a constant set of numbers: marshal writes no set in the order in which it iterates."""
 
 # Runs in the other interpreter: nothing newer than 3.8, no import besides builtins.
 PROGRAM = r"""
-import _ast, _thread, marshal, struct, sys
+import _ast, _signal, _thread, marshal, posix, struct, sys
+if posix.fork():
+    posix._exit(0)  # whoever started this has no child any more
+patience = int(sys.argv[1])
 read, write, flush = sys.stdin.buffer.read, sys.stdout.buffer.write, sys.stdout.buffer.flush
 code_type = type((lambda: 0).__code__)
 def ordered(item):
@@ -51,6 +64,7 @@ def work():
         sets, mode = divmod(mode, 8)
         text = read(length).decode("utf-8", "surrogatepass")
         name = read(named).decode("utf-8", "surrogatepass")
+        _signal.alarm(patience)  # the end of this process
         try:
             if mode == 2:  # this mode takes one statement; its tree holds any number
                 text = _ast.Interactive(compile(text, name, "exec", flags | _ast.PyCF_ONLY_AST, True).body)
@@ -58,6 +72,7 @@ def work():
             status, data = 0, marshal.dumps(kept(code) if sets else code)
         except BaseException as error:
             status, data = 1, ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace")
+        _signal.alarm(0)
         write(struct.pack("<Bi", status, len(data)) + data)
         flush()
 def run():
@@ -65,6 +80,8 @@ def run():
         work()
     finally:
         done.release()
+write(struct.pack("<i", posix.getpid()))
+flush()
 done = _thread.allocate_lock()
 done.acquire()
 for megabytes, limit in ((1024, 300000), (256, 70000), (64, 15000), (8, 1500), (0, 1000)):
@@ -84,13 +101,15 @@ class WorkerError(DepyfError):
 
 
 class Worker:
-    """One compiling subprocess; ``compile`` may be called from any thread."""
+    """One compiling process; ``compile`` may be called from any thread."""
 
     def __init__(self, python: str, timeout: float = TIMEOUT) -> None:
         self.python = python
         self.timeout = timeout
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._handle: int | None = None
+        """By which the process can be ended, where the system has such handles; else it ends itself."""
 
     def compile(
         self,
@@ -109,66 +128,107 @@ class Worker:
         source, name = (part.encode("utf-8", "surrogatepass") for part in (text, filename))
         head = REQUEST.pack(MODES.index(mode) + 8 * sets, flags, optimize, len(source), len(name))
         with self._lock:
-            process = self._running()
-            timer = threading.Timer(self.timeout, process.kill)
-            timer.daemon = True
-            timer.start()
             try:
-                status, data = self._exchange(process, head + source + name)
-            except (OSError, struct.error) as error:
+                status, data = self._exchange(self._running(), head + source + name)
+            except OSError as error:
                 self._stop()
                 raise WorkerError(f"{self.python} died, or took over {self.timeout:g} s, compiling: {error}") from None
             except BaseException:  # Ctrl-C: what it answers now is the answer to no other question
                 self._stop()
                 raise
-            finally:
-                timer.cancel()
         if status:
             raise WorkerError(data.decode("utf-8", "replace"))
         return data
 
     def close(self) -> None:
-        """End the subprocess; a later ``compile`` starts a new one."""
+        """End the process; a later ``compile`` starts a new one."""
         with self._lock:
             self._stop()
 
-    def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> tuple[int, bytes]:
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(request)
-        process.stdin.flush()
-        status, length = ANSWER.unpack(process.stdout.read(ANSWER.size))
-        data = process.stdout.read(length)
-        if len(data) != length:
-            raise OSError("the answer is cut short")
-        return status, data
+    def forget(self) -> None:
+        """In a forked child: the process is the parent's."""
+        if self._socket is not None:
+            self._socket.close()
+        if self._handle is not None:
+            os.close(self._handle)
+        self._socket = self._handle = None
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
+    def _exchange(self, line: socket.socket, request: bytes) -> tuple[int, bytes]:
+        left = memoryview(request)
+        while left:
+            left = left[line.send(left, NO_SIGNAL) :]
+        status, length = ANSWER.unpack(_read(line, ANSWER.size))
+        return status, _read(line, length)
+
+    def _running(self) -> socket.socket:
+        if self._socket is not None and not _is_alive(self._socket):
             self._stop()
-            try:
-                self._process = subprocess.Popen(
-                    [self.python, "-I", "-S", "-W", "ignore", "-c", PROGRAM],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
+        if self._socket is None:
+            self._socket = self._start()
+        self._socket.settimeout(self.timeout)
+        return self._socket
+
+    def _start(self) -> socket.socket:
+        command = [self.python, "-I", "-S", "-W", "ignore", "-c", PROGRAM, str(math.ceil(self.timeout))]
+        line, end = socket.socketpair()
+        try:
+            with end:
+                end.setblocking(True)  # the program may have set a timeout for all sockets
+                subprocess.run(
+                    command,
+                    stdin=end.fileno(),
+                    stdout=end.fileno(),
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,  # Ctrl-C at the terminal is for the program
+                    check=False,
                 )
-            except OSError as error:
+            line.settimeout(TIMEOUT)
+            (pid,) = HELLO.unpack(_read(line, HELLO.size))
+        except BaseException as error:
+            line.close()
+            if isinstance(error, (OSError, ValueError)):
                 raise WorkerError(f"cannot start {self.python}: {error}") from None
-        return self._process
+            raise
+        if hasattr(os, "pidfd_open"):
+            try:
+                self._handle = os.pidfd_open(pid)
+            except OSError:  # an old kernel
+                pass
+        return line
 
     def _stop(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:
-                    pass  # an unsent request dies with its reader
-        process.wait()
+        if self._socket is not None:
+            try:
+                self._socket.shutdown(socket.SHUT_RDWR)  # for a forked child that has it, too
+            except OSError:
+                pass  # it has ended
+        if self._handle is not None:
+            try:
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            except OSError:
+                pass
+        self.forget()
+
+
+def _is_alive(line: socket.socket) -> bool:
+    """Whether the other end is open."""
+    line.settimeout(0)
+    try:
+        return bool(line.recv(1, socket.MSG_PEEK))
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def _read(line: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        piece = line.recv(min(size - len(data), 1 << 20))
+        if not piece:
+            raise OSError("it ended")
+        data += piece
+    return bytes(data)
 
 
 _workers: dict[tuple[int, str], Worker] = {}
@@ -193,10 +253,25 @@ def own_worker() -> Worker | None:
 
 
 def _worker(python: str) -> Worker:
+    if not _workers:
+        _forget_in_children()
     return _workers.setdefault((os.getpid(), python), Worker(python))
 
 
+@functools.cache
+def _forget_in_children() -> None:
+    os.register_at_fork(after_in_child=_forget)
+
+
+@guarded("a forked child")
+def _forget() -> None:
+    for worker in _workers.values():
+        worker.forget()
+    _workers.clear()
+
+
 @atexit.register
+@guarded("a process that compiles could not be ended")
 def close_workers() -> None:
     """End every subprocess of this process."""
     for key, worker in list(_workers.items()):

@@ -14,6 +14,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import NO_PROMISES, VARIABLE_NOTE, Promises
+from depyf.verify.mismatch import Mismatch
 from depyf.verify.relation.facts import MAX_TRACKED, widest
 from depyf.verify.relation.lifetimes import HANDLED_NOTE
 from depyf.verify.relation.sameness import Sameness
@@ -22,7 +23,6 @@ from depyf.verify.state.checked_code import CheckedCode
 from depyf.verify.state.proof_state import Pair
 from depyf.verify.state.unwinding import UNWIND_NOTE
 from depyf.verify.walk.promised import Promised, stable_globals
-from depyf.verify.walk.step import Mismatch
 from depyf.verify.walk.wide import makes_wide
 
 ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
@@ -31,6 +31,7 @@ FORGOTTEN_NOTE = "where paths meet, a temporary of one of them may keep its obje
 RAISED_NOTE = (
     "where an operation raises, a temporary keeps its object as long as the traceback lives, to which the frame belongs"
 )
+LEFT_NOTE = "what the bytecode leaves on the stack when it returns is never released; the text releases it"
 CYCLE_NOTE = "an exception that is raised from a temporary is a part of its own traceback until the collector runs"
 EMPTY_NOTE = "what stands below a block on the stack may be released before its handler is left, where a call has used it up on another way there"
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"

@@ -6,6 +6,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.exception_table import GENERATORS
 from depyf.generated.contract import READ_LOCALS
 from depyf.verify.identical import incidental
+from depyf.verify.mismatch import LifetimeMismatch
 from depyf.verify.relation.end_order import ORDER_NOTE, same_order
 from depyf.verify.relation.lifetimes import held_apart, leaves
 from depyf.verify.relation.values import Values
@@ -24,7 +25,7 @@ from depyf.verify.state.proof_state import Pair
 from depyf.verify.walk.by_name import NOTED_NOTE, notes_less
 from depyf.verify.walk.observable import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.walk.promised import Stable
-from depyf.verify.walk.step import CIRCLE, LifetimeMismatch
+from depyf.verify.walk.step import CIRCLE
 
 FRAME_READER = "frame reader"
 CALLS = frozenset({ops.CALL, ops.CALL_EX})

@@ -25,7 +25,7 @@ from depyf.generated.contract import NO_PROMISES, READ_LOCALS, Promises
 from depyf.generated.unreached import unreached
 from depyf.safety.depth import spend
 from depyf.verify.relation.facts import take
-from depyf.verify.state.proof import GaveUp, Ground, Proof
+from depyf.verify.state.proof import LEFT_NOTE, GaveUp, Ground, Proof
 from depyf.verify.state.proof_state import Pair, Side, reachable, resolve, settle_facts
 from depyf.verify.walk.agreement import CALLS, FRAME_READER, Agreement
 from depyf.verify.walk.joins import Joins
@@ -190,6 +190,8 @@ class _Walk:
         key = event_a.key
         op = key[0]
         if op == ops.RETURN:
+            if self.a.unit.forgets_its_stack and len(a.stack) + len(b.stack) > 2:
+                self.ground.note(LEFT_NOTE)
             if self.b.namespace_temps and pair.temps:
                 raise self.ground.mismatch(pair, f"the temporary {min(pair.temps)} is left in the namespace")
             return False

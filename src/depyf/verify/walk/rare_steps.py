@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.verify.mismatch import Mismatch
 from depyf.verify.relation.facts import (
     DICT,
     LIST,
@@ -152,6 +154,9 @@ def enter_handler(stack: list[int], side: Side, values: Values, pushes: tuple[st
 
 def _make_function(pair: Pair, side: Side, values: Values, extras: tuple[str, ...]) -> None:
     items = take(side.stack, len(extras) + 1)
+    made_of = values.desc[items[-1]]
+    if made_of is None or made_of[0] != "const" or type(made_of[1]) is not CodeUnit:
+        raise Mismatch(f"{side.program.describe(side.pc)}: it is given no constant code object")
     side.stack.append(new_fresh(pair, values, ("function", *extras), (items[-1], *items[:-1])))
 
 

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from depyf.bytecode import ops
+from depyf.verify.mismatch import Mismatch
 from depyf.verify.relation.facts import (
     bound_now,
     is_none,
@@ -21,19 +23,6 @@ from depyf.verify.walk.rare_steps import RARE
 CIRCLE = -2
 
 
-class Mismatch(Exception):
-    """The two sides differ; ``pc`` is the original instruction the difference was found at."""
-
-    def __init__(self, reason: str, pc: int = -1) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.pc = pc
-
-
-class LifetimeMismatch(Mismatch):
-    """The two sides do the same things, but keep different objects alive."""
-
-
 def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
     """Run ``side`` to its next event; how many instructions that took."""
     program = side.program
@@ -45,12 +34,16 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
     pc = side.pc
     side.split = -1
     limit = program.count + 8
+    lowest = limit  # where a circle is left, so that whoever comes upon it again stands at the same place
     steps = 0
     while pc >= 0:
         steps += 1
         if steps > limit:
-            side.split = CIRCLE
-            break
+            if pc < lowest and steps <= 2 * limit:
+                lowest = pc
+            elif pc == lowest and steps > 2 * limit or steps > 3 * limit:
+                side.split = CIRCLE
+                break
         if join[pc]:
             side.joined = True
         kind = kind_of[pc]
@@ -132,7 +125,7 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
             if not FOLDS[program.instrs[pc].op](pair, side, other, values, arg_of[pc]):
                 if promised is None or not promised.step(pair, side, pc):
                     break
-            if side.pc != pc:
+            if side.pc != pc or program.instrs[pc].op == ops.RAISE:  # one of these may lead to itself
                 pc = side.pc
                 continue
         elif promised is None or not promised.step(pair, side, pc):

@@ -1,0 +1,92 @@
+"""Where a generator stands still, and what the interpreter does there that no instruction shows (3.11+).
+
+``RESUME`` says whether a delegate is driven, and since 3.13 whether ``close()`` may pass over the handlers; ``YIELD_VALUE`` says the first
+once more.  An exception that is thrown into a send loop goes to a handler of its own since 3.12::
+
+    i: SEND end; YIELD_VALUE !H; RESUME; JUMP_BACKWARD i;        H: CLEANUP_THROW; JUMP end;        end: END_SEND
+
+``DELEGATE`` means all of that.  Code in which one of them is missing or different is no generator that a compiler writes, and a
+``BytecodeError``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from depyf.errors import BytecodeError
+
+if TYPE_CHECKING:
+    from depyf.bytecode.draft import Draft
+    from depyf.bytecode.exception_table import Protection
+    from depyf.bytecode.versions.spec import VersionSpec
+
+_WHERE, _OUTERMOST = 3, 4
+"""Bits of the operand of RESUME: 2 and 3 in a send loop; no handler of the body protects the yield."""
+_STEPS = 1000
+"""How far CLEANUP_THROW may lie from the end of its loop; a compiler needs one jump."""
+
+
+def check(draft: Draft, protection: Protection | None, spec: VersionSpec) -> None:
+    """Raise ``BytecodeError`` where something else happens at a yield than ``YIELD`` and ``DELEGATE`` say."""
+    raw = draft.raw
+    names = raw.names
+    for i, name in enumerate(names):
+        if name != "YIELD_VALUE":
+            continue
+        driven = i > 0 and names[i - 1] == "SEND"
+        behind = raw.args[i + 1] if names[i + 1 : i + 2] == ["RESUME"] else 0
+        if (behind & _WHERE > 1) != driven:
+            raise _error(draft, i, "the RESUME behind it is of another kind")
+        handler = protection.of[i] if protection is not None else -1
+        if spec.close_skips_handlers and (raw.args[i] != driven or behind & _OUTERMOST and handler >= 0):
+            raise _error(draft, i, "it does not say how the generator is left")
+        if driven:
+            _check_loop(draft, protection, spec, i - 1, handler)
+
+
+def _check_loop(draft: Draft, protection: Protection | None, spec: VersionSpec, send: int, handler: int) -> None:
+    """What an exception at the yield behind ``send`` leads to."""
+    raw = draft.raw
+    around = protection.of[send] if protection is not None else -1
+    if not spec.wraps_generators:
+        if handler != around:
+            raise _error(draft, send, "exceptions in its loop go another way")
+        return
+    entry = protection.handlers[handler] if protection is not None and handler >= 0 else None
+    at, end = entry.target if entry is not None else -1, raw.targets[send]
+    at = _behind_nops(draft, at, end)
+    if entry is None or at < 0 or raw.names[at] != "CLEANUP_THROW" or entry.pushes != ("exc",):
+        raise _error(draft, send, "no CLEANUP_THROW handles the exceptions of its loop")
+    if protection is not None and protection.of[at] != around:
+        raise _error(draft, send, "exceptions of its delegate go another way")
+    if raw.names[end] != "END_SEND" or _behind_nops(draft, at + 1, end) != end:
+        raise _error(draft, send, "its CLEANUP_THROW does not lead to its end")
+    draft.loops.append((send, entry.depth))
+
+
+def _behind_nops(draft: Draft, at: int, end: int) -> int:
+    """Where control comes to from ``at`` without doing anything; -1 where that is nowhere."""
+    raw = draft.raw
+    for _ in range(_STEPS):
+        if not 0 <= at < len(raw.names):
+            return -1
+        if at == end or raw.names[at] != "NOP" and not raw.names[at].startswith("JUMP_"):
+            return at
+        at = at + 1 if raw.names[at] == "NOP" else raw.targets[at]
+    return -1
+
+
+def check_depths(draft: Draft, depths: list[int], slots: int) -> None:
+    """Raise where the handler of a send loop does not find the loop's ``slots`` at the top of the stack."""
+    if not draft.loops:
+        return
+    first = {source: i for i, source in reversed(list(enumerate(draft.source)))}
+    for send, depth in draft.loops:
+        i = first.get(send, -1)
+        if i >= 0 and depths[i] >= 0 and depths[i] + slots != depth:
+            raise draft.error(i, f"its CLEANUP_THROW is {depth} values deep, and not {depths[i] + slots}")
+
+
+def _error(draft: Draft, at: int, reason: str) -> BytecodeError:
+    raw = draft.raw
+    return BytecodeError(f"{raw.unit.qualname}: {raw.names[at]} at offset {raw.offsets[at]}: {reason}")

@@ -1,0 +1,16 @@
+"""How a walk through two codes ends where they are not the same."""
+
+from __future__ import annotations
+
+
+class Mismatch(Exception):
+    """The two sides differ; ``pc`` is the original instruction the difference was found at."""
+
+    def __init__(self, reason: str, pc: int = -1) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.pc = pc
+
+
+class LifetimeMismatch(Mismatch):
+    """The two sides do the same things, but keep different objects alive."""
