@@ -269,7 +269,7 @@ def test_where_warnings_are_errors(tmp_path):
 def test_the_end_of_a_program_inside_the_block(tmp_path):
     script = f"""
     import sys, torch, depyf
-    from depyf.dynamo import session
+    from depyf.dynamo.recording import session
     depyf.prepare_debug({str(tmp_path)!r}).__enter__()
     torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
     def fails(*args): raise MemoryError

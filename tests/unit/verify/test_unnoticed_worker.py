@@ -14,7 +14,7 @@ BEGIN = """
 import gc, os, signal, sys, threading, warnings
 sys.path.insert(0, SRC)
 import depyf
-from depyf.verify import worker
+from depyf.verify.run import worker
 def warned(a):
     return a is ()  # compiled by the other process: the compiler would warn
 TEXT = "def warned(a):\\n    return a is ()\\n"
@@ -116,7 +116,7 @@ PROGRAMS = {
         simplefilter = warnings.simplefilter
         warnings.simplefilter = lambda *args, **named: (changes.append(args), simplefilter(*args, **named))
         os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
-        from depyf.verify import interpreters
+        from depyf.verify.run import interpreters
         assert interpreters.register(os.path.basename(sys.executable)) == sys.version_info[:2]
         found = worker._worker(interpreters._registered[0])
         assert found.compile("x")
