@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from depyf.dump.compare.line_diff import unified
 from depyf.dump.compare.meaning import meaning
 from depyf.dump.compare.program_folder import from_folder, program_folders
 from depyf.dump.compare.run_diff import events_apart
@@ -238,8 +239,7 @@ def compare(
             alike.append(file)
             continue
         where = "both" if one is not None and two is not None else "first" if one is not None else "second"
-        lines = tuple(difflib.unified_diff(before.splitlines(), after.splitlines(),
-                                           str(first.folder / name), str(second.folder / name), lineterm=""))  # fmt: skip
+        lines = unified(before, after, (str(first.folder / name), str(second.folder / name)))
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
         differences.append(Difference(name, file.stage, file.compile_id, where, added, removed, lines))
