@@ -7,6 +7,7 @@ that each side has built and nobody else has seen: those are matched with each o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.safety.depth import any_depth
@@ -36,6 +37,10 @@ class Sameness:
         self.values = values
         self.nested_proven = nested_proven
         self.nested = nested
+        self._open: set[tuple[int, int]] = set()
+        """Fresh objects that are being compared: one may hold itself."""
+        self._assumed = False
+        self._matched: list[tuple[int, Any]] = []
 
     def pair_fresh(self, pair: Pair) -> None:
         """Match the objects both sides have built and nobody else has seen, in stack order."""
@@ -79,12 +84,17 @@ class Sameness:
         if inside is not None or other is not None:
             if inside is None or other is None or inside[0] != other[0] or len(inside[1]) != len(other[1]):
                 return False
-            if not self._all_same(pair, inside[1], other[1], strict):
+            if (left, right) in self._open:
+                self._assumed = True
+                return True  # if all else in them is
+            if not self._all_same_inside(pair, left, right, strict):
                 return False
             common = values.typed(str(inside[0][0]))
             pair.alias[left] = pair.alias[right] = common
             pair.fresh.pop(left, None)
             pair.fresh.pop(right, None)
+            if self._open:
+                self._matched += [(left, inside), (right, other)]
             return True
         desc, desc_b = values.desc[left], values.desc[right]
         if desc is None or desc_b is None or desc[0] != desc_b[0]:
@@ -100,6 +110,24 @@ class Sameness:
                 return True
             return desc[1] == "is" and self._all_same(pair, desc[2], reversed(desc_b[2]), strict)
         return False
+
+    def _all_same_inside(self, pair: Pair, left: int, right: int, strict: bool) -> bool:
+        """Whether two fresh objects hold the same; where one holds itself, the other does at the same places."""
+        matched = len(self._matched)
+        self._open.add((left, right))
+        try:
+            found = self._all_same(pair, pair.fresh[left][1], pair.fresh[right][1], strict)
+        finally:
+            self._open.discard((left, right))
+        if not found and self._assumed:  # what was matched inside may rest on these being the same
+            for value, held in self._matched[matched:]:
+                del pair.alias[value]
+                pair.fresh[value] = held
+            del self._matched[matched:]
+        if not self._open:
+            self._assumed = False
+            self._matched.clear()
+        return found
 
     @any_depth
     def _all_same(self, pair: Pair, left: Iterable[int], right: Iterable[int], strict: bool) -> bool:
