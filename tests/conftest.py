@@ -11,7 +11,7 @@ import pytest
 
 import needs
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver import passes
+from depyf.driver import decompilation
 
 # how long an example takes depends on what else the machine does
 hypothesis.settings.register_profile(
@@ -70,9 +70,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True)
 def _internal_errors_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug in one way to write a function is a failure, even where another way works."""
+    """A bug in one way to write a function is a failure, even where another way works; so is a broken invariant behind a pass."""
 
     def show(unit: CodeUnit, error: Exception) -> NoReturn:
         raise RuntimeError(f"internal error in {unit.qualname}") from error
 
-    monkeypatch.setattr(passes, "on_internal_error", show)
+    monkeypatch.setattr(decompilation, "on_internal_error", show)
+    monkeypatch.setattr(decompilation, "check_invariants", True)

@@ -225,10 +225,10 @@ def run_job(job: Job) -> dict[str, Any]:
     texts: list[str] = []
     fallbacks: list[str] = []
     records: list[dict[str, Any]] = []
-    from depyf.driver import passes
+    from depyf.driver import decompilation
 
     internal: list[str] = []
-    passes.on_internal_error = lambda unit, error: internal.append(f"{unit.qualname}: {describe(error)}")
+    decompilation.on_internal_error = lambda unit, error: internal.append(f"{unit.qualname}: {describe(error)}")
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

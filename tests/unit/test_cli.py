@@ -492,17 +492,31 @@ def test_disasm(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "BINARY" in out
 
 
-def test_dump(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["dump", f"{module}:double", "--list"]) == 0
-    names = capsys.readouterr().out.split()
-    assert names
-    assert main(["dump", f"{module}:double"]) == 0
+@pytest.mark.parametrize("rung", ["readable", "TOTAL_CLAUSES", "inlined"])
+def test_dump(rung: str, module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All passes, one, a list of those that change something, and what there is after the Nth of these."""
+    command = ["dump", f"{module}:double", "--rung", rung]
+    assert main([*command, "--list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names[0] == "lower"
+    assert main(command) == 0
     everything = capsys.readouterr().out
-    for name in names:
-        assert main(["dump", f"{module}:double", "--after", name]) == 0
-        assert capsys.readouterr().out.strip() in everything
-    assert main(["dump", f"{module}:double", "--after", "nonsense"]) == ExitStatus.UNREADABLE
-    assert "there are:" in capsys.readouterr().err
+    assert main([*command, "--steps"]) == 0
+    steps = capsys.readouterr().out.splitlines()
+    assert len(steps) == everything.count("=== ") > 5
+    for number, line in enumerate(steps, 1):
+        name = line.split()[1]
+        assert line.split()[0] == str(number) and name in names
+        assert main([*command, "--after", name]) == 0
+        shown = capsys.readouterr().out
+        assert f"=== {name}\n{shown}" in everything
+        assert main([*command, "--step", str(number)]) == 0
+        assert capsys.readouterr().out == f"=== {number}: {name}\n{shown}"
+    for wrong, told in ((["--after", "nonsense"], "there are:"), (["--step", "99"], f"has {len(steps)}")):
+        assert main([*command, *wrong]) == ExitStatus.UNREADABLE
+        assert told in capsys.readouterr().err
+    assert main(["dump", f"{module}:double", "--rung", "nonsense"]) == ExitStatus.UNREADABLE
+    assert "READABLE" in capsys.readouterr().err
 
 
 def test_as_a_program(pyc: Path) -> None:

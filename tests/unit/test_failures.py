@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import py_compile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import depyf
-from depyf.driver import passes
+from depyf.driver import graph_passes
+from depyf.driver.rungs import Rung
+from depyf.driver.state import State
 from depyf.errors import DecompilationError
 
 SOURCE = """
@@ -41,14 +44,15 @@ HERE = {"A.outer": {"A.outer.<locals>.<listcomp>"}, "B": set(), "<module>": set(
 
 @pytest.fixture
 def result(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    first = passes.PIPELINE[0]
+    first = graph_passes.LOWER
 
-    def lower(state: passes.State) -> object:
+    def lower(state: State) -> None:
         if state.unit.qualname in request.param:
             raise DecompilationError("planted", state.unit.qualname)
-        return first.run(state)
+        first.run(state)
 
-    monkeypatch.setattr(passes, "PIPELINE", (passes.Pass("lower", lower, first.why), *passes.PIPELINE[1:]))
+    failing = replace(first, run=lower)
+    monkeypatch.setattr(Rung, "passes", property(lambda rung: (failing, *rung.value[1:])))
     source = tmp_path / "module.py"
     source.write_text(SOURCE)
     py_compile.compile(str(source), str(tmp_path / "module.pyc"), doraise=True)

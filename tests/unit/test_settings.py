@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_code, decompile_unit, trace_passes
+from depyf.driver.pipeline import decompile_code, decompile_unit
+from depyf.driver.steps import trace_passes
 from depyf.options import Options
 
 TEXT = """

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered
+from depyf.bytecode.ops import Handler
 from depyf.cfg.containers import Containers
 from depyf.cfg.graph import Graph
-from depyf.cfg.program import Program
+from depyf.cfg.program import NONE, Program
 from depyf.cfg.region_table import Regions
 from depyf.cli.disasm import describe, shown
 from depyf.emit import emit_function, emit_module
@@ -28,7 +30,9 @@ def text_of(artifact: Any, unit: CodeUnit) -> str:
 
 
 def lines_of(artifact: Any, unit: CodeUnit) -> Iterator[str]:
-    if isinstance(artifact, Program):
+    if isinstance(artifact, Lowered):
+        yield from lowered(artifact)
+    elif isinstance(artifact, Program):
         yield from program(artifact)
     elif isinstance(artifact, Regions):
         yield from regions(artifact)
@@ -45,10 +49,24 @@ def lines_of(artifact: Any, unit: CodeUnit) -> Iterator[str]:
         yield brief(artifact)
 
 
-def program(artifact: Program) -> Iterator[str]:
+def lowered(artifact: Lowered) -> Iterator[str]:
     for index, instr in enumerate(artifact.instrs):
         yield f"{index:4}  {describe(instr, artifact.handlers)}".rstrip()
-    for number, handler in enumerate(artifact.handlers):
+    yield from handlers(artifact.handlers)
+
+
+def program(artifact: Program) -> Iterator[str]:
+    """The instructions with the edges that passes have left them; what is skipped has none that lead to it."""
+    for index, instr in enumerate(artifact.instrs):
+        instr = instr._replace(target=artifact.jump[index], handler=artifact.handler[index])
+        follows = artifact.next[index]
+        then = f"   then {follows}" if follows not in (index + 1, NONE) else ""
+        yield f"{index:4}  {describe(instr, artifact.handlers)}{then}".rstrip()
+    yield from handlers(artifact.handlers)
+
+
+def handlers(found: tuple[Handler, ...]) -> Iterator[str]:
+    for number, handler in enumerate(found):
         yield f"handler {number}: to {handler.target}, depth {handler.depth}, pushes {', '.join(handler.pushes)}"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import depyf
 from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
+from depyf.cli.dump_passes import add_dump_parser, run_dump
 from depyf.cli.gallery_command import add_gallery_parser, run_gallery
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
@@ -56,14 +57,6 @@ examples:
   depyf disasm json:JSONDecoder.decode
 
 exit status: 0; 2 the command line is wrong; 3 the bytecode is damaged; 4 not readable; 130 interrupted
-"""
-DUMP_EPILOG = """\
-examples:
-  depyf dump x.pyc:function
-  depyf dump x.pyc:function --after lift
-  depyf dump x.pyc --list
-
-exit status: 0; 2 the command line is wrong; 3 a pass fails; 4 not readable, or no such pass; 130 interrupted
 """
 
 
@@ -118,15 +111,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     disasm.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
 
-    dump = commands.add_parser(
-        "dump",
-        help="what the decompiler has after one of its passes",
-        epilog=DUMP_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    dump.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
-    dump.add_argument("--after", metavar="PASS", help="only this pass (default: all, in order)")
-    dump.add_argument("--list", action="store_true", help="only the names of the passes")
+    add_dump_parser(commands)
     add_parsers(commands)
     add_gallery_parser(commands)
     return parser
@@ -255,25 +240,4 @@ def run_disasm(options: argparse.Namespace) -> int:
     from depyf.cli.disasm import listing
 
     tell(*listing(find_unit(options.target)).removesuffix("\n").split("\n"))
-    return 0
-
-
-def run_dump(options: argparse.Namespace) -> int:
-    from depyf.cli.artifacts import text_of
-    from depyf.driver import pipeline
-
-    names = [step.name for step in pipeline.PIPELINE]
-    if options.list:
-        print("\n".join(names))
-        return 0
-    if options.after is not None and options.after not in names:
-        raise InputError(f"no pass is called {options.after!r}; there are: {', '.join(names)}")
-    unit = find_unit(options.target)
-    for name, artifact in pipeline.trace_passes(unit):
-        if options.after is None:
-            print(f"=== {name}")
-        if options.after in (None, name):
-            tell(*text_of(artifact, unit).split("\n"))
-        if options.after is None:
-            print()
     return 0

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from depyf.cfg.graph import Graph
 from depyf.errors import DepyfError
 from depyf.ir.expr import Marker
@@ -87,3 +90,13 @@ def _jumps(body: Body, in_loop: bool) -> None:
 def _inner_jumps(stmt: Stmt, in_loop: bool) -> None:
     for inner in bodies(stmt):
         _jumps(inner, in_loop)
+
+
+INVARIANTS: dict[str, Callable[[Any], None]] = {
+    "graph": check_graph,
+    "blocks": check_lifted,
+    "labelled": check_labelled,
+    "body": check_python,
+    "printable": check_printable,
+}
+"""By what a pass shows: the fields of ``driver.state.State``."""

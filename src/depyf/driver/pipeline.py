@@ -10,8 +10,8 @@ from itertools import count
 
 from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered
-from depyf.driver.choices import ladder
-from depyf.driver.passes import PIPELINE, Decompilation, Key, key_of, trace_passes
+from depyf.driver.decompilation import Decompilation, Key, key_of
+from depyf.driver.rungs import ladder
 from depyf.emit import EmitOptions, Emitted, emit_function, emit_module
 from depyf.emit.comments import comment, source_lines
 from depyf.emit.complete import definitions, needed
@@ -37,7 +37,7 @@ FUTURE_FLAGS = 0x1FE0000
 """Compiler flags of ``from __future__`` features, which the text of an expression cannot import."""
 TOP_LEVEL_AWAIT = 0x2000
 """``ast.PyCF_ALLOW_TOP_LEVEL_AWAIT``: what is typed at a prompt may await."""
-__all__ = ["PIPELINE", "Decompiled", "decompile_code", "decompile_unit", "trace_passes", "units"]
+__all__ = ["Decompiled", "decompile_code", "decompile_unit", "units"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class _Attempts:
         for inner in units(unit):
             self.keys.setdefault(inner.qualname, []).append(key_of(inner))
             if not options.idioms:
-                self.rungs[key_of(inner)] = next(i for i, choice in enumerate(self.ladder) if not choice.idioms)
+                self.rungs[key_of(inner)] = next(i for i, one in enumerate(self.ladder) if one.rung.is_total)
 
     def run(self) -> Decompiled:
         for attempt in count(1):
@@ -299,7 +299,7 @@ class _Attempts:
         return tuple(found), tuple(defined.values())
 
     def _fallbacks(self) -> tuple[str, ...]:
-        plain = {rung for rung, choices in enumerate(self.ladder) if not choices.idioms}
+        plain = {rung for rung, attempt in enumerate(self.ladder) if attempt.rung.is_total}
         shown = [key for keys in self.keys.values() for key in keys if self.rungs.get(key, 0) in plain]
         return tuple(qualname for qualname, _ in sorted(shown, key=lambda key: (key[1], key[0])))
 

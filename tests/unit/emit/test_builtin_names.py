@@ -7,8 +7,8 @@ import pytest
 
 import depyf.driver.pipeline
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.choices import LADDER
 from depyf.driver.pipeline import Decompiled, decompile_unit
+from depyf.driver.rungs import LADDER
 from depyf.verify import verify
 
 LOOP = "def loop(xs):\n    for x in xs:\n        print(x)\n"

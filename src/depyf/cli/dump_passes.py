@@ -1,0 +1,134 @@
+"""``depyf dump``: what the decompiler has after each of its passes, on every rung of the ladder."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.cfg.region_table import Regions
+from depyf.cli.output import tell
+from depyf.cli.targets import InputError, find_unit
+
+if TYPE_CHECKING:
+    from depyf.driver.one_pass import Pass
+    from depyf.driver.rungs import Attempt
+
+EPILOG = """\
+A rung is a list of passes; the proof makes the decompiler try one after another. READABLE is the first for code of a
+compiler, INLINED for code that Dynamo wrote, TOTAL the first of the fallback. --list names the passes of a rung.
+
+examples:
+  depyf dump x.pyc:function
+  depyf dump x.pyc:function --after lift
+  depyf dump x.pyc:function --rung TOTAL --steps
+  depyf dump x.pyc:function --rung TOTAL --step 7
+
+exit status: 0; 2 the command line is wrong; 3 a pass fails; 4 not readable, or no such pass, rung or step; 130 interrupted
+"""
+
+
+def add_dump_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds ``depyf dump`` to the command's parsers."""
+    dump = commands.add_parser(
+        "dump",
+        help="what the decompiler has after one of its passes",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    dump.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
+    dump.add_argument("--rung", metavar="RUNG", help="which list of passes (default: the first that would be tried)")
+    which = dump.add_mutually_exclusive_group()
+    which.add_argument("--after", metavar="PASS", help="only this pass (default: all that change something, in order)")
+    which.add_argument("--steps", action="store_true", help="a numbered list of the passes that change something")
+    which.add_argument("--step", metavar="N", type=int, help="only what there is after the Nth of them")
+    which.add_argument("--list", action="store_true", help="only the names of the passes, with the reason for each")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one pass left behind: its text, and how many lines of it are new and gone."""
+
+    step: Pass
+    text: str
+    added: int
+    removed: int
+
+
+def run_dump(options: argparse.Namespace) -> int:
+    """``depyf dump``; InputError for what cannot be read and for names that there are not."""
+    unit = find_unit(options.target)
+    attempt = _attempt(unit, options.rung)
+    names = [step.name for step in attempt.rung.passes]
+    if options.list:
+        width = max(map(len, names))
+        tell(*(f"{step.name:<{width}}  {step.why}" for step in attempt.rung.passes))
+        return 0
+    if options.after is not None and options.after not in names:
+        raise InputError(f"no pass of {attempt.rung.name} is called {options.after!r}; there are: {', '.join(names)}")
+    changed = 0
+    for shown in _passes(unit, attempt):
+        changes = bool(shown.added or shown.removed)
+        changed += changes
+        if options.steps:
+            if changes:
+                tell(f"{changed:3}  {shown.step.name:<22} +{shown.added:<4} -{shown.removed:<4} {shown.step.why}")
+        elif options.step is not None:
+            if changes and changed == options.step:
+                tell(f"=== {changed}: {shown.step.name}", *shown.text.split("\n"))
+                return 0
+        elif options.after == shown.step.name:
+            tell(*shown.text.split("\n"))
+        elif options.after is None and changes:
+            tell(f"=== {shown.step.name}", *shown.text.split("\n"), "")
+    if options.step is not None:
+        raise InputError(f"there is no step {options.step}: {attempt.rung.name} has {changed} for this code")
+    return 0
+
+
+def _attempt(unit: CodeUnit, name: str | None) -> Attempt:
+    """The rung of that name, with what the program that wrote ``unit`` promises; the first that would be tried for None."""
+    from depyf.driver.rungs import Attempt, Rung, ladder
+    from depyf.dynamo.recognise import as_dynamo_wrote
+
+    written = as_dynamo_wrote(unit.live) if unit.live is not None else None
+    options = written[1] if written is not None else None
+    tried = (
+        ladder(options.generated, options.promises)
+        if options is not None
+        else ladder(False, Attempt(Rung.READABLE).promises)
+    )
+    if name is None:
+        return tried[0]
+    rung = Rung.__members__.get(name.upper())
+    if rung is None:
+        raise InputError(f"no rung is called {name!r}; there are: {', '.join(Rung.__members__)}")
+    return next((attempt for attempt in tried if attempt.rung is rung), Attempt(rung, tried[0].promises))
+
+
+def _passes(unit: CodeUnit, attempt: Attempt) -> Iterator[Shown]:
+    from depyf.cli.artifacts import text_of
+    from depyf.driver.steps import trace_passes
+
+    before: dict[str, list[str]] = {}
+    for step, artifact in trace_passes(unit, attempt):
+        text = text_of(artifact, unit)
+        left = {"body" if step.shows == "printable" else step.shows: text.split("\n")}
+        if isinstance(artifact, Regions):  # found in the graph of instructions, which is rewritten on the way
+            left["program"] = text_of(artifact.program, unit).split("\n")
+        changes = [_difference(before.get(kind, []), lines) for kind, lines in left.items()]
+        before.update(left)
+        yield Shown(step, text, sum(added for added, _ in changes), sum(removed for _, removed in changes))
+
+
+def _difference(old: list[str], new: list[str]) -> tuple[int, int]:
+    if old == new:
+        return 0, 0
+    counts = [0, 0]
+    for line in difflib.unified_diff(old, new, n=0, lineterm=""):
+        if line[:1] in "+-" and line[:3] not in ("+++", "---"):
+            counts[line[0] == "-"] += 1
+    return counts[0], counts[1]

@@ -1,0 +1,115 @@
+"""Decompiling a code unit and the code nested in it, each by the rung of the ladder that it has come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered, lower
+from depyf.driver.failure_stub import in_place_of
+from depyf.driver.rungs import LADDER, Attempt
+from depyf.driver.state import State
+from depyf.errors import BytecodeError, DecompilationError
+from depyf.ir.stmt import Body
+from depyf.safety.budget import TooMuchWork
+from depyf.safety.depth import any_depth_of, no_room, part_of_work
+
+Key = tuple[str, int]
+
+
+def key_of(unit: CodeUnit) -> Key:
+    """What names a code object within its module."""
+    return unit.qualname, unit.firstlineno
+
+
+on_internal_error: Callable[[CodeUnit, Exception], None] | None = None
+"""What tests and sweeps set to hear of bugs that the next attempt would hide."""
+
+check_invariants = False
+"""Whether what each pass leaves is checked behind it, on every rung: in the tests it is."""
+
+
+class Decompilation:
+    """Decompiles a code unit and the code nested in it.
+
+    ``rungs`` says how far down the ladder each code object is, ``reasons`` what was wrong with the first
+    attempt, by qualified name; ``failures`` which have no source at all; ``lowered`` keeps what was lowered, by id, for
+    the next attempt and for the proof.
+    """
+
+    def __init__(
+        self,
+        rungs: dict[Key, int] | None = None,
+        ladder: tuple[Attempt, ...] = LADDER,
+        reasons: dict[str, str] | None = None,
+        lowered: dict[int, Lowered] | None = None,
+    ) -> None:
+        self.ladder = ladder
+        self.lowered: dict[int, Lowered] = lowered if lowered is not None else {}
+        self.rungs: dict[Key, int] = rungs if rungs is not None else {}
+        self.reasons: dict[str, str] = reasons if reasons is not None else {}
+        self.failures: dict[Key, DecompilationError] = {}
+
+    def body(self, unit: CodeUnit, expression: bool = False, *, strict: bool = False) -> Body:
+        """Statements of ``unit``; code without a translation raises in its place, or here if ``strict``.
+
+        ``expression`` says that the source shows the code as an expression, as it does a lambda.
+        """
+        return self._body(unit, expression, strict=strict)
+
+    def _nested(self, unit: CodeUnit, expression: bool = False) -> Body:
+        """The code in code that a program wrote is what it found, somebody's source."""
+        return self._body(unit, expression, found=True)
+
+    @any_depth_of(2)
+    def _body(self, unit: CodeUnit, expression: bool, *, strict: bool = False, found: bool = False) -> Body:
+        key = key_of(unit)
+        expression = expression or found and unit.name.startswith("<")
+        failure: DecompilationError | None = None
+        while self.rungs.get(key, 0) < len(self.ladder):
+            attempt = self.ladder[self.rungs.get(key, 0)]
+            if attempt.rung.is_total and expression:
+                attempt = LADDER[0]  # a lambda or comprehension is an expression or nothing
+            rung = attempt.rung.for_source if found else attempt.rung
+            state = State(unit, self._nested, attempt.promises, self._lowered)
+            try:
+                with part_of_work(unit.qualname, len(unit.code)):
+                    for step in rung.passes:
+                        if step.when(state):
+                            step.run(state)
+                            if check_invariants:
+                                step.check(state)
+                return state.body
+            except DecompilationError as error:
+                failure = failure or error
+            except TooMuchWork as error:
+                failure = DecompilationError(str(error), unit.qualname)
+                plain = next(rung for rung, other in enumerate(self.ladder) if other.rung.is_total)
+                last = plain if self.rungs.get(key, 0) < plain else len(self.ladder)
+                self.rungs[key] = last - 1
+            except BytecodeError as error:
+                failure = DecompilationError(str(error), unit.qualname)
+                break
+            except RecursionError:
+                failure = DecompilationError(no_room(), unit.qualname)
+                break
+            except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+                # a bug of ours in one function must not cost the others
+                if on_internal_error is not None:
+                    on_internal_error(unit, error)
+                text = f"internal error, please report it: {type(error).__name__}: {error}"
+                failure = failure or DecompilationError(text, unit.qualname)
+            self.rungs[key] = self.rungs.get(key, 0) + 1
+        reason = self.reasons.setdefault(unit.qualname, failure.reason if failure else "no choice is proven")
+        if failure is None or failure.reason != reason:
+            failure = DecompilationError(reason, unit.qualname)
+        if strict:
+            raise failure
+        self.failures[key] = failure
+        return in_place_of(unit, failure, self._nested)
+
+    def _lowered(self, unit: CodeUnit) -> Lowered:
+        found = self.lowered.get(id(unit))
+        if found is None:
+            found = self.lowered[id(unit)] = lower(unit)
+        return found

@@ -1,0 +1,36 @@
+"""What a pass is: a change of the state, with its reason and what has to run before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.driver.invariants import INVARIANTS
+from depyf.driver.state import State
+
+
+def always(state: State) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass: ``why`` says what it is for and why it stands where it stands, ``after`` which others have to run before it
+    where a list has them.  ``when`` says for which code objects it has anything to do."""
+
+    name: str
+    run: Callable[[State], None]
+    shows: str
+    why: str
+    after: tuple[str, ...] = ()
+    when: Callable[[State], bool] = always
+
+    def check(self, state: State) -> None:
+        """InvariantError if what the pass leaves is not what the next one expects."""
+        if (invariant := INVARIANTS.get(self.shows)) is not None:
+            invariant(self.result(state))
+
+    def result(self, state: State) -> Any:
+        """What the pass made or changed."""
+        return getattr(state, "body" if self.shows == "printable" else self.shows)

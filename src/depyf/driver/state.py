@@ -1,0 +1,65 @@
+"""What the passes hand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.lower import Lowered, lower
+from depyf.cfg.containers import Containers
+from depyf.cfg.graph import Graph
+from depyf.cfg.program import Program
+from depyf.cfg.region_table import Regions
+from depyf.generated.contract import NO_PROMISES, Promises
+from depyf.ir.expr import Expr
+from depyf.ir.stmt import Body, Stmt
+from depyf.lift.lifted_block import Lifted
+
+Nested = Callable[[CodeUnit, bool], Body]
+"""Decompiles nested code; true where the source has an expression, not a function: there are no statements then."""
+
+
+@dataclass(slots=True)
+class State:
+    """One decompilation of one code object; each pass fills the fields that it is the source of."""
+
+    unit: CodeUnit
+    nested: Nested
+    promises: Promises = NO_PROMISES
+    lower: Callable[[CodeUnit], Lowered] = lower
+    lowered: Lowered = field(init=False)
+    program: Program = field(init=False)
+    regions: Regions = field(init=False)
+    matches: int = 0
+    """How many ``match`` statements there are."""
+    containers: Containers = field(init=False)
+    graph: Graph = field(init=False)
+    blocks: dict[int, Lifted] = field(init=False)
+    entry: int = 0
+    resets: dict[int, tuple[Expr, ...]] = field(default_factory=dict)
+    """What the handler of each ``try`` must forget, by its container."""
+    temporaries: bool = False
+    """Whether lifted blocks, or dispatch, have temporaries."""
+    flags: bool = False
+    """Whether exits became flags or temporaries."""
+    loops_and_tries: bool = False
+    """Whether there are loops, and ``try`` statements with edges into them."""
+    labelled: list[Stmt] = field(default_factory=list)
+    costs_something: bool = False
+    """Whether an exit became a flag, a copy or a temporary."""
+    body: Body = ()
+    held: frozenset[int] = frozenset()
+    """Temporaries that nothing reads, kept until the branch after them has been taken."""
+    deleted: frozenset[int] = frozenset()
+    """Temporaries that have a deletion already."""
+
+    @property
+    def resumed(self) -> bool:
+        """Whether the code is the rest of a function that the program cut in two."""
+        return self.unit.name.startswith(self.promises.resumed)
+
+    @property
+    def is_function(self) -> bool:
+        """Whether the code has fast locals, unlike that of a module or class."""
+        return bool(self.unit.flags & CO_OPTIMIZED)
