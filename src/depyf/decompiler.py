@@ -84,7 +84,7 @@ def as_written(
         code, written = found
         if options.temp_prefix != Options().temp_prefix:
             written = replace(written, temp_prefix=options.temp_prefix)
-        promises = replace(written.promises, shown_only=written.promises.shown_only and not runs)
+        promises = replace(written.promises, display_only=written.promises.display_only and not runs)
         options = replace(written, indent=options.indent, promises=promises)
     elif not runs and (alone := decompile_alone(code, name, options)) is not None:
         return alone

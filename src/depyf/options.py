@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from depyf.generated.contract import NO_PROMISES, Promises
+from depyf.generated.contract import NO_CONTRACT, GeneratorContract
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,6 @@ class Options:
     verify: bool = True
     python: str | None = None
     generated: bool = False
-    promises: Promises = NO_PROMISES
+    promises: GeneratorContract = NO_CONTRACT
     shown: tuple[tuple[str, str], ...] = ()
     """Names that the caller shows as others: where lines are broken, those count."""

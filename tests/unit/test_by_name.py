@@ -14,7 +14,7 @@ from depyf import decompile
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.versions import spec_for
 from depyf.driver.pipeline import decompile_code, decompile_unit
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
 from depyf.verify import verify
 from depyf.verify.state.proof import BUILTIN_NOTE
@@ -342,7 +342,9 @@ def test_a_module_that_the_guards_have_asked_for():
         for unit in walk(importing(compiled_text("3.%d" % __import__("sys").version_info[1], MODULES)))
         if unit.name == "value"
     )
-    result = decompile_unit(unit, Options(generated=True, promises=Promises(reads_first=True, variables=frozenset())))
+    result = decompile_unit(
+        unit, Options(generated=True, promises=GeneratorContract(reads_first=True, variables=frozenset()))
+    )
     assert 'return x + __import__("torch").cpu' in result.source and result.proven
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from depyf.bytecode.host.assemble import Op, assemble, disassemble
 from depyf.driver.pipeline import decompile_code
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
 
-RESUMED = Options(promises=Promises(resumed=("rest_",), shown_only=True, variables=frozenset()))
+RESUMED = Options(promises=GeneratorContract(resumed=("rest_",), display_only=True, variables=frozenset()))
 
 
 def cut(function, *, loops):

@@ -8,8 +8,8 @@ import types
 import pytest
 
 from depyf.driver.pipeline import decompile_code
-from depyf.generated.contract import Promises
-from depyf.idioms.dead_temporaries import drop_unread
+from depyf.generated.contract import GeneratorContract
+from depyf.idioms.dead_temporaries import drop_dead_temporaries
 from depyf.idioms.release import release_temporaries
 from depyf.ir.expr import Const, Invoke, Name, Temp
 from depyf.ir.stmt import Assign, Delete, ExprStmt, If, Return, Try
@@ -22,7 +22,7 @@ def text_of(body):
     module = compile("def f(x, y):\n" + textwrap.indent(body, "    "), "<test>", "exec")
     code = next(const for const in module.co_consts if isinstance(const, types.CodeType))
     added = frozenset(name for name in code.co_varnames if name.startswith("tmp_"))
-    promises = Promises(variables=added, **PROMISES)
+    promises = GeneratorContract(variables=added, **PROMISES)
     made = decompile_code(code, options=Options(generated=True, temp_prefix="value_", promises=promises))
     assert made.proven, made.source
     return made.source
@@ -80,5 +80,5 @@ def test_an_arm_that_says_nothing():
     stmt = If(
         Name("x", "fast"), (ExprStmt(Invoke(Name("f", "global"), ())), none := Assign((Temp(1),), Const(None))), (none,)
     )
-    (left,) = drop_unread((stmt,))
+    (left,) = drop_dead_temporaries((stmt,))
     assert isinstance(left, If) and len(left.body) == 1 and not left.orelse

@@ -2,7 +2,7 @@
 
 import importlib
 
-from depyf.driver import passes
+from depyf.driver import decompilation
 from depyf.driver.pipeline import decompile_code
 
 SOURCE = """
@@ -26,7 +26,7 @@ def test_each_code_object_is_lowered_once(monkeypatch):
 
         monkeypatch.setattr(module, "lower", lowering)
 
-    counted(passes)
+    counted(decompilation)
     counted(importlib.import_module("depyf.verify.whole"))
     namespace = {}
     exec(SOURCE, namespace)

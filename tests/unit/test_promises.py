@@ -8,7 +8,7 @@ import types
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.verify import Verdict, verify
 
 PROMISES = {
@@ -213,7 +213,7 @@ def compiled(body: str) -> types.CodeType:
 def prove(original: str, recompiled: str) -> Verdict:
     code = compiled(original)
     added = frozenset(name for name in code.co_varnames if name.startswith(("tmp_", "graph_out_")))
-    promises = Promises(variables=added, **PROMISES)  # type: ignore[arg-type]
+    promises = GeneratorContract(variables=added, **PROMISES)  # type: ignore[arg-type]
     return verify(CodeUnit.from_code(code), CodeUnit.from_code(compiled(recompiled)), promises=promises)[0]
 
 
@@ -232,7 +232,7 @@ def test_not_the_same_without_promises(name: str) -> None:
 
 def test_only_in_code_of_that_name() -> None:
     original, recompiled = SAME["behind a with that suppressed, torch raises None"]
-    promises = Promises(resumed=("torch_dynamo_resume_in_",))
+    promises = GeneratorContract(resumed=("torch_dynamo_resume_in_",))
     codes = (CodeUnit.from_code(compiled(text)) for text in (original, recompiled))
     assert not verify(*codes, promises=promises)[0].proven
 

@@ -16,7 +16,14 @@ from depyf.bytecode.host.assemble import Op, assemble, disassemble, table_of
 from depyf.bytecode.host.handler_depths import with_one_depth
 from depyf.driver.pipeline import decompile_code
 from depyf.errors import DecompilationError
-from depyf.generated.contract import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, STRINGS_NOTE, VARIABLE_NOTE, Promises
+from depyf.generated.contract import (
+    ASSIGNED_NOTE,
+    CONTAINERS_NOTE,
+    LISTS_NOTE,
+    STRINGS_NOTE,
+    VARIABLE_NOTE,
+    GeneratorContract,
+)
 from depyf.options import Options
 from depyf.verify.whole import verify
 
@@ -84,7 +91,7 @@ def handing_on(functions, values, a):
     return call(*arguments) + a
 
 
-RESUMED = Promises(resumed=("handing_on",), marks=("mark",), lists=("functions", "values"))
+RESUMED = GeneratorContract(resumed=("handing_on",), tracing_flags=("mark",), boxed_parameters=("functions", "values"))
 
 
 def on_the_stack(code):
@@ -126,10 +133,10 @@ def test_what_is_taken_off_a_list_of_the_program_itself():
 @pytest.mark.parametrize(
     "promises",
     [
-        Promises(),
-        Promises(resumed=("other",), marks=("mark",), lists=("functions", "values")),
-        Promises(resumed=("handing_on",), marks=("mark",), lists=("values",)),
-        Promises(resumed=("handing_on",), lists=("other",)),
+        GeneratorContract(),
+        GeneratorContract(resumed=("other",), tracing_flags=("mark",), boxed_parameters=("functions", "values")),
+        GeneratorContract(resumed=("handing_on",), tracing_flags=("mark",), boxed_parameters=("values",)),
+        GeneratorContract(resumed=("handing_on",), boxed_parameters=("other",)),
     ],
 )
 def test_lists_that_nothing_was_promised_about(promises):
@@ -201,7 +208,7 @@ def test_a_variable_without_a_value_is_set_to_nothing(variable, gone):
     place, start = ops[0].position, [op for op in ops[:1] if op.name == "RESUME"]
     empty = [Op(dis.opmap["PUSH_NULL"], 0, place), Op(dis.opmap["STORE_FAST"], slot, place)]
     code = assemble(rest_of.__code__, [*start, *empty, *ops[len(start) :]])
-    options = Options(promises=Promises(resumed=("rest_",)))
+    options = Options(promises=GeneratorContract(resumed=("rest_",)))
     if not gone:
         with contextlib.suppress(DecompilationError):
             assert not decompile_code(code, options=options).proven
@@ -245,7 +252,7 @@ def half_filled(function):
 
 
 FILLED = {rest_list: [1], rest_tuple: [1], rest_set: {1}, rest_dict: {"i": 1}, rest_call: [1], rest_loop: [1]}
-HALF_FILLED = Options(promises=Promises(resumed=("rest_",), shown_only=True))
+HALF_FILLED = Options(promises=GeneratorContract(resumed=("rest_",), display_only=True))
 
 
 @pytest.mark.parametrize("function", FILLED, ids=lambda function: function.__name__)
@@ -271,7 +278,7 @@ def rest_twice(items, value):
 
 
 @pytest.mark.parametrize(
-    ("function", "promises"), [(rest_twice, HALF_FILLED.promises), (rest_list, Promises(resumed=("other_",)))]
+    ("function", "promises"), [(rest_twice, HALF_FILLED.promises), (rest_list, GeneratorContract(resumed=("other_",)))]
 )
 def test_a_container_that_may_be_seen_elsewhere_is_not_copied(function, promises):
     """The second time ``items`` is read it is what was filled; without the promise somebody else may have it."""
@@ -284,7 +291,7 @@ def test_a_set_that_code_fills_further_is_not_copied_where_it_runs():
     """The copy may give its items in another order."""
     assert decompile_code(half_filled(rest_set), options=HALF_FILLED).proven
     with contextlib.suppress(DecompilationError):
-        found = decompile_code(half_filled(rest_set), options=Options(promises=Promises(resumed=("rest_",))))
+        found = decompile_code(half_filled(rest_set), options=Options(promises=GeneratorContract(resumed=("rest_",))))
         assert "{*items" not in found.source, found.source
 
 
@@ -292,7 +299,7 @@ def test_a_set_that_code_fills_further_is_not_copied_where_it_runs():
 def test_the_proof_does_not_copy_a_container_without_the_promise(function):
     original, copy = CodeUnit.from_code(half_filled(function)), CodeUnit.from_code(function.__code__)
     assert verify(original, copy, promises=HALF_FILLED.promises)[0].proven
-    assert not verify(original, copy, promises=Promises(resumed=("other_",)))[0].proven
+    assert not verify(original, copy, promises=GeneratorContract(resumed=("other_",)))[0].proven
 
 
 def rest_variable(old, value):
@@ -320,7 +327,7 @@ def half_assigned(function):
     raise AssertionError(function.__name__)
 
 
-HALF_ASSIGNED = Options(promises=Promises(resumed=("rest_",), shown_only=True, variables=frozenset()))
+HALF_ASSIGNED = Options(promises=GeneratorContract(resumed=("rest_",), display_only=True, variables=frozenset()))
 
 
 @pytest.mark.parametrize("function", [rest_variable, rest_parameter, rest_condition])
@@ -341,7 +348,9 @@ def test_an_augmented_assignment_that_is_cut_in_two(function):
     assert verify(original, text, promises=HALF_ASSIGNED.promises)[0].proven
     assert not verify(original, text)[0].proven
     # code that runs keeps the values of its parameters
-    assert verify(original, text, promises=Promises(resumed=("rest_",)))[0].proven == (function is rest_variable)
+    assert verify(original, text, promises=GeneratorContract(resumed=("rest_",)))[0].proven == (
+        function is rest_variable
+    )
 
 
 def test_a_variable_that_something_may_look_up_is_not_set_early():
@@ -394,7 +403,7 @@ def boxed(function):
     return assemble(function.__code__, ops)
 
 
-BOXED = Promises(resumed=("rest_",), shown_only=True, lists=("values",), variables=frozenset())
+BOXED = GeneratorContract(resumed=("rest_",), display_only=True, boxed_parameters=("values",), variables=frozenset())
 
 
 def test_the_values_of_a_frame_in_a_list():
@@ -412,8 +421,13 @@ def test_the_values_of_a_frame_in_a_list():
     ("function", "promises"),
     [
         (rest_boxed_and_seen, BOXED),
-        (rest_boxed, Promises(resumed=("rest_",), lists=("values",), variables=frozenset())),
-        (rest_boxed, Promises(resumed=("rest_",), shown_only=True, lists=("other",), variables=frozenset())),
+        (rest_boxed, GeneratorContract(resumed=("rest_",), boxed_parameters=("values",), variables=frozenset())),
+        (
+            rest_boxed,
+            GeneratorContract(
+                resumed=("rest_",), display_only=True, boxed_parameters=("other",), variables=frozenset()
+            ),
+        ),
     ],
 )
 def test_a_list_of_values_that_somebody_may_see(function, promises):
@@ -434,4 +448,4 @@ def test_a_formatted_string_that_is_cut_in_two():
     assert STRINGS_NOTE in found.verdicts[0].reason
     assert types.FunctionType(code, {})("a", 1) == rest_text("a", 1)
     original, text = CodeUnit.from_code(code), CodeUnit.from_code(rest_text.__code__)
-    assert not verify(original, text, promises=Promises(resumed=("other_",)))[0].proven
+    assert not verify(original, text, promises=GeneratorContract(resumed=("other_",)))[0].proven

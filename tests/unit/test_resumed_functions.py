@@ -13,13 +13,13 @@ from depyf.bytecode.lower import lower
 from depyf.bytecode.versions import spec_for
 from depyf.driver.pipeline import Decompiled, decompile_unit
 from depyf.errors import DecompilationError
-from depyf.generated.contract import FUNCTIONS_NOTE, Promises
+from depyf.generated.contract import FUNCTIONS_NOTE, GeneratorContract
 from depyf.options import Options
 from depyf.verify.run.worker import worker_for
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(11, 16)]
-SHOWN = Options(promises=Promises(resumed=("torch_dynamo_resume",), shown_only=True, variables=frozenset()))
+SHOWN = Options(promises=GeneratorContract(resumed=("torch_dynamo_resume",), display_only=True, variables=frozenset()))
 HEAD = f"def torch_dynamo_resume_in_f({', '.join(f'___stack{place}' for place in range(10))}, x, g):\n"
 MADE = {
     "keyword only": "    def inner(a, *, b=g(2), c=3): return a\n    return inner(x)\n",
@@ -83,4 +83,4 @@ def test_code_that_runs_is_left_alone(version: tuple[int, int]) -> None:
     """The function that torch makes gets the tuple itself."""
     unit = resumed(version, MADE["defaults"])[-1]
     with pytest.raises(DecompilationError):
-        decompiled(unit, Options(promises=Promises(resumed=("torch_dynamo_resume",))))
+        decompiled(unit, Options(promises=GeneratorContract(resumed=("torch_dynamo_resume",))))

@@ -11,7 +11,7 @@ import pytest
 
 from depyf.bytecode.versions import spec_for
 from depyf.driver.pipeline import decompile_code
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
 
 VALUES = (8, 1, 16, 24, 32, 0)
@@ -42,7 +42,7 @@ def test_a_set_is_filled_in_the_same_order(count):
 
 
 def test_a_program_may_promise_that_the_order_does_not_matter():
-    options = Options(generated=True, promises=Promises(unordered=True))
+    options = Options(generated=True, promises=GeneratorContract(unordered=True))
     found = decompile_code(built_one_by_one(3), name="f", options=options)
     assert found.proven
     assert "{8, 1, 16}" in found.source
@@ -50,7 +50,7 @@ def test_a_program_may_promise_that_the_order_does_not_matter():
 
 
 def test_without_that_promise_it_does():
-    options = Options(generated=True, promises=Promises(reads_first=True))
+    options = Options(generated=True, promises=GeneratorContract(reads_first=True))
     found = decompile_code(built_one_by_one(3), name="f", options=options)
     assert found.proven
     assert "order does not matter" not in found.verdicts[0].reason

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from depyf.generated.sink_assignments import share_tails
+from depyf.generated.sink_assignments import sink_assignments
 from depyf.ir.expr import Const, Name, Temp
 from depyf.ir.stmt import Assign, ExprStmt, If, PassStmt, Return
 
@@ -17,11 +17,11 @@ def name(text):
 
 def test_shared():
     one = If(name("c"), (ExprStmt(name("a")), give(0, name("f"))), (give(0, name("f")),))
-    branch, behind = share_tails((one,))
+    branch, behind = sink_assignments((one,))
     assert len(branch.body) == 1 and branch.orelse == ()
     assert isinstance(behind, Assign) and behind.value.id == "f"
     both = If(name("c"), (give(0, name("f")),), (give(0, name("f")),))
-    branch, behind = share_tails((both,))
+    branch, behind = sink_assignments((both,))
     assert isinstance(branch.body[0], PassStmt) and branch.orelse == ()
 
 
@@ -33,13 +33,13 @@ def test_not_shared():
         ((give(0, name("f")), Return(Const(1))), (give(0, name("f")),)),
         ((give(0, name("f")),), ()),
     ):
-        (found,) = share_tails((If(name("c"), body, orelse),))
+        (found,) = sink_assignments((If(name("c"), body, orelse),))
         assert (found.body, found.orelse) == (body, orelse)
 
 
 def test_overwritten():
     call = ExprStmt(name("a"))
-    found = share_tails((give(0, Const(None)), call, give(0, name("x"))))
+    found = sink_assignments((give(0, Const(None)), call, give(0, name("x"))))
     assert found[0] is call and len(found) == 2
     for kept in (
         (give(0, Const(None)), ExprStmt(Temp(0)), give(0, name("x"))),
@@ -47,4 +47,4 @@ def test_overwritten():
         (give(0, name("f")), give(0, name("x"))),
         (give(0, Const(None)), If(name("c"), (give(0, name("x")),), ()), ExprStmt(Temp(0))),
     ):
-        assert len(share_tails(kept)) == len(kept)
+        assert len(sink_assignments(kept)) == len(kept)

@@ -10,13 +10,13 @@ import pytest
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.versions import spec_for
 from depyf.driver.pipeline import decompile_code, decompile_unit
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
 from depyf.verify import verify
 from depyf.verify.walk.promised import KEYS_NOTE
 from foreign import VERSIONS, compiled_text, walk
 
-DYNAMO = Options(generated=True, promises=Promises(plain_keys=True, variables=frozenset()))
+DYNAMO = Options(generated=True, promises=GeneratorContract(plain_keys=True, variables=frozenset()))
 LOCALS = [f"{kind}{number}" for number in range(20) for kind in "kv"]
 READS = [f"x.{name}" for name in LOCALS]
 ARGUMENTS = ", ".join(LOCALS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered, lower
-from depyf.driver.failure_stub import in_place_of
+from depyf.driver.failure_stub import failure_stub
 from depyf.driver.rungs import LADDER, Attempt
 from depyf.driver.state import State
 from depyf.errors import BytecodeError, DecompilationError
@@ -106,7 +106,7 @@ class Decompilation:
         if strict:
             raise failure
         self.failures[key] = failure
-        return in_place_of(unit, failure, self._nested)
+        return failure_stub(unit, failure, self._nested)
 
     def _lowered(self, unit: CodeUnit) -> Lowered:
         found = self.lowered.get(id(unit))

@@ -14,7 +14,7 @@ from depyf.ir.expr import Attr, Comp, Const, Func, Generator, Invoke, Name
 from depyf.ir.stmt import Body, ClassDef, FuncDef, Raise, Return, Stmt
 
 
-def in_place_of(unit: CodeUnit, failure: DecompilationError, nested: Callable[[CodeUnit], Body]) -> Body:
+def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[CodeUnit], Body]) -> Body:
     """The statements for ``unit``; ``nested`` decompiles the code in it."""
     names = "global" if unit.flags & CO_OPTIMIZED else "name"
     error = Invoke(Name("NotImplementedError", names), (Const(f"depyf: {failure}"),))

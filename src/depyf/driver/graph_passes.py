@@ -12,29 +12,29 @@ from depyf.cfg.containers import Containers
 from depyf.cfg.graph import Graph
 from depyf.cfg.program import Program
 from depyf.cfg.undo.class_ends import drop_class_ends
-from depyf.cfg.undo.copied_expression_ends import join_pending
+from depyf.cfg.undo.copied_expression_ends import join_expression_ends
 from depyf.cfg.undo.handler_ends import join_handler_ends
-from depyf.cfg.undo.jump_threading import unthread
-from depyf.cfg.undo.short_circuit_exits import join_short_ways
+from depyf.cfg.undo.jump_threading import undo_jump_threading
+from depyf.cfg.undo.short_circuit_exits import join_short_circuit_exits
 from depyf.cfg.undo.skipped_tests import join_skipped_tests
-from depyf.cfg.undo.undo_inlined_returns import join_returned
+from depyf.cfg.undo.undo_inlined_returns import undo_inlined_returns
 from depyf.cfg.written_part import written_part
 from depyf.driver.one_pass import Pass
 from depyf.driver.state import State
 from depyf.fallback.plain import PlainSymbolic
-from depyf.fallback.reentered_handlers import enter_by_raising
-from depyf.fallback.split_handlers import separate_handlers
-from depyf.fallback.unhandled_handlers import drop_idle, handle_bare, trim_idle
-from depyf.generated.resume.loop_peeling import with_first_turns
-from depyf.generated.resume.strip import without_books
+from depyf.fallback.reentered_handlers import raise_reentered
+from depyf.fallback.split_handlers import split_handlers
+from depyf.fallback.unhandled_handlers import drop_idle_handlers, free_unhandled, trim_idle_ranges
+from depyf.generated.resume.loop_peeling import peel_loops
+from depyf.generated.resume.strip import strip_resume_prologue
 from depyf.generated.unreached import unreached
 from depyf.lift.lifter import Lifter
 from depyf.lift.stack_values import SPILL_BASE
 from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
 from depyf.structure.layout.break_lines import note_break_lines
-from depyf.structure.match.recognise_tests import find_matches
-from depyf.structure.regions.classify import fill_silent, find_regions
+from depyf.structure.match.recognise_tests import recognise_matches
+from depyf.structure.regions.classify import fill_silent_gaps, find_regions
 from depyf.structure.regions.unprotected_tests import protect_tests
 from depyf.structure.skip_empty import skip_empty
 
@@ -46,11 +46,11 @@ def _lower(state: State) -> None:
 
 
 def _strip_resume_prologue(state: State) -> None:
-    state.lowered, _ = without_books(state.lowered, state.promises)
+    state.lowered, _ = strip_resume_prologue(state.lowered, state.promises)
 
 
 def _peel_loops(state: State) -> None:
-    state.lowered = with_first_turns(state.lowered)
+    state.lowered = peel_loops(state.lowered)
 
 
 def _instruction_graph(state: State) -> None:
@@ -85,17 +85,20 @@ def _on_program(name: str, run: Callable[[Program], object], why: str, *after: s
 
 CLASS_ENDS = _on_program("class_ends", drop_class_ends, "the copies of a class body's end are one place")
 INLINED_RETURNS = _on_program(
-    "inlined_returns", join_returned, "3.8, 3.9: returns that were jumps to the end of one expression", "class_ends"
+    "inlined_returns",
+    undo_inlined_returns,
+    "3.8, 3.9: returns that were jumps to the end of one expression",
+    "class_ends",
 )
 SHORT_CIRCUIT_EXITS = _on_program(
     "short_circuit_exits",
-    join_short_ways,
+    join_short_circuit_exits,
     "the copies of where a short circuit is left are one place",
     "inlined_returns",
 )
 COPIED_EXPRESSION_ENDS = _on_program(
     "copied_expression_ends",
-    join_pending,
+    join_expression_ends,
     "no lines tell these copies apart: their paths must be one first",
     "short_circuit_exits",
 )
@@ -106,7 +109,7 @@ HANDLER_ENDS = _on_program(
     "copied_expression_ends",
 )
 JUMP_THREADING = _on_program(
-    "jump_threading", unthread, "3.8, 3.9: jumps go through the `continue` that they skipped", "handler_ends"
+    "jump_threading", undo_jump_threading, "3.8, 3.9: jumps go through the `continue` that they skipped", "handler_ends"
 )
 SKIPPED_TESTS = _on_program(
     "skipped_tests",
@@ -125,7 +128,7 @@ def _find_regions(state: State, *, undo_finally: bool, clauses: bool) -> None:
 
 
 def _matches(state: State, *, idioms: bool) -> None:
-    state.matches = find_matches(state.program, idioms=idioms)
+    state.matches = recognise_matches(state.program, idioms=idioms)
 
 
 def _containers(state: State) -> None:
@@ -149,42 +152,42 @@ PROTECTED_TESTS = _on_program(
     "protected_tests", protect_tests, "3.14: short circuits that lost the handler around them get it back"
 )
 REENTERED_HANDLERS = _on_program(
-    "reentered_handlers", enter_by_raising, "what is handled without being raised is raised"
+    "reentered_handlers", raise_reentered, "what is handled without being raised is raised"
 )
 REGIONS = _regions()
 REGIONS_WITHOUT_FINALLY = _regions(undo_finally=False)
 REGIONS_WITHOUT_CLAUSES = _regions(undo_finally=False, clauses=False)
 IDLE_HANDLERS = Pass(
     "idle_handlers",
-    lambda s: drop_idle(s.program, s.regions),
+    lambda s: drop_idle_handlers(s.program, s.regions),
     "regions",
     "a handler that is never entered is none",
     ("regions",),
 )
 IDLE_RANGES = Pass(
     "idle_ranges",
-    lambda s: trim_idle(s.program, s.regions),
+    lambda s: trim_idle_ranges(s.program, s.regions),
     "regions",
     "what cannot raise needs no handler",
     ("idle_handlers",),
 )
 UNHANDLED_HANDLERS = Pass(
     "unhandled_handlers",
-    lambda s: handle_bare(s.program, s.regions),
+    lambda s: free_unhandled(s.program, s.regions),
     "regions",
     "a handler that never handles what it caught holds it as a value",
     ("idle_ranges",),
 )
 SILENT_GAPS = Pass(
     "silent_gaps",
-    lambda s: fill_silent(s.regions),
+    lambda s: fill_silent_gaps(s.regions),
     "regions",
     "what never raises and leads only back belongs to the region around it",
     ("unhandled_handlers",),
 )
 SPLIT_HANDLERS = Pass(
     "split_handlers",
-    lambda s: separate_handlers(s.program, s.regions),
+    lambda s: split_handlers(s.program, s.regions),
     "regions",
     "each instruction lies in the body of one handler",
     ("silent_gaps",),

@@ -13,7 +13,7 @@ from depyf.driver import graph_passes, statement_passes
 from depyf.driver.graph_passes import lift, lift_plainly
 from depyf.driver.one_pass import Pass
 from depyf.driver.statement_passes import dead_temporaries, nested_temporaries, numbers, release
-from depyf.generated.contract import NO_PROMISES, Promises
+from depyf.generated.contract import NO_CONTRACT, GeneratorContract
 
 Passes = tuple[Pass, ...]
 
@@ -210,7 +210,7 @@ class Attempt:
     """One way to decompile a code object, with what its program promises."""
 
     rung: Rung
-    promises: Promises = NO_PROMISES
+    promises: GeneratorContract = NO_CONTRACT
 
 
 LADDER = tuple(
@@ -227,18 +227,18 @@ LADDER = tuple(
 """Tried in this order until the proof holds."""
 
 
-def ladder(generated: bool, promises: Promises) -> tuple[Attempt, ...]:
+def ladder(generated: bool, promises: GeneratorContract) -> tuple[Attempt, ...]:
     """What to try for one decompilation, best first."""
     if not generated:
         peeled = (Rung.PEELED,) if promises.resumed else ()
         return tuple(Attempt(rung, promises) for rung in (*peeled, *(attempt.rung for attempt in LADDER)))
     inlined = (Rung.INLINED, Rung.INLINED_HELD) if promises.variables is not None else ()
     # whatever is tried: the proof reads resume functions without torch's prologue
-    prologue = Promises(
+    prologue = GeneratorContract(
         resumed=promises.resumed,
-        marks=promises.marks,
-        lists=promises.lists,
-        shown_only=promises.shown_only,
+        tracing_flags=promises.tracing_flags,
+        boxed_parameters=promises.boxed_parameters,
+        display_only=promises.display_only,
         plain_keys=promises.plain_keys,
     )
     return (

@@ -11,7 +11,7 @@ from depyf.cfg.containers import Containers
 from depyf.cfg.graph import Graph
 from depyf.cfg.program import Program
 from depyf.cfg.region_table import Regions
-from depyf.generated.contract import NO_PROMISES, Promises
+from depyf.generated.contract import NO_CONTRACT, GeneratorContract
 from depyf.ir.expr import Expr
 from depyf.ir.stmt import Body, Stmt
 from depyf.lift.lifted_block import Lifted
@@ -26,7 +26,7 @@ class State:
 
     unit: CodeUnit
     nested: Nested
-    promises: Promises = NO_PROMISES
+    promises: GeneratorContract = NO_CONTRACT
     lower: Callable[[CodeUnit], Lowered] = lower
     lowered: Lowered = field(init=False)
     program: Program = field(init=False)

@@ -10,22 +10,22 @@ from depyf.bytecode.tables.nop_lines import nop_lines
 from depyf.driver.one_pass import Pass, always
 from depyf.driver.state import State
 from depyf.fallback.drop_copies import drop_copies
-from depyf.generated.bind_argument_lists import hand_over
-from depyf.generated.common_subexpressions import share_items
+from depyf.generated.bind_argument_lists import bind_argument_lists
+from depyf.generated.common_subexpressions import share_subexpressions
 from depyf.generated.idle_code import drop_empty_arms, drop_idle_parameters, drop_unreached
 from depyf.generated.immediate_stores import exchange, store_at_once
-from depyf.generated.inline_values import tidy
-from depyf.generated.name_values import polish
-from depyf.generated.sink_assignments import share_tails
-from depyf.idioms.dead_temporaries import deletions, drop_unread, unread_temporaries
+from depyf.generated.inline_values import inline_values
+from depyf.generated.name_values import name_values
+from depyf.generated.sink_assignments import sink_assignments
+from depyf.idioms.dead_temporaries import deletions, drop_dead_temporaries, unread_temporaries
 from depyf.idioms.one_line import join_lines
 from depyf.idioms.release import release_temporaries
-from depyf.idioms.temporaries import number_temporaries, settle_nested
+from depyf.idioms.temporaries import number_temporaries, renumber_nested
 from depyf.idioms.whole_bodies import finish_body
 from depyf.ir.stmt import Body, Stmt
 from depyf.structure.labels import Lowering
 from depyf.structure.layout.fall_off import fall_off
-from depyf.structure.layout.loop_exits import settle_inner, settle_loops
+from depyf.structure.layout.loop_exits import leave_inner_loops_first, leave_loops_first
 from depyf.structure.layout.sinking import cheapest, idle
 from depyf.structure.layout.star_exits import leaves_clause
 from depyf.structure.total import Structurer
@@ -50,7 +50,7 @@ def _structure(state: State, *, plain: bool) -> None:
 
 
 def _loop_exits(state: State) -> None:
-    state.labelled = list(settle_loops(tuple(state.labelled)))
+    state.labelled = list(leave_loops_first(tuple(state.labelled)))
 
 
 def _fall_off(state: State) -> None:
@@ -74,7 +74,7 @@ def _cheaper_exits(state: State) -> None:
         lowering, body = _statements(state, labelled, plain=False)
         return leaves_clause(body), *lowering.cost, idle(body)
 
-    settled = list(settle_inner(tuple(state.labelled)))
+    settled = list(leave_inner_loops_first(tuple(state.labelled)))
     if price(settled) < price(state.labelled):
         state.labelled = settled
     state.labelled = cheapest(state.labelled, price(state.labelled), price)
@@ -146,7 +146,7 @@ def idioms(*, plain: bool = False) -> Pass:
 def dead_temporaries(*, held: bool = False) -> Pass:
     """Temporaries that nothing reads go; with ``held`` those that the next branch still needs stay."""
     return _on_body(
-        "dead_temporaries", lambda _, body: drop_unread(body, held=held),
+        "dead_temporaries", lambda _, body: drop_dead_temporaries(body, held=held),
         "their values are evaluated all the same", "compiler_idioms", "one_line", when=_with_temporaries, shows="printable",
     )  # fmt: skip
 
@@ -154,7 +154,7 @@ def dead_temporaries(*, held: bool = False) -> Pass:
 def nested_temporaries(*, when: Callable[[State], bool] = _with_temporaries) -> Pass:
     """Temporaries of nested functions get numbers of their own."""
     return _on_body(
-        "nested_temporaries", lambda _, body: settle_nested(body), "those of two functions may have one number", "dead_temporaries",
+        "nested_temporaries", lambda _, body: renumber_nested(body), "those of two functions may have one number", "dead_temporaries",
         when=when, shows="printable",
     )  # fmt: skip
 
@@ -222,25 +222,25 @@ IMMEDIATE_STORES = _of_generated(
 )
 SINK_ASSIGNMENTS = _of_generated(
     "sink_assignments",
-    lambda _, body: share_tails(body),
+    lambda _, body: sink_assignments(body),
     "what both arms assign last stands after the `if`",
     "immediate_stores",
 )
 COMMON_SUBEXPRESSIONS = _of_generated(
     "common_subexpressions",
-    lambda s, body: share_items(body, s.promises),
+    lambda s, body: share_subexpressions(body, s.promises),
     "one result of a graph is one value",
     "sink_assignments",
 )
 INLINE_VALUES = _of_generated(
     "inline_values",
-    lambda s, body: tidy(body, s.promises, s.held | s.deleted),
+    lambda s, body: inline_values(body, s.promises, s.held | s.deleted),
     "values move to where they are used",
     "common_subexpressions",
 )
 BIND_ARGUMENT_LISTS = _of_generated(
     "bind_argument_lists",
-    lambda s, body: hand_over(body, s.promises),
+    lambda s, body: bind_argument_lists(body, s.promises),
     "what a list hands on, it alone holds",
     "inline_values",
 )
@@ -250,7 +250,7 @@ EXCHANGE = _of_generated(
 RELEASE = release()
 NAME_VALUES = _on_body(
     "name_values",
-    lambda s, body: polish(s.unit, body, s.promises),
+    lambda s, body: name_values(s.unit, body, s.promises),
     "temporaries get the names a person would use",
     "release",
     shows="printable",

@@ -15,7 +15,7 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.dynamo.resume import RESUME_PREFIX
-from depyf.generated.contract import Promises, looks_up_locals
+from depyf.generated.contract import GeneratorContract, looks_up_locals
 from depyf.generated.resume.strip import global_names
 from depyf.options import Options
 
@@ -25,12 +25,12 @@ _IN_PROLOGUE = "__is_tracing_resume_prologue"
 _FRAMES = ("__nested_resume_fns", "__nested_frame_values", "__resume_frame_values")
 """The parameters by which resume functions hand on those of inner frames, with ``nested_graph_breaks``, and the values of a
 frame that deletes some of them."""
-_RESUMED = Promises(resumed=(RESUME_PREFIX,), marks=(_IN_PROLOGUE,), lists=_FRAMES)
+_RESUMED = GeneratorContract(resumed=(RESUME_PREFIX,), tracing_flags=(_IN_PROLOGUE,), boxed_parameters=_FRAMES)
 
 
 def resume_options() -> Options:
     """How to decompile a resume function: the user's code, behind Dynamo's way back into it."""
-    return Options(promises=replace(_RESUMED, shown_only=True, variables=frozenset()))
+    return Options(promises=replace(_RESUMED, display_only=True, variables=frozenset()))
 
 
 def generated_options(code: types.CodeType | None, made: types.CodeType) -> Options:
@@ -49,10 +49,10 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
             fixed=("__import_torch_dot__dynamo_", "__import_builtins"),
             tables=("__builtins_dict_",),
             graphs=("__compiled_fn_",),
-            makers=("__resume_at_",),
-            begins=("record_pregraph_bytecode_enter",),
-            ends=("record_pregraph_bytecode_exit",),
-            measures=("call_size", "call_stride", "call_storage_offset"),
+            closure_factories=("__resume_at_",),
+            profiler_enter=("record_pregraph_bytecode_enter",),
+            profiler_exit=("record_pregraph_bytecode_exit",),
+            pure_calls=("call_size", "call_stride", "call_storage_offset"),
             readers=("type",),
             reads_first=True,
             unordered=True,

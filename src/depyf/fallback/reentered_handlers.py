@@ -16,7 +16,7 @@ from depyf.cfg.program import NONE, Program
 from depyf.fallback.stack_slots import depths_from
 
 
-def enter_by_raising(program: Program) -> None:
+def raise_reentered(program: Program) -> None:
     """Edit ``program``, fresh from lowering, so that each ``PUSH_EXC_INFO`` is at the start of a handler only."""
     if not any(instr.op == ops.PUSH_EXC_INFO for instr in program.instrs):
         return

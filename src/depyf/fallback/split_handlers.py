@@ -26,7 +26,7 @@ Bodies = tuple[tuple[int, int], ...]
 """The handlers whose bodies control is in, outermost first, each with the slot of its record; -1 once that is unwound."""
 
 
-def separate_handlers(program: Program, regions: Regions) -> None:
+def split_handlers(program: Program, regions: Regions) -> None:
     """Copy what several handlers share; raises DecompilationError where that has no end."""
     if not regions.table:
         return

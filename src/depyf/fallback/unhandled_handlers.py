@@ -12,7 +12,7 @@ from depyf.cfg.program import NONE, Program
 from depyf.cfg.region_table import Regions
 
 
-def handle_bare(program: Program, regions: Regions) -> None:
+def free_unhandled(program: Program, regions: Regions) -> None:
     """Put in the three instructions where a handler reaches something that may raise, or branches, before it handles."""
     for region in sorted(regions.table.values(), key=lambda region: region.index):
         if region.kind == "with" or region.pushes[-1] != "exc" or _handles(program, region.target):
@@ -22,7 +22,7 @@ def handle_bare(program: Program, regions: Regions) -> None:
     regions.forget_chains()
 
 
-def drop_idle(program: Program, regions: Regions) -> None:
+def drop_idle_handlers(program: Program, regions: Regions) -> None:
     """Take away the handlers that nothing can raise to: their code need not make sense."""
     raised: set[int] = set()
     seen: set[int] = set()
@@ -44,7 +44,7 @@ def drop_idle(program: Program, regions: Regions) -> None:
         regions.dissolve(idle)
 
 
-def trim_idle(program: Program, regions: Regions) -> None:
+def trim_idle_ranges(program: Program, regions: Regions) -> None:
     """Leave those parts of a range where nothing raises to the region around it: the stack there may be any."""
     near: list[list[int]] = [[] for _ in program.instrs]
     for i in range(len(program.instrs)):

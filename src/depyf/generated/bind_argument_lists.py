@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.generated.effects import variable
 from depyf.ir.expr import Const, Display, Expr, Invoke, Name, Temp
 from depyf.ir.stmt import Assign, Body, ExprStmt, Return, Stmt
@@ -24,15 +24,15 @@ from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
 
 
-def hand_over(body: Body, promises: Promises) -> Body:
+def bind_argument_lists(body: Body, promises: GeneratorContract) -> Body:
     """``body`` with a temporary for each list of temporaries that is passed to the rest of a function."""
     work = _Binding(body, promises)
     return work.block(body) if any(work.lists(stmt) for stmt in walk(body)) else body
 
 
 class _Binding:
-    def __init__(self, body: Body, promises: Promises) -> None:
-        self.makers = promises.makers
+    def __init__(self, body: Body, promises: GeneratorContract) -> None:
+        self.closure_factories = promises.closure_factories
         self.stable = promises.stable
         self.made = frozenset(
             variable(stmt.targets[0])
@@ -82,7 +82,10 @@ class _Binding:
         """A call of the rest of a function, or of what makes it from cells."""
         func = call.func if isinstance(call, Invoke) else None
         return (
-            isinstance(func, Name) and func.scope == "global" and bool(self.makers) and func.id.startswith(self.makers)
+            isinstance(func, Name)
+            and func.scope == "global"
+            and bool(self.closure_factories)
+            and func.id.startswith(self.closure_factories)
         )
 
     @any_depth

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.ir.expr import Const, Expr, Invoke, Name, Sub, Temp
 from depyf.ir.stmt import Assign, Body, For, Loop, Stmt, While
 from depyf.ir.walk_expr import map_expressions
@@ -22,7 +22,7 @@ from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
 
 
-def share_items(body: Body, promises: Promises) -> Body:
+def share_subexpressions(body: Body, promises: GeneratorContract) -> Body:
     """``body`` with one temporary for each such value, where a block binds several; loops stay as they are."""
     bound = Counter(
         target.key if isinstance(target, Temp) else target.id
@@ -60,7 +60,7 @@ def share_items(body: Body, promises: Promises) -> Body:
     return tuple(map_expressions(stmt, shared) for stmt in left)
 
 
-def _is_graph(value: Expr, promises: Promises) -> bool:
+def _is_graph(value: Expr, promises: GeneratorContract) -> bool:
     return isinstance(value, Name) and bool(promises.graphs) and value.id.startswith(promises.graphs)
 
 

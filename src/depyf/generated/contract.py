@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Promises:
+class GeneratorContract:
     """Every promise that a proof makes use of is named in its verdict.  Globals are given by how their names begin.
 
     ``stable`` globals are installed by the program and never rebound.  Of these, the attributes of ``fixed`` ones and the
     items of ``tables`` are never rebound while the code runs; a call of one of ``graphs`` gives a list or tuple that
-    nobody changes; a call of one of ``makers`` with cells only makes a function.  ``begins`` and ``ends`` are attributes
+    nobody changes; a call of one of ``closure_factories`` with cells only makes a function.  ``profiler_enter`` and ``profiler_exit`` are attributes
     of fixed globals, functions that keep a profiler's books: they change nothing that the program can see.
-    ``measures`` are such attributes too: functions that only read; ``readers`` read where they are given one argument
+    ``pure_calls`` are such attributes too: functions that only read; ``readers`` read where they are given one argument
     (``type``).  ``variables`` are locals of the outermost code that
     the program added for itself: nothing looks them up by name (None: it says nothing about locals).  ``reads_first`` says that what is read before the first
     operation of another kind has been read by the program just before the code runs: it may be read in any order.
@@ -22,9 +22,9 @@ class Promises:
     that the keys of a dict, or the elements of a set, that is made of more than a compiler takes at once are
     distinct, and that hashing and comparing them changes nothing.
     Code that is called as in ``resumed`` (how names begin) is the rest of a function that was cut in two.  Control never gets to a ``raise None``
-    there that only stands behind what a ``with`` suppressed; nothing looks up ``marks`` by name; parameters called as in ``lists`` are lists, with lists in them, which only
+    there that only stands behind what a ``with`` suppressed; nothing looks up ``tracing_flags`` by name; parameters called as in ``boxed_parameters`` are lists, with lists in them, which only
     such code has: taking the last item off is one step, and nothing sees how long they live.  What such code is handed
-    on in the middle of a display or a string it alone has.  ``shown_only`` says that it is only shown, never run.
+    on in the middle of a display or a string it alone has.  ``display_only`` says that it is only shown, never run.
     ``signatures`` gives the parameter names of stable functions; they only choose names.
     """
 
@@ -32,18 +32,18 @@ class Promises:
     fixed: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     graphs: tuple[str, ...] = ()
-    makers: tuple[str, ...] = ()
-    begins: tuple[str, ...] = ()
-    ends: tuple[str, ...] = ()
-    measures: tuple[str, ...] = ()
+    closure_factories: tuple[str, ...] = ()
+    profiler_enter: tuple[str, ...] = ()
+    profiler_exit: tuple[str, ...] = ()
+    pure_calls: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
     reads_first: bool = False
     unordered: bool = False
     plain_keys: bool = False
     resumed: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-    shown_only: bool = False
+    tracing_flags: tuple[str, ...] = ()
+    boxed_parameters: tuple[str, ...] = ()
+    display_only: bool = False
     variables: frozenset[str] | None = None
     signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -59,7 +59,7 @@ FUNCTIONS_NOTE = (
 STRINGS_NOTE = "assuming that the parts of formatted strings which torch hands on are plain strings"
 VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 
-NO_PROMISES = Promises()
+NO_CONTRACT = GeneratorContract()
 
 READ_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 """Builtins that show or use the local variables of their caller."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.ir.expr import (
     Attr,
     BoolOf,
@@ -73,7 +73,7 @@ def in_order(node: Expr) -> list[Expr]:
 class Effects:
     """Grades nodes, given the values of variables that are bound once."""
 
-    def __init__(self, promises: Promises, values: Mapping[Variable, Expr]) -> None:
+    def __init__(self, promises: GeneratorContract, values: Mapping[Variable, Expr]) -> None:
         self.promises = promises
         self._grades: dict[int, tuple[Expr, int]] = {}
         self.graphs: set[Variable] = set()
@@ -145,7 +145,11 @@ class Effects:
         name = self.fixed_function(node.func)
         if name in self.promises.readers and len(node.args) == 1 and not node.keywords:
             return READ
-        if name in self.promises.measures or name in self.promises.ends or name in self.promises.begins:
+        if (
+            name in self.promises.pure_calls
+            or name in self.promises.profiler_exit
+            or name in self.promises.profiler_enter
+        ):
             return READ  # no other event can come in between, and the proof orders these among themselves
         return EVENT
 
@@ -177,11 +181,11 @@ class Effects:
 
     def is_mark(self, node: Expr) -> bool:
         """A call that ends a profiler's record."""
-        return isinstance(node, Invoke) and self.fixed_function(node.func) in self.promises.ends
+        return isinstance(node, Invoke) and self.fixed_function(node.func) in self.promises.profiler_exit
 
     def is_maker(self, node: Invoke) -> bool:
         """A call that makes a function from cells."""
-        if not self.stable(node.func, self.promises.makers) or len(node.args) != 1 or node.keywords:
+        if not self.stable(node.func, self.promises.closure_factories) or len(node.args) != 1 or node.keywords:
             return False
         cells = node.args[0]
         return isinstance(cells, Display) and bool(cells.elts) and all(isinstance(c, CellOf) for c in cells.elts)

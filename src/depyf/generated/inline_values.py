@@ -8,7 +8,7 @@
     value_1 = graph_out_0[0]; del graph_out_0; return value_1
 
 Input and output: the Python dialect, before temporaries are released.  Besides the temporaries, the variables that the
-program added for itself (``Promises.variables``) take part.  ``effects`` says what may change places; whatever goes
+program added for itself (``GeneratorContract.variables``) take part.  ``effects`` says what may change places; whatever goes
 wrong here is found by the proof, and the next rung of the ladder leaves the code as it was lifted.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from depyf.emit.naming import is_legal
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.generated.effects import EVENT, PURE, READ, Effects, Variable, conditional, in_order, variable, width
 from depyf.generated.usage import Usage
 from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Invoke, Name, Sub, Walrus
@@ -32,7 +32,7 @@ _LINE = 92
 _SHORT = 40
 
 
-def tidy(body: Body, promises: Promises, held: frozenset[int] = frozenset()) -> Body:
+def inline_values(body: Body, promises: GeneratorContract, held: frozenset[int] = frozenset()) -> Body:
     """``body`` with fewer variables, and the same operations in an order that means the same; the temporaries ``held``
     stay, although nothing reads them or something lets go of them."""
     for _ in range(_ROUNDS):
@@ -48,7 +48,7 @@ def tidy(body: Body, promises: Promises, held: frozenset[int] = frozenset()) -> 
 class _Round:
     """One pass over a body; ``changed`` says whether another one may find more."""
 
-    def __init__(self, body: Body, promises: Promises, held: frozenset[int]) -> None:
+    def __init__(self, body: Body, promises: GeneratorContract, held: frozenset[int]) -> None:
         self.held = {("temp", key) for key in held}
         self.usage = Usage(body)
         once = {name: value for name, value in self.usage.values.items() if self.usage.writes[name] == 1}

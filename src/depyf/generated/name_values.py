@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.generated.contract import Promises
+from depyf.generated.contract import GeneratorContract
 from depyf.generated.effects import variable
 from depyf.ir.expr import Attr, CellOf, Cmp, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp, Walrus
 from depyf.ir.stmt import Assign, Body, Delete, For, FuncDef, If, Return, Stmt
@@ -36,7 +36,7 @@ _COUNTED = re.compile(r"_\d.*")
 """Counters and addresses in the names of globals that the program installed."""
 
 
-def polish(unit: CodeUnit, body: Body, promises: Promises) -> Body:
+def name_values(unit: CodeUnit, body: Body, promises: GeneratorContract) -> Body:
     """``body`` with names for its temporaries, joined deletions, no ``else`` behind a ``return``, and ``set()``, which no
     compiler writes as a display."""
     body, own = _without_numbered(_defined_before(body), promises)
@@ -51,7 +51,7 @@ def polish(unit: CodeUnit, body: Body, promises: Promises) -> Body:
     return _joined(_defined(body) if names else body)
 
 
-def _without_numbered(body: Body, promises: Promises) -> tuple[Body, dict[int, str]]:
+def _without_numbered(body: Body, promises: GeneratorContract) -> tuple[Body, dict[int, str]]:
     """``body`` with a temporary for each variable that the program numbered; what these were called."""
     numbered = {name for name in promises.variables or () if _NUMBERED.fullmatch(name)}
     if not numbered:
@@ -111,7 +111,7 @@ def _defined(body: Body) -> Body:
     return tuple(out)
 
 
-def _names(unit: CodeUnit, body: Body, promises: Promises) -> dict[int, str]:
+def _names(unit: CodeUnit, body: Body, promises: GeneratorContract) -> dict[int, str]:
     nodes = list(walk_all(body))
     taken = {node.id for node in nodes if isinstance(node, (Name, CellOf))}
     taken.update(unit.params, unit.cellvars, unit.freevars)
@@ -168,7 +168,9 @@ def _roles(body: Body, nodes: list[object], signatures: dict[str, tuple[str, ...
     return found
 
 
-def _calls(nodes: list[object], names: dict[int, str], promises: Promises, roles: dict[int, str]) -> dict[int, str]:
+def _calls(
+    nodes: list[object], names: dict[int, str], promises: GeneratorContract, roles: dict[int, str]
+) -> dict[int, str]:
     """Temporaries called after the call that they come from or go to; ``roles``: not after that to a resume function."""
 
     def called(node: Expr) -> str:
@@ -183,10 +185,10 @@ def _calls(nodes: list[object], names: dict[int, str], promises: Promises, roles
             if len(node.targets) == 1 and isinstance(node.targets[0], Temp):
                 function = node.value.func
                 name = called(function)
-                if isinstance(function, Name) and function.id.startswith(promises.makers):
+                if isinstance(function, Name) and function.id.startswith(promises.closure_factories):
                     found[node.targets[0].key] = "resume"
                 else:
-                    found[node.targets[0].key] = "entered" if name in promises.begins else _given(name)
+                    found[node.targets[0].key] = "entered" if name in promises.profiler_enter else _given(name)
         elif isinstance(node, Invoke) and (name := called(node.func)):
             for argument in node.args:
                 if isinstance(argument, Temp) and argument.key not in roles:

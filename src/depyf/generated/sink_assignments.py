@@ -24,12 +24,12 @@ from depyf.structure.exits import ends
 
 
 @any_depth
-def share_tails(body: Body) -> Body:
+def sink_assignments(body: Body) -> Body:
     """``body`` with such assignments made once."""
     out: list[Stmt] = []
     for stmt in body:
         if bodies(stmt):
-            stmt = with_bodies(stmt, share_tails)
+            stmt = with_bodies(stmt, sink_assignments)
         if isinstance(stmt, If) and not ends(stmt.body) and not ends(stmt.orelse):
             stmt, shared = _parted(stmt)
             out += [stmt, *shared]

@@ -23,7 +23,7 @@ from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
 
 
-def drop_unread(body: Body, *, held: bool = False) -> Body:
+def drop_dead_temporaries(body: Body, *, held: bool = False) -> Body:
     """``body`` without such temporaries; but for those that are deleted, and with ``held`` those that a branch of the same
     block comes behind."""
     unread = unread_temporaries(body)

@@ -9,7 +9,7 @@ from depyf.ir.stmt import Body
 from depyf.ir.walk_expr import children, map_expressions
 
 
-def settle_nested(body: Body) -> Body:
+def renumber_nested(body: Body) -> Body:
     """``body``, the temporaries of the functions in it marked as theirs: they are finished."""
 
     def mark(expr: Expr) -> Expr:

@@ -14,8 +14,8 @@ from typing import Any
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered, lower
 from depyf.errors import BytecodeError
-from depyf.generated.contract import NO_PROMISES, Promises
-from depyf.generated.resume.strip import without_books
+from depyf.generated.contract import NO_CONTRACT, GeneratorContract
+from depyf.generated.resume.strip import strip_resume_prologue
 from depyf.safety.budget import TooMuchWork
 from depyf.safety.depth import any_depth_of, part_of_work
 from depyf.verify.features import FEATURE_NOTE, IMPORT_NOTE, without_builtins, without_imports
@@ -49,7 +49,7 @@ def verify(
     stand_ins: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
     builtins: Mapping[str, Any] = MappingProxyType({}),
-    promises: Promises = NO_PROMISES,
+    promises: GeneratorContract = NO_CONTRACT,
     features: Collection[str] = (),
     imported: Mapping[str, str] = MappingProxyType({}),
     loose: Collection[frozenset[Any]] = (),
@@ -92,7 +92,7 @@ class _Checker:
         stand_ins: Mapping[str, str],
         bindings: Mapping[str, Any],
         builtins: Mapping[str, Any],
-        promises: Promises,
+        promises: GeneratorContract,
         features: Collection[str],
         imported: Mapping[str, str],
         loose: Collection[frozenset[Any]],
@@ -190,7 +190,7 @@ class _Checker:
             written, right = self._lower(original), self._lower(recompiled)
         except BytecodeError as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
-        left, noted = without_books(written, self.promises)
+        left, noted = strip_resume_prologue(written, self.promises)
         noted = (*named, *noted)
         if self.features and parent is None:
             right = without_imports(right, self.features)

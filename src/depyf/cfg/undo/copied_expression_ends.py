@@ -22,7 +22,7 @@ _LONGEST = 60
 """How long an arm may be, in instructions."""
 
 
-def join_pending(program: Program) -> None:
+def join_expression_ends(program: Program) -> None:
     """Make one of the copies of what uses the values waiting below a branch (edits ``program``)."""
     if any(line is not None for line in program.line):
         return

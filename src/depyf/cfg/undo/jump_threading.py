@@ -14,7 +14,7 @@ from depyf.bytecode import ops
 from depyf.cfg.program import Program
 
 
-def unthread(program: Program) -> None:
+def undo_jump_threading(program: Program) -> None:
     """Let such branches go to their ``continue`` again."""
     if not program.unit.keeps_dead_code:
         return

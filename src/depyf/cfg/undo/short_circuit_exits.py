@@ -20,7 +20,7 @@ _LONGEST = 200
 """How far apart the parts of an expression may be, and how long such copies may be, in instructions."""
 
 
-def join_short_ways(program: Program) -> None:
+def join_short_circuit_exits(program: Program) -> None:
     """Give the ways out of one expression the same continuation (edits ``program``)."""
     instrs, depths = program.instrs, program.depths
     places = Places(program)

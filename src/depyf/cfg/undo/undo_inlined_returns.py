@@ -18,7 +18,7 @@ from depyf.cfg.program import NONE, Program
 _DROPS = frozenset({ops.POP, ops.SWAP, ops.ROT})
 
 
-def join_returned(program: Program) -> None:
+def undo_inlined_returns(program: Program) -> None:
     """Make jumps of the returns inside expressions whose value is returned."""
     instrs, handler = program.instrs, program.handler
     if not program.unit.keeps_dead_code or sum(instr.op == ops.RETURN for instr in instrs) < 2:

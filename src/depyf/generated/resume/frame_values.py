@@ -27,7 +27,7 @@ _READ = (ops.LOAD_FAST, ops.LOAD_CONST, ops.SUBSCR)
 _CLEAR = (ops.LOAD_CONST, ops.LOAD_FAST, ops.LOAD_CONST, ops.STORE_SUBSCR)
 
 
-def with_values_unpacked(lowered: Lowered, lists: Collection[str]) -> Lowered:
+def unpack_frame_values(lowered: Lowered, lists: Collection[str]) -> Lowered:
     """``lowered`` with such a list, one of the parameters ``lists``, unpacked at once; itself where there is none."""
     for name in lists:
         if name in lowered.unit.params:

@@ -26,7 +26,7 @@ _READS = frozenset({ops.LOAD_FAST, ops.LOAD_FAST_CLEAR})
 _POP = (ops.LOAD_METHOD, "pop"), (ops.CALL, ops.CallShape(2, 0, ()))
 
 
-def with_items_taken_off(lowered: Lowered, lists: Collection[str]) -> Lowered:
+def join_list_pops(lowered: Lowered, lists: Collection[str]) -> Lowered:
     """``lowered`` with those steps on the local variables ``lists``; itself where there are none."""
     if not lists or frozenset(lists).isdisjoint(lowered.unit.params):
         return lowered

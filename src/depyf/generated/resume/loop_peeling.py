@@ -27,7 +27,7 @@ _DEEPEST = 8
 """So many loops around each other are left one by one."""
 
 
-def with_first_turns(lowered: Lowered) -> Lowered:
+def peel_loops(lowered: Lowered) -> Lowered:
     """``lowered`` with such copies; itself where control enters all loops at their heads."""
     for _ in range(_DEEPEST):
         peeled = _peeled(lowered)

@@ -20,7 +20,7 @@ from depyf.bytecode.lower import Lowered
 _CHANGES = ops.LOCALS - {ops.LOAD_FAST}
 
 
-def with_values_assigned(lowered: Lowered, *, only_new: bool = False) -> Lowered:
+def complete_augassign(lowered: Lowered, *, only_new: bool = False) -> Lowered:
     """``lowered`` with each such value in a variable; itself where there are none.
 
     ``only_new``: leave alone what would change a parameter, and so release its value.

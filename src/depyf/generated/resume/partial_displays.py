@@ -30,7 +30,7 @@ _BUILDING = {
 """What makes a container that is filled by these, and what fills it with those of another."""
 
 
-def with_containers_made(lowered: Lowered, *, sets: bool) -> Lowered:
+def complete_displays(lowered: Lowered, *, sets: bool) -> Lowered:
     """``lowered`` with each such container made where it is loaded, sets only if ``sets``; itself where there are none."""
     if not any(instr.op in _BUILDING for instr in lowered.instrs):
         return lowered

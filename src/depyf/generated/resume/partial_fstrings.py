@@ -15,7 +15,7 @@ from depyf.bytecode.lower import Lowered
 _PLAIN = ((ops.FORMAT, ("", False)),)
 
 
-def with_parts_formatted(lowered: Lowered) -> Lowered:
+def complete_fstrings(lowered: Lowered) -> Lowered:
     """``lowered`` with each such part formatted where it is loaded; itself where there are none."""
     instrs = lowered.instrs
     if not any(instr.op == ops.BUILD_STRING for instr in instrs):

@@ -1,6 +1,6 @@
 """The head of a resume function, as a program that cut another function in two wrote it: its own books left out.
 
-What is left out rests on promises of that program (``Promises.resumed``); the names of those that were used go with it.
+What is left out rests on promises of that program (``GeneratorContract.resumed``); the names of those that were used go with it.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from depyf.generated.contract import (
     LISTS_NOTE,
     STRINGS_NOTE,
     VARIABLE_NOTE,
-    Promises,
+    GeneratorContract,
     looks_up_locals,
 )
-from depyf.generated.resume.frame_values import with_values_unpacked
-from depyf.generated.resume.list_pops import with_items_taken_off
-from depyf.generated.resume.partial_augassign import with_values_assigned
-from depyf.generated.resume.partial_displays import with_containers_made
-from depyf.generated.resume.partial_fstrings import with_parts_formatted
+from depyf.generated.resume.frame_values import unpack_frame_values
+from depyf.generated.resume.list_pops import join_list_pops
+from depyf.generated.resume.partial_augassign import complete_augassign
+from depyf.generated.resume.partial_displays import complete_displays
+from depyf.generated.resume.partial_fstrings import complete_fstrings
 from depyf.generated.resume.partial_functions import with_functions_made
-from depyf.generated.resume.unbound import without_unbinding
-from depyf.generated.resume.unread_marks import without_unread_marks
+from depyf.generated.resume.unbound import drop_unbinding
+from depyf.generated.resume.unread_marks import drop_tracing_flags
 
 
-def without_books(lowered: Lowered, promises: Promises) -> tuple[Lowered, tuple[str, ...]]:
+def strip_resume_prologue(lowered: Lowered, promises: GeneratorContract) -> tuple[Lowered, tuple[str, ...]]:
     """``lowered``, with a plainer head where it is a resume function, and what that assumes."""
     if not promises.resumed or not lowered.unit.name.startswith(promises.resumed):
         return lowered, ()
     notes: list[str] = []
     for shown_only, run, note in _STEPS:
-        plainer = run(lowered, promises) if promises.shown_only or not shown_only else lowered
+        plainer = run(lowered, promises) if promises.display_only or not shown_only else lowered
         if plainer is not lowered and note:
             notes.append(note)
         lowered = plainer
     return lowered, tuple(dict.fromkeys(notes))
 
 
-def _unmarked(lowered: Lowered, promises: Promises) -> Lowered:
-    return without_unread_marks(lowered, promises.marks) if _is_hidden(lowered) else lowered
+def _unmarked(lowered: Lowered, promises: GeneratorContract) -> Lowered:
+    return drop_tracing_flags(lowered, promises.tracing_flags) if _is_hidden(lowered) else lowered
 
 
-def _assigned(lowered: Lowered, promises: Promises) -> Lowered:
-    return with_values_assigned(lowered, only_new=not promises.shown_only) if _is_hidden(lowered) else lowered
+def _assigned(lowered: Lowered, promises: GeneratorContract) -> Lowered:
+    return complete_augassign(lowered, only_new=not promises.display_only) if _is_hidden(lowered) else lowered
 
 
 def _is_hidden(lowered: Lowered) -> bool:
@@ -55,21 +55,21 @@ def _is_hidden(lowered: Lowered) -> bool:
     return not looks_up_locals(global_names(lowered), lowered.unit.consts)
 
 
-_STEPS: tuple[tuple[bool, Callable[[Lowered, Promises], Lowered], str], ...] = (
-    (False, lambda lowered, _: without_unbinding(lowered), ""),
-    (False, lambda lowered, promises: with_items_taken_off(lowered, promises.lists), LISTS_NOTE),
-    (True, lambda lowered, promises: with_values_unpacked(lowered, promises.lists), LISTS_NOTE),
+_STEPS: tuple[tuple[bool, Callable[[Lowered, GeneratorContract], Lowered], str], ...] = (
+    (False, lambda lowered, _: drop_unbinding(lowered), ""),
+    (False, lambda lowered, promises: join_list_pops(lowered, promises.boxed_parameters), LISTS_NOTE),
+    (True, lambda lowered, promises: unpack_frame_values(lowered, promises.boxed_parameters), LISTS_NOTE),
     (False, _unmarked, VARIABLE_NOTE),
-    (False, lambda lowered, _: with_parts_formatted(lowered), STRINGS_NOTE),
+    (False, lambda lowered, _: complete_fstrings(lowered), STRINGS_NOTE),
     (True, lambda lowered, _: with_functions_made(lowered), FUNCTIONS_NOTE),
     (
         False,
-        lambda lowered, promises: with_containers_made(lowered, sets=promises.shown_only),
+        lambda lowered, promises: complete_displays(lowered, sets=promises.display_only),
         CONTAINERS_NOTE,
     ),
     (False, _assigned, ASSIGNED_NOTE),
 )
-"""Whether it is only for code that is shown and never run (``Promises.shown_only``), what is done, and what that assumes."""
+"""Whether it is only for code that is shown and never run (``GeneratorContract.display_only``), what is done, and what that assumes."""
 
 
 def global_names(code: Lowered) -> set[str]:

@@ -13,7 +13,7 @@ from depyf.bytecode.edits.without import without
 from depyf.bytecode.lower import Lowered
 
 
-def without_unbinding(lowered: Lowered) -> Lowered:
+def drop_unbinding(lowered: Lowered) -> Lowered:
     """``lowered`` without such stores; itself where there are none."""
     instrs = lowered.instrs
     entered = {instr.target for instr in instrs} | {handler.target for handler in lowered.handlers}

@@ -12,7 +12,7 @@ from depyf.bytecode.edits.without import without
 from depyf.bytecode.lower import Lowered
 
 
-def without_unread_marks(lowered: Lowered, variables: Collection[str]) -> Lowered:
+def drop_tracing_flags(lowered: Lowered, variables: Collection[str]) -> Lowered:
     """``lowered`` without such settings of ``variables``, which nothing looks up by name; itself where there are none."""
     instrs = lowered.instrs
     if frozenset(variables).isdisjoint(lowered.unit.varnames):

@@ -23,13 +23,13 @@ from depyf.structure.exits import leaving
 Labels = frozenset[int]
 
 
-def settle_loops(body: Body) -> Body:
+def leave_loops_first(body: Body) -> Body:
     """``body`` with one exit behind each such loop."""
     fresh = count(-1, -1)
     return _settle(body, frozenset(), frozenset(), fresh)
 
 
-def settle_inner(body: Body) -> Body:
+def leave_inner_loops_first(body: Body) -> Body:
     """The same for loops in loops: one that is only left for the end of the one around is left first.
 
     Two ``break`` behind each other are one jump in the code.

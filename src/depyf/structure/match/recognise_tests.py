@@ -49,7 +49,7 @@ _IN_BODY = (len("if "), len("if ("), len("if not "), len("if not ("))
 """How far behind its indentation the first column of an ``if`` is."""
 
 
-def find_matches(program: Program, *, idioms: bool = True) -> int:
+def recognise_matches(program: Program, *, idioms: bool = True) -> int:
     """Rewrite every ``match`` statement (edits ``program``) and return how many there were.
 
     Without ``idioms``, those that ordinary comparisons can express are left alone.
@@ -324,4 +324,4 @@ class _Finder:
         return self._read(at, last=True) is not None
 
 
-__all__ = ["Case", "find_matches"]
+__all__ = ["Case", "recognise_matches"]

@@ -167,7 +167,7 @@ def _turned_round(program: Program, jump: int) -> bool:
     return program.end(jump) == program.end(jump - 1)
 
 
-def fill_silent(regions: Regions) -> None:
+def fill_silent_gaps(regions: Regions) -> None:
     """What never raises, comes from a protected range only and leads only back to it belongs to it (plain lifting)."""
     program = regions.program
     handler = program.handler

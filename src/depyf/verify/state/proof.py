@@ -13,7 +13,7 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
-from depyf.generated.contract import NO_PROMISES, VARIABLE_NOTE, Promises
+from depyf.generated.contract import NO_CONTRACT, VARIABLE_NOTE, GeneratorContract
 from depyf.verify.mismatch import Mismatch
 from depyf.verify.relation.facts import MAX_TRACKED, widest
 from depyf.verify.relation.lifetimes import HANDLED_NOTE
@@ -78,14 +78,14 @@ class Ground:
         stand_ins: Mapping[str, str] | None,
         bindings: Mapping[str, Any] | None,
         builtins: Mapping[str, Any],
-        promises: Promises,
+        promises: GeneratorContract,
         variables: frozenset[str],
         lifetimes: bool,
         loose: Iterable[frozenset[Any]],
     ) -> None:
         self.values = Values(original.unit.null_above_callable, loose)
         fixed = stable_globals(promises, original, recompiled)
-        self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_PROMISES else None
+        self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_CONTRACT else None
         self.a = CheckedCode(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
         self.b = CheckedCode(
             recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})}, stand_ins, builtins

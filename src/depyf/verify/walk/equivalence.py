@@ -21,7 +21,7 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
-from depyf.generated.contract import NO_PROMISES, READ_LOCALS, Promises
+from depyf.generated.contract import NO_CONTRACT, READ_LOCALS, GeneratorContract
 from depyf.generated.unreached import unreached
 from depyf.safety.depth import spend
 from depyf.verify.relation.facts import take
@@ -58,7 +58,7 @@ def prove(
     stand_ins: Mapping[str, str] | None = None,
     bindings: Mapping[str, Any] | None = None,
     builtins: Mapping[str, Any] = MappingProxyType({}),
-    promises: Promises = NO_PROMISES,
+    promises: GeneratorContract = NO_CONTRACT,
     variables: frozenset[str] = frozenset(),
     lifetimes: bool = True,
     loose: Iterable[frozenset[Any]] = (),

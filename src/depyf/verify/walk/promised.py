@@ -25,7 +25,7 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.host.idle_calls import does_nothing
 from depyf.bytecode.lower import Lowered
-from depyf.generated.contract import Promises, looks_up_locals
+from depyf.generated.contract import GeneratorContract, looks_up_locals
 from depyf.generated.resume.strip import global_names
 from depyf.verify.relation.facts import new_fresh
 from depyf.verify.relation.values import OUTPUT, Values
@@ -58,7 +58,7 @@ class Stable:
         self.owner = owner
 
 
-def stable_globals(promises: Promises, *sides: Lowered) -> dict[str, Stable]:
+def stable_globals(promises: GeneratorContract, *sides: Lowered) -> dict[str, Stable]:
     """Stand-ins for the values of the stable globals that the codes mention."""
     if not promises.stable:
         return {}
@@ -69,7 +69,7 @@ def stable_globals(promises: Promises, *sides: Lowered) -> dict[str, Stable]:
 class Promised:
     """The promises of one proof, and which of them it used."""
 
-    def __init__(self, promises: Promises, values: Values) -> None:
+    def __init__(self, promises: GeneratorContract, values: Values) -> None:
         self.promises = promises
         self.values = values
         self.notes: list[str] = []
@@ -130,7 +130,7 @@ class Promised:
 
     def ended(self, pair: Pair, callee: int) -> None:
         """An event has happened on both sides; all but the beginning of a record end the early part."""
-        if callee < 0 or not self._is(callee, self.promises.begins):
+        if callee < 0 or not self._is(callee, self.promises.profiler_enter):
             pair.early = False
         if self._is_graph(callee):
             pair.before_graph = False
@@ -148,7 +148,7 @@ class Promised:
         if self._is_graph(callee):
             self.use(GRAPH_NOTE)
             return GRAPH
-        if self._is(callee, self.promises.begins):
+        if self._is(callee, self.promises.profiler_enter):
             self.use(MARK_NOTE)
             return MARK
         return None
@@ -218,7 +218,7 @@ class Promised:
             return False
         arguments = tuple(stack[len(stack) - count :])
         if stable.owner is None:
-            if count != 1 or not stable.name.startswith(self.promises.makers or "\0"):
+            if count != 1 or not stable.name.startswith(self.promises.closure_factories or "\0"):
                 return False
             if not self._cells(arguments[0]):
                 return False
@@ -226,7 +226,7 @@ class Promised:
             result = new_fresh(pair, values, ("function", "resumed"), (callee, arguments[0]))
         elif protected:
             return False
-        elif stable.name in self.promises.ends and pair.before_graph:
+        elif stable.name in self.promises.profiler_exit and pair.before_graph:
             self.use(MARK_NOTE)
             side.marks = (*side.marks, (callee, *arguments))
             result = values.none
@@ -264,7 +264,7 @@ class Promised:
         return True
 
     def _only_reads(self, name: str, count: int) -> bool:
-        return name in self.promises.measures or (count == 1 and name in self.promises.readers)
+        return name in self.promises.pure_calls or (count == 1 and name in self.promises.readers)
 
     def _cells(self, value: int) -> bool:
         known = self.values.desc[value]
@@ -283,7 +283,7 @@ def locals_of(code: Lowered) -> frozenset[str]:
     return frozenset(found) | frozenset(code.unit.params)
 
 
-def added_variables(code: Lowered, promises: Promises) -> frozenset[str] | None:
+def added_variables(code: Lowered, promises: GeneratorContract) -> frozenset[str] | None:
     """The promised variables that only plain instructions mention; None where something may look them up by name."""
     variables = promises.variables
     if variables is None or looks_up_locals(global_names(code), code.unit.consts):
