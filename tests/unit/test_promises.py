@@ -16,15 +16,15 @@ PROMISES = {
     "fixed": ("__import_torch_dot__dynamo_", "__import_builtins"),
     "tables": ("__builtins_dict_",),
     "graphs": ("__compiled_fn_",),
-    "makers": ("__resume_at_",),
-    "begins": ("enter",),
-    "ends": ("leave",),
-    "measures": ("call_size",),
+    "closure_factories": ("__resume_at_",),
+    "profiler_enter": ("enter",),
+    "profiler_exit": ("leave",),
+    "pure_calls": ("call_size",),
     "readers": ("type",),
     "reads_first": True,
     "resumed": ("f",),
-    "marks": ("mark",),
-    "lists": ("y",),
+    "tracing_flags": ("mark",),
+    "boxed_parameters": ("y",),
 }
 
 SAME = {
