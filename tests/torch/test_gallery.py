@@ -63,14 +63,15 @@ class Net(torch.nn.Module):
 
 
 def net_inputs():
-    return torch.randint(0, 11, (3, 4)), torch.ones(3, 4, dtype=torch.bool), torch.randint(0, 5, (3, 4))
+    twelve = torch.arange(12).reshape(3, 4)
+    return twelve % 9 + 2, torch.ones(3, 4, dtype=torch.bool), twelve % 5
 
 
 def test_training_graph(tmp_path):
     (script,) = recorded(tmp_path, Net(), *net_inputs())
     assert script.stages == ("Captured", "Forward", "Backward")
-    assert "make.integers(3, 4, high=11),  # it selects rows of an embedding (11)" in script.text
-    assert "make.integers(3, 4, high=5),  # a loss takes it as class labels (5)" in script.text
+    assert '"ids": make.integers(3, 4, low=2, high=11),' in script.text
+    assert '"labels": make.integers(3, 4, high=5),' in script.text
     assert "make.booleans(3, 4)" in script.text
     assert "# File: test_gallery.py:" in script.text, "the user's lines stand in comments"
     assert run_script(script.text) == 0
@@ -389,7 +390,7 @@ def test_inputs_that_share_memory(backend, start, shared, tmp_path):
         x.add_(1)
         return x + y
 
-    base = torch.randn(start + 6)
+    base = torch.tensor([-3.0, 3.0]).repeat(start // 2 + 3)
     with fresh_cache():  # torch's own key does not say what inputs share: it would give the other start's entry
         (script,) = recorded(tmp_path, f, base[:6], base[start:], backward=False, backend=backend)
     assert f'"y": make.normal(6, offset={start}, shared={shared}),' in script.text
@@ -442,6 +443,68 @@ def settled(x, ids):
 def unsettled(x, ids):
     torch._assert_async((x.sum(-1) == 1).all(), "rows add up to one")
     return x * 2 + ids
+
+
+def test_ranges_of_what_the_program_passes(tmp_path):
+    """Recorded where they are quickly read: also of integers that are computed by another frame, and never of fake tensors."""
+
+    def f(ids, table, x, wide, n):
+        ids = ids * 2
+        torch._dynamo.graph_break()
+        return torch.nn.functional.embedding(ids, table) * x.log() // n + wide.sum()
+
+    ids = torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)
+    inputs = ids, torch.ones(9, 2), torch.tensor([0.25, 8.0]), torch.ones(300, 300), torch.tensor([2, 5])
+    first, second = recorded(tmp_path, f, *inputs, backward=False)
+    assert "make.integers(2, 2, low=1, high=5, dtype=torch.int32)," in first.text
+    for line in ("make.integers(2, 2, low=2, high=9, dtype=torch.int32)", "make.uniform(9, 2, low=0.5, high=1.5)",
+                 "make.uniform(2, low=0.25, high=8)", "make.normal(300, 300)", "make.integers(2, low=2, high=6)"):  # fmt: skip
+        assert line in second.text
+    assert [run_script(script.text) for script in (first, second)] == [0, 0]
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.ones(3, dtype=torch.int64)
+    torch._dynamo.reset()
+    (tmp_path / "fake").mkdir()
+    (script,) = recorded(tmp_path / "fake", lambda x: x + 1, fake, backward=False, backend="eager")
+    assert '"x": make.integers(3, high=2),' in script.text
+
+
+def test_marks_among_labels(tmp_path):
+    """A single negative number among labels is no label; several numbers below zero are numbers."""
+
+    def f(logits, labels, shifts):
+        return torch.nn.functional.cross_entropy(logits, labels) * shifts
+
+    inputs = torch.randn(4, 7), torch.tensor([-100, 2, -100, 6]), torch.tensor([-2, -1, 3])
+    (script,) = recorded(tmp_path, f, *inputs, backward=False)
+    assert "make.integers(4, low=2, high=7)" in script.text and "make.integers(3, low=-2, high=4)" in script.text
+    assert run_script(script.text) == 0
+
+
+def positions(ids, table):
+    counted = ids.ne(1).long()
+    return torch.nn.functional.embedding(counted.cumsum(1) * counted + 1, table)
+
+
+@pytest.mark.parametrize(("padded", "said"), [(True, "now the smallest integers"), (False, "")])
+def test_integers_that_do_not_fit_each_other(padded, said, tmp_path, capsys):
+    """Each of them is in its range, and their sum is out of the table: others are drawn."""
+    ids = torch.ones(2, 40, dtype=torch.int64)
+    ids[:, :5] = torch.arange(5) + (1 if padded else 2)
+    table = torch.randn(9 if padded else 64, 4, requires_grad=True)
+    (script,) = recorded(tmp_path, positions, ids, table)
+    assert run_script(script.text) == 0
+    shown = capsys.readouterr().out
+    assert said in shown if said else "now the" not in shown
+
+
+def test_what_no_integers_mend(tmp_path, capsys):
+    (script,) = recorded(tmp_path, lambda i, t: t[i], torch.tensor([2]), torch.randn(4, 3), backward=False)
+    broken = script.text.replace("make.normal(4, 3)", "make.normal(2, 3)")
+    assert broken != script.text
+    with pytest.raises(IndexError):
+        run_script(broken)
+    assert "now the largest integers" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("fn", "said"), [(settled, ""), (unsettled, "made up and do not hold what the program asserts: rows add")])  # fmt: skip
@@ -608,7 +671,11 @@ def test_domains(tmp_path):
             torch.log(x).sum() + torch.nn.functional.binary_cross_entropy(p, torch.ones_like(p)) + (v + 1).sqrt().sum()
         )
 
-    inputs = torch.rand(3, requires_grad=True), torch.rand(3), torch.rand(3)
+    inputs = (
+        torch.rand(3, requires_grad=True),
+        torch.rand(3),
+        torch.rand(3),
+    )  # positive, probabilities, and more than -1
     (script,) = recorded(tmp_path, f, *inputs)
     assert script.text.count("make.uniform") == 3
     assert run_script(script.text, "--backend", "none") == 0

@@ -171,7 +171,7 @@ class Layer(torch.nn.Module):
     def forward(self, x):
         return self.lin(x).relu()
 with depyf.prepare_debug(sys.argv[2]):
-    torch.compile(plain, backend="eager")(torch.ones(3))
+    torch.compile(plain, backend="eager")(torch.ones(3) + rank)  # other data: the graphs are the same
     model = DistributedDataParallel(Layer())
     torch.compile(model, backend="aot_eager")(torch.ones(2, 4)).sum().backward()
 dist.destroy_process_group()

@@ -200,6 +200,9 @@ def compare(options, tolerance):
 class Make:
     """Random tensors of a given layout: the same seed makes the same values, on any device."""
 
+    ends: str | None = None
+    """Of the ranges of integers, the end that is taken for all elements; "" once there are integers."""
+
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
         self.storages: dict[int, torch.Tensor] = {}
@@ -229,7 +232,9 @@ class Make:
 
         def values(n: int) -> torch.Tensor:
             if total is None:
-                return torch.randint(low, high, (n,), generator=self.generator)
+                Make.ends = Make.ends or ""
+                first, last = {"smallest": (low, low), "largest": (high - 1, high - 1)}.get(Make.ends, (low, high - 1))
+                return torch.randint(first, last + 1, (n,), generator=self.generator)
             return torch.bincount(torch.randint(0, n, (total,), generator=self.generator), minlength=n)
 
         return self.place(values, size, dtype, **layout)
@@ -421,13 +426,22 @@ class Report:
         self.forward_only = False
 
     def first(self, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What the eager graph computes; from here on without gradients, if one of its operators has none."""
+        """What the eager graph computes; from here on without gradients, if one of its operators has none.
+
+        Each integer input is in its range, but together they may be out of another one (positions that are summed up):
+        then the smallest of each range is tried, and the largest."""
         try:
             return compute()
         except NoDerivative as error:
             print(f"            {error}: the forward only")
             self.forward_only = True
-            return compute()
+            return self.first(compute)
+        except (IndexError, RuntimeError) as error:
+            if Make.ends is None or Make.ends == "largest":
+                raise
+            Make.ends = "largest" if Make.ends else "smallest"
+            print(f"            {str(error).partition(chr(10))[0]}: now the {Make.ends} integers")
+            return self.first(compute)
 
     def given(self, values: list[Any]) -> list[Any]:
         """Inputs of which no gradients are asked, where there are none."""
@@ -597,6 +611,8 @@ class FixedRandomness(Mode):
             return args[0].copy_(drawn) if name == "bernoulli_" else drawn
         if name == "multinomial":
             return self.chosen(*args)
+        if name.startswith("rrelu_with_noise") and "backward" not in name and args[4:5] == (True,):
+            return self.leaky(name, *args[:4])
         made = func(*args, **kwargs)
         values = self.drawn(name, args, kwargs, made)
         return made if values is None else made.copy_(values)
@@ -641,6 +657,14 @@ class FixedRandomness(Mode):
             return None
         defaults, draw = known[base]
         return draw(*(*numbers, *defaults[len(numbers) :])[: len(defaults)])
+
+    def leaky(self, name: str, x: torch.Tensor, noise: torch.Tensor, low: float, high: float) -> Any:
+        """As ``rrelu_with_noise``, in place or functional."""
+        slopes = torch.where(x <= 0, self.pattern(x).to(x.dtype) * (high - low) + low, 1)
+        if name.endswith("_functional"):
+            return x * slopes, slopes
+        noise.copy_(slopes)
+        return x.copy_(x * slopes) if name.endswith("_") else x * slopes
 
     def trials(self, like: torch.Tensor, p: Any, of_itself: bool) -> torch.Tensor:
         """True with probability ``p``.  On a CPU dropout draws what it keeps, where ``native_dropout`` draws what it drops."""

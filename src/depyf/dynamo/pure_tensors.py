@@ -270,19 +270,45 @@ def elements(value: Any, most: int) -> Elements | None:
     That is so for tensors without memory (fake, meta, freed), for memory that is shared until it is written, and for
     what is computed only when it is read (while a stream is captured).
     """
+
+    def read() -> Elements | None:
+        count = value.numel()
+        if 0 < count <= most:
+            return Elements(tuple(value.detach().cpu().flatten().tolist()))
+        if not count or value.dtype.is_complex:
+            return None
+        numbers = value.detach().to("cpu", torch.float64)
+        return Elements(None, numbers.min().item(), numbers.max().item())
+
+    return _read(value, read)
+
+
+def extent(value: Any) -> tuple[float, float] | None:
+    """The smallest and the largest number in a real tensor, without a single negative integer among others that are none:
+    that one marks what is left out (-100, -1).  None where ``elements`` says None, and where not all are finite."""
+
+    def read() -> tuple[float, float] | None:
+        if not value.numel() or value.dtype.is_complex:
+            return None
+        numbers = value.detach().to("cpu", torch.float64)
+        low, high = numbers.min().item(), numbers.max().item()
+        if low < 0 <= high and not value.dtype.is_floating_point:
+            others = numbers[numbers != low].min().item()
+            low = others if others >= 0 else low
+        return (low, high) if math.isfinite(high - low) else None
+
+    return _read(value, read)
+
+
+def _read(value: Any, read: Callable[[], _Told | None]) -> _Told | None:
+    """What ``read`` says of a real tensor, out of reach of the program's modes; None where it cannot be read."""
     if type(value) not in (torch.Tensor, torch.nn.Parameter) or not _has_memory(value):
         return None
     from torch.utils._python_dispatch import _disable_current_modes
 
     try:
         with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
-            count = value.numel()
-            if 0 < count <= most:
-                return Elements(tuple(value.detach().cpu().flatten().tolist()))
-            if not count or value.dtype.is_complex:
-                return None
-            numbers = value.detach().to("cpu", torch.float64)
-            return Elements(None, numbers.min().item(), numbers.max().item())
+            return read()
     except (RuntimeError, NotImplementedError, TypeError):
         return None
 

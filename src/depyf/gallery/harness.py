@@ -33,6 +33,9 @@ def process_groups(sizes: dict[str, int]) -> None:
 class Make:
     """Random tensors of a given layout: the same seed makes the same values, on any device."""
 
+    ends: str | None = None
+    """Of the ranges of integers, the end that is taken for all elements; "" once there are integers."""
+
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
         self.storages: dict[int, torch.Tensor] = {}
@@ -62,7 +65,9 @@ class Make:
 
         def values(n: int) -> torch.Tensor:
             if total is None:
-                return torch.randint(low, high, (n,), generator=self.generator)
+                Make.ends = Make.ends or ""
+                first, last = {"smallest": (low, low), "largest": (high - 1, high - 1)}.get(Make.ends, (low, high - 1))
+                return torch.randint(first, last + 1, (n,), generator=self.generator)
             return torch.bincount(torch.randint(0, n, (total,), generator=self.generator), minlength=n)
 
         return self.place(values, size, dtype, **layout)
@@ -279,13 +284,22 @@ class Report:
         self.forward_only = False
 
     def first(self, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What the eager graph computes; from here on without gradients, if one of its operators has none."""
+        """What the eager graph computes; from here on without gradients, if one of its operators has none.
+
+        Each integer input is in its range, but together they may be out of another one (positions that are summed up):
+        then the smallest of each range is tried, and the largest."""
         try:
             return compute()
         except NoDerivative as error:
             print(f"            {error}: the forward only")
             self.forward_only = True
-            return compute()
+            return self.first(compute)
+        except (IndexError, RuntimeError) as error:
+            if Make.ends is None or Make.ends == "largest":
+                raise
+            Make.ends = "largest" if Make.ends else "smallest"
+            print(f"            {str(error).partition(chr(10))[0]}: now the {Make.ends} integers")
+            return self.first(compute)
 
     def given(self, values: list[Any]) -> list[Any]:
         """Inputs of which no gradients are asked, where there are none."""

@@ -9,19 +9,32 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.graphs.graph_text import GraphClass, Parameter
+from depyf.dump.graphs.masks import exactly_true, most_true
 from depyf.dump.graphs.value_types import Number, TensorType, evaluate, tensor_type
 from depyf.emit.comments import remark
-from depyf.gallery.ranges import Choice, choose
+from depyf.gallery.totals import totals
 
 _MODULE_PART = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
+_EXACT = 2**53
+"""Recorded numbers are read as double precision, in which larger integers are rounded."""
 _LOCAL = re.compile(r"\bL\['(\w+)'\]")
 
 
 class CannotRender(Exception):
     """This graph cannot become a script; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many elements of a mask are true (or at most), or what the elements of an integer input add up to."""
+
+    argument: str
+    number: int
+    why: str
 
 
 def input_lines(
@@ -33,14 +46,14 @@ def input_lines(
     """
     recorded = {str(item["name"]): item for item in facts.get("inputs", ())}
     types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, symbols)) is not None}
-    choices = choose(graph, types, symbols)
+    counts = _counts(graph, types, symbols)
     storages = _storages(list(facts.get("inputs", ())))
     lines = []
     for position, parameter in enumerate(graph.parameters):
         item = recorded.get(parameter.original) or _from_type(
             parameter, types.get(parameter.name), position in with_grad
         )
-        value, why = _value(parameter, item, choices, symbols, storages)
+        value, why = _value(parameter, item, counts.get(parameter.name), symbols, storages)
         source = readable_source(str(item.get("source", "")))
         role = str(item.get("role", "input"))
         notes = [source if role == "input" else f"{role} {source}".strip(), why]
@@ -77,7 +90,7 @@ def _from_type(parameter: Parameter, kind: TensorType | None, grad: bool) -> dic
 def _value(
     parameter: Parameter,
     item: Mapping[str, Any],
-    choices: Mapping[str, Choice],
+    count: Count | None,
     symbols: Mapping[str, Number],
     storages: Mapping[int, int],
 ) -> tuple[str, str]:
@@ -104,10 +117,17 @@ def _value(
         raise CannotRender(f"its input {parameter.name} is quantised ({dtype})")
     if item.get("value") is not None:
         return f"torch.tensor({_literal(item['value'])}, dtype=torch.{dtype})", "a number of the program"
-    choice = choices.get(parameter.name, Choice(None))
     number = int((item.get("storage") or (-1,))[0])
     shared = (number, storages[number]) if number in storages else None
-    return _tensor(tensor, dtype, str(item.get("role", "input")), choice, symbols, shared), choice.why
+    return _tensor(item, dtype, count, symbols, shared), count.why if count is not None else ""
+
+
+def _counts(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[str, Number]) -> dict[str, Count]:
+    """The inputs whose elements have to go with the size of something else."""
+    found: dict[str, Count] = {}
+    for argument, read in (("most", most_true), ("true", exactly_true), ("total", totals)):
+        found |= {name: Count(argument, number, why) for name, (number, why) in read(graph, types, symbols).items()}
+    return found
 
 
 def _literal(value: Any) -> str:
@@ -145,41 +165,28 @@ def _end(tensor: Mapping[str, Any]) -> int:
 
 
 def _tensor(
-    tensor: Mapping[str, Any],
+    item: Mapping[str, Any],
     dtype: str,
-    role: str,
-    choice: Choice,
+    count: Count | None,
     symbols: Mapping[str, Number],
     shared: tuple[int, int] | None,
 ) -> str:
+    tensor = item["tensor"]
     shape = tuple(int(size) for size in tensor["shape"])
     arguments = [_number(text, size, symbols) for text, size in zip(tensor["size"], shape)]
     strides = tuple(int(step) for step in tensor["strides"])
     plain = shared is None and same_layout(shape, strides)  # made element by element, none beside them
-    maker, usual = "normal", "float32"
+    counted = [f"{count.argument}={count.number}"] if count is not None and (plain or count.argument == "most") else []
     if dtype == "bool":
-        maker, usual = "booleans", "bool"
-        if choice.true is not None and plain:
-            arguments.append(f"true={choice.true}")
-        elif choice.most is not None:
-            arguments.append(f"most={choice.most}")
+        maker, usual, values = "booleans", "bool", counted
     elif dtype.startswith(("int", "uint")):
-        maker, usual = "integers", "int64"
-        span = choice.span
-        low, high = (int(span.low), int(span.high) + 1) if span is not None else (0, 2)
-        if choice.total is not None and plain:
-            arguments.append(f"total={choice.total}")
-        else:
-            arguments += [f"low={low}"] if low else []
-            arguments.append(f"high={high}")
-    elif choice.span is not None:
-        maker = "uniform"
-        arguments += [f"low={choice.span.low:g}", f"high={choice.span.high:g}"]
-    elif role != "input" and len(shape) < 2 and not dtype.startswith("complex"):
-        maker = "uniform"  # scales, shifts and running variances: near one
-        arguments += ["low=0.5", "high=1.5"]
-    elif role != "input":
-        arguments.append(f"scale={1 / math.sqrt(max(1, math.prod(shape[1:]))):.2g}")
+        maker, usual, values = "integers", "int64", _whole_numbers(item)
+        if counted:  # a mask of zeros has no more true elements than any other
+            values = counted if counted[0].startswith("total") else ["high=1"]
+    else:
+        usual = "float32"
+        maker, values = _real_numbers(item, dtype, shape)
+    arguments += values
     if dtype != usual:
         arguments.append(f"dtype=torch.{dtype}")
     if not same_layout(shape, strides):
@@ -194,6 +201,45 @@ def _tensor(
     if shared is not None:
         arguments.append(f"shared={shared}")
     return f"make.{maker}({', '.join(arguments)})"
+
+
+def _whole_numbers(item: Mapping[str, Any]) -> list[str]:
+    """Between the smallest and the largest of those that were recorded; else 0 and 1, which are inside almost anything."""
+    low, high = map(int, item.get("passed") or (0, 1))
+    if max(-low, high) >= _EXACT:
+        low, high = 0, 1
+    return [*([f"low={low}"] if low else []), f"high={high + 1}"]
+
+
+def _real_numbers(item: Mapping[str, Any], dtype: str, shape: tuple[int, ...]) -> tuple[str, list[str]]:
+    """The maker and its arguments.  Recorded numbers of one sign, or from -1 to 1, may be all that is allowed."""
+    role = str(item.get("role", "input"))
+    low, high = item.get("passed") or (0.0, 0.0)
+    if item.get("passed") and (low < high or role == "input"):
+        if low == high:  # other numbers of that sign, which show more; zeros are no negative numbers
+            low, high = sorted((low / 2, low * 3 / 2)) if low else (0.0, 1.0)
+        if low >= 0 or high <= 0 or (role == "input" and low >= -1 and high <= 1):
+            few = _short(low, 1), _short(high, -1)
+            low, high = few if low <= few[0] < few[1] <= high else (low, high)
+            return "uniform", [f"low={_exactly(low)}", f"high={_exactly(high)}"]
+    if role == "input" or dtype.startswith("complex"):
+        return "normal", []
+    if len(shape) < 2:
+        return "uniform", ["low=0.5", "high=1.5"]  # scales, shifts and running variances: near one
+    return "normal", [f"scale={1 / math.sqrt(max(1, math.prod(shape[1:]))):.2g}"]
+
+
+def _exactly(number: float) -> str:
+    """``1`` for 1.0."""
+    return short if float(short := f"{number:g}") == number else repr(number)
+
+
+def _short(number: float, inwards: int) -> float:
+    """Three digits of ``number``, rounded up (1) or down (-1)."""
+    if not number:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(abs(number))) - 2)
+    return float(f"{inwards * math.ceil(inwards * number / step) * step:.3g}")
 
 
 def _number(text: str, number: int, symbols: Mapping[str, Number]) -> str:

@@ -83,6 +83,8 @@ class FixedRandomness(Mode):
             return args[0].copy_(drawn) if name == "bernoulli_" else drawn
         if name == "multinomial":
             return self.chosen(*args)
+        if name.startswith("rrelu_with_noise") and "backward" not in name and args[4:5] == (True,):
+            return self.leaky(name, *args[:4])
         made = func(*args, **kwargs)
         values = self.drawn(name, args, kwargs, made)
         return made if values is None else made.copy_(values)
@@ -127,6 +129,14 @@ class FixedRandomness(Mode):
             return None
         defaults, draw = known[base]
         return draw(*(*numbers, *defaults[len(numbers) :])[: len(defaults)])
+
+    def leaky(self, name: str, x: torch.Tensor, noise: torch.Tensor, low: float, high: float) -> Any:
+        """As ``rrelu_with_noise``, in place or functional."""
+        slopes = torch.where(x <= 0, self.pattern(x).to(x.dtype) * (high - low) + low, 1)
+        if name.endswith("_functional"):
+            return x * slopes, slopes
+        noise.copy_(slopes)
+        return x.copy_(x * slopes) if name.endswith("_") else x * slopes
 
     def trials(self, like: torch.Tensor, p: Any, of_itself: bool) -> torch.Tensor:
         """True with probability ``p``.  On a CPU dropout draws what it keeps, where ``native_dropout`` draws what it drops."""

@@ -36,6 +36,10 @@ _CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|
 """Inductor's cache: a folder of the user's, and file names that are hashes of (among others) the torch version."""
 
 
+_PASSED = re.compile(r', "passed": \[[^\]]*\]')
+"""The range of what the program passed to a graph: other data in each run, and on each rank."""
+
+
 @dataclass(frozen=True, slots=True)
 class DumpFile:
     """One file of a dump, as its manifest has it."""
@@ -47,6 +51,7 @@ class DumpFile:
 
     def text(self, normal: Callable[[str], str]) -> str:
         text = read_file(self.path.parent, self.path.name)
+        text = _PASSED.sub("", text) if self.name.endswith(".json") else text
         return normal(_CACHE.sub("<inductor cache>", text) if self.stage.startswith("kernel") else text)
 
 

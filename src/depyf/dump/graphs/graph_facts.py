@@ -42,6 +42,8 @@ class InputFacts:
     """Of a number, also of one that torch passes as a tensor."""
     storage: tuple[int, int] | None = None
     """Inputs with the same number are views of one storage; its length in bytes."""
+    passed: tuple[float, float] | None = None
+    """The smallest and the largest element that the program passed; None where they were not read."""
 
 
 @dataclass(frozen=True, slots=True)

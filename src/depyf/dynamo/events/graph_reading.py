@@ -7,6 +7,7 @@ nothing; what this torch does not offer is left out.
 
 from __future__ import annotations
 
+import math
 import sys
 import types
 from collections import Counter
@@ -27,6 +28,7 @@ from depyf.dynamo.pure_access import (
 from depyf.dynamo.pure_tensors import (
     elements,
     expression,
+    extent,
     is_parameter,
     is_symbolic,
     is_tensor,
@@ -40,6 +42,9 @@ from depyf.dynamo.pure_tensors import (
 )
 
 _DEPTH = 16
+_MOST_READ = {"input": 1 << 16, "parameter": 1 << 12, "buffer": 1 << 12}
+"""Role of an input -> so many real numbers are looked at for their range; of integers 16 times as many.  It takes about a
+millisecond at most, whatever the model is."""
 _KEPT_VALUES = 256  # elements; a larger constant is described by its shape and range
 _MODULE_NAMES = {
     "Captured_Graph": ("gm",),
@@ -157,7 +162,9 @@ def _input(node: Any, symbols: dict[str, int | float]) -> InputFacts:
     if is_tensor(value):
         role = "parameter" if is_parameter(value) else "buffer" if _is_buffer(source, name) else "input"
         facts = _as_given(tensor_facts(value, symbols), node)
-        return InputFacts(name, "tensor", source, role, facts, value=_number_in(node))
+        return InputFacts(
+            name, "tensor", source, role, facts, value=_number_in(node), passed=_passed(node, facts, role)
+        )
     if is_symbolic(value):
         return InputFacts(name, symbolic_kind(value), source, symbol=expression(value), value=_number(value, symbols))
     kind = short_name(type(value))
@@ -181,6 +188,15 @@ def _as_given(facts: TensorFacts, node: Any) -> TensorFacts:
         return facts
     size, stride = (tuple(map(expression, items)) for items in (view.size, view.stride))
     return replace(facts, size=size, stride=stride, shape=shape, strides=strides)
+
+
+def _passed(node: Any, facts: TensorFacts, role: str) -> tuple[float, float] | None:
+    """The smallest and the largest element of what the program passes, if these are finite and quickly read."""
+    given = referent(attribute(node.meta.get("grapharg"), "_example"))
+    most = _MOST_READ[role] * (16 if "int" in facts.dtype else 1)
+    if facts.dtype == "torch.bool" or math.prod(facts.shape) > most or not is_tensor(given):
+        return None
+    return extent(given)
 
 
 def _number_in(node: Any) -> Any:
