@@ -152,6 +152,23 @@ def test_module_names_are_unique() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+TESTS = Path(__file__).parents[1]
+TEST_FILES = sorted(TESTS.rglob("test_*.py"))
+
+
+def test_unit_tests_lie_where_their_module_lies() -> None:
+    """``tests/unit`` mirrors ``src/depyf``: each folder is one of the source, with no more files; at the top is what crosses modules."""
+    unit = TESTS / "unit"
+    sizes = Counter(path.parent for path in TEST_FILES if path.is_relative_to(unit))
+    assert [str(folder) for folder in sizes if not (SOURCE / folder.relative_to(unit) / "__init__.py").exists()] == []
+    assert [f"{folder}: {count}" for folder, count in sizes.items() if count > FILES_IN_A_FOLDER] == []
+
+
+def test_names_of_test_files_are_unique() -> None:
+    names = Counter(path.name for path in TEST_FILES)
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 def test_class_names_are_unique() -> None:
     names = Counter(
         node.name

@@ -9,7 +9,7 @@ CHECKS = frozenset({
     "same_metadata", "same_object", "same_value", "saved_tensors_hooks_are", "sets_in_order", "short_name",
     "shown", "shows_as", "tensor_differences", "torch_checks", "torch_function_mode", "type_is", "unchanged",
 })  # fmt: skip
-"""All of them; ``tests/unit/test_guard_vocabulary.py`` compares them with the module."""
+"""All of them; ``tests/unit/dump/test_guard_vocabulary.py`` compares them with the module."""
 
 ASKING = frozenset({
     "check_global_state", "check_tensor", "check_torch_function_mode_stack", "same_dtensor_spec",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).resolve().parents[3] / "src"
+SRC = Path(__file__).resolve().parents[4] / "src"
 BEGIN = """
 import gc, os, signal, sys, threading, warnings
 sys.path.insert(0, SRC)

@@ -1,6 +1,6 @@
 """Compiled text made faithful to the original: bound constants, cells, names, slots, lines.
 
-Plain asserts without pytest, so that any interpreter can run it: ``PYTHONPATH=src python tests/unit/bytecode/test_patch.py``.
+Plain asserts without pytest, so that any interpreter can run it: ``PYTHONPATH=src python tests/unit/bytecode/host/test_patch.py``.
 """
 
 from __future__ import annotations

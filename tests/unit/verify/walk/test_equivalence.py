@@ -29,7 +29,7 @@ def only(original: str, recompiled: str, **options: bool) -> Verdict:
 
 
 def subject_module() -> ast.Module:
-    path = Path(__file__).parents[2] / "negative" / "subjects.py"
+    path = Path(__file__).parents[3] / "negative" / "subjects.py"
     return ast.parse(path.read_text(encoding="utf-8"))
 
 

@@ -24,7 +24,7 @@ from needs import need
 from vm import run_module
 from vm_values import Unsupported
 
-BEHAVIOUR = Path(__file__).parents[2] / "behaviour"
+BEHAVIOUR = Path(__file__).parent
 GIVEN = ("case", "log", "fail", "N", "cm", "acm", "pause", "aiter_of", "Tracked", "show")
 
 BEYOND = {

@@ -22,7 +22,7 @@ from depyf.safety.budget import TooMuchWork
 from depyf.verify import Status
 from growing import GROWING, MADE_BY_A_COMPILER
 
-SUPPORT = Path(__file__).parent.parent / "support"
+SUPPORT = Path(__file__).parents[3] / "support"
 SMALL = 20
 """The budget is divided by this."""
 CALLS_A_STEP = 25

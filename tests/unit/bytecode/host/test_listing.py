@@ -9,7 +9,7 @@ import pytest
 from depyf.bytecode.host.listing import listing
 from needs import need
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.mark.parametrize("host", ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"])

@@ -24,7 +24,7 @@ from depyf.cli import main
 from depyf.cli.outcome import ExitStatus
 from depyf.verify.run import worker
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOURCE = '''\
 def double(x):
     """Twice."""
