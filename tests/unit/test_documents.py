@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")])
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+_FENCE = re.compile(r"^```([\w-]*)\n(.*?)^```$", re.M | re.S)
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -57,3 +57,158 @@ def test_files_in_documents_exist(path):
     """``src/...``, ``tools/...``, ``tests/...`` and ``docs/...`` in code spans are files or folders of the repository."""
     for target in re.findall(r"`((?:src|tools|tests|docs|examples)/[\w./*-]+)`", path.read_text(encoding="utf-8")):
         assert list(ROOT.glob(target.rstrip("/"))), f"{name_of(path)}: {target}"
+
+
+# ARCHITECTURE.md: names, example and indexes are those of the code
+
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+SOURCE = ROOT / "src" / "depyf"
+CORE = (
+    "bytecode",
+    "ir",
+    "cfg",
+    "lift",
+    "structure",
+    "idioms",
+    "fallback",
+    "generated",
+    "driver",
+    "emit",
+    "verify",
+    "safety",
+)
+LONGEST_LINE, MOST_LINES = 140, 400
+
+
+def in_code_spans(text: str) -> set[str]:
+    """What stands in code spans, outside of fenced blocks."""
+    return set(re.findall(r"`([^`\n]+)`", _FENCE.sub("", text)))
+
+
+def section(title: str) -> str:
+    _, _, rest = ARCHITECTURE.read_text(encoding="utf-8").partition(f"\n## {title}")
+    assert rest, f"ARCHITECTURE.md has no section {title!r}"
+    return rest.partition("\n## ")[0]
+
+
+def test_architecture_is_short_enough_to_read():
+    lines = ARCHITECTURE.read_text(encoding="utf-8").splitlines()
+    assert len(lines) < MOST_LINES
+    assert [number for number, line in enumerate(lines, 1) if len(line) > LONGEST_LINE] == []
+
+
+def test_files_in_the_architecture_exist():
+    """A file is named from the repository, or by as much of its path in ``src/depyf`` as makes it one file; a folder ends in /."""
+    modules = [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")]
+    for name in in_code_spans(ARCHITECTURE.read_text(encoding="utf-8")):
+        if name.endswith(".py") and " " not in name:
+            found = [module for module in modules if f"/{module}".endswith(f"/{name}")]
+            assert len(found) == 1 or (ROOT / name).is_file(), f"{name}: {found or 'there is no such file'}"
+        elif name.endswith("/") and " " not in name:
+            found = [
+                path
+                for path in SOURCE.rglob("*")
+                if path.is_dir() and f"/{path.relative_to(SOURCE).as_posix()}/".endswith(f"/{name}")
+            ]
+            assert len(found) == 1 or (ROOT / name).is_dir(), f"{name}: {found or 'there is no such folder'}"
+
+
+def test_every_module_of_the_core_is_in_the_architecture():
+    """By its name, or, in a folder inside a package, by that of the folder."""
+    named = in_code_spans(ARCHITECTURE.read_text(encoding="utf-8"))
+    files = {name.rsplit("/", 1)[-1] for name in named}
+    missing = [
+        relative
+        for package in CORE
+        for path in sorted((SOURCE / package).rglob("*.py"))
+        for relative in [path.relative_to(SOURCE).as_posix()]
+        if path.name not in (*files, "__init__.py")
+        and not any(
+            f"/{relative}".rpartition("/")[0].endswith(f"/{room.rstrip('/')}")
+            for room in named
+            if room.endswith("/") and room != f"{package}/"
+        )
+    ]
+    assert missing == [], "say in a line of ARCHITECTURE.md what they are for"
+
+
+@pytest.mark.parametrize("module", ["stmt.py", "expr.py"])
+def test_every_node_is_in_the_index_of_constructs(module):
+    tree = ast.parse((SOURCE / "ir" / module).read_text(encoding="utf-8"))
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    named = set(re.findall(r"\w+", " ".join(in_code_spans(section("Index: construct -> files")))))
+    assert classes
+    assert [name for name in classes if name not in named] == []
+
+
+def test_every_optimisation_that_is_undone_is_in_the_index_of_constructs():
+    named = in_code_spans(section("Index: construct -> files"))
+    undone = sorted(path.name for path in (SOURCE / "cfg" / "undo").glob("*.py") if path.name != "__init__.py")
+    assert [name for name in undone if name not in named] == []
+
+
+def test_changes_that_strangers_make_are_in_the_index_of_changes():
+    text = section("Index: change -> places")
+    for change in (
+        "An opcode of a new Python", "A new Python version", "An artifact of a new torch", "A new torch", "A new idiom", "A new pass",
+        "A new column or section of `index.md`", "A new CLI command", "A new guard type", "A new assumption of the proof",
+    ):  # fmt: skip
+        assert len(re.findall(rf"^- \*\*{re.escape(change)}\.\*\* ", text, re.M)) == 1, change
+    for name in re.findall(r"`([A-Z_]+)` in `([\w/.]+\.py)`", text):
+        (path,) = [
+            path
+            for path in (*SOURCE.rglob("*.py"), *ROOT.glob("tools/*.py"))
+            if path.as_posix().endswith(f"/{name[1]}")
+        ]
+        assert re.search(rf"^{name[0]}\b", path.read_text(encoding="utf-8"), re.M), name
+
+
+def test_rungs_in_the_architecture_are_those_of_the_driver():
+    from depyf.driver.rungs import LADDER, Rung
+
+    text = section("Three products")
+    assert ", ".join(attempt.rung.name for attempt in LADDER) in text
+    for name in re.findall(r"\b[A-Z]{4,}(?:_[A-Z]+)*\b", text):
+        assert name in Rung.__members__ or name == "IDENTICAL", name
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the example shows the bytecode of 3.11")
+@pytest.mark.parametrize("step", ["lower", "regions", "containers", "lift", "structure"])
+def test_example_of_the_architecture_is_what_the_command_prints(step, capsys):
+    """Shortened: its lines are lines of the output, in that order."""
+    from depyf.cli import main
+
+    assert main(["dump", f"{ROOT}/examples/first_positive.py:first_positive", "--after", step]) == 0
+    printed = iter(capsys.readouterr().out.splitlines())
+    (shown,) = blocks(ARCHITECTURE, f"after-{step}")
+    for line in shown.splitlines():
+        assert line in printed, f"after {step}, not in this place of the output: {line}"
+
+
+def test_example_of_the_architecture_is_the_file_and_comes_back(capsys):
+    from depyf.cli import main
+
+    (source,) = [text for text in blocks(ARCHITECTURE, "python") if "first_positive" in text]
+    assert source in (ROOT / "examples" / "first_positive.py").read_text(encoding="utf-8")
+    assert main(["dump", f"{ROOT}/examples/first_positive.py:first_positive", "--after", "labels"]) == 0
+    assert capsys.readouterr().out == source
+
+
+def test_size_of_the_checker_is_the_one_told():
+    """Within a twentieth: what it has to be trusted for is told in lines."""
+    (told,) = re.findall(r"The checker has (\d+) lines", section("The proof"))
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (SOURCE / "verify").rglob("*.py"))
+    assert abs(int(told) - lines) <= lines / 20, f"it has {lines}"
+
+
+def test_layers_in_the_architecture_are_those_of_the_test():
+    from tests.unit.test_architecture import LAYERS
+
+    rows = re.findall(r"^\| [\d, ]+ \|([^|]+)\|", section("Packages"), re.M)
+    told = [{name.rstrip("/").removesuffix(".py") for name in re.findall(r"`([^`]+)`", row)} for row in rows]
+    order = {name: depth for depth, names in enumerate(told) for name in names}
+    assert set(order) | {"__main__"} == {name for names in LAYERS for name in names}
+    layer = {name: depth for depth, names in enumerate(LAYERS) for name in names}
+    for one, other in ((one, other) for one in order for other in order):
+        if layer[one] < layer[other]:
+            assert order[one] <= order[other], f"{one} comes before {other}"
