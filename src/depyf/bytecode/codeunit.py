@@ -141,7 +141,7 @@ class CodeUnit:
 
     @property
     def handlers_last(self) -> bool:
-        """Whether the compiler that wrote this moves exception handlers behind all other code (3.12+)."""
+        """Whether the compiler that wrote this moves exception handlers after all other code (3.12+)."""
         return self.version >= (3, 12)
 
     @property

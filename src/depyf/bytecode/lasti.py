@@ -84,7 +84,7 @@ def _pushed(handler: Handler, slots: Slots) -> Slots:
 
 
 def _moved(op: str, arg: int, depth: int, slots: Slots, lowest: int) -> Slots:
-    """The slots behind an instruction; nothing is known of those below ``lowest``."""
+    """The slots after an instruction; nothing is known of those below ``lowest``."""
     if op == ops.PUSH_EXC_INFO:
         return (*slots, (depth - 1, RECORD))
     if op == ops.COPY or op == ops.SWAP:

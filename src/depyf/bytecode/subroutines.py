@@ -161,7 +161,7 @@ class _Expansion:
         return i + 1, outer, False
 
     def behind_handlers(self, i: int, outer: Markers) -> Node | None:
-        """What follows a whole ``finally`` statement goes behind its handler, where later compilers put it."""
+        """What follows a whole ``finally`` statement goes after its handler, where later compilers put it."""
         node = (i + 1, outer, False)
         while self.lowest and self.lowest[0] in self.place:
             heappop(self.lowest)

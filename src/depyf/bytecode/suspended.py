@@ -45,7 +45,7 @@ def check(draft: Draft, protection: Protection | None, spec: VersionSpec) -> Non
 
 
 def _check_loop(draft: Draft, protection: Protection | None, spec: VersionSpec, send: int, handler: int) -> None:
-    """What an exception at the yield behind ``send`` leads to."""
+    """What an exception at the yield after ``send`` leads to."""
     raw = draft.raw
     around = protection.of[send] if protection is not None else -1
     if not spec.wraps_generators:

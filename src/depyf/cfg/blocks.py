@@ -1,6 +1,6 @@
 """Basic blocks, each in one container: what the passes over the control-flow graph share.
 
-``leaders`` cuts the code into blocks; ``copies`` and ``returns`` undo what the compiler copied; ``graph`` is the whole.
+``leaders`` cuts the code into blocks; ``merged_copies`` and ``returns`` undo what the compiler copied; ``graph`` drives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Node:
 class Blocks:
     """Nodes by id (the index of their first instruction).
 
-    ``merging``: copies that an optimiser makes are undone; with ``tails`` off none of parts of blocks (see ``tails.py``).
+    ``merging``: copies made by the optimiser are merged; without ``tails`` only copies of whole blocks (see ``copied_tails``).
     """
 
     def __init__(self, program: Program, containers: Containers, *, merge: bool, tails: bool) -> None:
@@ -80,7 +80,7 @@ class Blocks:
         return reverse_postorder(self.entry, edges)
 
     def rename(self, renamed: dict[int, int]) -> None:
-        """Exchange blocks for others that do the same."""
+        """Replace blocks by equivalent ones."""
         for dead in renamed:
             del self.nodes[dead]
         for node in self.nodes.values():

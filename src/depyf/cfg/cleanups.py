@@ -1,4 +1,4 @@
-"""The handlers by which the compiler tidies the stack: they catch, shuffle and re-raise what they caught.
+"""Clean-up handlers of the compiler, which only rearrange the stack and re-raise.
 
 Input: a handler.  Output: where such a clean-up, which has no statement in the source, raises again.  One that drops
 what it caught and raises what was there before is a clause of the source: ``except: pass`` in a ``finally``.

@@ -1,4 +1,4 @@
-"""Where each instruction lives: the function itself, the body of a ``try``, or the body of a handler.
+"""The container of each instruction: the function itself, the body of a ``try``, or the body of a handler.
 
 Input: a ``Program`` and its ``Regions``.  Output: a tree of containers and, for every reachable instruction, the
 container it belongs to.  Containers nest exactly as the ``try`` statements of the source will, so that each of them

@@ -1,4 +1,4 @@
-"""Takes empty blocks out of the graph, where no ``try`` is entered or left by it, and blocks that nothing reaches."""
+"""Removes empty blocks, where no ``try`` is entered or left by it, and unreachable blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``except*`` made to look like ``except``.
+"""Rewrites ``except*`` to the shape of ``except``.
 
 Input: a fresh ``Program``.  Output: the same program, in which the handler of every ``try``/``except*`` is an ordinary
 chain of tests that names its kind (``EXC_MATCH "star"``): the list of exceptions to raise again, and the way from the
@@ -11,8 +11,8 @@ end of one clause to the test of the next, are gone.
     A: body; go to T2                      A: body; POP_EXCEPT; go on
     exception in A: into list; to T2       exception in A: RERAISE
 
-Control may also go on behind the statement when every clause raises, or so the compiler thinks; where no clause ends,
-an edge behind one ``raise`` stands for that, or one behind raising what no clause handles, so that what follows is not taken for the ``else``.
+Control may also go on after the statement when every clause raises, or so the compiler thinks; where no clause ends,
+an edge after one ``raise`` stands for that, or one after raising what no clause handles, so that what follows is not taken for the ``else``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FORGETS = (
 )
 """``e = None; del e``"""
 _EXTRA_SLOTS = 3
-"""The body of a clause runs with the group, the list and the rest on the stack; in ``except`` nothing of that is there."""
+"""The body of a clause runs with the group, the list and the rest on the stack; in ``except`` none of them is there."""
 
 
 def plain_handlers(program: Program) -> set[int]:
@@ -216,7 +216,7 @@ class _Star:
         work = [body]
         while work:
             at = work.pop()
-            if at in seen or at in (NONE, done):  # done: the edge behind a ``raise``
+            if at in seen or at in (NONE, done):  # done: the edge after a ``raise``
                 continue
             seen.add(at)
             instr = program.instrs[at]

@@ -1,4 +1,4 @@
-"""Cuts the code into basic blocks: at every join, and where a statement must begin of its own.
+"""Cuts the code into basic blocks: at every join, and where a separate statement must begin.
 
 A ``RETURN`` is a node of its own, so that the copies of one ``return`` statement (same source line) can be merged
 again; the same goes for the test of an inverted ``while`` loop.
@@ -20,7 +20,7 @@ from depyf.cfg.undo.dropped_iterators import iterator_drops
 from depyf.cfg.undo.short_circuit_exits import alike
 
 _DROPS = 8
-"""How many copies of what drops one value are looked at."""
+"""The maximum number of copies examined of the code that drops one value."""
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
 _LEAVES = frozenset({ops.JUMP, ops.LOAD_CONST})
@@ -170,7 +170,7 @@ class Leaders:
         return frozenset((instrs[i].line, of[i]) for i in returns if self.incoming[i] != 1)
 
     def _ends_of_chosen(self, returned: list[tuple[int, int]]) -> frozenset[tuple[int, int] | None]:
-        """The places of the source where returns end of which one returns another value than the others."""
+        """Source positions shared by several returns that do not all return the same value."""
         instrs, after_finally = self.program.instrs, self.program.after_finally
         found = [
             (instrs[i].op == ops.LOAD_CONST and id(instrs[i].arg), ret)

@@ -49,13 +49,13 @@ class Program:
         self.handler: list[int] = list(handlers)
         self.line: list[int | None] = list(lines)
         self.own_returns: set[int] = set()
-        """Returns behind a copy of clean-up code: each of them is a statement of its own, whatever its line."""
+        """Returns after a copy of clean-up code: each of them is a statement of its own, whatever its line."""
         self.after_finally: set[int] = set()
-        """Returns of constants behind a copy of a ``finally`` body, whose place they have: that tells nothing about them."""
+        """Returns of constants after a copy of a ``finally`` body, whose place they have: that tells nothing about them."""
         self.joined: set[int] = set()
         """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
         self.own_continues: set[int] = set()
-        """Jumps back behind a copy of clean-up code where another copy goes on with the loop at the end of the body."""
+        """Jumps back after a copy of clean-up code where another copy goes on with the loop at the end of the body."""
         self.clause_ends: set[int] = set()
         """``POP_EXCEPT`` at the end of a clause, where that is known: what comes next is not in the clause (3.8)."""
         self.shared_ends: set[int] = set()
@@ -155,7 +155,7 @@ class Program:
         return (after, taken) if taken != NONE else (after,)
 
     def line_own_returns(self) -> None:
-        """Give each return behind clean-up code the line of the statement that it ends; its own is that of the clean-up."""
+        """Give each return after clean-up code the line of the statement that it ends; its own is that of the clean-up."""
         if not self.own_returns:
             return
         before: dict[int, list[int]] = {0: []}
@@ -181,14 +181,14 @@ class Program:
                 self.instrs[index] = self.instrs[index]._replace(line=line)
 
     def insert(self, before: int, op: str, arg: object = None) -> int:
-        """A new instruction that all edges to ``before`` go through; its index is behind all others."""
+        """A new instruction that all edges to ``before`` go through; its index is after all others."""
         index = len(self.instrs)
         self.next = [index if after == before else after for after in self.next]
         self.jump = [index if after == before else after for after in self.jump]
         return self.append(before, op, arg)
 
     def append(self, before: int, op: str, arg: object = None) -> int:
-        """A new instruction that goes on at ``before``, and which no edge goes to; its index is behind all others."""
+        """A new instruction that goes on at ``before``, and which no edge goes to; its index is after all others."""
         index = len(self.instrs)
         self.instrs.append(self.instrs[before]._replace(op=op, arg=arg, target=NONE))
         self.next.append(before)

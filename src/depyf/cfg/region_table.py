@@ -47,10 +47,10 @@ class Regions:
         self.depths = {index: region.depth for index, region in self.table.items()}
         self.records = {index: region.record for index, region in self.table.items()}
         self.left: dict[int, int] = {}
-        """A ``POP_EXCEPT`` -> the number of handlers whose bodies control is in behind it, where that is known."""
+        """A ``POP_EXCEPT`` -> the number of handlers whose bodies control is in after it, where that is known."""
         self.starts = frozenset(handler.target for handler in program.handlers)
         self.cold = min(self.starts, default=0) if program.unit.handlers_last else NONE
-        """Where the handlers begin that stand behind all other code; -1 where they do not."""
+        """Where the handlers begin that stand after all other code; -1 where they do not."""
         self._chains: dict[int, tuple[int, ...]] = {}
         self._own: dict[int, list[int]] | None = None
         self._inner: dict[int, list[int]] = {}
@@ -73,7 +73,7 @@ class Regions:
         return region in self.chain(self.program.handler[index])
 
     def behind(self, index: int, bodies: tuple[int, ...]) -> tuple[int, ...]:
-        """The handlers whose bodies control is still in behind the ``POP_EXCEPT`` at ``index`` in those of ``bodies``.
+        """The handlers whose bodies control is still in after the ``POP_EXCEPT`` at ``index`` in those of ``bodies``.
 
         They stand outermost first.  A handler that does not keep the record of one around it was entered when that one's
         body raised: what was handled before both is restored.
@@ -144,8 +144,8 @@ def exits_of(regions: Regions, region: Region) -> list[tuple[int, int]]:
 def note_continues(regions: Regions, exits: dict[int, int]) -> None:
     """Of the ways out of one region that all go on with a loop only one is its end; the others say ``continue``.
 
-    ``exits``: for each copy of its clean-up code where control goes on behind it.  That of the end is laid out last, but
-    for handlers that stand behind all other code.
+    ``exits``: for each copy of its clean-up code where control goes on after it.  That of the end is laid out last, but
+    for handlers that stand after all other code.
     """
     program = regions.program
     ways: dict[int, set[tuple[bool, int, int]]] = {}

@@ -1,4 +1,4 @@
-"""Where in the source the code of a block is written, as far as the location table tells (3.11+): equal for copies.
+"""Source positions of the code of a block, as far as the location table tells (3.11+): equal for copies.
 
 Without it two sides of a conditional expression that say the same would look like copies of one.
 """

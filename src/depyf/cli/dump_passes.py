@@ -50,7 +50,7 @@ def add_dump_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one pass left behind: its text, and how many lines of it are new and gone."""
+    """The artifact of one pass: its text, and how many lines were added and removed."""
 
     step: Pass
     text: str

@@ -115,7 +115,7 @@ def _in_program(frame: types.FrameType) -> Callable[[Callable[[], None]], None]:
     place = found or frame
     tree = ast.parse("def depyf_debug(stop):\n    stop()\n    return None\n")
     for node in ast.walk(tree):
-        if isinstance(node, (ast.stmt, ast.expr, ast.arg)):  # the stop is shown at the statement behind the call
+        if isinstance(node, (ast.stmt, ast.expr, ast.arg)):  # the stop is shown at the statement after the call
             line = place.f_lineno - (not isinstance(node, ast.Return))
             node.lineno = node.end_lineno = max(line, 1)
     module = compile(tree, place.f_code.co_filename, "exec", dont_inherit=True)

@@ -40,7 +40,7 @@ class ProgramPdb(pdb.Pdb):
         self._at_next_line = False
 
     def stop_behind(self, frame: types.FrameType) -> None:
-        """Stop at the line behind the one where ``frame`` stands, in every Python."""
+        """Stop at the line after the one where ``frame`` stands, in every Python."""
         self._at_next_line = True
         self.set_trace(frame)
         self._at_next_line = False
@@ -178,7 +178,7 @@ def _compiling(frame: types.FrameType) -> bool:
 class Breakpoints:
     """From ``start`` to ``stop``, ``breakpoint()`` in the program is a ``ProgramPdb``, where it would be a pdb.
 
-    Behind ``breakpoint()`` in compiled code comes a graph break, and with it the compiler, which a pdb would step into.
+    After ``breakpoint()`` in compiled code comes a graph break, and with it the compiler, which a pdb would step into.
     On ``stop`` a ``ProgramPdb`` that has breakpoints in ``directory`` only does not trace the program any more.
     """
 
@@ -214,13 +214,13 @@ def program_breakpoint(*args: Any, **kwargs: Any) -> Any:
         debugger = _made()
         if kwargs.get("header") is not None:
             debugger.message(kwargs["header"])
-        # in code that Dynamo wrote, the variables are in the function behind the graph break: the stop is there
+        # in code that Dynamo wrote, the variables are in the function after the graph break: the stop is there
         (debugger.stop_behind if _resumed(frame.f_code) else debugger.set_trace)(frame)
     return None
 
 
 def _resumed(code: types.CodeType) -> bool:
-    """Does it call what is left of a function behind a graph break?"""
+    """Does it call what is left of a function after a graph break?"""
     return any(name.startswith("__resume_at_") for name in code.co_names)
 
 
@@ -230,7 +230,7 @@ def hooked() -> bool:
 
 
 def pdb_in_caller() -> None:
-    """A ``ProgramPdb`` at the line behind the call."""
+    """A ``ProgramPdb`` at the line after the call."""
     _made().stop_behind(sys._getframe(1))
 
 

@@ -26,7 +26,7 @@ _PLACE = re.compile(
 _GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?): (?P<code>.*)$")
 _SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
 NO_PLACE = "No stacktrace found for following nodes"
-"""Torch's words behind which lines of the program are not known."""
+"""What torch writes where it does not know the lines of the program."""
 _RESUMED = re.compile(r"^torch_dynamo_resume_in_(?P<name>.+)_at_\d+$")
 _STATE = re.compile(r"^\s+# (?:state of torch|relations between sizes)$")
 _SECTION = re.compile(r"^# (?:resume )?function (?P<function>\S+), (?P<file>.+):(?P<line>\d+)$")

@@ -1,4 +1,4 @@
-"""Decompiling a code unit and the code nested in it, each by the rung of the ladder that it has come to."""
+"""Decompiles a code unit and the code nested in it, each on its current rung of the ladder."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def key_of(unit: CodeUnit) -> Key:
 
 
 on_internal_error: Callable[[CodeUnit, Exception], None] | None = None
-"""What tests and sweeps set to hear of bugs that the next attempt would hide."""
+"""Called with bugs that the next rung would hide; set by tests and sweeps."""
 
 check_invariants = False
-"""Whether what each pass leaves is checked behind it, on every rung: in the tests it is."""
+"""Whether the invariants are checked after each pass, on every rung.  The tests turn this on."""
 
 
 class Decompilation:
@@ -58,7 +58,7 @@ class Decompilation:
         return self._body(unit, expression, strict=strict)
 
     def _nested(self, unit: CodeUnit, expression: bool = False) -> Body:
-        """The code in code that a program wrote is what it found, somebody's source."""
+        """Code nested in generated code comes from the user's source: a compiler wrote it."""
         return self._body(unit, expression, found=True)
 
     @any_depth_of(2)

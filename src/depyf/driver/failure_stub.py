@@ -1,6 +1,6 @@
-"""What stands in the text for code that has no translation.
+"""Statements in the place of code that has no translation.
 
-Input: the code unit and why it failed.  Output: statements that raise where it would have run, behind the definitions
+Input: the code unit and why it failed.  Output: statements that raise where it would have run, after the definitions
 nested in it, which have a text and a verdict of their own.
 """
 

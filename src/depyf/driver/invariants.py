@@ -17,7 +17,7 @@ from depyf.safety.depth import any_depth
 
 
 class InvariantError(DepyfError):
-    """A pass left something behind that the next one does not expect."""
+    """A pass left an artifact that the next pass does not expect."""
 
 
 def check_graph(graph: Graph) -> None:

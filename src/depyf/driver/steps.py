@@ -1,4 +1,4 @@
-"""What each pass leaves behind, one after another: ``depyf dump``, and the tests of the invariants."""
+"""The artifact of each pass in turn, for ``depyf dump`` and the tests of the invariants."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ keeps a name of its own:
     ___unnamed_scope_139871234567890_c94  ->  ___unnamed_scope_c94
     ___unnamed_scope_139879876543210_c94  ->  ___unnamed_scope_2_c94     (another object of the same compilation)
 
-The number behind ``_c`` belongs to one compilation of the process (``OutputGraph.install_global_by_id``), so the second
+The number after ``_c`` belongs to one compilation of the process (``OutputGraph.install_global_by_id``), so the second
 name is the same in every run in which a compilation's guards are read in the order torch prints them.
 """
 

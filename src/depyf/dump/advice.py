@@ -153,7 +153,7 @@ def for_value(source: str, expected: str, of_module: bool = False, inner: bool =
     if name.endswith(".training") and expected in ("True", "False"):
         return "one entry for train() and one for eval() is needed"
     if _INT.fullmatch(expected):
-        if source.startswith("G["):  # dynamic=True makes no symbols of globals, nor of what is behind them
+        if source.startswith("G["):  # dynamic=True makes no symbols of globals, nor of what is reached through them
             return f"{name} is a constant of the compiled code: pass it as an argument, or make it a tensor"
         if of_module:
             return (

@@ -47,7 +47,7 @@ def _group(text: str, at: int, closing: str) -> tuple[str, int]:
 
 
 def _string_end(text: str, at: int) -> int:
-    """Behind the string that begins at ``at``."""
+    """After the string that begins at ``at``."""
     quote, at = text[at], at + 1
     while text[at] != quote:
         at += 2 if text[at] == "\\" else 1

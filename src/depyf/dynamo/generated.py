@@ -29,7 +29,7 @@ _RESUMED = GeneratorContract(resumed=(RESUME_PREFIX,), tracing_flags=(_IN_PROLOG
 
 
 def resume_options() -> Options:
-    """How to decompile a resume function: the user's code, behind Dynamo's way back into it."""
+    """How to decompile a resume function: the user's code, after Dynamo's way back into it."""
     return Options(promises=replace(_RESUMED, display_only=True, variables=frozenset()))
 
 

@@ -224,7 +224,7 @@ class LiveGuard:
         return self.frame.count(self.compile_id)
 
     def leaves(self, number: int) -> tuple[LiveEntry, tuple[Leaf, ...]] | None:
-        """The entry and torch's leaf guards behind guard ``number`` of the page; None where there are none here."""
+        """The entry and torch's leaf guards for guard ``number`` of the page; None where there are none here."""
         expression = self.frame.expression(self.compile_id, number)
         try:
             entry, found = self._by_text or self._read()

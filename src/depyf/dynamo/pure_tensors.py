@@ -235,7 +235,7 @@ def symbol_of(value: Any) -> str:
 
 
 def referent(reference: Any) -> Any:
-    """The tensor behind torch's weak reference, what the reference holds where it is none, or None."""
+    """The tensor that torch's weak reference refers to, what the reference holds where it is none, or None."""
     found = attribute(reference, "ref")
     if not is_a(found, weakref.ref):
         return reference
@@ -335,7 +335,7 @@ def _has_memory(value: Any) -> bool:
 
 
 def span(value: Any) -> tuple[int, int]:
-    """The bytes of its storage that a tensor lies in: the first, and the one behind the last."""
+    """The bytes of its storage that a tensor lies in: the first, and the one after the last."""
     view = tensor(value)
     size, stride = ([int(number(item) or 0) for item in items or ()] for items in (view.size, view.stride))
     width = int(_BASE.element_size(value))

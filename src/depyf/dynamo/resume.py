@@ -55,7 +55,7 @@ def resume_targets(entry: LiveEntry) -> list[tuple[str, types.CodeType]]:
 
 
 def _codes_of(target: Any) -> list[types.CodeType]:
-    """The resume function behind a global: itself, or the code that a factory of closures holds."""
+    """The resume function that a global holds: itself, or the code that a factory of closures holds."""
     code = attribute(target, "__code__")
     if type(code) is not types.CodeType:
         return []

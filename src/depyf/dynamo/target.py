@@ -1,7 +1,7 @@
 """What torch.compile was given: from a compiled callable to the function whose frame Dynamo sees.
 
 Input: whatever ``torch.compile`` returned (a wrapper, an ``OptimizedModule``, a bound method), or the plain function or
-module behind it.  Output: the function, the arguments it gets in front of the caller's, and the backend asked for.
+module inside it.  Output: the function, the arguments it gets in front of the caller's, and the backend asked for.
 Nothing is called and nothing is compiled.
 """
 
@@ -41,7 +41,7 @@ class Target:
     """``self`` of a method or module, and the arguments of ``functools.partial``."""
     keywords: tuple[tuple[str, Any], ...] = ()
     backend: Any = None
-    """The compiler behind the wrapper; None where ``compiled_fn`` is not a compiled callable."""
+    """The compiler inside the wrapper; None where ``compiled_fn`` is not a compiled callable."""
     module: Any = None
     """The module whose call reaches the function, its ``forward``: hooks run around that, as Python."""
 
@@ -72,7 +72,7 @@ def free_variables(function: types.FunctionType) -> dict[str, Any]:
 
 
 def find_target(fn: Any) -> Target:
-    """The target behind ``fn``.  DepyfError where there is no Python function."""
+    """The target of ``fn``.  DepyfError where there is no Python function."""
     leading: tuple[Any, ...] = ()
     keywords: dict[str, Any] = {}
     backend: Any = None
@@ -139,7 +139,7 @@ def _backend(wrapper: Any) -> Any:
 
 
 def innermost_backend(callback: Any) -> Any:
-    """The compiler behind what torch's frame evaluation calls; None where that compiles nothing."""
+    """The compiler inside what torch's frame evaluation calls; None where that compiles nothing."""
     if callback is None or isinstance(callback, bool):
         return None
     for _ in range(64):

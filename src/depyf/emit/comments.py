@@ -27,7 +27,7 @@ def comments(text: str | Iterable[str], indent: str = "") -> str:
 
 
 def remark(line: str, text: str) -> str:
-    """``line`` with ``text`` as a comment at its end, behind one that is there."""
+    """``line`` with ``text`` as a comment at its end, after one that is there."""
     return f"{line}{', ' if _REMARK in line else _REMARK}{_safe(text)}" if text else line
 
 
@@ -44,7 +44,7 @@ def heading(text: str) -> str:
 
 
 def in_docstring(text: str) -> str:
-    """``text``, lines and all, for the inside of a literal in triple quotes that ends behind a line break."""
+    """``text``, lines and all, for the inside of a literal in triple quotes that ends after a line break."""
     lines = "\n".join(map(printable, text.split("\n")))
     return lines.replace("\\", "\\\\").replace('"""', "'''")
 

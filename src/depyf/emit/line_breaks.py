@@ -140,7 +140,7 @@ class _Writer:
 
     @any_depth
     def sequence(self, items: list[_Item], column: int, inside: bool, after: int) -> None:
-        """Items on the current line; groups among them may break.  ``after`` is what must still fit behind them."""
+        """Items on the current line; groups among them may break.  ``after`` is what must still fit after them."""
         for index, item in enumerate(items):
             if isinstance(item, _Group):
                 self.group(item, column, inside, self.trailing(items, index + 1, inside, after))

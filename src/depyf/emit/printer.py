@@ -84,7 +84,7 @@ class Printer:
         self.class_name = ""
         self.spell = self.names.spellings("")
         self.attributes: dict[tuple[str, str], str] = {}
-        """What is written behind the dot in a class, by class and attribute; "" where nothing can be."""
+        """What is written after the dot in a class, by class and attribute; "" where nothing can be."""
         self.lines: list[str] = []
         self.sources: list[int | None] = []
         self.starts: list[bool] = []

@@ -181,7 +181,7 @@ class Report:
 
 
 def explain(fn: Any) -> Report:
-    """The report of a compiled function, method or module (or of the plain function behind it), as things stand now.
+    """The report of a compiled function, method or module (or of the plain function inside it), as things stand now.
 
     DepyfError where ``fn`` has no Python bytecode, or torch is missing or too old.
     """

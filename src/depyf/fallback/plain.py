@@ -129,7 +129,7 @@ class PlainSymbolic(Symbolic):
     def spill(self, upto: int | None = None) -> None:
         before = list(self.stack)
         super().spill(upto)
-        # What a spilled value was made of is used up, unless the stack still has it elsewhere, and goes at once: behind
+        # What a spilled value was made of is used up, unless the stack still has it elsewhere, and goes at once: after
         # the statement that is to come nothing would know that it was a part of the value.
         gone = [old for old, new in zip(before, self.stack, strict=True) if old is not new]
         if not gone:

@@ -204,7 +204,7 @@ class _Separation:
         self._write(source, handler, after)
 
     def behind(self, index: int, bodies: Bodies) -> Bodies:
-        """The bodies that control is in behind an instruction."""
+        """The bodies that control is in after an instruction."""
         if not bodies:
             return bodies
         instr, depth, last = self.program.instrs[index], self.depths.get(index, NONE), len(bodies) - 1

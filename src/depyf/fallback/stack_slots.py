@@ -9,7 +9,7 @@ from depyf.cfg.region_table import Regions
 
 
 def stack_depths(program: Program, regions: Regions) -> dict[int, int]:
-    """The depth before each instruction; none for what comes behind operations that stand for a part of a statement."""
+    """The depth before each instruction; none for what comes after operations that stand for a part of a statement."""
     entries = [(region.target, region.depth + len(region.pushes)) for region in regions.table.values()]
     return depths_from(program, [(0, 0), *entries])
 
@@ -34,7 +34,7 @@ def depths_from(program: Program, starts: list[tuple[int, int]]) -> dict[int, in
 
 
 def moved(instr: Instr, depth: int, slot: int, newest: bool) -> int:
-    """Where the record of a handler is behind an instruction that finds ``depth`` slots; ``newest``: of the innermost one."""
+    """Where the record of a handler is after an instruction that finds ``depth`` slots; ``newest``: of the innermost one."""
     if depth == NONE or slot == NONE:
         return slot
     if instr.op == ops.PUSH_EXC_INFO and newest:

@@ -263,7 +263,7 @@ def _own_operators(code: str) -> list[str]:
 
 
 def _import_order(line: str) -> tuple[bool, bool, str]:
-    """Definitions behind all imports."""
+    """Definitions after all imports."""
     return " = " in line, line.startswith("from "), line
 
 

@@ -22,7 +22,7 @@ class GeneratorContract:
     that the keys of a dict, or the elements of a set, that is made of more than a compiler takes at once are
     distinct, and that hashing and comparing them changes nothing.
     Code that is called as in ``resumed`` (how names begin) is the rest of a function that was cut in two.  Control never gets to a ``raise None``
-    there that only stands behind what a ``with`` suppressed; nothing looks up ``tracing_flags`` by name; parameters called as in ``boxed_parameters`` are lists, with lists in them, which only
+    there that only stands after what a ``with`` suppressed; nothing looks up ``tracing_flags`` by name; parameters called as in ``boxed_parameters`` are lists, with lists in them, which only
     such code has: taking the last item off is one step, and nothing sees how long they live.  What such code is handed
     on in the middle of a display or a string it alone has.  ``display_only`` says that it is only shown, never run.
     ``signatures`` gives the parameter names of stable functions; they only choose names.

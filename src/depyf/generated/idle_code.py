@@ -29,7 +29,7 @@ def drop_idle_parameters(body: Body, parameters: Set[str]) -> Body:
 
 @any_depth
 def drop_unreached(body: Body) -> Body:
-    """``body`` without each ``raise None`` behind a ``with`` that is always left from inside."""
+    """``body`` without each ``raise None`` after a ``with`` that is always left from inside."""
     out: list[Stmt] = []
     for stmt in body:
         if bodies(stmt):

@@ -199,7 +199,7 @@ class _Round:
         return (*body[:start], *tail)
 
     def _deletions_last(self, body: Body) -> Body:
-        """Deletions of our variables behind the statements without effect that follow them."""
+        """Deletions of our variables after the statements without effect that follow them."""
         out: list[Stmt] = []
         waiting: list[Delete] = []
         for stmt in body:
@@ -290,7 +290,7 @@ class _Round:
         return not any(bodies(stmt) for stmt in between) and self._may_move(name, value, use, crossed, touched)
 
     def _may_move(self, name: Variable, value: Expr, use: _Use, crossed: int, touched: set[Variable]) -> bool:
-        """Whether ``value`` may be evaluated where ``name`` is read, ``crossed`` behind where it stands."""
+        """Whether ``value`` may be evaluated where ``name`` is read, ``crossed`` after where it stands."""
         if any(conditional(node) or variable(node) in touched for node in in_order(value)):
             return False
         passed = max(use.before(name), crossed)

@@ -37,7 +37,7 @@ _COUNTED = re.compile(r"_\d.*")
 
 
 def name_values(unit: CodeUnit, body: Body, promises: GeneratorContract) -> Body:
-    """``body`` with names for its temporaries, joined deletions, no ``else`` behind a ``return``, and ``set()``, which no
+    """``body`` with names for its temporaries, joined deletions, no ``else`` after a ``return``, and ``set()``, which no
     compiler writes as a display."""
     body, own = _without_numbered(_defined_before(body), promises)
     names = {**own, **_names(unit, body, promises)}

@@ -1,4 +1,4 @@
-"""What both branches of an ``if`` assign to a temporary last stands behind the ``if``.
+"""What both branches of an ``if`` assign to a temporary last stands after the ``if``.
 
     if enabled: tmp = enter(); value = f          if enabled: tmp = enter()
     else:       value = f                   ->    value = f

@@ -1,7 +1,7 @@
 """What a ``with`` suppressed and then ends in ``raise None``: where a program that wrote the code says it never gets.
 
 Dynamo enters a ``with`` again whose body a graph break cut in two, and closes it at the head of the function, away from
-the body; behind that it puts ``raise None``, "to make analysis work for unreachable code"
+the body; after that it puts ``raise None``, "to make analysis work for unreachable code"
 (``torch/_dynamo/resume_execution.py``).  ::
 
     H: WITH_EXCEPT_START; BRANCH true S; RERAISE

@@ -109,7 +109,7 @@ class Branches:
     def one_try(self, stmt: Try) -> Try:
         """``try: try: .. except: .. finally: ..`` as one statement, with what follows the inner one in its ``else``.
 
-        Behind handlers that all leave, both are the same; a second ``try:`` would have a line of its own.
+        After handlers that all leave, both are the same; a second ``try:`` would have a line of its own.
         """
         inner = stmt.body[0] if stmt.body and stmt.final and not stmt.handlers else None
         if not isinstance(inner, Try) or not inner.handlers or inner.final:
@@ -186,7 +186,7 @@ class Branches:
         return (replace(first, orelse=body[1:]),)
 
     def _end_of_arm(self, stmt: If, orelse: Sequence[Stmt]) -> int:
-        """Where the first arm of ``stmt`` ends: what stands behind the ``else`` runs only after that arm, but is no part of it."""
+        """Where the first arm of ``stmt`` ends: what stands after the ``else`` runs only after that arm, but is no part of it."""
         if orelse and ends(orelse) and not self._reaches_end(orelse) and (last := last_line(orelse)):
             behind = (i for i, inner in enumerate(stmt.body) if inner.line and inner.line > last)
             return next(behind, 0) or len(stmt.body)

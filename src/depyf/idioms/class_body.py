@@ -37,7 +37,7 @@ def _sets_flag(stmt: Stmt) -> bool:
 
 
 def ends_outside(body: Body, annotates: Callable[[Stmt], object]) -> Body:
-    """The compiler's own statements at the end behind the statement in whose last arm they are.
+    """The compiler's own statements at the end after the statement in whose last arm they are.
 
     Where the other arms leave, only one goes on to the end of the class: ``if a: raise b`` / ``else: c`` and the end.
     ``annotates`` tells the function of the annotations, which is one of these statements.

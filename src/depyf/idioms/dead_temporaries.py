@@ -25,7 +25,7 @@ from depyf.structure.exits import ends
 
 def drop_dead_temporaries(body: Body, *, held: bool = False) -> Body:
     """``body`` without such temporaries; but for those that are deleted, and with ``held`` those that a branch of the same
-    block comes behind."""
+    block comes after."""
     unread = unread_temporaries(body)
     return _block(body, unread, held) if unread else body
 
@@ -57,7 +57,7 @@ def deletions(body: Body) -> Counter[int]:
 
 
 def held_until(body: Body, unread: frozenset[int]) -> dict[int, list[Temp]]:
-    """Position of a branch in ``body`` -> the ``unread`` temporaries with a value that are bound before it, and behind the
+    """Position of a branch in ``body`` -> the ``unread`` temporaries with a value that are bound before it, and after the
     branch before."""
     found: dict[int, list[Temp]] = {}
     waiting: list[Temp] = []

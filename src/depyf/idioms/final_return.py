@@ -101,7 +101,7 @@ class _End:
     def _drop_inside(self, body: Body, behind: int | None, case: bool = False, alone: bool = False) -> Body:
         """``case`` says that it is the body of one: where no column tells, ``return`` is as likely as ``pass`` there.
 
-        ``alone``: it may be a handler of a ``try`` whose body leaves.  What else went on behind the ``finally`` would share
+        ``alone``: it may be a handler of a ``try`` whose body leaves.  What else went on after the ``finally`` would share
         its end with a handler that says ``pass``; here there is nothing to share it with.
         """
         if behind is None and self._says_pass(body, case):

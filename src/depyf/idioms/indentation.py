@@ -1,7 +1,7 @@
 """How far statements were indented in the source, where the location table tells (3.11+).
 
 A line's first column is that of its first instruction: for most statements that of the statement, for the others some
-places to the right of it, behind their keyword.  It decides what no instruction tells: whether a statement behind one
+places to the right of it, by the length of their keyword.  It decides what no instruction tells: whether a statement after one
 that leaves stood in its ``else``.
 
     if a:             if a:
@@ -45,7 +45,7 @@ from depyf.safety.depth import any_depth
 
 _EXACT = (Assign, AnnAssign, AugAssign, ExprStmt, Return, Raise, Import, ImportFrom, Assert, PassStmt, Break, Continue)
 _KEYWORDS: dict[type[Stmt], int] = {If: 3, While: 6, Delete: 4, Match: 6}
-"""How far behind its start the column of a statement is, at least."""
+"""How far to the right of its start the column of a statement is, at least."""
 _NOT = 4
 _ASYNC = 6
 _RETURN = 7
@@ -119,7 +119,7 @@ class Indents:
         if level is None or column is None or width is None or (inner.body[0].line or 0) <= (inner.line or 0):
             return False
         keyword = column - width - (_ASYNC if stmt.is_async and width else 0)
-        return level - keyword <= STEP + 1  # the first item may stand on a line of its own, behind a parenthesis
+        return level - keyword <= STEP + 1  # the first item may stand on a line of its own, after a parenthesis
 
     def is_elif(self, stmt: Stmt, level: int) -> bool:
         """Whether ``stmt``, in the ``else`` of an ``if`` at ``level``, is an ``elif`` of it."""
@@ -177,7 +177,7 @@ class Indents:
         return (self.columns.first if behind else self.columns.least).get(stmt.line)
 
     def _width(self, stmt: Stmt) -> int | None:
-        """How far behind its start the column of a statement is, at least."""
+        """How far to the right of its start the column of a statement is, at least."""
         if isinstance(stmt, For):
             return self.columns.behind_for
         if isinstance(stmt, With):

@@ -4,8 +4,8 @@
     except: F                   is         finally: F
     F
 
-Where a ``return`` in A tells, ``structure/regions/finally_copies.py`` has found the ``finally``, and copies are left behind.
-The handler and the copy behind the ``try`` came from the same source lines; an ``except`` would have lines of its own.
+Where a ``return`` in A tells, ``structure/regions/finally_copies.py`` has found the ``finally``, and copies are left over.
+The handler and the copy after the ``try`` came from the same source lines; an ``except`` would have lines of its own.
 Input and output: the Python dialect.
 """
 

@@ -47,7 +47,7 @@ FIRST_NEW_KEY = 1 << 40
 def release_temporaries(
     body: Body, stable: tuple[str, ...] = (), held: Live = frozenset(), *, in_try: bool = False
 ) -> Body:
-    """``body`` with a ``del`` behind the last use of every temporary; those ``held``, which nothing uses, are kept until the
+    """``body`` with a ``del`` after the last use of every temporary; those ``held``, which nothing uses, are kept until the
     next branch of their block has been taken.  Globals whose names begin as in ``stable`` are never rebound.
 
     With ``in_try`` that may be inside a ``try`` that a temporary was bound before; where the ``try`` is left by an
@@ -64,7 +64,7 @@ def _only_finally(stmt: Try) -> bool:
 def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[int] | None]:
     """``body`` without the ``del`` of a temporary that some path has not bound.
 
-    ``bound`` are those bound on entry; the result says which are bound behind the block, None if it always leaves.
+    ``bound`` are those bound on entry; the result says which are bound after the block, None if it always leaves.
     """
     out: list[Stmt] = []
     for stmt in body:
@@ -163,7 +163,7 @@ class _Releaser:
 
     @any_depth
     def block(self, body: Body, after: Live) -> tuple[Body, Live]:
-        """The new statements, and the temporaries live on entry; ``after`` are those read behind the block."""
+        """The new statements, and the temporaries live on entry; ``after`` are those read after the block."""
         out: list[Stmt] = []
         live = after
         parts = tuple(part for stmt in body for part in _ways(stmt))
@@ -193,7 +193,7 @@ class _Releaser:
         return frozenset(temp.key for temp in temps)
 
     def statement(self, stmt: Stmt, after: Live, tested: Live = frozenset()) -> tuple[Stmt, Live, Live]:
-        """The new statement, what is live before it, and what must be deleted behind it; ``tested``: what a branch ends
+        """The new statement, what is live before it, and what must be deleted after it; ``tested``: what a branch ends
         the life of, like what it tests."""
         if isinstance(stmt, If):
             return self._branches(stmt, after, tested)
@@ -206,7 +206,7 @@ class _Releaser:
             floor, self.floor = self.floor, self.floor | (outside if through else kept)
             if isinstance(stmt, Try) and through:
                 # an exception goes through the ``finally`` and on: what the body binds first is not read before,
-                # and what is read behind the statement only where the body gets to its end
+                # and what is read after the statement only where the body gets to its end
                 body, entry = self.block(stmt.body, kept)
                 final = self.block(stmt.final, kept)[0]
                 self.floor = floor

@@ -1,7 +1,7 @@
 """Statements: the structured program between ``structure/`` and ``emit/``.
 
 Two dialects share these nodes.  The *labelled* dialect, which ``structure/total.py`` writes, may hold ``Block``,
-``Loop`` and ``Exit`` to an enclosing label.  The *Python* dialect, which ``structure/labels.py`` leaves behind and the
+``Loop`` and ``Exit`` to an enclosing label.  The *Python* dialect, which ``structure/labels.py`` produces and the
 printer takes, holds none of the three.  ``line`` is the source line of the bytecode, None where it has none.
 """
 

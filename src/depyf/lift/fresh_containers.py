@@ -107,7 +107,7 @@ def protect(s: Symbolic, name: str) -> None:
 
 
 def let_go(s: Symbolic, rule: Rule, arg: Any) -> None:
-    """Run ``rule``; what fresh containers held and nothing holds any more is deleted behind it."""
+    """Run ``rule``; what fresh containers held and nothing holds any more is deleted after it."""
     before = _temporaries(s.stack)
     rule(s, arg)
     left = {node.key for value in s.stack for node in walk_all((ExprStmt(value),)) if isinstance(node, Temp)}

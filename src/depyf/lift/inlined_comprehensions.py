@@ -53,7 +53,7 @@ def before_loop(lifter: Lifter, node: Node) -> list[int]:
 
 
 def skip_loop(lifter: Lifter, block: Lifted, node: Node) -> None:
-    """Let ``block`` go on behind the loop it goes on to, and forget the loop."""
+    """Let ``block`` go on after the loop it goes on to, and forget the loop."""
     header = lifter.graph.nodes[node.succs[0]]
     inside, work = {header.id}, [header.succs[0]]
     while work:

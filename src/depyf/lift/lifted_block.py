@@ -44,7 +44,7 @@ class Lifted:
     last: int = 0
     lines: list[int] = field(default_factory=list)
     iterators: tuple[Marker, ...] = ()
-    """The iterators it drops before it does anything else: what follows is behind their loops."""
+    """The iterators it drops before it does anything else: what follows is after their loops."""
     open: dict[int, Shared] = field(default_factory=dict)
     steps: int = 0
     spills: int = 0

@@ -158,7 +158,7 @@ class Symbolic(Engine):
         self.rules = fresh_containers.rules(RULES) if self.generated else RULES
 
     def _drops_marker(self) -> bool:
-        """Whether what is executed only cleans up: its line is that of what comes before or behind, a ``case`` for example."""
+        """Whether what is executed only cleans up: its line is that of what comes before or after, a ``case`` for example."""
         return self.instr.op == ops.POP and bool(self.stack) and isinstance(self.stack[-1], Marker)
 
     def push(self, value: Expr) -> None:
@@ -273,7 +273,7 @@ class Symbolic(Engine):
         return order
 
     def start_iterator(self, stack: list[Expr], position: int, line: int | None) -> None:
-        """The iterator at ``position`` is made here: for the loop behind this block, or, which only a program writes, as
+        """The iterator at ``position`` is made here: for the loop after this block, or, which only a program writes, as
         a value that no loop of this block waits for."""
         value = stack[position]
         assert isinstance(value, IterOf)
@@ -427,7 +427,7 @@ class Symbolic(Engine):
     def static_run(self, target: Name, value: Expr) -> bool:
         """3.12+ stores ``a, b = x, y`` right to left without a swap: see the run of stores as one assignment.
 
-        Of ``_, _ = x, y`` the first store is only a ``POP`` behind the second (3.13+).
+        Of ``_, _ = x, y`` the first store is only a ``POP`` after the second (3.13+).
         """
         stack = self.stack
         never = (

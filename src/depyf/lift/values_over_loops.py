@@ -1,7 +1,7 @@
 """What generated code leaves on the stack below a loop.
 
 Dynamo writes back a changed dictionary of a subclass (``Counter``, ``OrderedDict``, a class of the program) in a loop, with
-the values that it passes on lying on the stack meanwhile.  What no operation of a loop can reach is behind it what it was before.
+the values that it passes on lying on the stack meanwhile.  What no operation of a loop can reach is the same after the loop as before.
 
     push [x, y]; iter = iter(d.items()); H: for item -> B, exit J; B ... goto H; J: SUBSCR 0        ->        J: x
 """

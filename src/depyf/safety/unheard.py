@@ -25,7 +25,7 @@ _ESCAPES = frozenset("\r\n'\"\\abfnrtvx01234567")
 
 
 def parse(text: str, mode: str = "exec", filename: str = "<text>") -> Any:
-    """``ast.parse`` without warnings; columns behind an escape that Python does not know are one too large.
+    """``ast.parse`` without warnings; columns after an escape that Python does not know are one too large.
 
     Raises what ``ast.parse`` raises.
     """
@@ -35,7 +35,7 @@ def parse(text: str, mode: str = "exec", filename: str = "<text>") -> Any:
 def spelled_out(text: str) -> str:
     """``text`` with the same tree, line by line, of which the parser does not warn.
 
-    A backslash that begins no escape is doubled, and a number stands apart from the keyword behind it.
+    A backslash that begins no escape is doubled, and a number stands apart from the keyword after it.
     """
     return _Speller(text).run() if _SUSPECT.search(text) else text
 

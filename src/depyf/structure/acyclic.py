@@ -67,7 +67,7 @@ class Acyclic:
                     if above in followers:
                         found = above
                     if above in following or above == entry or last.get(above, 0) > number[key]:
-                        break  # what the code may go on to stands behind that block
+                        break  # what the code may go on to stands after that block
                     above, steps = idom[above], steps + 1
                 if found != NONE:
                     followers[found].append(key)

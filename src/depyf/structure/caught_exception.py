@@ -1,4 +1,4 @@
-"""The exception that a handler caught, where a program uses it as a value like any other (plain lifting).
+"""A name for the caught exception, where it is used as an ordinary value (plain lifting).
 
 Marker("exc", region) in the body of the handler    ->    except BaseException as __temp_0:   and   __temp_0
 """

@@ -1,6 +1,6 @@
-"""Statement kinds that the labelled dialect only hints at: except clauses, ``with``, ``for`` and ``while``.
+"""Makes ``except`` clauses, ``with``, ``for`` and ``while`` from the markers of the labelled dialect.
 
-Each hint is a marker that the lifter left: the test ``exc_match`` at the head of a handler, ``with_start`` before a
+The lifter left the markers: the test ``exc_match`` at the head of a handler, ``with_start`` before a
 protected body, ``iter_start`` before a loop whose head tests ``for``.
 """
 
@@ -75,7 +75,7 @@ def except_clauses(stmt: Try) -> Try:
         clauses.append(ExceptClause(kind.detail, name, matched, test.line or line))
         body, line = other, None
     if star and body and marker_of(body[0], "reraise"):
-        body = body[:1]  # control goes on behind the statement, the compiler thinks
+        body = body[:1]  # the compiler assumes that control continues after the statement
     if not (len(body) == 1 and marker_of(body[0], "reraise")):
         if body or not clauses:
             clauses.append(ExceptClause(None, None, body, line))
@@ -228,7 +228,7 @@ def _fill_free(stmt: Stmt) -> Stmt:
 
 
 def reraises(stmts: Body) -> Body:
-    """What re-raises the exception being handled becomes ``raise``."""
+    """Turns re-raising the handled exception into a bare ``raise``."""
     return _with_raises(stmts) if any(marker_of(stmt, "reraise") for stmt in walk(stmts)) else stmts
 
 

@@ -39,7 +39,7 @@ class Edges:
         self._find_entries()
 
     def label(self, source: int, target: int) -> int:
-        """Label that an edge from container ``source`` to block ``target`` has: the outermost ``try`` it enters, or itself."""
+        """Label of an edge from container ``source`` to block ``target``: the outermost ``try`` it enters, or ``target``."""
         outer = self.containers.outermost_without(self.blocks[target].container, source)
         if outer == NONE:
             return target

@@ -32,7 +32,7 @@ NOWHERE: Labels = frozenset()
 
 _ENDS: dict[int, tuple[Stmt, bool]] = {}
 _EXITS: dict[int, tuple[Stmt, Labels]] = {}
-"""What is known of the statements of the function being lowered; holds them, so that their ids stay theirs."""
+"""Caches for the statements of the function being lowered; holds the statements, so that their ids stay unique."""
 
 
 @any_depth
@@ -107,7 +107,7 @@ def exits_to(body: Body, label: int) -> bool:
 
 
 def exits_of(stmt: Stmt) -> Labels:
-    """The labels of all exits in a statement; known from then on, for flags ask it of the same statements for each label."""
+    """The labels of all exits in a statement.  Cached: flags ask for the same statements once per label."""
     if isinstance(stmt, Exit):
         return frozenset({stmt.label})
     inner = bodies(stmt)
@@ -136,7 +136,7 @@ def exit_labels(body: Body) -> set[int]:
 
 
 def unwritten(body: Body, loop: int | None) -> set[int]:
-    """``exit_labels`` without those to ``loop`` where somebody said ``continue``."""
+    """``exit_labels`` without those to ``loop`` that are a ``continue`` in the source."""
     found = (stmt for stmt in walk(body) if isinstance(stmt, Exit))
     return {stmt.label for stmt in found if not (stmt.written and stmt.label == loop)}
 
@@ -156,7 +156,7 @@ def leaving(body: Body) -> set[int]:
 
 
 def forget() -> None:
-    """Let go of what is known of the statements of a function that is done."""
+    """Clear the caches of a function that is finished."""
     _ENDS.clear()
     _EXITS.clear()
 

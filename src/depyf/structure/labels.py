@@ -1,6 +1,6 @@
 """From the labelled dialect to Python: labelled blocks, endless loops and exits become ordinary statements.
 
-Input: the labelled dialect.  Output: the Python dialect.  The cheapest way to say an exit wins: falling through, an
+Input: the labelled dialect.  Output: the Python dialect.  The cheapest form of an exit wins: falling through, an
 ``else``, the ``else`` of a loop or a ``try``, ``break`` and ``continue``, a copy of a tiny tail, and last a flag.
 
     block L: { if a: { X; exit L }  Y }     ->     if a: X  else: Y
@@ -112,7 +112,7 @@ class Lowering:
             own = fall if i == last else fall_labels(stmts[i + 1])
             if isinstance(stmt, Exit):
                 if result and isinstance(result[-1], Raise):
-                    continue  # control goes on there to the compiler alone, behind ``except*``
+                    continue  # control goes on there to the compiler alone, after ``except*``
                 if stmt.label in own and i == last and not (stmt.written and stmt.label == loop):
                     continue
                 if stmt.label == loop:
@@ -184,7 +184,7 @@ class Lowering:
         if orelse is None:
             orelse = self.lower(exhausted, fall, breaks, loop)
             if orelse and not breaks_out(inner):
-                return replace(stmt, body=inner, orelse=()), *orelse  # an ``else`` without a ``break`` says nothing
+                return replace(stmt, body=inner, orelse=()), *orelse  # an ``else`` without a ``break`` is redundant
         return (replace(stmt, body=inner, orelse=orelse),)
 
     def _with_else(
@@ -228,9 +228,7 @@ class Lowering:
             if any(isinstance(clause.type, Marker) for clause in core.handlers):
                 return None
             caught = [exit_labels(clause.body) for clause in core.handlers]
-            written = (
-                frozenset[int]() if core.star else breaks | {loop}
-            )  # nothing can be written that leaves ``except*``
+            written = frozenset[int]() if core.star else breaks | {loop}  # no statement may leave ``except*``
             skips = any(labels_ & (fall - labels - written) for labels_ in caught)
             if not skips and loop is not None and not core.star:
                 skips = loop in fall - labels and any(_comes_round(clause.body, loop) for clause in core.handlers)
@@ -255,7 +253,7 @@ class Lowering:
         """A block as a loop that is left by ``break`` in any case, where nothing in it leaves or goes on with one around.
 
         What comes before the first ``break`` need not be in it.
-        Whoever wrote a ``while True`` that ends in ``break`` meant this; the compiler has left no jump back.
+        The source has a ``while True`` that ends in ``break``; the compiler has left no jump back.
         """
         own = fall | {block.label}
         if self.trying > 1 or not leaving(block.body) <= own:
@@ -274,7 +272,7 @@ class Lowering:
         return (*before, While(Const(True), body if ends(body) else (*body, Break()), (), line))
 
     def _resolve(self, body: Body, label: int) -> Body:
-        """Get rid of the exits to ``label``, the end of ``body``, that are left, with a flag variable."""
+        """Replace the remaining exits to ``label``, the end of ``body``, by a flag variable."""
         if not exits_to(body, label):
             return body
         return with_flag(body, label, self._new_flag, careful=self.careful, releases=self.releases)
@@ -293,7 +291,7 @@ def _without_exit(body: Body, fall: Labels, loop: int | None) -> Body:
 
 
 def _comes_round(body: Body, loop: int) -> bool:
-    """Whether a handler goes on with the loop at its end, and nobody said ``continue``: what follows is an ``else``."""
+    """Whether a handler goes on with the loop at its end, without a ``continue`` in the source: what follows is an ``else``."""
     last = body[-1] if body else None
     return loop in unwritten(body, loop) and (len(body) > 1 or isinstance(last, Exit) and last.falls)
 
@@ -361,7 +359,7 @@ def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
 
 
 def _common_exit(stmt: If) -> tuple[If, Body]:
-    """An exit that ends both arms stands behind the ``if``, unless it is all there is in the first, or a loop's head."""
+    """An exit that ends both arms stands after the ``if``, unless it is all there is in the first, or a loop's head."""
     if isinstance(stmt.test, Marker):
         return stmt, ()
     first = stmt.body[-1] if len(stmt.body) > 1 else None
@@ -384,7 +382,7 @@ def _exit_of_head(before: Body, after: Body) -> Body:
 
 
 def _simplify_match(stmt: Match, own: Labels, loop: int | None) -> Match:
-    """A default that only goes on says nothing."""
+    """A default case that only goes on is redundant."""
     cases = [replace(case, body=simplify(case.body, own, loop)) for case in stmt.cases]
     final = cases[-1]
     if len(cases) > 1 and not final.body and final.guard is None and is_wildcard(final.pattern):
@@ -435,7 +433,7 @@ def _tiny_tail(last: Stmt) -> Body | None:
 
 
 def _would_catch(block: Block, tail: Body) -> bool:
-    """Whether a copy of ``tail`` at an exit of ``block`` raises into another handler than it does behind the block."""
+    """Whether a copy of ``tail`` at an exit of ``block`` raises into another handler than it does after the block."""
     value = tail[0].value if isinstance(tail[0], Return) else None
     if not isinstance(value, Name) or value.scope == "fast":
         return False
@@ -457,7 +455,7 @@ def _replace_exits(body: Body, label: int, tail: Body) -> Body:
 
 
 def tidy_if(stmt: If) -> If:
-    """No empty first arm."""
+    """Negate the test of an ``if`` whose first arm is empty."""
     if not stmt.body and stmt.orelse and not isinstance(stmt.test, Marker):
         return If(negate(stmt.test), stmt.orelse, (), stmt.line)
     return stmt

@@ -1,4 +1,4 @@
-"""Skipping lifted blocks that turned out to hold nothing.
+"""Skips lifted blocks that turned out to be empty.
 
 Input and output: lifted blocks.  An edge skips an empty block only if it then enters the same ``try`` as before.
 """
@@ -17,7 +17,7 @@ def skip_empty(blocks: dict[int, Lifted], containers: Containers, entry: int) ->
     _note_dropped_iterators(blocks)
     for block in blocks.values():
         if _empty(block) and block.iterators:
-            # what a ``break`` leads to is behind the loop
+            # what a ``break`` leads to is after the loop
             blocks[_final(blocks, containers, block.container, block.succs[0])].iterators += block.iterators
     for block in blocks.values():
         block.succs = [_final(blocks, containers, block.container, after) for after in block.succs]
@@ -40,7 +40,7 @@ def skip_empty(blocks: dict[int, Lifted], containers: Containers, entry: int) ->
 
 
 def _note_dropped_iterators(blocks: dict[int, Lifted]) -> None:
-    """``break`` may be a block that only drops the iterator: what it alone goes to is behind that loop as well."""
+    """``break`` may be a block that only drops the iterator: what it alone goes to is after that loop as well."""
     before: dict[int, list[Lifted]] = {}
     for block in blocks.values():
         for after in block.succs:

@@ -79,7 +79,7 @@ class Structurer:
         return [*self.select(ROOT, self.entry), *self._container(ROOT, [self.edges.label(ROOT, self.entry)])]
 
     def select(self, source: int, target: int) -> list[Stmt]:
-        """Says for every ``try`` with several entries that an edge enters which of them it means."""
+        """Assignments that select an entry of every ``try`` with several entries that an edge enters."""
         result: list[Stmt] = []
         container = self.blocks[target].container
         inner = target
@@ -159,7 +159,7 @@ class Structurer:
         header = {key: head[0] for head, scc in zip(heads, found, strict=True) for key in scc}
         for key in sorted(items):
             if key not in header and is_for(self.blocks, key) and not items[key].compound:
-                # the body of this ``for`` never comes round again
+                # the body of this ``for`` is never repeated
                 body = next(iter(items[key].succs), NONE)  # both ways may leave to labels outside
                 found.append([key, body] if preds.get(body, set()) <= {key} and body in items else [key])
         reachable = set(reverse_postorder(entry, succs)) if found else set()
@@ -280,7 +280,7 @@ class Structurer:
         return label
 
     def leave(self, label: int, items: dict[int, Item]) -> list[Stmt]:
-        """Go to a label that is not the next thing to do."""
+        """Exit to a label that control does not fall through to."""
         if label not in items:
             for joined, around in reversed(self.scopes):
                 if label in joined:

@@ -50,7 +50,7 @@ def _entered(at: int, stack: Origins, depths: tuple[int, ...]) -> tuple[int, Ori
 
 
 def _after(instr: ops.Instr, at: int, stack: Origins) -> Origins:
-    """The stack behind ``instr``, of whose results only those are followed that are moved about."""
+    """The stack after ``instr``, of whose results only those are followed that are moved about."""
     n = instr.arg
     if instr.op in (ops.LOAD_FAST, ops.NULL):
         return (*stack, frozenset({at}))

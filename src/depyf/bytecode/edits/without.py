@@ -9,7 +9,7 @@ from depyf.bytecode.lower import Lowered
 
 
 def without(lowered: Lowered, gone: Collection[int]) -> Lowered:
-    """``lowered`` without these instructions; what leads to one of them leads to what stood behind it.
+    """``lowered`` without these instructions; what leads to one of them leads to what stood after it.
 
     Together those that stand in a row must leave the stack as they found it.
     """

@@ -12,13 +12,13 @@ from depyf.bytecode.tables.linetables import LONG, NO_COLUMNS, ONE_LINE, Locatio
 
 Place = tuple[int, int]
 _Entry = tuple[int, int | None, Place]
-"""First line, column or None, last line and column behind it."""
+"""First line, column or None, last line and column after it."""
 
 
 class Columns:
     """The columns of one code unit, read when they are first asked for; empty where the version has none.
 
-    ``behind_for``, ``behind_with`` and ``behind_assert`` say how far the smallest column of such a statement is behind its
+    ``behind_for``, ``behind_with`` and ``behind_assert`` say how far the smallest column of such a statement lies to the right of its
     start: where it is 0, some of its instructions have the place of the whole statement.
     """
 
@@ -83,7 +83,7 @@ class Columns:
     def ends_with_ellipsis(self) -> bool:
         """The same for all of the body of a function or class, whose end has the place of the last statement.
 
-        Behind it, a coroutine has a handler without a place (3.12+).
+        After it, a coroutine has a handler without a place (3.12+).
         """
         places = (self.place(at) for at in reversed(range(len(self._locations.of))))
         place = next((place for place in places if place is not None), None)

@@ -26,7 +26,7 @@ def lines_in_front(raw: Raw) -> dict[int, int]:
 
 
 def nop_lines(unit: CodeUnit) -> frozenset[int]:
-    """Lines with a ``NOP``: ``pass``, ``case _:`` and the like; an empty body leaves nothing else behind."""
+    """Lines with a ``NOP``: ``pass``, ``case _:`` and the like; an empty body leaves nothing else."""
     raw = decode(unit, spec_for(unit.version))
     lines = (line for name, line in zip(raw.names, raw.lines) if name == "NOP")
     return frozenset(line for line in lines if line is not None)

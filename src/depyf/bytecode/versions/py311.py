@@ -54,7 +54,7 @@ def kw_names(cx: Context, i: int, arg: int) -> None:
 
 
 def precall(cx: Context, i: int, arg: int) -> None:
-    """It prepares the CALL behind it, which counts the same arguments."""
+    """It prepares the CALL after it, which counts the same arguments."""
     raw = cx.raw
     if raw.names[i + 1 : i + 2] == ["CALL"] and raw.args[i + 1] != arg:
         raise cx.error(i, "the CALL that follows has not as many arguments")

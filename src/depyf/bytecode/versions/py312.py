@@ -66,7 +66,7 @@ def intrinsic_1(names: tuple[str, ...]) -> Rule:
             return
         op, value = own.get(name, (ops.INTRINSIC, (name, 1)))
         cx.out.append((op, value, -1, i))
-        if op == ops.IMPORT_STAR:  # as an intrinsic it leaves None behind, which POP_TOP removes
+        if op == ops.IMPORT_STAR:  # as an intrinsic it pushes None, which POP_TOP removes
             following = cx.raw.names[i + 1 : i + 2]
             if following == ["POP_TOP"] and i + 1 not in cx.raw.jumped_to:
                 cx.skip = i + 2

@@ -22,7 +22,7 @@ _MAKERS = frozenset(
 _AS_BOOL = 16
 """The bit of COMPARE_OP that says that the result is made a bool."""
 IDLE = frozenset({"NOP", "NOT_TAKEN"})
-"""What does nothing, whatever runs before and behind it."""
+"""What does nothing, whatever runs before and after it."""
 
 
 def to_bool(cx: Context, i: int, _: int) -> None:

@@ -1,4 +1,4 @@
-"""Where jumps out of a loop lead that pass the code behind it: ``break`` past the ``else`` of the loop.
+"""Finds the targets of jumps out of a loop that skip the code after it: ``break`` past the ``else``.
 
 Input: instructions with explicit edges, and those that are looked at.  Output: the targets of such jumps.
 """
@@ -13,7 +13,7 @@ from depyf.cfg.program import Program
 
 
 def beyond_loops(program: Program, of: Collection[int]) -> list[int]:
-    """Targets of jumps from inside a loop over the instruction behind it, in the order of the jumps."""
+    """Targets of jumps from inside a loop over the instruction after it, in the order of the jumps."""
     instrs = program.instrs
     backward = [(i, program.jump[i]) for i in of if 0 <= program.jump[i] <= i]
     backward += [(program.jump[i] - 1, i) for i in of if instrs[i].op == ops.FOR_ITER]

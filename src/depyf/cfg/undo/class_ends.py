@@ -1,4 +1,4 @@
-"""The end of a class body, which is that of a function to everything behind: nothing is done there, None is returned.
+"""Simplifies the end of a class body to that of a function: it only returns None.
 
     LOAD_CONST <annotate>; MAKE_FUNCTION; STORE_NAME __annotate_func__       (3.14+; stays, without its line: the first)
     LOAD_CONST ("x",); STORE_NAME __static_attributes__                      (3.13+)

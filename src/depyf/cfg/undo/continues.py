@@ -1,4 +1,4 @@
-"""Which jumps back are ``continue``, and the handler or ``with`` that each of them is written in.
+"""Recognises the jumps back that are ``continue``, and finds the handler or ``with`` that each is written in.
 
 Input: the places where blocks begin so far, and how many edges lead to each instruction.  A ``continue`` that leaves a handler
 or a clean-up is moved into the container that it ends, and begins no block there.
@@ -38,7 +38,7 @@ class Continues:
         self._behind_cleanups(moved)
 
     def is_one(self, index: int) -> bool:
-        """Whether a jump back is a ``continue``: it has a line of its own, behind that of the code before it.
+        """Whether a jump back is a ``continue``: it has a separate line, after that of the code before it.
 
         ``pass`` would leave the same: columns tell (3.11+).  What leaves a handler before the jump has its line.
         """

@@ -1,4 +1,4 @@
-"""Where no lines tell, the end of an expression that the compiler copied into its arms is one place.
+"""Merges the copies of the end of an expression that the compiler put into its arms, in code without lines.
 
     f; a; BRANCH false E;  b; CALL; RETURN;  E: c; CALL; RETURN      is      f; a; BRANCH false E;  b; JUMP L;  E: c; L: CALL; RETURN
 

@@ -1,4 +1,4 @@
-"""Where the compiler copied the end of a function into the blocks that jump to it.
+"""Finds the copies of a function's end that the compiler put into the blocks that jump there.
 
     if a:                      A; f(); return None
         A               was    B; f(); return None       is    A; goto L    B; L: f(); return None
@@ -49,7 +49,7 @@ def instruction_content(program: Program, index: int) -> tuple[object, object, i
 class Tails:
     """Looks for copies in one program; ``leaders`` are the block starts known so far.
 
-    ``anywhere`` off: only for those behind a ``with``, in code that a program wrote around what a compiler had made.
+    ``anywhere`` off: only for those after a ``with``, in code that a program wrote around what a compiler had made.
     """
 
     def __init__(self, program: Program, containers: Containers, leaders: set[int], *, anywhere: bool = True) -> None:
@@ -79,7 +79,7 @@ class Tails:
             tails: Alike[tuple[int, int]] = Alike()
             numbers: dict[
                 tuple[int, object], int
-            ] = {}  # of each content, which is the one behind it and one instruction more
+            ] = {}  # of each content, which is the one after it and one instruction more
             for i in found:
                 content = 0
                 for at in self._arm(i):
@@ -110,7 +110,7 @@ class Tails:
                 elif key in arms:
                     starts += [at] if instrs[i].op != END_FINALLY else [at, i]
                     if at == i and instrs[i].op == ops.POP:
-                        starts.append(program.next[i])  # as behind every value that is dropped
+                        starts.append(program.next[i])  # as after every value that is dropped
         return starts, whole
 
     def _ends_of_arms(
@@ -151,7 +151,7 @@ class Tails:
         return False
 
     def _leaves_try(self, at: int) -> bool:
-        """Whether a statement of a ``try`` ends at ``at``, behind which the function is left with a constant."""
+        """Whether a statement of a ``try`` ends at ``at``, after which the function is left with a constant."""
         program, of = self.program, self.containers.of
         after = program.next[at]
         if program.instrs[at].op not in _ENDS or after == NONE:
@@ -165,7 +165,7 @@ class Tails:
         return constant and self.containers.encloses(of[after], of[at])
 
     def carried(self) -> list[tuple[int, int]]:
-        """First and last instruction of each ``return`` that by its line stands behind code that is laid out after it.
+        """First and last instruction of each ``return`` that by its line stands after code that is laid out after it.
 
         The compiler put a copy of it where the code before it jumped there.  Its other copies are found with it.
         """
@@ -296,7 +296,7 @@ class Tails:
 
 
 class _LinesBehind:
-    """Which source lines the code behind an instruction has; asked for growing indices.
+    """Which source lines the code after an instruction has; asked for growing indices.
 
     A line is gone where its last instruction is passed, and then stands for the next one that is left: sets that are
     only ever joined (union by path halving, Tarjan and van Leeuwen 1984), so that all questions together are linear.
@@ -314,7 +314,7 @@ class _LinesBehind:
         self.gone = sorted(((index, place[line]) for line, index in last.items()), reverse=True)
 
     def any_between(self, index: int, low: int, high: int) -> bool:
-        """Whether code behind ``index`` has a line greater than ``low`` and less than ``high``."""
+        """Whether code after ``index`` has a line greater than ``low`` and less than ``high``."""
         while self.gone and self.gone[-1][0] <= index:
             at = self.gone.pop()[1]
             self.next[at] = at + 1

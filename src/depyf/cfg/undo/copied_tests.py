@@ -1,4 +1,4 @@
-"""Tests that stand more than once: an inverted ``while`` loop has one copy above the loop and one at its end.
+"""Finds the copies of a test: an inverted ``while`` loop has one above the loop and one at its end.
 
 Input: instructions with explicit edges, and where blocks begin so far.  Output: the span of each such test, from its
 first operand to its branch.  A span may hold short circuits of its own (``while a[: b or None]:``); no edge enters it
@@ -78,7 +78,7 @@ def _start(program: Program, of: Container[int], end: int, entered: dict[int, li
             return None
         first = min([first, *entered.get(at, ())])
         if op == ops.JUMP:
-            need, at = needs[target], before  # one arm of a conditional expression, behind the other
+            need, at = needs[target], before  # one arm of a conditional expression, after the other
             continue
         if program.next[before] != at or op not in _INSIDE:
             return None
@@ -99,7 +99,7 @@ def _end_of_loop(program: Program, of: Container[int], at: int) -> int | None:
 
 
 def _jump_over(program: Program, of: Container[int], at: int) -> int | None:
-    """The jump to ``at`` over code that is not looked at: what cleans up behind a comprehension inside a handler."""
+    """The jump to ``at`` over code that is not looked at: what cleans up after a comprehension inside a handler."""
     before = at - 1
     while before >= 0 and before not in of:
         before -= 1

@@ -1,4 +1,4 @@
-"""Where the iterator of a loop is dropped by hand: ``break`` and ``return`` do, the end of the iteration does not.
+"""Finds where the iterator of a loop is popped explicitly: by ``break`` and ``return``, not by exhaustion.
 
 Input: instructions with explicit edges, in their containers.  Each is visited once, with the iterators that lie on the
 stack then.

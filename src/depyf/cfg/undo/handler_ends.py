@@ -1,8 +1,8 @@
-"""The end of a handler is one place, although the compiler copies it behind tests (3.12+).
+"""Merges the copies of a handler's end that the compiler puts after tests (3.12+).
 
     BRANCH false E;  ...    E: POP_EXCEPT, at the place of the test          POP_EXCEPT, without a line: the end itself
 
-Nobody wrote it: the copy has the columns of the test that leads there, which a ``continue`` or ``return`` would not have.
+The copy is not in the source: it has the columns of the test that leads there, which a ``continue`` or ``return`` would not have.
 Input: a ``Program``.  Output: the same, such tests leading to the end itself.
 """
 

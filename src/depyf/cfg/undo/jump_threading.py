@@ -1,4 +1,4 @@
-"""Branches that went to a ``continue`` before the compiler let them jump to the head of the loop at once (3.8, 3.9).
+"""Undoes jump threading: branches to a ``continue`` that now go straight to the loop head (3.8, 3.9).
 
     if not a or b:        LOAD a; BRANCH false to head          LOAD a; BRANCH false to C
         continue          LOAD b; BRANCH false to L       is    LOAD b; BRANCH false to L
@@ -15,7 +15,7 @@ from depyf.cfg.program import Program
 
 
 def undo_jump_threading(program: Program) -> None:
-    """Let such branches go to their ``continue`` again."""
+    """Redirect such branches to their ``continue`` (edits ``program``)."""
     if not program.unit.keeps_dead_code:
         return
     instrs, line, jump = program.instrs, program.line, program.jump

@@ -1,4 +1,4 @@
-"""Makes one block of those that an optimiser copied: same instructions, same source lines, same successors."""
+"""Merges blocks that the optimiser copied: same instructions, same source lines, same successors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Copies:
         return all(line is None for line in self.program.line)
 
     def _is_at_end(self, node: Node) -> bool:
-        """Whether a block begins with a statement, and the function returns behind it."""
+        """Whether a block begins with a statement, and the function returns after it."""
         depths, start = self.program.depths, node.code[0]
         if start >= len(depths) or depths[start] != 0 or len(node.succs) != 1:
             return False
@@ -171,9 +171,9 @@ class Copies:
 
     @cached_property
     def _loop_tests(self) -> dict[int, tuple[int, int]]:
-        """The branches in the two copies of the test of an inverted loop: its body, and the how manieth from the end each is.
+        """The branches in the two copies of the test of an inverted loop: its body, and the index of each, counted from the end.
 
-        The copy at the end of the loop goes back to the body, which begins behind the one above the loop.
+        The copy at the end of the loop goes back to the body, which begins after the one above the loop.
         """
         jump, instrs = self.program.jump, self.program.instrs
         ends = {body: at for at, body in enumerate(jump) if 0 < body < at and instrs[at].op == ops.BRANCH}
@@ -227,7 +227,7 @@ class Copies:
         if node.code and not self.blocks.optimised:
             if self.blocks.returns_none(node):
                 return "return", node.container
-            # nobody writes the end of a class body: each copy has the line of what is before it
+            # the end of a class body is not in the source: each copy has the line of what is before it
             unlined = program.instrs[node.code[0]].op == ops.RETURN
         if not node.code or not unlined and not self.blocks.merging:
             return None
@@ -271,7 +271,7 @@ class Copies:
         return key
 
     def _copied_exit(self, node: Node) -> bool:
-        """Whether behind the end of a ``with`` is the end of the function, which the compiler copies at any length."""
+        """Whether after the end of a ``with`` is the end of the function, which the compiler copies at any length."""
         if not self.blocks.implicit.isdisjoint(node.succs):
             return True
         for _ in range(NESTED if self.program.unit.copies_long_ends else 0):

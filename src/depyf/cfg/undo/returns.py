@@ -1,4 +1,4 @@
-"""Returns: which of them are one place, and in which container they belong."""
+"""Merges the copies of returns, and finds the container each return belongs in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 NESTED = 20
 """The compiler nests no more blocks: a ``return`` leaves at most that many ``with``."""
 _NEAR = 200
-"""How many instructions behind a ``return`` are looked at for code that stands before it."""
+"""How many instructions after a ``return`` are looked at for code that stands before it."""
 _STORES = frozenset({ops.STORE_FAST, ops.STORE_DEREF, ops.MAKE_FUNCTION})
 _QUIET = (ops.SILENT - _STORES) | {WITH_EXIT}
 """What may lie between computing a value and returning it; a store is a statement of its own."""
@@ -58,7 +58,7 @@ def merge_implicit_returns(blocks: Blocks) -> None:
 
 
 def _appended(blocks: Blocks, node: Node, line: int) -> bool:
-    """Whether a return is the one that the compiler puts behind everything; it has the line of what it follows."""
+    """Whether a return is the one that the compiler puts after everything; it has the line of what it follows."""
     start, instrs = node.code[0], blocks.program.instrs
     if start == 0 or node.code[-1] != len(blocks.program.depths) - 1 or blocks.program.line[start - 1] != line:
         return False
@@ -174,7 +174,7 @@ def _only_returns(blocks: Blocks, node: Node, preds: dict[int, list[int]]) -> bo
 
 
 def _after_others(blocks: Blocks, node: Node, outer: int, preds: dict[int, list[int]]) -> bool:
-    """Whether a constant is returned behind code that is outside of the ``with`` whose exit comes before, by its lines.
+    """Whether a constant is returned after code that is outside of the ``with`` whose exit comes before, by its lines.
 
     with a:             with a:
         return 1            break
@@ -210,7 +210,7 @@ def _beside(blocks: Blocks, outer: int, index: int) -> bool:
 
 
 def _constant(blocks: Blocks, node: Node) -> int:
-    """Where the constant is loaded that ``node``, or what alone comes behind it, returns; -1 if there is none."""
+    """Where the constant is loaded that ``node``, or what alone comes after it, returns; -1 if there is none."""
     instrs = blocks.program.instrs
     for _ in range(NESTED):
         found = next((i for i in node.code if instrs[i].op == ops.LOAD_CONST), NONE)

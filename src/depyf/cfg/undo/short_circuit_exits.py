@@ -1,10 +1,10 @@
-"""Where a short circuit or a chained comparison is left early: one place in the source, but the compiler may copy it.
+"""Merges the copies of the early exit of a short circuit or chained comparison.
 
     a and b, its value dropped    a; COPY; BRANCH false D;  POP; b, then K               D: a copy of K
     a < b < c as a value          COPY; COMPARE; COPY; BRANCH false D;  ...; COMPARE, then K    D: SWAP; POP, then a copy of K
     a < b < c as a test           COPY; COMPARE; BRANCH false D;  ...; COMPARE; BRANCH false F  D: POP, then a copy of what is at F
 
-The copies may be of code that has no line (``POP_EXCEPT`` and the jump behind it, 3.12+), or have the columns of what comes
+The copies may be of code that has no line (``POP_EXCEPT`` and the jump after it, 3.12+), or have the columns of what comes
 before: nothing else tells that they are one.  Input: a ``Program``.  Output: the same, all ways leading to one place.
 """
 

@@ -1,11 +1,11 @@
-"""Short circuits in one arm of a conditional expression that skip the test of the whole, which would go the same way.
+"""Restores the test of a conditional expression that short circuits in its arms were threaded past.
 
     (a if b else c or d) or e      b; BRANCH false C;  a; JUMP M;  C: c; COPY; BRANCH true E;  POP; d;
                                    M: COPY; BRANCH true E;  POP; e;  E:
 
 ``c`` leads to ``M`` in the source; the optimiser knows what the test there finds and goes on to ``E``.  Under ``and e`` it goes
-on to ``POP``, or behind it without having copied ``c`` (up to 3.11).  Input: a ``Program``.  Output: the same, such branches
-going to ``M`` again.  ``c`` is in one of the arms because it lies behind ``b``, the last instruction that all ways to ``M`` have
+on to ``POP``, or after it without having copied ``c`` (up to 3.11).  Input: a ``Program``.  Output: the same, such branches
+going to ``M`` again.  ``c`` is in one of the arms because it lies after ``b``, the last instruction that all ways to ``M`` have
 in common.
 """
 
@@ -88,7 +88,7 @@ def _edges(program: Program) -> list[list[int]]:
 
 
 def _dominator(into: list[list[int]], whole: int) -> int:
-    """The last instruction that all ways to ``whole`` go through: the arms of a conditional expression lie behind it."""
+    """The last instruction that all ways to ``whole`` go through: the arms of a conditional expression lie after it."""
     lowest = max(0, whole - _LONGEST)
     reached, work = {whole}, [whole]
     passing = [0] * (whole - lowest + 2)  # how many ways there pass over an instruction, as differences

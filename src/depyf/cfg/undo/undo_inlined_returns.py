@@ -1,4 +1,4 @@
-"""Returns that were jumps to the end of one expression (3.8 and 3.9).
+"""Turns returns back into jumps to the end of one expression (3.8 and 3.9).
 
 The old compiler replaced a jump to ``RETURN`` by a ``RETURN``, with the line of the jump.
 

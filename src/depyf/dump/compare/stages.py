@@ -117,7 +117,7 @@ class DumpComparison:
         return [key for key in self.first_by_compile_id() if key and (key not in one or key not in two)]
 
     def first_by_compile_id(self) -> dict[str, Difference]:
-        """For each compile id the earliest stage that differs: everything behind it follows from it."""
+        """For each compile id the earliest stage that differs: everything after it follows from it."""
         found: dict[str, Difference] = {}
         for item in self.differences:
             found.setdefault(item.compile_id, item)
@@ -334,7 +334,7 @@ _JUMPS = re.compile(r"-\s*(?:return |[\w.]+ = |def |@|if )")
 
 
 def _around(line: str, at: int, width: int) -> str:
-    """``line``, at most ``width`` long, with what stands behind column ``at`` of the text behind its sign."""
+    """``line``, at most ``width`` long, with what stands from column ``at`` of the text on, after its sign."""
     sign, text = line[0], line[1:]
     indent = len(text) - len(text.lstrip())
     start = max(indent, at - width // 3) if at > width // 2 and len(text) >= width else indent

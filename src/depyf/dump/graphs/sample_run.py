@@ -116,7 +116,7 @@ def _made(shape: str, dtype: str, place: str) -> str:
 
 
 def _storage(sizes: list[int], strides: list[int]) -> int | None:
-    """The number of elements behind a tensor that is not laid out in the usual order; None for one that is."""
+    """The number of elements in the storage of a tensor that is not contiguous; None for one that is."""
     if len(sizes) != len(strides) or 0 in sizes:
         return None
     usual, step = True, 1

@@ -54,7 +54,7 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
     ]
     if resumes:
         lines += ["", "After a graph break the rest of the function is a function of its own, compiled the same way:"]
-        for resume in resumes:  # both ways behind one test have the same name and line
+        for resume in resumes:  # both ways after one test have the same name and line
             ids = ", ".join(entry.key.text for entry in resume.entries)
             lines.append(f"  {resume.code.name} (line {resume.code.line}){f': {ids}' if ids else ''}")
     text = in_docstring("\n".join(map(printable, lines)))

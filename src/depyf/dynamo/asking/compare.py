@@ -31,7 +31,7 @@ class Finding:
     difference: TensorDifference
     error: str = ""
     used_by: tuple[ProbedNode, ...] = ()
-    """For a gradient: the operations that use the node.  The gradients behind them agree, so the backward of one of
+    """For a gradient: the operations that use the node.  The gradients after them agree, so the backward of one of
     these is what went wrong."""
 
 

@@ -16,7 +16,7 @@ FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function
 
 @dataclass(frozen=True, slots=True)
 class ProbedNode:
-    """One operation of a graph and the user's line behind it."""
+    """One operation of a graph and the user's line after it."""
 
     name: str
     operation: str

@@ -1,6 +1,6 @@
 """From a compiled graph's global to the Python functions that it really runs.
 
-Input: the callable behind a ``__compiled_fn_*`` global.  Output: the live GraphModules (backends eager and aot_eager,
+Input: the callable that a ``__compiled_fn_*`` global holds.  Output: the live GraphModules (backends eager and aot_eager,
 forward and backward) and the functions of generated wrappers (inductor).  Nothing is called and no torch function is
 patched: closures, bound objects and instance dictionaries are read, up to a bound.
 """
@@ -40,7 +40,7 @@ _SKIP = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LiveCode:
-    """The Python behind one compiled graph.  Holds live objects: keep it only while looking."""
+    """The Python functions that run one compiled graph.  Holds live objects: keep it only while looking."""
 
     modules: tuple[Any, ...]
     wrappers: tuple[types.FunctionType, ...]
@@ -56,7 +56,7 @@ def calls_graphs() -> bool:
 
 
 def compiled_functions(entry: LiveEntry) -> list[Any]:
-    """The callables behind the ``__compiled_fn_*`` globals that the entry's code names."""
+    """The callables in the ``__compiled_fn_*`` globals that the entry's code names."""
     if entry.globals is None:
         return []
     names = [name for name in entry.code.co_names if COMPILED_FN.match(name)]
@@ -91,7 +91,7 @@ def live_code(roots: list[Any]) -> LiveCode:
 
 
 def graphs_alive(key: CompileKey, entry: LiveEntry) -> list[GraphRecord]:
-    """The graphs behind an entry whose compilation nobody reported, with what their nodes still know of shapes and lines."""
+    """The graphs of an entry whose compilation was not reported, with the shapes and lines that their nodes still hold."""
     modules = live_code(compiled_functions(entry)).modules
     inner = {id(child) for module in modules for child in module._modules.values()}
     records: list[GraphRecord] = []

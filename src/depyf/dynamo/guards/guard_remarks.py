@@ -1,4 +1,4 @@
-"""What torch writes behind a guard: the line of the program, its place, and why.
+"""What torch writes after a guard: the line of the program, its place, and why.
 
 Input: ``guard  # code  # file:line in function (why)``, as torch prints it.  Output: the parts.
 """
@@ -42,7 +42,7 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
 
 
 def _remarks(text: str) -> list[str]:
-    """``text`` taken apart at each ``# `` that stands behind a space, but for those in strings of the guard itself."""
+    """``text`` taken apart at each ``# `` that stands after a space, but for those in strings of the guard itself."""
     found = next((match for match in _STRING_OR_REMARK.finditer(text) if match["remark"]), None)
     return [text] if found is None else [text[: found.start()], *_apart(text[found.end() :])]
 

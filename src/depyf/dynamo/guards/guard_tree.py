@@ -57,7 +57,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class LiveGuardRecord:
-    """A guard as it is shown, and the leaf guards behind it."""
+    """A guard as it is shown, and the leaf guards that check it."""
 
     record: GuardRecord
     leaves: tuple[Leaf, ...]
@@ -81,7 +81,7 @@ def live_guards(entry: LiveEntry, resolve: Callable[[str], str] = lambda name: n
 
 _Parts = list[tuple[Leaf, str]]
 _Matched = tuple[int, list[LiveGuardRecord]]
-"""The place behind the leaves that were taken, and the guards with them."""
+"""The place after the leaves that were taken, and the guards with them."""
 
 
 def _in_order(records: list[GuardRecord], parts: _Parts, position: int) -> _Matched | None:

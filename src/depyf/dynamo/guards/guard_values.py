@@ -25,7 +25,7 @@ from depyf.dynamo.pure_access import attribute, class_module, class_name, length
 from depyf.dynamo.pure_text import counted, describe, short, shown
 
 NOT_THERE = "cannot be had"
-"""What is said of a value that does not exist, behind its name."""
+"""What is said of a value that does not exist, after its name."""
 
 
 @dataclass(frozen=True, slots=True)

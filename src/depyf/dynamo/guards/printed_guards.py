@@ -144,7 +144,7 @@ _Remark = tuple[Place, str]
 def _record(
     kind: str, text: str, source: str, resolve: Callable[[str], str], remarks: dict[str, _Remark | None]
 ) -> GuardRecord:
-    """One leaf; ``remarks``: what was read behind other guards, of which many have the same."""
+    """One leaf; ``remarks``: what was read after other guards, of which many have the same."""
     guard, mark, remark = text.partition("  # ")
     plain = bool(mark) and "# " not in guard and not (guard.count("'") % 2 or guard.count('"') % 2)
     if plain and remark not in remarks:

@@ -177,7 +177,7 @@ def _decompile(made: types.CodeType, name: str, options: Options, alike: AlikeCo
 
 
 _WRITTEN_BACK = re.compile(r" *(\w+) = \1(?:  # .*)?$")
-"""Dynamo stores the variables that functions share (cells) again behind each graph, those too that did not change."""
+"""Dynamo stores the variables that functions share (cells) again after each graph, those too that did not change."""
 
 
 _NEVER = re.compile(
@@ -200,7 +200,7 @@ def _says(line: str, cells: set[str]) -> str:
 
 
 def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: str) -> str:
-    """``text`` with the user's file and line behind the first statement of each user line; same lines, same code."""
+    """``text`` with the user's file and line after the first statement of each user line; same lines, same code."""
     lines = source_lines(text)
     short = Path(filename).name
     last: int | None = None

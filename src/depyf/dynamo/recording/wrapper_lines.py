@@ -35,7 +35,7 @@ def user_lines(path: str) -> dict[int, str]:
 
 
 def with_user_lines(text: str, places: dict[int, str]) -> str:
-    """``text`` with ``# File: ...``, or torch's words for none, behind the first statement of each mapped stretch; same
+    """``text`` with ``# File: ...``, or torch's words for none, after the first statement of each mapped stretch; same
     lines, same code."""
     if not places:
         return text

@@ -1,6 +1,6 @@
 """Make a debugger find the dumped files: give the live graph functions the file names and lines of the dump.
 
-Input: the dump's step texts (file -> source) and the live objects behind each compiled graph.  Output invariant: a
+Input: the dump's step texts (file -> source) and the live objects of each compiled graph.  Output invariant: a
 function's code is only ever exchanged for code with the *same bytecode, names and constants*; only file and line
 numbers differ.  ``restore`` puts every original code object back.
 """

@@ -297,7 +297,7 @@ def raising_code(code: types.CodeType, get: Callable[[], BaseException]) -> type
     names = [*code.co_varnames, *code.co_cellvars, *code.co_freevars]
     if code.co_flags & _GENERATORS or not all(name.isidentifier() for name in names):
         return None
-    # behind the raise, for the compiler's eyes only: it gives the function its other locals, cells and free variables
+    # after the raise, for the compiler's eyes only: it gives the function its other locals, cells and free variables
     inner = [f"raise {_RAISED!r}.__call__()", *(f"{name} = None" for name in (*code.co_varnames, *code.co_cellvars))]
     inner += [f"lambda: ({name},)" for name in (*code.co_cellvars, *code.co_freevars)]
     text = "\n        ".join(inner)

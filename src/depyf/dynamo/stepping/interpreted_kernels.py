@@ -82,7 +82,7 @@ class InterpretedKernel:
         function = rewritten(tuner.fn.fn)
         names = list(tuner.fn.arg_names)
         constants = _constants(tuner.triton_meta, names)
-        sizes = list(tuner.inductor_meta.get("extra_launcher_args", ()))  # of the grid, behind the kernel's own
+        sizes = list(tuner.inductor_meta.get("extra_launcher_args", ()))  # of the grid, after the kernel's own
         own = len(args) - len(sizes)
         values = dict(zip(_passed(tuner, names, blocks, constants, own), args[:own]))
         values.update(constants)  # where None is fixed, the call may give -1 in its place

@@ -1,6 +1,6 @@
 """``depyf.debug(stop_on=...)``: stop on the first line of a graph that creates a NaN or an infinity.
 
-The graph's text is compiled with a check behind each assignment, on the line of the assignment, so that the program runs
+The graph's text is compiled with a check after each assignment, on the line of the assignment, so that the program runs
 the same operations and a debugger shows the same file.  A line *creates* a value that none of its operands had.
 """
 
@@ -46,7 +46,7 @@ class NonFiniteWatch:
         return [statement] if self.kind == "inf" and _meant(statement) else _watched(statement, other_line)
 
     def _check(self, name: str, value: Any, operands: tuple[str, ...]) -> bool:
-        """Is this where to stop?  Called by the graph behind ``name = ...``."""
+        """Is this where to stop?  Called by the graph after ``name = ...``."""
         frame = sys._getframe(1)
         created = False
         with Door("depyf: a value cannot be looked at"):
@@ -93,7 +93,7 @@ def _meant(statement: ast.stmt) -> bool:
 
 
 def _watched(statement: ast.stmt, other_line: int) -> list[ast.stmt]:
-    """``statement`` and, where it assigns the result of a computation to a name, the check behind it.
+    """``statement`` and, where it assigns the result of a computation to a name, the check after it.
 
     Where pdb stops only at the next line that begins, the call stands on ``other_line``, so that the rest of the
     statement's own line begins after it: the debugger shows that line, and the operands are still there.

@@ -24,7 +24,7 @@ def attribute(p: Printer, node: Attr, level: int) -> str:
 
 
 def _written(p: Printer, name: str) -> str:
-    """What is written behind the dot; "" for a name that no identifier gives here."""
+    """What is written after the dot; "" for a name that no identifier gives here."""
     if name == READABLE:
         return name
     private = name.startswith("__") and not name.endswith("__") and "." not in name

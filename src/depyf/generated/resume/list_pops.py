@@ -70,7 +70,7 @@ def _is_last(lowered: Lowered, at: int, op: str) -> bool:
 
 
 def _is_unbound(lowered: Lowered, at: int, lists: Collection[str]) -> bool:
-    """Whether one of ``lists`` is deleted there, which nothing reads behind."""
+    """Whether one of ``lists`` is deleted there, which nothing reads after."""
     if at >= len(lowered.instrs) or lowered.instrs[at].op != ops.DELETE_FAST or lowered.instrs[at].arg not in lists:
         return False
     name = lowered.instrs[at].arg

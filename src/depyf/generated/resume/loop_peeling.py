@@ -1,6 +1,6 @@
 """A loop that is entered in its middle: what is left of its first turn gets a copy of its own, before the loop.
 
-A function that Dynamo resumes behind a call in a loop begins so (``torch/_dynamo/resume_execution.py``), with the iterator and
+A function that Dynamo resumes after a call in a loop begins so (``torch/_dynamo/resume_execution.py``), with the iterator and
 what else was on the stack::
 
     JUMP E; H: FOR_ITER; a; E: b; JUMP H        ->        JUMP E'; E': b; JUMP H; H: FOR_ITER; a; E: b; JUMP H
@@ -93,7 +93,7 @@ def _peeled(lowered: Lowered) -> Lowered | None:
 
 
 def _turn(lowered: Lowered, entry: int, head: int, loop: set[int]) -> list[int]:
-    """What control may pass from ``entry`` on before it gets to ``head`` or behind the loop."""
+    """What control may pass from ``entry`` on before it gets to ``head`` or after the loop."""
     around = _around(lowered, head)
     first = lowered.instrs[head]
     if first.op == ops.FOR_ITER:
@@ -138,7 +138,7 @@ def _around(lowered: Lowered, at: int) -> list[int]:
 
 
 def _copied(lowered: Lowered, jump: int, turn: list[int], head: int) -> Lowered:
-    """``lowered`` with a copy of these instructions behind the jump to one of them, which leads to the copy."""
+    """``lowered`` with a copy of these instructions after the jump to one of them, which leads to the copy."""
     instrs, handlers, depths = lowered.instrs, list(lowered.handlers), lowered.depths
     inside, breaks = frozenset(turn), _breaks(lowered, turn, head)
     copies: list[tuple[Instr, int]] = []

@@ -1,4 +1,4 @@
-"""The old value of an augmented assignment is handed on, and changed in place: ``x += f(y)`` cut in two behind the call.
+"""The old value of an augmented assignment is handed on, and changed in place: ``x += f(y)`` cut in two after the call.
 
 No source changes what is on the stack in place.  With the value in a variable it is the assignment it was::
 

@@ -1,6 +1,6 @@
 """A container is handed on half filled, and filled further: the rest of a display, or of a call's arguments.
 
-Dynamo cuts ``[*a, f(x), *b]`` in two behind the call of ``f``; what follows takes the list as a parameter
+Dynamo cuts ``[*a, f(x), *b]`` in two after the call of ``f``; what follows takes the list as a parameter
 (``torch/_dynamo/resume_execution.py``).  No source fills a parameter so.  Made anew from what is in it, it is a display::
 
     LOAD_FAST L   ...   LIST_APPEND    ->    BUILD_LIST; LOAD_FAST L; LIST_EXTEND   ...   LIST_APPEND      # [*L, ...]

@@ -1,4 +1,4 @@
-"""A function is made whose defaults or annotations are handed on: ``def f(a, b=1, *, c=g(x))`` cut in two behind the call of ``g``.
+"""A function is made whose defaults or annotations are handed on: ``def f(a, b=1, *, c=g(x))`` cut in two after the call of ``g``.
 
 No source gives a tuple of defaults as a whole.  How long it was says the code before the break, which torch leaves in the
 resume function, in front of the place to resume at, where nothing reaches it::

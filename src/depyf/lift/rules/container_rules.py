@@ -214,7 +214,7 @@ def folded_format(s: Symbolic, left: Expr, right: Expr) -> bool:
 
 
 def _convert(s: Symbolic, conversion: str) -> None:
-    """A conversion belongs to the format behind it; a program may take it as it is, a string that formats as itself."""
+    """A conversion belongs to the format after it; a program may take it as it is, a string that formats as itself."""
     value = s.pop()
     if _is_formatted(s):
         s.push(Marker("convert", (conversion, value, s.program.formats_in_place(s.at))))

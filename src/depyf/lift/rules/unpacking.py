@@ -115,7 +115,7 @@ def _run(items: Items) -> int:
 
 
 def _continued(before: Items, joined: Expr, batch: int, run: int) -> Items:
-    """What joining the dict ``joined`` adds behind a ``run`` of items; 0 for ``batch`` makes it a group of keyword arguments."""
+    """What joining the dict ``joined`` adds after a ``run`` of items; 0 for ``batch`` makes it a group of keyword arguments."""
     literal = isinstance(joined, DictOf) and joined.items and not joined.call
     follows = before[-1:] and (not run or (batch and run % batch == 0))
     if literal and follows and isinstance(joined, DictOf) and (batch or _are_keywords(joined.items)):

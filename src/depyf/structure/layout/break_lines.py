@@ -1,4 +1,4 @@
-"""The lines of ``break``, of which a line is all that is left: it tells the ``else`` of a ``try`` from the end of its body.
+"""The line of each ``break``, which tells the ``else`` of a ``try`` from the end of its body.
 
 Input: lifted blocks, before the empty ones are skipped.  The line is that of what drops the iterator, of the jump, or of
 the ``NOP`` where a jump to the next instruction stood (3.11+).
@@ -62,7 +62,7 @@ def _skips(program: Program, at: int) -> bool:
 
 
 def _line(program: Program, last: int) -> int | None:
-    """The line of a ``break`` behind the last instruction of a block, if it has left one."""
+    """The line of a ``break`` after the last instruction of a block, if it has left one."""
     at = program.next[last]
     for _ in range(_STEPS):
         if at == NONE:
@@ -78,7 +78,7 @@ def _line(program: Program, last: int) -> int | None:
 
 
 def _own_line(program: Program, at: int) -> int | None:
-    """The line of an instruction that somebody wrote as ``break``; behind clean-up code it has the line of that."""
+    """The line of an instruction that the source has as ``break``; after clean-up code it has the line of that."""
     if program.place(at) is not None:
         return program.line[at] if program.leaving_word(at) == "break" else None
     return program.line[at] if program.line[at] != program.line[at - 1] else None

@@ -1,4 +1,4 @@
-"""A module or class body cannot say ``return``: its end is a label that control falls to.
+"""Replaces ``return`` in module and class bodies, which cannot have one, by an exit to a label at their end.
 
 Input and output: the labelled dialect.
 
@@ -16,7 +16,7 @@ END = 1 << 43
 
 
 def fall_off(body: list[Stmt]) -> list[Stmt]:
-    """``body`` without ``return``; what it returned is the compiler's business."""
+    """``body`` without ``return``; the compiler adds what is returned."""
     returns = sum(isinstance(stmt, Return) for stmt in walk(tuple(body)))
     if not returns:
         return body

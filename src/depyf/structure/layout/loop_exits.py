@@ -1,4 +1,4 @@
-"""A loop in a handler that is only left for one place outside of it is left first, and then the place is gone to.
+"""If all exits of a loop inside a handler share one target, leave the loop first and jump once after it.
 
 Input and output: the labelled dialect, as the control-flow graph has it, where the end of a loop and the end of the
 handler around it are one edge:
@@ -24,15 +24,15 @@ Labels = frozenset[int]
 
 
 def leave_loops_first(body: Body) -> Body:
-    """``body`` with one exit behind each such loop."""
+    """``body`` with one exit after each such loop."""
     fresh = count(-1, -1)
     return _settle(body, frozenset(), frozenset(), fresh)
 
 
 def leave_inner_loops_first(body: Body) -> Body:
-    """The same for loops in loops: one that is only left for the end of the one around is left first.
+    """The same for nested loops: an inner loop whose only target is the end of the outer one is left first.
 
-    Two ``break`` behind each other are one jump in the code.
+    Two ``break`` in a row are one jump in the code.
     """
     return _settle_inner(body, False, count(-1_000_000, -1))
 

@@ -1,4 +1,4 @@
-"""Which code that leaves a loop was written inside it, as far as lines and layout tell.
+"""Code that leaves a loop but was written inside it, as far as lines and layout tell.
 
 Only layout is at stake: the code runs after the last test either way.
 """
@@ -77,7 +77,7 @@ class Inside:
         self._keep_starts(loop, items)
 
     def ends_function(self, key: int) -> bool:
-        """Whether a block is the end of the function that nobody wrote."""
+        """Whether a block is the implicit end of the function."""
         block = self.blocks.get(key)
         return block is not None and any(isinstance(stmt, Return) and stmt.implicit for stmt in block.stmts[:1])
 

@@ -7,7 +7,7 @@
 
 Control is left to flow as before, so this is sound wherever the moved code raises into the same handlers: it crosses
 no ``try`` or ``with``, unless it cannot raise.  An exit at the end of a ``try`` whose handlers all leave is as good as
-one behind it.  A constant that is returned, or another exit, is so small that the
+one after it.  A constant that is returned, or another exit, is so small that the
 compiler copies it as well: any number of exits may lead to that.  Input and output: the labelled dialect.
 """
 
@@ -44,7 +44,7 @@ def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) 
     """``body`` with code moved to the exits that lead to it, as far as that makes its ``price`` (now ``cost``) smaller."""
     left = MOST
     while any(cost[:-1]) and left > 0:
-        # of equal ones the first in the file: what stands last is behind the loop
+        # of equal ones the first in the file: what stands last is after the loop
         found = [label for _, label in sorted(movable(tuple(body)), key=lambda place: place[0])][:left]
         left -= len(found)
         tried = [(price(moved), at, moved) for at, moved in enumerate(list(sink(tuple(body), one)) for one in found)]
@@ -77,9 +77,9 @@ def _may_sink(block: Block, tail: Body) -> bool:
     uses = list(_uses(block.body, block.label, _ExitUse(False, False, False)))
     small = len(tail) == 1 and _small(tail[0])
     if not uses or len(uses) > 1 and not small or any(use.unbinds for use in uses):
-        return False  # behind the clause
+        return False  # after the clause
     if small and isinstance(tail[0], Return) and tail[0].implicit:
-        return not any(use.protected for use in uses)  # the end of the function is behind a ``with``, not in it
+        return not any(use.protected for use in uses)  # the end of the function is after a ``with``, not in it
     return small or uses[0].loop and not uses[0].iterator and not uses[0].protected
 
 
@@ -107,7 +107,7 @@ def _uses(body: Body, label: int, use: _ExitUse) -> list[_ExitUse]:
 
 
 def _falls_to(stmt: Stmt, label: int) -> bool:
-    """Whether only the end of a ``try`` body leads behind the statement, and from there to ``label``."""
+    """Whether only the end of a ``try`` body leads to what follows the statement, and from there to ``label``."""
     if not isinstance(stmt, Try) or len(stmt.body) < 2 or stmt.orelse or stmt.final or not stmt.handlers:
         return False
     last = stmt.body[-1]
@@ -128,7 +128,7 @@ def _has_iterator(loop: Loop) -> bool:
 
 @any_depth
 def sink(body: Body, label: int) -> Body:
-    """``body`` with the code behind the block ``label`` at the exits to it; the block is gone."""
+    """``body`` with the code after the block ``label`` at the exits to it; the block is gone."""
     for at, stmt in enumerate(body):
         if isinstance(stmt, Block) and stmt.label == label:
             return (*body[:at], *_replaced(stmt.body, label, body[at + 1 :]))

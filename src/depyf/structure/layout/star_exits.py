@@ -1,4 +1,4 @@
-"""The clauses of ``except*`` all go on behind the statement: they can say neither ``return`` nor ``break`` nor ``continue``.
+"""Exits from the clauses of ``except*``, which may contain neither ``return`` nor ``break`` nor ``continue``.
 
 Input and output: the labelled dialect.
 
@@ -33,7 +33,7 @@ from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
 from depyf.safety.depth import any_depth
 
 BEHIND = 1 << 44
-"""The labels behind such statements are numbered from here."""
+"""The labels after such statements are numbered from here."""
 
 
 def leaves_clause(body: Body) -> bool:
@@ -59,7 +59,7 @@ def falls_behind(body: Body) -> bool:
 
 
 def exits_behind(body: Body) -> Body:
-    """``body`` with one exit behind each ``try`` whose clauses leave for one place, and must not do so themselves."""
+    """``body`` with one exit after each ``try`` whose clauses leave for one place, and must not do so themselves."""
     return _Behind().run(body)
 
 

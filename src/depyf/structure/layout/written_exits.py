@@ -1,9 +1,9 @@
-"""A ``continue`` that ends the body of a ``try``: the compiler moves its jump out of the protected range.
+"""A ``continue`` at the end of the body of a ``try``, whose jump the compiler moves out of the protected range.
 
-Input and output: the labelled dialect.  Only the line of the jump tells it from one in the ``else``, or behind.
+Input and output: the labelled dialect.  Only the line of the jump tells it from one in the ``else``, or after.
 
     Block(L) { Try: A; exit L  except E: B; exit M }  exit N, on a line before E    ->    Try: A; exit N  except E: B; exit M
-    Try: A; exit N, on a line behind B  except E: B                                 ->    Try: A  except E: B  else: exit N
+    Try: A; exit N, on a line after B  except E: B                                 ->    Try: A  except E: B  else: exit N
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _merged(block: Block, after: Exit) -> Body | None:
 
 
 def _is_before(stmt: Stmt, tried: Try) -> bool:
-    """Whether ``stmt`` is an exit that somebody wrote in front of the handlers of ``tried``."""
+    """Whether ``stmt`` is an exit that the source has in front of the handlers of ``tried``."""
     if not isinstance(stmt, Exit) or not stmt.written or stmt.line is None or not tried.handlers:
         return False
     first = tried.handlers[0].line or first_line(tried.handlers[0].body)
@@ -58,7 +58,7 @@ def _is_before(stmt: Stmt, tried: Try) -> bool:
 
 
 def _is_behind(tried: Try) -> bool:
-    """Whether the body ends with an exit that somebody wrote behind the handlers, and none of them ends there."""
+    """Whether the body ends with an exit that the source has after the handlers, and none of them ends there."""
     last = tried.body[-1] if len(tried.body) > 1 else None
     if not isinstance(last, Exit) or last.written or last.line is None or not tried.handlers:
         return False

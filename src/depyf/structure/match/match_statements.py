@@ -1,4 +1,4 @@
-"""``match`` statements out of the tests of their cases.
+"""Builds ``match`` statements from the tests of their cases.
 
 Input and output: the labelled dialect as ``structure/total.py`` writes it, where every path ends in an exit.  A case is
 an ``If`` on a ``case`` marker; its other arm, or what follows the block around it, tests the next case:
@@ -209,7 +209,7 @@ class Raising:
         ):
             return None
         following = _leading_match(after, found.subject)
-        # (what goes on behind the statement, matched or not, is the body ``pass``)
+        # (what goes on after the statement, matched or not, is the body ``pass``)
         changed = _never(final, block.label) if following is not None else None
         if changed is None and final.guard is not None and not _exits(final.body, block.label):
             changed = final

@@ -1,4 +1,4 @@
-"""Recognising whole ``match`` statements, before basic blocks are formed.
+"""Recognises whole ``match`` statements, before basic blocks are formed.
 
 Input: a ``Program`` whose exception regions are known.  Output: the same program, in which the code of every case's
 pattern is one ``MATCH_CASE`` operation (with a ``Case``) that falls through when the pattern matched and jumps to the
@@ -35,7 +35,7 @@ _ONLY_MATCH = frozenset({ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS,
 class Case:
     """Argument of ``MATCH_CASE``: ``first`` takes the subject from the stack, ``last`` drops it.
 
-    A test on ``guard_line`` behind the last case is its guard.
+    A test on ``guard_line`` after the last case is its guard.
     """
 
     pattern: Pattern
@@ -46,7 +46,7 @@ class Case:
 
 
 _IN_BODY = (len("if "), len("if ("), len("if not "), len("if not ("))
-"""How far behind its indentation the first column of an ``if`` is."""
+"""How far to the right of its indentation the first column of an ``if`` is."""
 
 
 def recognise_matches(program: Program, *, idioms: bool = True) -> int:

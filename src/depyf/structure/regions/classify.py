@@ -101,7 +101,7 @@ def _parents(regions: Regions) -> None:
         position, steps = region.target, 0
         while program.handler[position] == NONE and program.instrs[position].op in ops.SILENT and steps < 40:
             if program.instrs[position].op == ops.POP_EXCEPT:
-                break  # what comes next is behind the handler
+                break  # what comes next is after the handler
             after = program.successors(position)
             if len(after) != 1:
                 break

@@ -27,7 +27,7 @@ _RETURNING = SHUFFLES | {ops.LOAD_CONST, ops.RETURN}
 
 
 def withs_inside(regions: Regions) -> dict[int, list[Region]]:
-    """For each region the ``with`` regions in it behind which control goes on where they suppressed an exception."""
+    """For each region the ``with`` regions in it after which control goes on where they suppressed an exception."""
     found: dict[int, list[Region]] = {}
     for inner in regions.table.values():
         if inner.kind == "with" and inner.resume != NONE:
@@ -70,7 +70,7 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
         if not ends and _is_body(program, start):
             _leave(regions, region, exits, resumed)
         return
-    # what leaves the body at its end is laid out behind it
+    # what leaves the body at its end is laid out after it
     last = max((i for i in regions.members(region.index) if i < region.target), default=NONE)
     # at the end of the function it is not known who returns
     goes_on = any(returned_constant(program, after) == NONE for after in continuation.values() if after != NONE)
@@ -107,7 +107,7 @@ def _is_body(program: Program, start: int) -> bool:
 
 
 def _is_behind(program: Program, at: int, start: int) -> bool:
-    """Whether a constant that is returned has a line of its own behind the first one of the handler: it is no part of the body."""
+    """Whether a constant that is returned has a line of its own after the first one of the handler: it is no part of the body."""
     if at == NONE:
         return False
     line, first = program.line[at], program.line[start]
@@ -115,7 +115,7 @@ def _is_behind(program: Program, at: int, start: int) -> bool:
 
 
 def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resumed: list[Region]) -> None:
-    """The body of ``finally`` always leaves, and ``exits`` lead to copies of it: say what was to happen before.
+    """Restore the statements that ``exits`` stand for, where the body of ``finally``, to copies of which they lead, always leaves.
 
     A value on the stack was to be returned, it is dropped in its copy; a copy in the middle of the region is that of another
     ``return``.  What follows the other copies, one of which is kept, is dead then (``idioms/whole_bodies.py``).
@@ -148,7 +148,7 @@ def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resum
 
 
 def _returns(program: Program, source: int, copy: int, lines: set[int | None]) -> bool:
-    """Whether somebody said ``return`` between ``source`` and a copy of a ``finally`` body, rather than nothing.
+    """Whether the source has a ``return`` between ``source`` and a copy of a ``finally`` body.
 
     ``lines`` are those of what is protected.
     """
@@ -166,7 +166,7 @@ def _returns(program: Program, source: int, copy: int, lines: set[int | None]) -
 def _note_returns(
     program: Program, inside: Collection[int], start: int, exits: list[tuple[int, int]], continuation: dict[int, int]
 ) -> None:
-    """Note the returns of constants behind copies of the body at ``start``, to which ``exits`` lead from ``inside`` the region.
+    """Note the returns of constants after copies of the body at ``start``, to which ``exits`` lead from ``inside`` the region.
 
     ``return`` leaves a ``NOP`` on its line in front of the copy, if nothing else has that line; falling off the end does not.
     """
@@ -302,7 +302,7 @@ def _match_copy(
         if through_handlers:
             pairs = zip(around(left), around(right), strict=False)
             work.extend((_caught_at(x), _caught_at(y)) for x, y in pairs)
-    # a returned value that is dropped before ``finally: return`` needs no code of its own behind that (3.8)
+    # a returned value that is dropped before ``finally: return`` needs no code of its own after that (3.8)
     return continuation if matched or joined and program.depths[copy] > region.depth else None
 
 
@@ -328,7 +328,7 @@ def _same_place(program: Program, left: int, right: int) -> bool:
             return True
         if left == NONE or right == NONE or program.instrs[left].op == ops.BRANCH:
             return False
-        # a return that is copied behind each branch has the line of what comes before it
+        # a return that is copied after each branch has the line of what comes before it
         implicit = program.instrs[left].op in _RETURNING
         if not _same(program.instrs[left], program.instrs[right], lines=not implicit):
             return False

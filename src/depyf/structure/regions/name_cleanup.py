@@ -1,4 +1,4 @@
-"""``except E as e``: the compiler's own ``e = None; del e`` at each end of the clause is skipped, and its handler goes."""
+"""``except E as e``: skips the compiler's ``e = None; del e`` at each end of the clause, and drops its handler."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def strip_unused_names(program: Program) -> set[str]:
             continue
         after = program.follow(found[1])
         ends = [program.instrs[at].op for at in (last, after) if at != NONE]
-        if ops.POP_EXCEPT in ends:  # behind the clean-up in 3.8
+        if ops.POP_EXCEPT in ends:  # after the clean-up in 3.8
             program.next[last] = found[1]
             found_names.add(name)
             left = program.instrs[last].op == ops.POP_EXCEPT
@@ -106,7 +106,7 @@ def is_name_cleanup(program: Program, region: Region) -> bool:
 
 
 def strip_name_cleanup(regions: Regions, region: Region, withs: list[Region]) -> None:
-    """``withs`` are those in the clause: what they suppress at its end goes on behind a copy of the clean-up, too."""
+    """``withs`` are those in the clause: what they suppress at its end goes on after a copy of the clean-up, too."""
     program = regions.program
     wanted = _name_cleanup_end(program, region.target)
     assert wanted is not None

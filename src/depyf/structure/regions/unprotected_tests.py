@@ -1,4 +1,4 @@
-"""Tests that lost the handler of the ``try`` around them.
+"""Restores the handler of tests that the compiler left outside of their ``try``.
 
 Short circuits, from 3.14 on:
 
@@ -22,7 +22,7 @@ from depyf.cfg.program import NONE, Program
 
 
 def protect_tests(program: Program) -> None:
-    """Give such tests the handler of what is before and behind them, and note them (edits ``program``)."""
+    """Give such tests the handler of what is before and after them, and note them (edits ``program``)."""
     if not program.handlers:
         return
     instrs, handler = program.instrs, program.handler
@@ -38,7 +38,7 @@ def protect_tests(program: Program) -> None:
         around = handler[copy - 1]
         if around == NONE or program.next[copy - 1] != copy or program.next[copy] != test:
             continue
-        if handler[program.next[test]] == around:  # what it jumps to may lie behind the end of the ``try``
+        if handler[program.next[test]] == around:  # what it jumps to may lie after the end of the ``try``
             handler[copy] = handler[test] = around
             program.joined.update((copy, test))
     _protect_comparisons(program)

@@ -34,7 +34,7 @@ def strip_withs(regions: Regions) -> None:
 
 
 class _Left(NamedTuple):
-    """``exits`` leave the body of a ``with``, each to a copy of its exit, behind which is ``behind`` (-1 if it is none)."""
+    """``exits`` leave the body of a ``with``, each to a copy of its exit, followed by ``behind`` (-1 if it is none)."""
 
     region: Region
     exits: list[tuple[int, int]]
@@ -138,7 +138,7 @@ def _behind(program: Program, exits: dict[int, int], depth: int, otherwise: int)
 
 
 def _note_returns(regions: Regions, left: _Left) -> None:
-    """Note which returns of None behind copies of the exit were written: a ``NOP`` or what they drop has their line.
+    """Note which returns of None after copies of the exit were written: a ``NOP`` or what they drop has their line.
 
     A constant has the line of the ``with``, that of its return is put in its place.
     """
@@ -153,7 +153,7 @@ def _note_returns(regions: Regions, left: _Left) -> None:
         valued = at != NONE and program.instrs[at].arg is not None
         if line is not None and own and valued and program.line[at] in _exit_lines(program, copy, at):
             program.place_return(at, line)
-        if program.unit.copies_long_ends:  # behind it may be the exit of the ``with`` around
+        if program.unit.copies_long_ends:  # after it may be the exit of the ``with`` around
             left_inside = on_own_line(program, source) and (program.line[source] or 0) < last
             if after != NONE and program.instrs[after].op in (ops.LOAD_CONST, WITH_EXIT) and (own or left_inside):
                 program.own_returns.add(after)
@@ -174,7 +174,7 @@ def _exit_lines(program: Program, copy: int, end: int) -> set[int | None]:
 
 
 def _strip_exit_call(regions: Regions, region: Region, position: int, slots: int, incoming: _Incoming) -> int:
-    """Where control goes on behind the call, -1 if there is none."""
+    """Where control goes on after the call, -1 if there is none."""
     program = regions.program
     start = program.follow(position)
     dropped: list[int] = []

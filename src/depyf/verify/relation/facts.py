@@ -98,7 +98,7 @@ def new_fresh(pair: Pair, values: Values, kind: tuple[object, ...], items: tuple
 
 
 def exception_of(values: Values, value: int) -> int:
-    """The exception behind the top slot: before 3.11 that slot is its type."""
+    """The exception that the top slot denotes: before 3.11 that slot holds its type."""
     known = values.desc[value]
     if known is not None and known[0:2] == ("op", "type of"):
         found: int = known[2][0]

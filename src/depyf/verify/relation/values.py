@@ -187,7 +187,7 @@ class Values:
         return self.op("str", tuple(merged))
 
     def constants(self, values: tuple[int, ...]) -> list[Any] | None:
-        """The objects behind ``values`` if every one is a plain constant (code objects are not)."""
+        """The objects that ``values`` denote if every one is a plain constant (code objects are not)."""
         found = []
         desc = self.desc
         for value in values:

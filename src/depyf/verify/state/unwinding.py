@@ -62,7 +62,7 @@ def dropped_records(lowered: Lowered) -> dict[int, int]:
 
 
 def _after(op: str, arg: int, depth: int, saved: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """The depth, and the positions of the slots, behind an instruction."""
+    """The depth, and the positions of the slots, after an instruction."""
     if op == ops.PUSH_EXC_INFO:
         return depth + 1, (*saved, depth - 1)
     if op == ops.SWAP and saved:

@@ -136,7 +136,7 @@ class Promised:
             pair.before_graph = False
 
     def marks_wait(self, pair: Pair, event: Event) -> bool:
-        """Whether the ends of a profiler's record may still be made behind an event that both sides stand before."""
+        """Whether the ends of a profiler's record may still be made after an event that both sides stand before."""
         if any(side.pc < 0 or side.program.handler[side.pc] >= 0 for side in (pair.a, pair.b)):
             return False
         if event.key[0] in (ops.CALL, ops.CALL_EX):

@@ -13,7 +13,7 @@ from depyf.verify.walk.observable import Event
 
 
 def push_results(pair: Pair, event_a: Event, event_b: Event, values: Values, results: list[int]) -> None:
-    """Take the operands off both stacks, put ``results`` there, and go on behind the event."""
+    """Take the operands off both stacks, put ``results`` there, and go on after the event."""
     apart = event_a.key[0] in ENTERING and event_a.results != event_b.results
     found = (
         (pair.a, event_a, slots_of(pair, values, event_a.operands[0], results) if apart else results),

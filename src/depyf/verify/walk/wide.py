@@ -2,7 +2,7 @@
 
     k1 v1 ... k20 v20; BUILD_MAP 20     against     BUILD_MAP 0; k1 v1 MAP_ADD; ... k20 v20 MAP_ADD
 
-The keys are hashed and compared behind the last value in the one, and in between in the other.  Where that may have an effect,
+The keys are hashed and compared after the last value in the one, and in between in the other.  Where that may have an effect,
 text calls ``dict([(k1, v1), ...])``; where the program promised that it has none (``GeneratorContract.plain_keys``), a display says the
 same.  The dict is then known by its keys, constants or not, and the steps that fill it are silent.
 """
