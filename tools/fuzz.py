@@ -173,8 +173,7 @@ def judge(code: types.CodeType) -> str:
     """What is wrong with the decompiled text of a program; empty when nothing is."""
     from depyf.bytecode.codeunit import CodeUnit
     from depyf.driver.pipeline import decompile_unit
-    from depyf.verify.state.proof import AGAIN_NOTE, TESTED_NOTE
-    from depyf.verify.state.unwinding import UNWIND_NOTE
+    from depyf.verify.assumptions import AGAIN_NOTE, TESTED_NOTE, UNWIND_NOTE
 
     try:
         result = decompile_unit(CodeUnit.from_code(code))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from depyf.verify.relation.end_order import ORDER_NOTE
-from depyf.verify.state.proof import CAUGHT_NOTE, CYCLE_NOTE, FORGOTTEN_NOTE, LEFT_NOTE, RAISED_NOTE
+from depyf.verify.assumptions import CAUGHT_NOTE, CYCLE_NOTE, END_ORDER_NOTE, FORGOTTEN_NOTE, LEFT_NOTE, RAISED_NOTE
 
 
 @dataclass
@@ -51,7 +50,7 @@ def report(found: list[Findings], orders: bool = True) -> int:
     return 1 if any(findings.unexplained or findings.reordered for findings in found) else 0
 
 
-LIFETIMES = frozenset({ORDER_NOTE, CAUGHT_NOTE, FORGOTTEN_NOTE, RAISED_NOTE, CYCLE_NOTE, LEFT_NOTE})
+LIFETIMES = frozenset({END_ORDER_NOTE, CAUGHT_NOTE, FORGOTTEN_NOTE, RAISED_NOTE, CYCLE_NOTE, LEFT_NOTE})
 """Assumptions about nothing but when objects end."""
 
 
@@ -60,7 +59,7 @@ def explained(reasons: list[str], runs: list[tuple[int, list[str], list[str]]]) 
     parts = {part for reason in reasons for part in reason.split("; ")}
     if not parts:
         return False
-    if parts <= {ORDER_NOTE}:
+    if parts <= {END_ORDER_NOTE}:
         return all(only_reordered(left, right) for _, left, right in runs)
     if parts <= LIFETIMES:
         return all(_without_ends(left) == _without_ends(right) for _, left, right in runs)

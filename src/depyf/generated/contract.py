@@ -48,17 +48,6 @@ class GeneratorContract:
     signatures: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-LISTS_NOTE = "assuming that the lists by which torch hands frames on are torch's alone"
-ASSIGNED_NOTE = (
-    "assuming that nothing sees the variable of an augmented assignment which torch cut in two until that is done"
-)
-CONTAINERS_NOTE = "assuming that containers which torch hands on half filled are torch's alone: the text copies them"
-FUNCTIONS_NOTE = (
-    "assuming that torch hands on what the code before the break made: the text takes defaults and annotations apart"
-)
-STRINGS_NOTE = "assuming that the parts of formatted strings which torch hands on are plain strings"
-VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
-
 NO_CONTRACT = GeneratorContract()
 
 READ_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})

@@ -15,11 +15,6 @@ from depyf.bytecode.edits.without import without
 from depyf.bytecode.lower import Lowered
 from depyf.verify.state.checked_code import MODULE_NAMES
 
-FEATURE_NOTE = (
-    "the text imports from __future__ what the original was compiled with by a flag: assumes that nothing looks for the "
-    "names this binds"
-)
-IMPORT_NOTE = "the text imports builtins under other names: assumes that nothing looks for the names this binds"
 _BINDING = (ops.STORE_NAME, ops.STORE_GLOBAL)
 _HARMLESS = frozenset(
     {

@@ -12,9 +12,6 @@ from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import READ_LOCALS
 
-ORDER_NOTE = (
-    "local variables are in another order: assumes that nothing looks at it, or depends on which of them ends first"
-)
 SHOWN = "what looks at its local variables sees them in another order"
 _LOOKS = READ_LOCALS | {"_getframe", "currentframe", "f_locals"}
 

@@ -30,7 +30,6 @@ FLAGS = {
     CO_FUTURE_ANNOTATIONS: "future annotations",
 }
 MASK = sum(FLAGS)
-ITERABLE_NOTE = "what a comprehension's frame calls its iterable is not looked at"
 
 
 def signature_difference(original: CodeUnit, recompiled: CodeUnit) -> str:
@@ -68,14 +67,6 @@ def parameter_renames(original: CodeUnit, recompiled: CodeUnit) -> dict[str, str
 def iterable_renamed(original: CodeUnit, recompiled: CodeUnit) -> bool:
     """Whether a program called the iterable of a comprehension something else: its code alone can read it."""
     return recompiled.params == (".0",) != original.params and recompiled.name.startswith("<")
-
-
-QUALNAME_NOTE = (
-    "assumes that nothing looks at the qualified name of a function that is not called after what it is nested in"
-)
-
-
-NAME_NOTE = "assumes that nothing looks at the name of a function which no source can give it"
 
 
 def named_otherwise(original: CodeUnit, recompiled: CodeUnit, nested: bool) -> bool:

@@ -18,14 +18,25 @@ from depyf.generated.contract import NO_CONTRACT, GeneratorContract
 from depyf.generated.resume.strip import strip_resume_prologue
 from depyf.safety.budget import TooMuchWork
 from depyf.safety.depth import any_depth_of, part_of_work
-from depyf.verify.features import FEATURE_NOTE, IMPORT_NOTE, without_builtins, without_imports
-from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
-from depyf.verify.local_order import ORDER_NOTE, SHOWN, looks_at_locals, same_order
-from depyf.verify.mismatch import LifetimeMismatch, Mismatch
-from depyf.verify.signature import (
+from depyf.verify.assumptions import (
+    ASSIGNED_NOTE,
+    CONTAINERS_NOTE,
+    FEATURE_NOTE,
+    FUNCTIONS_NOTE,
+    IMPORT_NOTE,
     ITERABLE_NOTE,
+    LISTS_NOTE,
     NAME_NOTE,
     QUALNAME_NOTE,
+    STRINGS_NOTE,
+    VARIABLE_NOTE,
+    VARIABLE_ORDER_NOTE,
+)
+from depyf.verify.features import without_builtins, without_imports
+from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
+from depyf.verify.local_order import SHOWN, looks_at_locals, same_order
+from depyf.verify.mismatch import LifetimeMismatch, Mismatch
+from depyf.verify.signature import (
     called_otherwise,
     iterable_renamed,
     named_otherwise,
@@ -190,8 +201,8 @@ class _Checker:
             written, right = self._lower(original), self._lower(recompiled)
         except BytecodeError as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
-        left, noted = strip_resume_prologue(written, self.promises)
-        noted = (*named, *noted)
+        left, handed = strip_resume_prologue(written, self.promises)
+        noted = (*named, *(HANDED_ON[each] for each in handed))
         if self.features and parent is None:
             right = without_imports(right, self.features)
             noted = (*noted, FEATURE_NOTE)
@@ -211,7 +222,7 @@ class _Checker:
         if original.flags & CO_OPTIMIZED and not same_order(left, right, renames):
             if looks_at_locals(original):
                 return Verdict(name, Status.UNVERIFIED, SHOWN, original.firstlineno), []
-            noted = (*noted, ORDER_NOTE)
+            noted = (*noted, VARIABLE_ORDER_NOTE)
         pairs = same_instructions(left, right)
         if pairs is not None:
             return Verdict(name, Status.EQUIVALENT if noted else Status.IDENTICAL, "; ".join(noted)), pairs
@@ -279,6 +290,16 @@ class _Checker:
         if found is None:
             found = self.lowered[id(unit)] = lower(unit)
         return found
+
+
+HANDED_ON = {
+    "lists": LISTS_NOTE,
+    "variables": VARIABLE_NOTE,
+    "strings": STRINGS_NOTE,
+    "functions": FUNCTIONS_NOTE,
+    "containers": CONTAINERS_NOTE,
+    "assignments": ASSIGNED_NOTE,
+}
 
 
 def _trust(verdicts: list[Verdict]) -> int:

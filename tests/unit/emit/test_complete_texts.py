@@ -18,7 +18,7 @@ from depyf.driver.pipeline import TOP_LEVEL_AWAIT, Decompiled, decompile_code, d
 from depyf.dump.pages.transformed import transformed_page
 from depyf.dump.records import CodeRecord, CompileKey, TransformedRecord
 from depyf.verify import Status, verify
-from depyf.verify.features import FEATURE_NOTE
+from depyf.verify.assumptions import FEATURE_NOTE
 from depyf.verify.run.worker import worker_for
 from needs import need
 

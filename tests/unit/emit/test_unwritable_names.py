@@ -9,7 +9,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DecompilationError
 from depyf.options import Options
-from depyf.verify.state.proof import STAND_IN_NOTE
+from depyf.verify.assumptions import STAND_IN_NOTE
 from depyf.verify.verdict import Status
 from depyf.verify.whole import verify
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from depyf.verify.state.proof import PLAIN_NOTE
+from depyf.verify.assumptions import PLAIN_NOTE
 from needs import need
 
 ROOT = Path(__file__).parents[3]

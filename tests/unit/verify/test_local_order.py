@@ -12,7 +12,8 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.files.unmarshal import loads
 from depyf.driver.pipeline import decompile_unit
 from depyf.verify import Status, verify
-from depyf.verify.local_order import ORDER_NOTE, SHOWN, misplaced
+from depyf.verify.assumptions import VARIABLE_ORDER_NOTE
+from depyf.verify.local_order import SHOWN, misplaced
 from depyf.verify.run.recompile import recompile
 from depyf.verify.run.worker import worker_for
 from needs import need
@@ -66,7 +67,7 @@ def test_and_an_assumption_elsewhere() -> None:
     original = CodeUnit.from_code(compile(SILENT, "order", "exec", 0, True))
     found = verify(original, recompile(PLAIN, original.version).unit)
     assert found[1].status is Status.EQUIVALENT
-    assert ORDER_NOTE in found[1].reason
+    assert VARIABLE_ORDER_NOTE in found[1].reason
     assert verify(original, recompile(SILENT, original.version).unit)[1].status is Status.IDENTICAL
 
 

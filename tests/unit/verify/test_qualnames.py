@@ -13,8 +13,8 @@ from depyf.bytecode.files.unmarshal import loads
 from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DecompilationError
 from depyf.verify import Status, verify
+from depyf.verify.assumptions import QUALNAME_NOTE
 from depyf.verify.run.worker import worker_for
-from depyf.verify.signature import QUALNAME_NOTE
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(11, 16)]

@@ -9,8 +9,8 @@ import pytest
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.files.unmarshal import loads
 from depyf.driver.pipeline import decompile_unit
+from depyf.verify.assumptions import ITERABLE_NOTE
 from depyf.verify.run.worker import worker_for
-from depyf.verify.signature import ITERABLE_NOTE
 from needs import need
 
 SOURCE = """\

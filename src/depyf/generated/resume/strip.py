@@ -9,16 +9,7 @@ from collections.abc import Callable
 
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
-from depyf.generated.contract import (
-    ASSIGNED_NOTE,
-    CONTAINERS_NOTE,
-    FUNCTIONS_NOTE,
-    LISTS_NOTE,
-    STRINGS_NOTE,
-    VARIABLE_NOTE,
-    GeneratorContract,
-    looks_up_locals,
-)
+from depyf.generated.contract import GeneratorContract, looks_up_locals
 from depyf.generated.resume.frame_values import unpack_frame_values
 from depyf.generated.resume.list_pops import join_list_pops
 from depyf.generated.resume.partial_augassign import complete_augassign
@@ -57,17 +48,17 @@ def _is_hidden(lowered: Lowered) -> bool:
 
 _STEPS: tuple[tuple[bool, Callable[[Lowered, GeneratorContract], Lowered], str], ...] = (
     (False, lambda lowered, _: drop_unbinding(lowered), ""),
-    (False, lambda lowered, promises: join_list_pops(lowered, promises.boxed_parameters), LISTS_NOTE),
-    (True, lambda lowered, promises: unpack_frame_values(lowered, promises.boxed_parameters), LISTS_NOTE),
-    (False, _unmarked, VARIABLE_NOTE),
-    (False, lambda lowered, _: complete_fstrings(lowered), STRINGS_NOTE),
-    (True, lambda lowered, _: with_functions_made(lowered), FUNCTIONS_NOTE),
+    (False, lambda lowered, promises: join_list_pops(lowered, promises.boxed_parameters), "lists"),
+    (True, lambda lowered, promises: unpack_frame_values(lowered, promises.boxed_parameters), "lists"),
+    (False, _unmarked, "variables"),
+    (False, lambda lowered, _: complete_fstrings(lowered), "strings"),
+    (True, lambda lowered, _: with_functions_made(lowered), "functions"),
     (
         False,
         lambda lowered, promises: complete_displays(lowered, sets=promises.display_only),
-        CONTAINERS_NOTE,
+        "containers",
     ),
-    (False, _assigned, ASSIGNED_NOTE),
+    (False, _assigned, "assignments"),
 )
 """Whether it is only for code that is shown and never run (``GeneratorContract.display_only``), what is done, and what that assumes."""
 

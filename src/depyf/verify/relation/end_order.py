@@ -16,8 +16,6 @@ from depyf.verify.relation.values import Values
 from depyf.verify.state.checked_code import ORIGINAL
 from depyf.verify.state.proof_state import Pair, Side
 
-ORDER_NOTE = "assumes that no finaliser tells in which order objects end between two operations"
-
 
 def same_order(pair: Pair, values: Values, returns: bool) -> bool:
     """Whether objects that both sides have let go of end in the same order; forgets them.

@@ -9,7 +9,6 @@ from depyf.verify.relation.values import OUTPUT, Values
 from depyf.verify.state.checked_code import ORIGINAL
 from depyf.verify.state.proof_state import NAMES_ONLY, Pair, resolve
 
-HANDLED_NOTE = "an exception may live until its handler is left, where in the bytecode its handler has raised"
 HOLDS_NOTHING = frozenset({"bool", "int", "str", "mark"})
 
 

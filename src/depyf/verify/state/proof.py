@@ -13,40 +13,27 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
-from depyf.generated.contract import NO_CONTRACT, VARIABLE_NOTE, GeneratorContract
+from depyf.generated.contract import NO_CONTRACT, GeneratorContract
+from depyf.verify.assumptions import (
+    AGAIN_NOTE,
+    BUILTIN_NOTE,
+    HANDLED_NOTE,
+    NAMESPACE_NOTE,
+    PLAIN_NOTE,
+    SET_NOTE,
+    STABLE_NOTE,
+    STAND_IN_NOTE,
+    UNWIND_NOTE,
+    VARIABLE_NOTE,
+)
 from depyf.verify.mismatch import Mismatch
 from depyf.verify.relation.facts import MAX_TRACKED, widest
-from depyf.verify.relation.lifetimes import HANDLED_NOTE
 from depyf.verify.relation.sameness import Sameness
 from depyf.verify.relation.values import Values
 from depyf.verify.state.checked_code import CheckedCode
 from depyf.verify.state.proof_state import Pair
-from depyf.verify.state.unwinding import UNWIND_NOTE
 from depyf.verify.walk.promised import Promised, stable_globals
 from depyf.verify.walk.wide import makes_wide
-
-ITERATOR_NOTE = "assumes that iter() of an iterator gives the iterator itself"
-CAUGHT_NOTE = "where an exception is caught, a temporary may keep its object alive until the function returns"
-FORGOTTEN_NOTE = "where paths meet, a temporary of one of them may keep its object alive until the function returns"
-RAISED_NOTE = (
-    "where an operation raises, a temporary keeps its object as long as the traceback lives, to which the frame belongs"
-)
-LEFT_NOTE = "what the bytecode leaves on the stack when it returns is never released; the text releases it"
-CYCLE_NOTE = "an exception that is raised from a temporary is a part of its own traceback until the collector runs"
-EMPTY_NOTE = "what stands below a block on the stack may be released before its handler is left, where a call has used it up on another way there"
-EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
-WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
-KEYWORDS_NOTE = "assumes that no callee keeps or changes the dict of its keyword arguments, which is a copy in the text"
-AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
-TESTED_NOTE = "the TypeError about a type in 'except' that is no exception may get another __context__"
-PLAIN_NOTE = (
-    "assumes that what a conversion or a format gives is a plain string, no subclass with a __format__ of its own"
-)
-SET_NOTE = "assumes that nothing depends on the order of a set of numbers, which no text of it gives"
-NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
-BUILTIN_NOTE = "assumes that these names give the builtins which they are the names of: "
-STAND_IN_NOTE = "assumes that nothing looks for names which no source can have: the text has others in their place"
-STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
 
 
 class GaveUp(Exception):

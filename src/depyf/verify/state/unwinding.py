@@ -13,8 +13,6 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 
-UNWIND_NOTE = "where a handler raises, its exception counts as handled no longer, although the bytecode never says so"
-
 SAVED = "old_value"
 """What the entry of a handler pushes where the interpreter keeps the records (until 3.10)."""
 

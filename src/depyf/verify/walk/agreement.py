@@ -5,24 +5,26 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.exception_table import GENERATORS
 from depyf.generated.contract import READ_LOCALS
-from depyf.verify.identical import incidental
-from depyf.verify.mismatch import LifetimeMismatch
-from depyf.verify.relation.end_order import ORDER_NOTE, same_order
-from depyf.verify.relation.lifetimes import held_apart, leaves
-from depyf.verify.relation.values import Values
-from depyf.verify.state.checked_code import ORIGINAL
-from depyf.verify.state.proof import (
+from depyf.verify.assumptions import (
     CYCLE_NOTE,
+    END_ORDER_NOTE,
     EXTEND_NOTE,
     ITERATOR_NOTE,
     KEYWORDS_NOTE,
+    NOTED_NOTE,
     RAISED_NOTE,
     TESTED_NOTE,
     WHOLE_NOTE,
-    Ground,
 )
+from depyf.verify.identical import incidental
+from depyf.verify.mismatch import LifetimeMismatch
+from depyf.verify.relation.end_order import same_order
+from depyf.verify.relation.lifetimes import held_apart, leaves
+from depyf.verify.relation.values import Values
+from depyf.verify.state.checked_code import ORIGINAL
+from depyf.verify.state.proof import Ground
 from depyf.verify.state.proof_state import Pair
-from depyf.verify.walk.by_name import NOTED_NOTE, notes_less
+from depyf.verify.walk.by_name import notes_less
 from depyf.verify.walk.observable import DIVERGE, RETURN, UNWIND, Event, event_of
 from depyf.verify.walk.promised import Stable
 from depyf.verify.walk.step import CIRCLE
@@ -157,7 +159,7 @@ class Agreement:
     def same_ends(self, pair: Pair, returns: bool = False) -> None:
         """Objects end in the same order on both sides, or that is assumed not to count."""
         if self.lifetimes and not same_order(pair, self.values, returns):
-            self.ground.note(ORDER_NOTE)
+            self.ground.note(END_ORDER_NOTE)
 
     def _holds_the_same(self, pair: Pair) -> bool:
         if not self.lifetimes or not (pair.temps or pair.a.stack != pair.b.stack):

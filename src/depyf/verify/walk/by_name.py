@@ -21,9 +21,6 @@ from depyf.bytecode.tables.static_attributes import NAME as STATIC
 from depyf.verify.relation.values import Values
 from depyf.verify.state.proof_state import Pair, Side
 
-NOTED_NOTE = (
-    "assumes that nothing reads __static_attributes__, where the text cannot note an attribute that it sets by setattr"
-)
 _KEPT = frozenset({"None", "True", "False", "__debug__"})
 _LOOKING_UP = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME})
 _LOADING = frozenset({ops.LOAD_ATTR, ops.LOAD_METHOD})

@@ -24,14 +24,14 @@ from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import NO_CONTRACT, READ_LOCALS, GeneratorContract
 from depyf.generated.unreached import unreached
 from depyf.safety.depth import spend
+from depyf.verify.assumptions import LEFT_NOTE, MANAGER_NOTE, UNREACHED_NOTE
 from depyf.verify.relation.facts import take
-from depyf.verify.state.proof import LEFT_NOTE, GaveUp, Ground, Proof
+from depyf.verify.state.proof import GaveUp, Ground, Proof
 from depyf.verify.state.proof_state import Pair, Side, reachable, resolve, settle_facts
 from depyf.verify.walk.agreement import CALLS, FRAME_READER, Agreement
 from depyf.verify.walk.joins import Joins
-from depyf.verify.walk.managers import ENTERING, MANAGER_NOTE, asks, refuses
+from depyf.verify.walk.managers import ENTERING, asks, refuses
 from depyf.verify.walk.observable import DIVERGE, RESULT_TYPES, TRUTH, UNWIND, Event
-from depyf.verify.walk.promised import UNREACHED_NOTE
 from depyf.verify.walk.results import push_results, settle
 from depyf.verify.walk.step import advance
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from depyf.bytecode.ops import stack_effect
 from depyf.safety.depth import spend
+from depyf.verify.assumptions import CAUGHT_NOTE, EMPTY_NOTE, FORGOTTEN_NOTE
 from depyf.verify.relation.lifetimes import leaves, still_held
-from depyf.verify.state.proof import CAUGHT_NOTE, EMPTY_NOTE, FORGOTTEN_NOTE, GaveUp, Ground
+from depyf.verify.state.proof import GaveUp, Ground
 from depyf.verify.state.proof_state import Frozen, Pair, Side, contents, covers, freeze, meet, resolve, restrict, thaw
 from depyf.verify.walk.agreement import CALLS
 from depyf.verify.walk.pending_joins import Key, Pending

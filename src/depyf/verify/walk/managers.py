@@ -18,7 +18,6 @@ from depyf.verify.relation.facts import callee_of, is_exception
 from depyf.verify.relation.values import Values
 from depyf.verify.state.proof_state import Pair, Side
 
-MANAGER_NOTE = "assumes that a context manager has no __enter__ or __exit__ of its own beside its type's, and an exception its own traceback"
 ENTERING = {ops.BEFORE_WITH: ("__enter__", "__exit__"), ops.BEFORE_ASYNC_WITH: ("__aenter__", "__aexit__")}
 
 

@@ -27,21 +27,21 @@ from depyf.bytecode.host.idle_calls import does_nothing
 from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import GeneratorContract, looks_up_locals
 from depyf.generated.resume.strip import global_names
+from depyf.verify.assumptions import (
+    FIXED_NOTE,
+    GRAPH_NOTE,
+    IDLE_NOTE,
+    KEYS_NOTE,
+    MAKER_NOTE,
+    MARK_NOTE,
+    READ_NOTE,
+    SET_ORDER_NOTE,
+)
 from depyf.verify.relation.facts import new_fresh
 from depyf.verify.relation.values import OUTPUT, Values
 from depyf.verify.state.proof_state import Pair, Side
 from depyf.verify.walk.by_name import attribute_name
 from depyf.verify.walk.observable import Event
-
-FIXED_NOTE = "assuming that the functions of torch's own modules and the builtins are not rebound while it runs"
-GRAPH_NOTE = "assuming that a compiled graph returns a list or tuple which nobody changes"
-MAKER_NOTE = "assuming that making a resume function from cells has no effect"
-READ_NOTE = "assuming that what the guards have just read can be read in another order"
-MARK_NOTE = "assuming that torch's profiler marks change nothing the program can see"
-ORDER_NOTE = "assuming that the order does not matter in which a set of constants gives its elements"
-KEYS_NOTE = "assuming that hashing and comparing the keys which torch puts in a large dict or set changes nothing"
-IDLE_NOTE = "assuming that a function whose code does nothing keeps that code"
-UNREACHED_NOTE = "assuming that no exception is suppressed by a 'with' behind which torch raises None then"
 
 GRAPH = "graph"
 MARK = "mark"
@@ -119,7 +119,7 @@ class Promised:
     def any_order(self) -> bool:
         """Whether a set filled from a constant may stand for one filled element by element."""
         if self.promises.unordered:
-            self.use(ORDER_NOTE)
+            self.use(SET_ORDER_NOTE)
         return self.promises.unordered
 
     def any_key(self) -> bool:

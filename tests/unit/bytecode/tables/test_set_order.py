@@ -18,9 +18,9 @@ from depyf.bytecode.tables.set_order import filling_order, is_ordered
 from depyf.decompiler import decompile
 from depyf.driver.pipeline import decompile_code, decompile_unit
 from depyf.verify import Status, verify
+from depyf.verify.assumptions import SET_NOTE
 from depyf.verify.run.interpreters import find_interpreter
 from depyf.verify.run.recompile import recompile
-from depyf.verify.state.proof import SET_NOTE
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]

@@ -13,8 +13,9 @@ from depyf.bytecode.lower import lower
 from depyf.bytecode.versions import spec_for
 from depyf.driver.pipeline import Decompiled, decompile_unit
 from depyf.errors import DecompilationError
-from depyf.generated.contract import FUNCTIONS_NOTE, GeneratorContract
+from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
+from depyf.verify.assumptions import FUNCTIONS_NOTE
 from depyf.verify.run.worker import worker_for
 from needs import need
 

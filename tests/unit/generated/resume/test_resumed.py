@@ -16,15 +16,9 @@ from depyf.bytecode.host.assemble import Op, assemble, disassemble, table_of
 from depyf.bytecode.host.handler_depths import with_one_depth
 from depyf.driver.pipeline import decompile_code
 from depyf.errors import DecompilationError
-from depyf.generated.contract import (
-    ASSIGNED_NOTE,
-    CONTAINERS_NOTE,
-    LISTS_NOTE,
-    STRINGS_NOTE,
-    VARIABLE_NOTE,
-    GeneratorContract,
-)
+from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
+from depyf.verify.assumptions import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, STRINGS_NOTE, VARIABLE_NOTE
 from depyf.verify.whole import verify
 
 

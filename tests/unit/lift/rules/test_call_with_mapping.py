@@ -15,7 +15,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.versions import spec_for
 from depyf.driver.pipeline import decompile_code, decompile_unit
 from depyf.verify import verify
-from depyf.verify.state.proof import KEYWORDS_NOTE
+from depyf.verify.assumptions import KEYWORDS_NOTE
 from foreign import VERSIONS, compiled_text, walk
 
 TEXTS = {

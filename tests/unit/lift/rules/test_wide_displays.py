@@ -13,7 +13,7 @@ from depyf.driver.pipeline import decompile_code, decompile_unit
 from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
 from depyf.verify import verify
-from depyf.verify.walk.promised import KEYS_NOTE
+from depyf.verify.assumptions import KEYS_NOTE
 from foreign import VERSIONS, compiled_text, walk
 
 DYNAMO = Options(generated=True, promises=GeneratorContract(plain_keys=True, variables=frozenset()))

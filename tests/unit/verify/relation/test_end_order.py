@@ -6,8 +6,7 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.verify import Verdict, verify
-from depyf.verify.relation.end_order import ORDER_NOTE
-from depyf.verify.state.proof import FORGOTTEN_NOTE
+from depyf.verify.assumptions import END_ORDER_NOTE, FORGOTTEN_NOTE
 
 
 def verdict(original: str, text: str) -> Verdict:
@@ -31,7 +30,7 @@ def verdict(original: str, text: str) -> Verdict:
     ],
 )
 def test_another_order_is_named(original: str, text: str) -> None:
-    assert ORDER_NOTE in verdict(original, text).reason
+    assert END_ORDER_NOTE in verdict(original, text).reason
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ def test_another_order_is_named(original: str, text: str) -> None:
     ],
 )
 def test_the_same_order_needs_no_assumption(original: str, text: str) -> None:
-    assert ORDER_NOTE not in verdict(original, text).reason
+    assert END_ORDER_NOTE not in verdict(original, text).reason
 
 
 def test_a_temporary_of_one_way_is_named() -> None:

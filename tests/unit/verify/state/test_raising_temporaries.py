@@ -12,9 +12,8 @@ from depyf.bytecode.files.unmarshal import loads
 from depyf.bytecode.host.assemble import table_of
 from depyf.bytecode.versions import spec_for
 from depyf.verify import Status, Verdict, verify
+from depyf.verify.assumptions import CAUGHT_NOTE, CYCLE_NOTE, RAISED_NOTE, UNWIND_NOTE
 from depyf.verify.run.worker import worker_for
-from depyf.verify.state.proof import CAUGHT_NOTE, CYCLE_NOTE, RAISED_NOTE
-from depyf.verify.state.unwinding import UNWIND_NOTE
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]

@@ -17,8 +17,7 @@ from depyf.driver.pipeline import decompile_code, decompile_unit
 from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
 from depyf.verify import verify
-from depyf.verify.state.proof import BUILTIN_NOTE
-from depyf.verify.walk.by_name import NOTED_NOTE
+from depyf.verify.assumptions import BUILTIN_NOTE, NOTED_NOTE
 from foreign import VERSIONS, compiled_text, walk
 
 ATTRIBUTES = """

@@ -8,8 +8,7 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.verify import Status, Verdict, verify
-from depyf.verify.state.proof import WHOLE_NOTE
-from depyf.verify.walk.managers import MANAGER_NOTE
+from depyf.verify.assumptions import MANAGER_NOTE, WHOLE_NOTE
 
 
 def unit(source: str) -> CodeUnit:
