@@ -1,9 +1,9 @@
-"""The code of a comprehension or generator expression given alone: shown as a function that returns it.
+"""Wraps the code of a comprehension or generator expression, given alone, in a function that returns it.
 
     f.<locals>.<listcomp>     is     def listcomp(iterable):
                                          return [x + 1 for x in iterable if x]
 
-Such code is called with an iterator, which no variable of it can name.  So the smallest function around one is compiled,
+Such code is called with an iterator, which none of its variables names.  So the smallest function around one is compiled,
 the given code is put into it, and that function is decompiled and proven as any other.
 """
 

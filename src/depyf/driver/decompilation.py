@@ -18,7 +18,7 @@ Key = tuple[str, int]
 
 
 def key_of(unit: CodeUnit) -> Key:
-    """What names a code object within its module."""
+    """The key of a code object within its module."""
     return unit.qualname, unit.firstlineno
 
 
@@ -32,8 +32,8 @@ check_invariants = False
 class Decompilation:
     """Decompiles a code unit and the code nested in it.
 
-    ``rungs`` says how far down the ladder each code object is, ``reasons`` what was wrong with the first
-    attempt, by qualified name; ``failures`` which have no source at all; ``lowered`` keeps what was lowered, by id, for
+    ``rungs`` is the index in the ladder of each code object, ``reasons`` why the first attempt
+    failed, by qualified name; ``failures`` which have no source at all; ``lowered`` keeps what was lowered, by id, for
     the next attempt and for the proof.
     """
 
@@ -51,7 +51,7 @@ class Decompilation:
         self.failures: dict[Key, DecompilationError] = {}
 
     def body(self, unit: CodeUnit, expression: bool = False, *, strict: bool = False) -> Body:
-        """Statements of ``unit``; code without a translation raises in its place, or here if ``strict``.
+        """Statements of ``unit``.  Code without a translation becomes a ``raise``; with ``strict``, DecompilationError is raised here.
 
         ``expression`` says that the source shows the code as an expression, as it does a lambda.
         """

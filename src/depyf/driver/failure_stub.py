@@ -1,7 +1,7 @@
 """Statements in the place of code that has no translation.
 
 Input: the code unit and why it failed.  Output: statements that raise where it would have run, after the definitions
-nested in it, which have a text and a verdict of their own.
+nested in it, which have separate texts and verdicts.
 """
 
 from __future__ import annotations

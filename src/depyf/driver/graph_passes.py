@@ -219,7 +219,7 @@ def _blocks(*, merge: bool = True, tails: bool = True) -> Pass:
 
 GRAPH = _blocks()
 GRAPH_OF_GENERATED = _blocks(tails=False)
-"""A program repeats itself without having copied anything."""
+"""Repeated code of a generator is not a copy made by an optimiser."""
 GRAPH_AS_IT_IS = _blocks(merge=False)
 
 

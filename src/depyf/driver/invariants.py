@@ -1,6 +1,6 @@
-"""What must hold of the artifacts between passes; a violation is a bug of ours.
+"""Invariants of the artifacts between passes; a violation is a bug in depyf.
 
-``trace_passes`` and the tests run these after every pass; ``InvariantError`` names the pass's promise that was broken.
+``trace_passes`` and the tests run these after every pass; ``InvariantError`` says which invariant was violated.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _labels(body: Body, around: frozenset[int]) -> None:
 
 
 def check_python(body: Body) -> None:
-    """No label is left, and ``break`` and ``continue`` stand in loops.  A marker of lifting without a text is the printer's to
-    refuse: that is how code is found for which a rung has no statements."""
+    """No label is left, and ``break`` and ``continue`` stand in loops.  A marker of lifting without a text is refused by the
+    printer: that is how code is found for which a rung has no statements."""
     for stmt in walk(body):
         if isinstance(stmt, (Block, Loop, Exit)):
             raise InvariantError(f"a {type(stmt).__name__} is left in the Python dialect")

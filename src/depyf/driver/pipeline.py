@@ -1,4 +1,4 @@
-"""Source with its proof: decompile, recompile, verify, and try other choices where the proof fails."""
+"""Source with its proof: decompile, recompile, verify, and try the next rung where the proof fails."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Decompiled:
 
     ``verdicts`` has one entry per code object, the outermost first.  ``linemap`` pairs lines of ``source`` with lines
     of the user's file.  ``code`` is the recompiled code object (only where the running interpreter can make one),
-    with the signature, closure and constants of the original.  ``needs`` says in words what ``source`` alone has not, and
+    with the signature, closure and constants of the original.  ``needs`` says in words what ``source`` does not define, and
     ``definitions`` are statements for its top that define constants without a literal.  ``fallbacks`` names the code
     objects that plain lifting shows, the last resort.
     """
@@ -132,7 +132,7 @@ def decompile_unit(
 
 
 class _Attempts:
-    """Decompilations of one unit, each with the choices that the proof of the one before asks for."""
+    """The attempts at one unit, each on the rungs that the verdicts of the previous one select."""
 
     def __init__(
         self, unit: CodeUnit, name: str | None, options: Options, strict: bool, defaults: Defaults = NO_DEFAULTS
@@ -162,9 +162,9 @@ class _Attempts:
 
     def run(self) -> Decompiled:
         for attempt in count(1):
-            # from here on a culprit goes straight to its last resort, so that it does not sink the code around it
+            # from here on a failing code object goes straight to its last rung, so that the code around it does not fail with it
             self.giving_up = attempt >= MAX_ATTEMPTS
-            if attempt >= 2 * MAX_ATTEMPTS:  # functions of one name take what is undecided away from each other
+            if attempt >= 2 * MAX_ATTEMPTS:  # functions of the same name take undecided verdicts from each other
                 self.ending = True
                 self.undecided.clear()
                 self.settled.clear()
@@ -319,7 +319,7 @@ class _Attempts:
         return moved
 
     def _bump_around(self, qualname: str, reason: str) -> bool:
-        """As ``_bump``; where no choice is left for the code itself, what is around it is given up."""
+        """As ``_bump``; where no rung is left for the code itself, the code around it is given up."""
         while not self._bump(qualname, reason, undecided=False):
             if qualname in ("", self.unit.qualname):
                 return False
@@ -327,9 +327,9 @@ class _Attempts:
         return True
 
     def _bump(self, qualname: str, reason: str, *, undecided: bool = True) -> bool:
-        """Send the code objects of that name to their next choice; false if there is none left.
+        """Move the code objects of that name to their next rung; false if there is none left.
 
-        ``undecided`` says whether a text without a proof, in which no difference was found, may stand in the end.
+        ``undecided`` says whether a text without a proof, in which no difference was found, may be accepted in the end.
         """
         self.reasons.setdefault(qualname, reason)
         moved = False

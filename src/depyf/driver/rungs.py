@@ -185,7 +185,7 @@ class Rung(Enum):
     READABLE_HELD = inserted(
         variant(READABLE, lift(held=True), dead_temporaries(held=True)), statement_passes.HOLD, before="release"
     )
-    """What a function defined in code of INLINED_HELD is tried as."""
+    """For functions that are defined in code of INLINED_HELD."""
 
     @property
     def passes(self) -> Passes:
@@ -228,7 +228,7 @@ LADDER = tuple(
 
 
 def ladder(generated: bool, promises: GeneratorContract) -> tuple[Attempt, ...]:
-    """What to try for one decompilation, best first."""
+    """The attempts at one decompilation, best first."""
     if not generated:
         peeled = (Rung.PEELED,) if promises.resumed else ()
         return tuple(Attempt(rung, promises) for rung in (*peeled, *(attempt.rung for attempt in LADDER)))

@@ -1,4 +1,4 @@
-"""What the passes hand on."""
+"""The state of a decompilation, which the passes change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Nested = Callable[[CodeUnit, bool], Body]
 
 @dataclass(slots=True)
 class State:
-    """One decompilation of one code object; each pass fills the fields that it is the source of."""
+    """One decompilation of one code object; each pass fills the fields that it produces."""
 
     unit: CodeUnit
     nested: Nested
@@ -38,7 +38,7 @@ class State:
     blocks: dict[int, Lifted] = field(init=False)
     entry: int = 0
     resets: dict[int, tuple[Expr, ...]] = field(default_factory=dict)
-    """What the handler of each ``try`` must forget, by its container."""
+    """Variables that the handler of each ``try`` must unbind, by its container."""
     temporaries: bool = False
     """Whether lifted blocks, or dispatch, have temporaries."""
     flags: bool = False
@@ -56,7 +56,7 @@ class State:
 
     @property
     def resumed(self) -> bool:
-        """Whether the code is the rest of a function that the program cut in two."""
+        """Whether the code is a resume function: the rest of a function that the generator split."""
         return self.unit.name.startswith(self.promises.resumed)
 
     @property

@@ -1,1 +1,1 @@
-"""What only bytecode that no compiler writes needs."""
+"""The fallback for bytecode that no compiler writes."""

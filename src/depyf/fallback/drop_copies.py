@@ -1,4 +1,4 @@
-"""Temporaries that plain lifting only passes on go away.
+"""Removes temporaries that plain lifting only passes on.
 
 Input and output: the Python dialect, deletions in place.
 

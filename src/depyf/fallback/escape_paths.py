@@ -1,4 +1,4 @@
-"""Ways out of a handler that nothing will ever end, for the handlers inside it that go on (3.11+, plain lifting).
+"""Escape paths for handlers nested in a handler that never reaches POP_EXCEPT (3.11+, plain lifting).
 
 A handler whose record of what was handled before is dropped from the stack, in the body of another handler entered inside
 it, is one that no ``POP_EXCEPT`` will leave.  Each round of a loop could nest two such bodies deeper.  The detour leaves

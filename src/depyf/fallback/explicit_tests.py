@@ -1,4 +1,4 @@
-"""Tests of exceptions and managers as values, for code that uses them in no shape of an ``except`` or ``with`` (plain lifting).
+"""Spells out tests of exceptions and calls of managers, where they have no shape of ``except`` or ``with`` (plain lifting).
 
 The interpreter looks ``__enter__`` and ``__exit__`` up on the type; an attribute of the object is what it finds unless the
 object has one of its own, which the verdict says.  The innermost ``with`` below is only reached where it raises at once.

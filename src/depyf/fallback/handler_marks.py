@@ -1,4 +1,4 @@
-"""What handlers find on the stack: the exception, and the record of what was handled before it (plain lifting).
+"""Marks for the stack slots of handlers: the exception, and the record of what was handled before it (plain lifting).
 
 Such a mark needs no variable where every path brings the same one: nothing reads it but the end of its handler.  Where a
 slot holds a mark on one path, and another mark or a value on the next, it has a temporary like any value.

@@ -1,4 +1,4 @@
-"""Symbolic execution that guesses nothing: the last resort, for code that no compiler wrote.
+"""Plain symbolic execution, which guesses nothing: the last resort, for code that no compiler wrote.
 
 Input and output: as in ``symbolic``.  Every value that crosses a statement has a temporary, and the temporary is
 deleted where the original drops the value, so that no object lives longer than it did.  Slots that a handler expects

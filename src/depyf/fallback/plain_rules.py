@@ -1,4 +1,4 @@
-"""How plain lifting says the operations that ordinary lifting says otherwise, or not at all.
+"""Rules of plain lifting for operations that ordinary lifting treats differently, or not at all.
 
 ``apply`` is asked first for each instruction; where it answers False the ordinary rule is right.  Every rule leaves the
 values that statements must keep in temporaries, so that any order of operations has a text:

@@ -1,4 +1,4 @@
-"""Exceptions that are handled again without having been raised again (3.11+, plain lifting).
+"""Raises exceptions that the bytecode handles again without raising them again (3.11+, plain lifting).
 
 ``PUSH_EXC_INFO`` begins a handler.  Elsewhere it makes an exception that some handler has caught the handled one; the
 only statement that does so is a handler, so the exception is raised to one of its own:

@@ -1,4 +1,4 @@
-"""Handlers that share code each get a copy of it, so that every instruction lies in the body of one handler.
+"""Copies code that handlers share, so that every instruction lies in the body of one handler.
 
 Input: a ``Program`` and its ``Regions`` (edited).  Output: the bodies of different handlers are disjoint, and a handler
 that protects code in several bodies is several handlers.  Compilers never share, so only plain lifting asks for it.

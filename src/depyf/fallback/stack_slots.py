@@ -1,4 +1,4 @@
-"""Where stack slots are: the depth before each instruction of a program that is being rewritten, and records that are moved."""
+"""Positions of stack slots in a program that is being rewritten: depths before instructions, and moved records."""
 
 from __future__ import annotations
 

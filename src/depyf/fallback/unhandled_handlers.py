@@ -1,4 +1,4 @@
-"""Handlers that never make the caught exception the handled one (3.11+): the exception is a value to them (plain lifting).
+"""Rewrites handlers that never handle the exception they caught, only use it as a value (3.11+, plain lifting).
 
 In ``except`` the exception is handled, so such a handler becomes one that restores at once what was handled before:
 
@@ -13,7 +13,7 @@ from depyf.cfg.region_table import Regions
 
 
 def free_unhandled(program: Program, regions: Regions) -> None:
-    """Put in the three instructions where a handler reaches something that may raise, or branches, before it handles."""
+    """Insert the three instructions where a handler branches, or may raise, before it handles the exception."""
     for region in sorted(regions.table.values(), key=lambda region: region.index):
         if region.kind == "with" or region.pushes[-1] != "exc" or _handles(program, region.target):
             continue
@@ -23,7 +23,7 @@ def free_unhandled(program: Program, regions: Regions) -> None:
 
 
 def drop_idle_handlers(program: Program, regions: Regions) -> None:
-    """Take away the handlers that nothing can raise to: their code need not make sense."""
+    """Remove handlers that nothing can raise to: their code need not be valid."""
     raised: set[int] = set()
     seen: set[int] = set()
     work = [0]

@@ -1,1 +1,1 @@
-"""Code that a program wrote, Dynamo above all: what it promises, and what makes it readable."""
+"""Code that a program generated, Dynamo above all: the contract it keeps, and the passes that make it readable."""

@@ -1,9 +1,9 @@
-"""Values that generated code hands to the rest of a function in a list are held by that list alone.
+"""Binds lists of arguments to a variable, so that nothing but the list holds their items.
 
     return __resume_at_8_1([], [], [tmp_0, x])     ->     tmp_1 = [tmp_0, x]
                                                           return __resume_at_8_1([], [], tmp_1)
 
-Dynamo passes a list where the rest of the function lets go of a value: whoever is called empties it (torch 2.13,
+Dynamo passes a list where the rest of the function releases a value: the callee empties it (torch 2.13,
 ``resume_execution.py``).  In the bytecode the value is on the stack, and then in the list only.  A variable for it would keep
 it alive (a tensor: its memory) until the call returns; one for the list holds what the called function leaves in it.  The
 ``del`` of the other variables is left to ``release``.

@@ -1,4 +1,4 @@
-"""One result of a graph that is read twice is one value (generated code only).
+"""Merges repeated reads of one result of a graph (generated code only).
 
     graph_out_0 = __compiled_fn_0(x)                graph_out_0 = __compiled_fn_0(x)
     value_1 = graph_out_0[0]                        value_1 = graph_out_0[0]

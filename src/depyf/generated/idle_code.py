@@ -1,4 +1,4 @@
-"""What only a program that wrote code needs in it.
+"""Removes statements without effect that only generated code has.
 
     a  (a statement, ``a`` a parameter)   ->   (nothing)      the value that ended a statement which was run elsewhere
     with a: return b                      ->   with a: return b

@@ -1,4 +1,4 @@
-"""A value that waits in a temporary for the variable it is stored to is stored at once (generated code only).
+"""Stores a value directly in the variable that it later goes to, without a temporary (generated code only).
 
     value_0 = f(x); del tmp; out = value_0          ->   out = f(x); del tmp
 

@@ -1,4 +1,4 @@
-"""Values of generated code move to where they are used; variables that then stand for nothing go.
+"""Inlines values of generated code where they are used, and drops the variables that become unused.
 
     tmp_3 = __import_torch.record_enter
     tmp_4 = tmp_3(); value_0 = self.weight        tmp_4 = __import_torch.record_enter()
@@ -8,8 +8,8 @@
     value_1 = graph_out_0[0]; del graph_out_0; return value_1
 
 Input and output: the Python dialect, before temporaries are released.  Besides the temporaries, the variables that the
-program added for itself (``GeneratorContract.variables``) take part.  ``effects`` says what may change places; whatever goes
-wrong here is found by the proof, and the next rung of the ladder leaves the code as it was lifted.
+program added for itself (``GeneratorContract.variables``) take part.  ``effects`` says what may change places; a
+mistake here is found by the proof, and the next rung of the ladder leaves the code as it was lifted.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Round:
         name = variable(stmt.targets[0])
         return name if self.ours(name) and name is not None and self.usage.writes[name] == 1 else None
 
-    # Copies of what lasts, and what nobody reads.
+    # Copies of lasting values, and unread values.
 
     def copies(self, body: Body) -> Body:
         """Variables that stand for a constant, another variable or a fixed object are replaced; unread ones dropped."""

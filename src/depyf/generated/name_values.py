@@ -1,4 +1,4 @@
-"""The last touch on generated code: temporaries get the names a person would use, deletions share a line.
+"""Names the temporaries of generated code as a person would, and joins deletions.
 
 Input and output: the Python dialect, temporaries released.  A temporary, the program's own (``tmp_7``) among them, is
 called what the value becomes: the parameter of the resume function it is passed as, the attribute or item it was read
@@ -25,7 +25,7 @@ from depyf.safety.depth import any_depth
 
 _LINE = 90
 _NUMBERED = re.compile(r"tmp_\d+")
-"""Variables whose names say nothing (``output_graph.new_var``)."""
+"""Variables with generic names (``output_graph.new_var``)."""
 _ON_STACK = re.compile(r"___stack\d+")
 """Parameters of resume functions for what has no name in the program either: last of all names."""
 _TABLES = frozenset({"_modules", "_parameters", "_buffers"})

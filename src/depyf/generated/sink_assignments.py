@@ -1,4 +1,4 @@
-"""What both branches of an ``if`` assign to a temporary last stands after the ``if``.
+"""Moves the last assignment of both branches of an ``if`` to after the ``if``, where they are equal.
 
     if enabled: tmp = enter(); value = f          if enabled: tmp = enter()
     else:       value = f                   ->    value = f

@@ -1,4 +1,4 @@
-"""What a ``with`` suppressed and then ends in ``raise None``: where a program that wrote the code says it never gets.
+"""Finds code that the contract calls unreachable: ``raise None`` after a ``with`` that suppressed an exception.
 
 Dynamo enters a ``with`` again whose body a graph break cut in two, and closes it at the head of the function, away from
 the body; after that it puts ``raise None``, "to make analysis work for unreachable code"

@@ -1,9 +1,9 @@
-"""Annotations of which the compiler kept nothing but that they were there.
+"""Restores annotations whose only trace is that the compiler prepared for annotations.
 
 Input and output: the statements of a module or class body, annotations in place.  An annotation of an attribute or an
 item is evaluated and dropped (up to 3.13), or not evaluated at all; one in dead code never is.  Each still makes the
 compiler prepare for annotations: ``SETUP_ANNOTATIONS`` up to 3.13 and under the ``__future__`` import, cells from 3.14 on.
-Where nothing in the text does that, an annotation of nothing does: ``(_): None``.
+Where nothing in the text does that, a placeholder is added: ``(_): None``.
 """
 
 from __future__ import annotations

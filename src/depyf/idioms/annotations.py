@@ -1,4 +1,4 @@
-"""Deferred annotations (3.14+): the function that computes them becomes annotations again, where they were written.
+"""Deferred annotations (3.14+): turns the function that computes them back into annotations, where they were written.
 
 Input: the statements of a module or class body, in which ``__annotate__`` (a class: ``__annotate_func__``) is a function
 and a mark stands where an annotation in a conditional place was reached.  Output: annotated assignments instead.  A

@@ -1,4 +1,4 @@
-"""``else``, ``elif`` or neither, where the first arm of an ``if`` leaves: all of them are the same code.
+"""Chooses ``else``, ``elif`` or neither where the first arm of an ``if`` leaves: the bytecode is the same.
 
 Indentation decides, where it is known (3.11+); otherwise ``if a: ... return`` needs no ``else``.  Input and output: the
 Python dialect, the arms finished.
@@ -30,7 +30,7 @@ class Branches:
         self.loops = 0
         """How many loops are around: in one, nothing falls off the end of the function."""
         self._reaching: dict[int, tuple[Stmt, bool]] = {}
-        """What is known of statements; holds them, so that their ids stay theirs."""
+        """Caches for statements; holds the statements, so that their ids stay unique."""
 
     def level(self, body: Body, known: int | None) -> int | None:
         """The indentation of ``body``, which is ``known`` otherwise."""
@@ -133,7 +133,7 @@ class Branches:
         return self.indents.is_at(stmt.orelse[0], level - STEP) is True
 
     def loop_body(self, body: Body) -> Body:
-        """The body of a loop; the handlers of a ``try`` at its end without the ``continue`` that nobody wrote."""
+        """The body of a loop; the handlers of a ``try`` at its end without a ``continue`` that is not in the source."""
         last = body[-1] if body else None
         if self.indents is None:
             return body
@@ -154,7 +154,7 @@ class Branches:
         return body if written or len(body) == 1 else body[:-1]
 
     def flat_if(self, stmt: If, orelse: deque[Stmt], level: int | None) -> deque[Stmt]:
-        """``stmt`` without an ``else`` that nobody wrote; what only falls off the end of the function needs one.
+        """``stmt`` without an ``else`` that is not in the source; what only falls off the end of the function needs one.
 
         The ``else`` comes apart from ``stmt``, which has none; the result takes it over.
         """

@@ -1,4 +1,4 @@
-"""What the compiler puts at the start of every class body, and the return at its end, taken away.
+"""Removes what the compiler adds at the start of every class body, and the return at its end.
 
 Input and output: the Python dialect.  What the user assigns to the same names further inside stays:
 
@@ -21,7 +21,7 @@ from depyf.safety.depth import any_depth
 
 
 def class_body(body: Body) -> Body:
-    """``body`` without the compiler's own statements; flags of ours may have been set before them."""
+    """``body`` without the compiler's own statements; flags of the decompiler may have been set before them."""
     stmts = [stmt for stmt in body if not _is_end(stmt)]
     flags = list(takewhile(_sets_flag, stmts))
     del stmts[: len(flags)]

@@ -1,4 +1,4 @@
-"""Temporaries that nothing reads: what they were given is evaluated, and that is all.
+"""Dead temporaries: keep the evaluation, drop the store.
 
     tmp = None; del tmp       ->   (nothing)
     tmp = f(x)                ->   f(x)
@@ -106,7 +106,7 @@ def _block(body: Body, unread: frozenset[int], held: bool) -> Body:
 
 
 def _says_nothing(stmt: Stmt, unread: frozenset[int]) -> bool:
-    """It has put a constant on the stack that nobody takes."""
+    """Whether it pushes a constant that is never popped."""
     return isinstance(stmt, Assign) and isinstance(stmt.value, Const) and _is_unread(stmt, unread)
 
 

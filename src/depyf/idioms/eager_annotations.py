@@ -1,4 +1,4 @@
-"""Annotations that are evaluated where they stand (before 3.14): stores to ``__annotations__`` become annotations again.
+"""Eager annotations (before 3.14): turns stores to ``__annotations__`` back into annotations.
 
 Input: the statements of a module or class body; a mark says that the compiler found an annotation in it.  Output: the
 same with annotated assignments, and without the mark.

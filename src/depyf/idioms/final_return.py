@@ -1,4 +1,4 @@
-"""``return``, ``return None``, ``pass`` or nothing: all are the same code at the end of a function.
+"""Chooses ``return``, ``return None``, ``pass`` or nothing at the end of a function: the bytecode is the same.
 
 On lines of their own the columns of the location table tell them apart (3.11+).  Input and output: the Python dialect.
 """
@@ -18,9 +18,9 @@ from depyf.structure.exits import ends
 
 
 def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:
-    """``body`` without the ``return`` at its end that nobody wrote; the others say ``None`` where the source did.
+    """``body`` without the implicit ``return`` at its end; the others say ``None`` where the source did.
 
-    Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end says nothing then.
+    Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end is dropped then.
     """
     returns = [stmt for stmt in walk(body) if isinstance(stmt, Return)]
     valued = any(not _is_none(stmt.value) for stmt in returns)
@@ -68,7 +68,7 @@ class _End:
 
     @any_depth
     def drop(self, body: Body, behind: int | None = None) -> Body:
-        """A ``return None`` at the very end says nothing, unless somebody wrote it; ``behind`` as in ``_falls_off``."""
+        """Drop a ``return None`` at the very end, unless it is in the source; ``behind`` as in ``_falls_off``."""
         if not body:
             return body
         last = body[-1]
@@ -111,7 +111,7 @@ class _End:
         dropped = self.drop(body, behind)
         line = body[0].line if body else None
         if not dropped and alone and self.idioms and behind is not None and line is not None and line >= behind:
-            return (PassStmt(),)  # it has the line of the ``finally`` body, in which nobody said ``return``
+            return (PassStmt(),)  # it has the line of the ``finally`` body, which has no ``return``
         return dropped or body
 
     def _says_pass(self, body: Body, case: bool) -> bool:
@@ -123,7 +123,7 @@ class _End:
 
 
 def _falls_off(body: Body, behind: int | None) -> bool:
-    """Whether the ``return`` at the end of ``body`` has no line of its own: nobody wrote it.
+    """Whether the ``return`` at the end of ``body`` has no separate line: it is implicit.
 
     ``behind`` is the first line of the ``finally`` body that runs before it.
     """

@@ -1,4 +1,4 @@
-"""A value taken from a temporary is used in a statement of its own, where the rest of its statement does more.
+"""Hoists the last use of a temporary into a separate statement, where the rest of its statement does more.
 
 Input and output: the Python dialect.  ``x[0:0] = [__temp_3("a")]`` stores after it has called; the original had
 released what ``__temp_3`` stands for by then.  So the call comes first, and ``release`` can put the ``del`` after it:

@@ -1,4 +1,4 @@
-"""``finally`` whose body always leaves: it returns or raises, so nothing in the bytecode re-raises at its end.
+"""Restores a ``finally`` whose body always returns or raises: nothing in the bytecode re-raises at its end.
 
     try: A                                 try: A
     except: F                   is         finally: F
@@ -81,6 +81,6 @@ def _shape(body: Body) -> _Shape:
     found: _Shape = []
     for stmt in walk(body):
         if stmt.line is None or len(found) > _LONGEST or isinstance(stmt, Return) and stmt.implicit:
-            return []  # before 3.10 the end of a function that nobody wrote has the line of its last statement
+            return []  # before 3.10 the end of a function that is implicit has the line of its last statement
         found.append((type(stmt), stmt.line, isinstance(stmt, Return) and returns_none(stmt)))
     return found

@@ -1,4 +1,4 @@
-"""Statements on one line of source that are compiled like one: ``del a, b`` and ``import a, b``.
+"""Joins statements on one line of source that compile to the same code: ``del a, b`` and ``import a, b``.
 
 Input and output: the Python dialect.
 """

@@ -1,4 +1,4 @@
-"""Temporaries are deleted where the original released the value they stand for.
+"""Deletes temporaries where the original released their value.
 
 Input and output: the Python dialect.  A temporary stands for a stack slot.  A slot is gone when its last reader has
 popped it, a variable lives on until the function returns: without ``del`` it would keep its object (on a GPU: memory)

@@ -1,4 +1,4 @@
-"""Temporaries get numbers in the order in which they appear, or in that of the stack slots they stand for."""
+"""Numbers temporaries in order of appearance, or in the order of the stack slots they represent."""
 
 from __future__ import annotations
 

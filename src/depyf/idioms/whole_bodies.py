@@ -38,7 +38,7 @@ from depyf.safety.depth import any_depth
 def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
     """Implicit returns, asserts, annotations, class prologue and empty bodies.
 
-    Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end says nothing then.
+    Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end is dropped then.
     """
     unit = columns.unit
     is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
@@ -179,7 +179,7 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
     if unit.asserts_by_name and isinstance(exc, Name) and (exc.id, exc.scope) == ("AssertionError", "global"):
         # what an ``if`` raises is not in front of its test: ``assert (`` over several lines
         together = stmt.line is not None and 0 < (raised[0].line or 0) <= stmt.line and not isinstance(stmt.test, Const)
-        if together or not unit.flags & CO_OPTIMIZED:  # where nobody can have written a name that is looked up so
+        if together or not unit.flags & CO_OPTIMIZED:  # where no name in the source can be looked up like that
             return Assert(test, message, _first(stmt, raised[0]))
     return None
 

@@ -1,4 +1,4 @@
-"""The values of a frame are handed on in one list, and taken out of it one by one.
+"""Unpacks at once the list in which the values of a frame are passed on.
 
 Dynamo (2.13) resumes a function that deletes variables so, in order that no caller holds what they had
 (``torch/_dynamo/resume_execution.py``, ``boxed_call``)::
@@ -8,7 +8,7 @@ Dynamo (2.13) resumes a function that deletes variables so, in order that no cal
 
     ->   LOAD_FAST L; UNPACK_SEQUENCE 2; STORE_FAST ___stack0; STORE_FAST x; LOAD_FAST ___stack0
 
-That is the same where nobody else has the list.
+That is equivalent where nothing else holds the list.
 """
 
 from __future__ import annotations

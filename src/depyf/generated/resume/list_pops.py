@@ -1,4 +1,4 @@
-"""The last item of a list is read, then deleted: one step, where nobody else has the list.
+"""Turns reading and then deleting the last item of a list into ``pop``, where nothing else holds the list.
 
 Dynamo calls the resume function of an inner frame from that of the outer one, with what it takes off two lists
 (``torch/_dynamo/resume_execution.py``, ``nested_graph_breaks``)::

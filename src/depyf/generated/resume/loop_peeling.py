@@ -1,4 +1,4 @@
-"""A loop that is entered in its middle: what is left of its first turn gets a copy of its own, before the loop.
+"""Peels a loop that is entered in its middle: the rest of the first iteration is copied in front of the loop.
 
 A function that Dynamo resumes after a call in a loop begins so (``torch/_dynamo/resume_execution.py``), with the iterator and
 what else was on the stack::

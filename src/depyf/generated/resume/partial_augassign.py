@@ -1,4 +1,4 @@
-"""The old value of an augmented assignment is handed on, and changed in place: ``x += f(y)`` cut in two after the call.
+"""Restores an augmented assignment whose old value is passed on: ``x += f(y)`` split after the call.
 
 No source changes what is on the stack in place.  With the value in a variable it is the assignment it was::
 
@@ -6,7 +6,7 @@ No source changes what is on the stack in place.  With the value in a variable i
     LOAD_FAST S   ...   BINARY +=; STORE_ATTR a    ->    ...   BINARY +=; STORE_FAST S; LOAD_FAST S; ...    # S += ...; o.a = S
 
 The first where nothing reads a value that ``x`` has before; a loop may lead back to it.  That a variable has another value
-for a while nobody can tell but by its name.
+for a while shows only to what looks it up by name.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A container is handed on half filled, and filled further: the rest of a display, or of a call's arguments.
+"""Restores a display, or a call's arguments, where a half-filled container is passed on and filled further.
 
 Dynamo cuts ``[*a, f(x), *b]`` in two after the call of ``f``; what follows takes the list as a parameter
 (``torch/_dynamo/resume_execution.py``).  No source fills a parameter so.  Made anew from what is in it, it is a display::
 
     LOAD_FAST L   ...   LIST_APPEND    ->    BUILD_LIST; LOAD_FAST L; LIST_EXTEND   ...   LIST_APPEND      # [*L, ...]
 
-That the copy is another object nobody can tell where nobody else has the container.  The copy of a set may give its items in
+That the copy is another object is not observable where nothing else holds the container.  The copy of a set may give its items in
 another order: code that runs keeps its sets.
 """
 

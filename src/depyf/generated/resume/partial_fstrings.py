@@ -1,4 +1,4 @@
-"""A part of a formatted string is handed on: ``f"{a} and {f(b)}"`` cut in two after the call.
+"""Restores a formatted string a part of which is passed on: ``f"{a} and {f(b)}"`` split after the call.
 
 No source joins strings as ``BUILD_STRING`` does, but for what it has formatted itself.  A plain string formats as itself::
 

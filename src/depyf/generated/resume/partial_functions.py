@@ -1,4 +1,4 @@
-"""A function is made whose defaults or annotations are handed on: ``def f(a, b=1, *, c=g(x))`` cut in two after the call of ``g``.
+"""Restores a ``def`` whose defaults or annotations are passed on: ``def f(a, b=1, *, c=g(x))`` split after the call of ``g``.
 
 No source gives a tuple of defaults as a whole.  How long it was says the code before the break, which torch leaves in the
 resume function, in front of the place to resume at, where nothing reaches it::
@@ -6,7 +6,7 @@ resume function, in front of the place to resume at, where nothing reaches it::
     BUILD_TUPLE 2; ...; | break | LOAD_FAST S; ...; MAKE_FUNCTION defaults    ->    LOAD_FAST S; LOAD_CONST 0; SUBSCR; ...; BUILD_TUPLE 2
     LOAD_CONST 'c'; ...; | break | LOAD_FAST S; ...; BUILD_MAP 1              ->    LOAD_CONST 'c'; ...; BUILD_MAP 1
 
-That the function's defaults are another tuple, and its keyword defaults another dict, nobody can tell who has not kept the first.
+That the function's defaults are another tuple, and its keyword defaults another dict, shows only to what has kept the first.
 """
 
 from __future__ import annotations

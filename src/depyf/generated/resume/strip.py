@@ -1,6 +1,6 @@
-"""The head of a resume function, as a program that cut another function in two wrote it: its own books left out.
+"""Strips the prologue that the generator put at the head of a resume function.
 
-What is left out rests on promises of that program (``GeneratorContract.resumed``); the names of those that were used go with it.
+What is left out rests on the generator's contract (``GeneratorContract.resumed``); the result names the terms that were used.
 """
 
 from __future__ import annotations

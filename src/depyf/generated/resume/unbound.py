@@ -1,4 +1,4 @@
-"""An empty slot is stored in a local variable that has nothing in it.
+"""Removes stores of an empty slot to a local variable that is unbound.
 
 PUSH_NULL; STORE_FAST x   ->   (nothing)      at the beginning of a function, ``x`` no parameter
 

@@ -1,4 +1,4 @@
-"""Constants that a program's own code sets variables to, which nothing reads.
+"""Removes stores of constants to the generator's variables, which nothing reads.
 
 LOAD_CONST True; STORE_FAST mark   ->   (nothing)
 """
