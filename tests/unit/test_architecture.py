@@ -188,7 +188,6 @@ def test_checker_knows_nothing_of_the_making() -> None:
         "bytecode",
         "generated.contract",
         "generated.resume.strip",
-        "generated.unreached",
         "verify",
     )
     for name, path in MODULES.items():

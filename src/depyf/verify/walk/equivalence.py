@@ -22,9 +22,9 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import NO_CONTRACT, READ_LOCALS, GeneratorContract
-from depyf.generated.unreached import unreached
 from depyf.safety.depth import spend
 from depyf.verify.assumptions import LEFT_NOTE, MANAGER_NOTE, UNREACHED_NOTE
+from depyf.verify.promises.suppressed import arms_of_suppressed
 from depyf.verify.relation.facts import take
 from depyf.verify.state.proof import GaveUp, Ground, Proof
 from depyf.verify.state.proof_state import Pair, Side, reachable, resolve, settle_facts
@@ -94,7 +94,7 @@ class _Walk:
         self.agreement = Agreement(ground)
         self.joins = Joins(ground)
         promised = self.promised is not None and self.a.unit.name.startswith(self.promised.promises.resumed)
-        self.unreached = unreached(ground.a.lowered) if promised else frozenset()
+        self.suppressed = arms_of_suppressed(ground.a.lowered) if promised else {}
         self.work: list[Pair] = []
         self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
 
@@ -122,9 +122,6 @@ class _Walk:
             spend(_WORK * (proof.steps - before + 1))
             if proof.steps > self.budget:
                 raise GaveUp(f"gave up after {self.budget} steps")
-            if a.pc in self.unreached and self.promised is not None:
-                self.promised.use(UNREACHED_NOTE)
-                return
             if a.pc == pair.standing:
                 a.joined = False
             if a.split >= 0 or b.split >= 0:
@@ -210,9 +207,13 @@ class _Walk:
         if key == DIVERGE or op == ops.RAISE:
             return False
         if key == TRUTH:
+            arm = self.suppressed.get(a.pc, -1)
             for truth in (False, True):
                 new = pair.copy()
                 settle(new.a, values, truth)
+                if new.a.pc == arm and self.promised is not None:
+                    self.promised.use(UNREACHED_NOTE)
+                    continue
                 settle(new.b, values, truth)
                 self.work.append(new)
             return False
