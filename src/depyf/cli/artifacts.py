@@ -20,9 +20,10 @@ from depyf.cfg.region_table import Regions
 from depyf.cli.disasm import describe, shown
 from depyf.emit import emit_function, emit_module
 from depyf.errors import DepyfError
-from depyf.ir.expr import Const, Expr, Name
+from depyf.ir.expr import Const, Expr, Name, Temp
 from depyf.ir.stmt import ExceptClause, Stmt
 from depyf.lift.lifted_block import Lifted
+from depyf.structure.label_kinds import is_block, kind_of, number_of
 
 
 def text_of(artifact: Any, unit: CodeUnit) -> str:
@@ -134,7 +135,7 @@ def outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
                 for clause in value:
                     inner.append((f"except {brief(clause.type) if clause.type else ''}".rstrip(), clause.body))
             else:
-                parts.append(f"{field.name}={brief(value)}")
+                parts.append(f"{field.name}={label(value) if field.name == 'label' else brief(value)}")
         yield f"{'    ' * depth}{type(statement).__name__}({', '.join(parts)})"
         for name, value in inner:
             if name != "body":
@@ -142,10 +143,17 @@ def outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
             yield from outline(value, depth + 1)
 
 
+def label(value: int) -> str:
+    """A basic block's by its number, any other by its kind, too."""
+    return str(value) if is_block(value) else f"{kind_of(value).name.lower()}_{number_of(value)}"
+
+
 def brief(value: Any) -> str:
     """An expression, a statement or a tuple of them on one line, without line numbers and defaults."""
     if isinstance(value, Name):
         return value.id
+    if isinstance(value, Temp):
+        return f"{value.purpose.name.lower()}_{value.number}"
     if isinstance(value, Const):
         return f"<code {value.value.qualname}>" if isinstance(value.value, CodeUnit) else shown(value.value)
     if isinstance(value, CodeUnit):

@@ -29,7 +29,6 @@ from depyf.generated.resume.loop_peeling import peel_loops
 from depyf.generated.resume.strip import strip_resume_prologue
 from depyf.generated.unreached import unreached
 from depyf.lift.lifter import Lifter
-from depyf.lift.stack_values import SPILL_BASE
 from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
 from depyf.structure.layout.break_lines import note_break_lines
@@ -231,7 +230,7 @@ def _lift_by(state: State, engine: Symbolic) -> None:
     state.blocks = lifter.run()
     state.resets = engine.resets()
     state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
-    state.temporaries = engine.spills > SPILL_BASE or lifter.named_slots
+    state.temporaries = engine.spills > 0 or lifter.named_slots
 
 
 def _lift(state: State, *, wide_folds: bool, generated: bool, held: bool, peeled: bool) -> None:

@@ -12,7 +12,7 @@ from depyf.cfg.graph import Graph
 from depyf.cfg.program import Program
 from depyf.cfg.region_table import Regions
 from depyf.generated.contract import NO_CONTRACT, GeneratorContract
-from depyf.ir.expr import Expr
+from depyf.ir.expr import Expr, TempKey
 from depyf.ir.stmt import Body, Stmt
 from depyf.lift.lifted_block import Lifted
 
@@ -49,9 +49,9 @@ class State:
     costs_something: bool = False
     """Whether an exit became a flag, a copy or a temporary."""
     body: Body = ()
-    held: frozenset[int] = frozenset()
+    held: frozenset[TempKey] = frozenset()
     """Temporaries that nothing reads, kept until the branch after them has been taken."""
-    deleted: frozenset[int] = frozenset()
+    deleted: frozenset[TempKey] = frozenset()
     """Temporaries that have a deletion already."""
 
     @property

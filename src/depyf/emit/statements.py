@@ -11,7 +11,7 @@ from depyf.emit.expressions.positions import bare, decision, iterable, loose, na
 from depyf.emit.naming import exact, is_legal
 from depyf.emit.patterns import pattern
 from depyf.emit.printer import BLOCKS, BODIES, HEADS, TEST, BodyPrinter, HeadPrinter, Printer
-from depyf.ir.expr import Bin, Const, Display, Expr, Name, SettledTemp, Temp, YieldFrom, YieldOf
+from depyf.ir.expr import Bin, Const, Display, Expr, Name, NestedTemp, Temp, YieldFrom, YieldOf
 from depyf.ir.stmt import (
     AnnAssign,
     Assert,
@@ -95,7 +95,7 @@ def echo(p: Printer, node: Echo) -> str:
     return loose(p, node.value)
 
 
-_VARIABLE = (Name, Temp, SettledTemp)
+_VARIABLE = (Name, Temp, NestedTemp)
 
 
 @whole(Assign)

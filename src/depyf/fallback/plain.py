@@ -38,6 +38,7 @@ from depyf.ir.expr import (
     SliceOf,
     Star,
     Temp,
+    TempKey,
 )
 from depyf.ir.stmt import Assign, Delete, Stmt
 from depyf.ir.walk_expr import children
@@ -45,7 +46,7 @@ from depyf.lift.inlined_comprehensions import Once
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.rules import names
 from depyf.lift.rules.table import RULES as _HANDLERS
-from depyf.lift.stack_values import EXC, SPILL_BASE, Shared, is_slot
+from depyf.lift.stack_values import EXC, Shared, is_slot
 from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
 from depyf.safety.depth import any_depth, spend
@@ -57,7 +58,7 @@ _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
 _TAKING_ENTERED = frozenset(
     {ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF, ops.UNPACK_SEQUENCE, ops.UNPACK_EX}
 )
-_NO_TEMPS: frozenset[int] = frozenset()
+_NO_TEMPS: frozenset[TempKey] = frozenset()
 
 
 class PlainSymbolic(Symbolic):
@@ -84,10 +85,10 @@ class PlainSymbolic(Symbolic):
         self.consumed: list[Expr] = []
         self.copying = False
         self.low = 0
-        self.risk: dict[int, set[int]] = {}
-        self.temps: dict[int, Temp] = {}
+        self.risk: dict[int, set[TempKey]] = {}
+        self.temps: dict[TempKey, Temp] = {}
         self.marks = Marks(containers)
-        self._inside: dict[int, tuple[Expr, frozenset[int]]] = {}
+        self._inside: dict[int, tuple[Expr, frozenset[TempKey]]] = {}
         unit = program.unit
         unbound = {i.arg for i in program.instrs if i.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}
         self.bound = frozenset(unit.varnames[: _argument_count(unit)]) - unbound
@@ -170,7 +171,7 @@ class PlainSymbolic(Symbolic):
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
         self.open, self.unpack = block.open, None
         floor = self._floor(block.container)
-        self.spills = SPILL_BASE
+        self.spills = 0
         instrs = self.program.instrs
         self._name_entered(block, code)
         for index in code:
@@ -233,7 +234,9 @@ class PlainSymbolic(Symbolic):
         for container in tree:
             if container.kind == "try" and container.id in self.risk:
                 depth = self.containers.regions.table[container.region].depth
-                found[container.id] = tuple(self.temps[key] for key in sorted(self.risk[container.id]) if key >= depth)
+                found[container.id] = tuple(
+                    self.temps[key] for key in sorted(self.risk[container.id]) if key >= Temp(depth).key
+                )
             if container.kind == "try" and self.values_only:
                 found[container.id] = (*found.get(container.id, ()), *self._unwound(container))
         return found
@@ -295,7 +298,7 @@ class PlainSymbolic(Symbolic):
                 self.stmts.append(Delete((marker,), self.instr.line))
             container = tree[container].parent
 
-    def _used_up(self) -> frozenset[int]:
+    def _used_up(self) -> frozenset[TempKey]:
         """The temporaries in what this instruction has taken off the stack."""
         found = _NO_TEMPS
         for value in self.consumed:
@@ -312,10 +315,10 @@ class PlainSymbolic(Symbolic):
             return False
         return bool(self.inside(value))
 
-    def held(self) -> frozenset[int]:
+    def held(self) -> frozenset[TempKey]:
         """Temporaries on the stack."""
         spend(len(self.stack) >> 4)
-        found: set[int] = set()
+        found: set[TempKey] = set()
         for value in self.stack:
             kind = type(value)
             if kind is not Name and kind is not Const:
@@ -323,11 +326,11 @@ class PlainSymbolic(Symbolic):
                 found |= self.inside(value) if known is None else known[1]
         return frozenset(found)
 
-    def drop(self, dead: frozenset[int]) -> None:
+    def drop(self, dead: frozenset[TempKey]) -> None:
         self.stmts.append(Delete(tuple(self.temps[key] for key in sorted(dead)), self.instr.line))
 
     @any_depth
-    def inside(self, value: Expr) -> frozenset[int]:
+    def inside(self, value: Expr) -> frozenset[TempKey]:
         """The temporaries in a value."""
         if isinstance(value, Temp):
             self.temps.setdefault(value.key, value)
@@ -339,7 +342,7 @@ class PlainSymbolic(Symbolic):
         known = self._inside.get(id(value))
         if known is not None:
             return known[1]
-        found: set[int] = set()
+        found: set[TempKey] = set()
         if isinstance(value, Shared):
             found |= self.inside(value.expr)
         elif isinstance(value, Marker):
@@ -365,7 +368,7 @@ class PlainSymbolic(Symbolic):
         for position in range(min(count, len(stack))):
             value = stack[position]
             kept = isinstance(value, Marker) and not (position in unmarked and holds_mark(value))
-            if kept or isinstance(value, Temp) and value.key == position:
+            if kept or isinstance(value, Temp) and value.key == Temp(position).key:
                 continue
             targets.append(Temp(position))
             values.append(value)
@@ -375,7 +378,7 @@ class PlainSymbolic(Symbolic):
         self.spill()
         used = self._used_up()
         wanted = {target.key for target in targets if isinstance(target, Temp)}
-        values = [stack[target.key] for target in targets if isinstance(target, Temp)]
+        values = [stack[target.number] for target in targets if isinstance(target, Temp)]
         for position in range(count, len(stack)):
             value = stack[position]
             if not isinstance(value, Marker) and self.inside(value) & wanted:
@@ -388,7 +391,7 @@ class PlainSymbolic(Symbolic):
         for target in targets:
             assert isinstance(target, Temp)
             self.temps[target.key] = target
-            stack[target.key] = target
+            stack[target.number] = target
         dead = old - self.held()
         if dead:
             self.drop(dead)
@@ -423,17 +426,17 @@ class PlainSymbolic(Symbolic):
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
         self.spills = block.spills
         stack = self.stack
-        wanted = [frozenset(i for i, value in enumerate(entry or ()) if is_slot(value)) for entry in entries]
-        kept: frozenset[int] = frozenset().union(*wanted) if wanted else _NO_TEMPS
+        wanted = [frozenset(Temp(i).key for i, value in enumerate(entry or ()) if is_slot(value)) for entry in entries]
+        kept: frozenset[TempKey] = frozenset().union(*wanted) if wanted else _NO_TEMPS
         tested = block.cond_temps
         targets: list[Expr] = []
         values: list[Expr] = []
         for after, expected in zip(block.succs, entries, strict=True):
             self.marks.note_entry(after, stack, expected or ())
         for position, value in enumerate(stack):
-            if position not in kept or isinstance(value, Marker) and not holds_mark(value):
+            if Temp(position).key not in kept or isinstance(value, Marker) and not holds_mark(value):
                 continue
-            if isinstance(value, Temp) and value.key == position:
+            if isinstance(value, Temp) and value.key == Temp(position).key:
                 continue
             targets.append(Temp(position))
             values.append(of_mark(value))
@@ -453,8 +456,8 @@ class PlainSymbolic(Symbolic):
             self.move(targets, values, line)
             if self.values_only:
                 self._forget_moved(values, entries)
-        for position in kept:
-            self.temps.setdefault(position, Temp(position))
+        for key in kept:
+            self.temps.setdefault(key, Temp(key[1]))
         if kept:
             self.risk.setdefault(block.container, set()).update(kept)
         if not entries:
@@ -465,11 +468,11 @@ class PlainSymbolic(Symbolic):
             dead -= tested
         if dead:
             self.drop(dead)
-        present = frozenset(i for i in kept if i < len(stack) + bool(block.steps))
+        present = frozenset(key for key in kept if key[1] < len(stack) + bool(block.steps))
         for side, entry in enumerate(wanted):
             gone = (tested | present) - entry
             if block.steps and side == 1:
-                gone -= {len(stack)}
+                gone -= {Temp(len(stack)).key}
             block.drops.append(tuple(self.temps[key] for key in sorted(gone)))
         return True
 

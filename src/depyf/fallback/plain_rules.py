@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.fallback import explicit_tests
-from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Fmt, Invoke, Marker, Star, Sub, Temp
+from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Fmt, Invoke, Marker, Purpose, Star, Sub, Temp
 from depyf.ir.stmt import Assign, Break, ExprStmt, For, Raise
 from depyf.lift.rules import container_rules
 from depyf.lift.rules.table import RULES
@@ -223,11 +223,11 @@ def _for_iter(s: PlainSymbolic, slots: int, _: int) -> bool:
     stack, line, slots = s.stack, s.instr.line, slots or 1
     s.spill()
     item = Temp(len(stack))
-    _vacate(s, item.key)
+    _vacate(s, item)
     iterator = stack[-slots]
     if isinstance(iterator, (Marker, IterOf)):
         raise DecompilationError("iteration over no value", s.program.unit.qualname, s.instr.offset)
-    more = Temp(MORE)
+    more = Temp(0, Purpose.MORE)
     s.stmts.append(Assign((more,), Const(True), line))
     exhausted = Assign((more,), Const(False), line)
     s.stmts.append(For(item, iterator, (Break(line),), (exhausted,), False, line))
@@ -236,16 +236,16 @@ def _for_iter(s: PlainSymbolic, slots: int, _: int) -> bool:
     return True
 
 
-def _vacate(s: PlainSymbolic, position: int) -> None:
-    """Make the temporary of a position free: what it holds moves on to a new one."""
+def _vacate(s: PlainSymbolic, slot: Temp) -> None:
+    """Make the temporary of a stack position free: what it holds moves on to a new one."""
 
     def inside(value: Expr) -> bool:
-        return position in s.inside(value)
+        return slot.key in s.inside(value)
 
     if any(inside(value) for value in s.stack):
-        old, new = Temp(position), s.new_temp()
-        s.stmts.append(Assign((new,), old, s.instr.line))
-        s.stack[:] = [new if isinstance(v, Temp) and v.key == position else v for v in s.stack]
+        new = s.new_temp()
+        s.stmts.append(Assign((new,), slot, s.instr.line))
+        s.stack[:] = [new if isinstance(v, Temp) and v.key == slot.key else v for v in s.stack]
         if any(inside(value) for value in s.stack):
             raise DecompilationError("a slot is part of a value", s.program.unit.qualname, s.instr.offset)
 

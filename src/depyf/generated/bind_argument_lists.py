@@ -17,9 +17,9 @@ from dataclasses import replace
 
 from depyf.generated.contract import GeneratorContract
 from depyf.generated.effects import variable
-from depyf.ir.expr import Const, Display, Expr, Invoke, Name, Temp
+from depyf.ir.expr import Const, Display, Expr, Invoke, Name, Purpose, Temp
 from depyf.ir.stmt import Assign, Body, ExprStmt, Return, Stmt
-from depyf.ir.walk_expr import walk_all
+from depyf.ir.walk_expr import next_number
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
 
@@ -40,7 +40,7 @@ class _Binding:
             if isinstance(stmt, Assign) and variable(stmt.targets[0]) is not None and self._is_rest(stmt.value)
         )
         """The variables that stand for a function made from cells."""
-        self.next = 1 + max((node.key for node in walk_all(body) if isinstance(node, Temp)), default=0)
+        self.next = next_number(body, Purpose.GENERATED)
 
     @any_depth
     def block(self, body: Body) -> Body:
@@ -52,7 +52,7 @@ class _Binding:
             elif found and isinstance(stmt, (Return, Assign, ExprStmt)) and isinstance(stmt.value, Invoke):
                 args = list(stmt.value.args)
                 for at in found:
-                    held = Temp(self.next)
+                    held = Temp(self.next, Purpose.GENERATED)
                     self.next += 1
                     out.append(Assign((held,), args[at], stmt.line))
                     args[at] = held

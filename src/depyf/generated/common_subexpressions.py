@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import replace
 
 from depyf.generated.contract import GeneratorContract
-from depyf.ir.expr import Const, Expr, Invoke, Name, Sub, Temp
+from depyf.ir.expr import Const, Expr, Invoke, Name, Sub, Temp, TempKey
 from depyf.ir.stmt import Assign, Body, For, Loop, Stmt, While
 from depyf.ir.walk_expr import map_expressions
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
@@ -48,7 +48,7 @@ def share_subexpressions(body: Body, promises: GeneratorContract) -> Body:
         if isinstance(target, Name) and bound[target.id] == 1
     }
     once = {key for key, count in bound.items() if count == 1}
-    same: dict[int, Temp] = {}
+    same: dict[TempKey, Temp] = {}
     again: list[Stmt] = []
     left = _block(body, graphs, once, same, again) if graphs else body
     if not same and not again:
@@ -65,7 +65,9 @@ def _is_graph(value: Expr, promises: GeneratorContract) -> bool:
 
 
 @any_depth
-def _block(body: Body, graphs: set[str], once: set[int | str], same: dict[int, Temp], again: list[Stmt]) -> Body:
+def _block(
+    body: Body, graphs: set[str], once: set[TempKey | str], same: dict[TempKey, Temp], again: list[Stmt]
+) -> Body:
     known: dict[tuple[str, int], Temp] = {}
     out: list[Stmt] = []
     for stmt in body:

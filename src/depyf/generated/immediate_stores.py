@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TypeGuard
 
-from depyf.ir.expr import Display, Expr, Name, Temp, Walrus
+from depyf.ir.expr import Display, Expr, Name, Temp, TempKey, Walrus
 from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, Stmt
 from depyf.ir.walk_expr import walk_all
 from depyf.ir.walk_stmt import bodies, with_bodies
@@ -28,7 +28,7 @@ def store_at_once(body: Body) -> Body:
 
 
 @any_depth
-def _block(body: Body, mentions: Counter[int]) -> Body:
+def _block(body: Body, mentions: Counter[TempKey]) -> Body:
     out: list[Stmt] = []
     for stmt in body:
         if bodies(stmt):
@@ -53,7 +53,7 @@ def exchange(body: Body) -> Body:
 
 
 @any_depth
-def _exchanged(body: Body, mentions: Counter[int]) -> Body:
+def _exchanged(body: Body, mentions: Counter[TempKey]) -> Body:
     out: list[Stmt] = []
     for stmt in body:
         if bodies(stmt):
@@ -66,7 +66,7 @@ def _exchanged(body: Body, mentions: Counter[int]) -> Body:
     return tuple(out)
 
 
-def _exchange(kept: Stmt, changed: Stmt, stored: Stmt, mentions: Counter[int]) -> Assign | None:
+def _exchange(kept: Stmt, changed: Stmt, stored: Stmt, mentions: Counter[TempKey]) -> Assign | None:
     """``a, b = f(x), a`` for ``value_0 = a``, ``a = f(x)`` and ``b = value_0``."""
     if not (isinstance(kept, Assign) and isinstance(changed, Assign) and isinstance(stored, Assign)):
         return None

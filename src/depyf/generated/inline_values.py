@@ -21,7 +21,7 @@ from depyf.emit.naming import is_legal
 from depyf.generated.contract import GeneratorContract
 from depyf.generated.effects import EVENT, PURE, READ, Effects, Variable, conditional, in_order, variable, width
 from depyf.generated.usage import Usage
-from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Invoke, Name, Sub, Walrus
+from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Invoke, Name, Sub, TempKey, Walrus
 from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, For, If, Raise, Return, Stmt, While
 from depyf.ir.walk_expr import children, map_expressions
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
@@ -32,7 +32,7 @@ _LINE = 92
 _SHORT = 40
 
 
-def inline_values(body: Body, promises: GeneratorContract, held: frozenset[int] = frozenset()) -> Body:
+def inline_values(body: Body, promises: GeneratorContract, held: frozenset[TempKey] = frozenset()) -> Body:
     """``body`` with fewer variables, and the same operations in an order that means the same; the temporaries ``held``
     stay, although nothing reads them or something lets go of them."""
     for _ in range(_ROUNDS):
@@ -48,7 +48,7 @@ def inline_values(body: Body, promises: GeneratorContract, held: frozenset[int] 
 class _Round:
     """One pass over a body; ``changed`` says whether another one may find more."""
 
-    def __init__(self, body: Body, promises: GeneratorContract, held: frozenset[int]) -> None:
+    def __init__(self, body: Body, promises: GeneratorContract, held: frozenset[TempKey]) -> None:
         self.held = {("temp", key) for key in held}
         self.usage = Usage(body)
         once = {name: value for name, value in self.usage.values.items() if self.usage.writes[name] == 1}

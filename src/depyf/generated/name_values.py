@@ -17,9 +17,25 @@ from dataclasses import replace
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.generated.contract import GeneratorContract
 from depyf.generated.effects import variable
-from depyf.ir.expr import Attr, CellOf, Cmp, Const, DictOf, Display, Expr, Func, Invoke, Name, Sub, Temp, Walrus
+from depyf.ir.expr import (
+    Attr,
+    CellOf,
+    Cmp,
+    Const,
+    DictOf,
+    Display,
+    Expr,
+    Func,
+    Invoke,
+    Name,
+    Purpose,
+    Sub,
+    Temp,
+    TempKey,
+    Walrus,
+)
 from depyf.ir.stmt import Assign, Body, Delete, For, FuncDef, If, Return, Stmt
-from depyf.ir.walk_expr import children, map_expressions, walk_all
+from depyf.ir.walk_expr import children, map_expressions, next_number, walk_all
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
 
@@ -51,7 +67,7 @@ def name_values(unit: CodeUnit, body: Body, promises: GeneratorContract) -> Body
     return _joined(_defined(body) if names else body)
 
 
-def _without_numbered(body: Body, promises: GeneratorContract) -> tuple[Body, dict[int, str]]:
+def _without_numbered(body: Body, promises: GeneratorContract) -> tuple[Body, dict[TempKey, str]]:
     """``body`` with a temporary for each variable that the program numbered; what these were called."""
     numbered = {name for name in promises.variables or () if _NUMBERED.fullmatch(name)}
     if not numbered:
@@ -63,13 +79,16 @@ def _without_numbered(body: Body, promises: GeneratorContract) -> tuple[Body, di
     inner = {id(part) for node in nodes if type(node) is Func for part in walk_all(node.body)}
     if any(id(node) in inner for node in used):
         return body, {}
-    first = 1 + max((node.key for node in nodes if type(node) is Temp), default=0)
-    keys = {name: first + number for number, name in enumerate(dict.fromkeys(node.id for node in used))}
+    first = next_number(body, Purpose.GENERATED)
+    temps = {
+        name: Temp(first + number, Purpose.GENERATED)
+        for number, name in enumerate(dict.fromkeys(node.id for node in used))
+    }
 
     def change(node: Expr) -> Expr:
-        return Temp(keys[node.id]) if isinstance(node, Name) and node.scope == "fast" and node.id in keys else node
+        return temps[node.id] if isinstance(node, Name) and node.scope == "fast" and node.id in temps else node
 
-    return tuple(map_expressions(stmt, change) for stmt in body), {key: name for name, key in keys.items()}
+    return tuple(map_expressions(stmt, change) for stmt in body), {temp.key: name for name, temp in temps.items()}
 
 
 def _defined_before(body: Body) -> Body:
@@ -77,15 +96,16 @@ def _defined_before(body: Body) -> Body:
     last = body[-1] if body else None
     if not isinstance(last, Return) or last.value is None:
         return body
-    free = 1 + max((node.key for node in walk_all(body) if type(node) is Temp), default=0)
+    free = next_number(body, Purpose.GENERATED)
     before: list[Stmt] = []
     made = {id(node) for node in _functions(last) if not node.unit.name.startswith("<")}
 
     def change(node: Expr) -> Expr:
         if id(node) not in made:
             return node
-        before.append(Assign((Temp(free + len(before)),), node, last.line))
-        return Temp(free + len(before) - 1)
+        temp = Temp(free + len(before), Purpose.GENERATED)
+        before.append(Assign((temp,), node, last.line))
+        return temp
 
     changed = map_expressions(last, change)
     return (*body[:-1], *before, changed) if before else body
@@ -111,7 +131,7 @@ def _defined(body: Body) -> Body:
     return tuple(out)
 
 
-def _names(unit: CodeUnit, body: Body, promises: GeneratorContract) -> dict[int, str]:
+def _names(unit: CodeUnit, body: Body, promises: GeneratorContract) -> dict[TempKey, str]:
     nodes = list(walk_all(body))
     taken = {node.id for node in nodes if isinstance(node, (Name, CellOf))}
     taken.update(unit.params, unit.cellvars, unit.freevars)
@@ -130,7 +150,7 @@ def _names(unit: CodeUnit, body: Body, promises: GeneratorContract) -> dict[int,
     }
     made = [(key, value.unit.name) for key, value in _values(body) if isinstance(value, Func)]
     functions = {key: name for key, name in made if not name.startswith("<")}
-    names: dict[int, str] = {}
+    names: dict[TempKey, str] = {}
     for key in dict.fromkeys(node.key for node in nodes if isinstance(node, Temp)):
         base = hints.get(key) or sources.get(key) or calls.get(key) or parts.get(key, "")
         if key in functions:
@@ -150,9 +170,9 @@ def _names(unit: CodeUnit, body: Body, promises: GeneratorContract) -> dict[int,
     return names
 
 
-def _roles(body: Body, nodes: list[object], signatures: dict[str, tuple[str, ...]]) -> dict[int, str]:
+def _roles(body: Body, nodes: list[object], signatures: dict[str, tuple[str, ...]]) -> dict[TempKey, str]:
     """Temporaries that are passed to a function with known parameters."""
-    found: dict[int, str] = {}
+    found: dict[TempKey, str] = {}
     made = {key: value.func for key, value in _values(body) if isinstance(value, Invoke)}  # functions made from cells
     for node in nodes:
         if not isinstance(node, Invoke) or node.keywords:
@@ -169,8 +189,8 @@ def _roles(body: Body, nodes: list[object], signatures: dict[str, tuple[str, ...
 
 
 def _calls(
-    nodes: list[object], names: dict[int, str], promises: GeneratorContract, roles: dict[int, str]
-) -> dict[int, str]:
+    nodes: list[object], names: dict[TempKey, str], promises: GeneratorContract, roles: dict[TempKey, str]
+) -> dict[TempKey, str]:
     """Temporaries called after the call that they come from or go to; ``roles``: not after that to a resume function."""
 
     def called(node: Expr) -> str:
@@ -179,7 +199,7 @@ def _calls(
         name = node.name if isinstance(node, Attr) else node.id if isinstance(node, Name) else ""
         return _COUNTED.sub("", (name or _key_name(node, names)).strip("_"))
 
-    found: dict[int, str] = {}
+    found: dict[TempKey, str] = {}
     for node in nodes:
         if isinstance(node, Assign) and isinstance(node.value, Invoke):
             if len(node.targets) == 1 and isinstance(node.targets[0], Temp):
@@ -208,7 +228,7 @@ def _given(function: str) -> str:
 
 
 @any_depth
-def _key_name(node: Expr, names: dict[int, str]) -> str:
+def _key_name(node: Expr, names: dict[TempKey, str]) -> str:
     """``self._modules["attention"]`` is called ``attention``, ``layer_modules["0"]`` is ``layer_0``; else ""."""
     if not (isinstance(node, Sub) and isinstance(node.key, Const) and type(node.key.value) is str):
         return ""
@@ -220,7 +240,7 @@ def _key_name(node: Expr, names: dict[int, str]) -> str:
     return f"{above}_{_NO_WORD.sub('_', name)}" if above else ""
 
 
-def _values(body: Body) -> list[tuple[int, Expr]]:
+def _values(body: Body) -> list[tuple[TempKey, Expr]]:
     """The temporaries that a plain assignment binds, with the values."""
     return [
         (stmt.targets[0].key, stmt.value)
@@ -229,7 +249,9 @@ def _values(body: Body) -> list[tuple[int, Expr]]:
     ]
 
 
-def _sources(body: Body, inside: Sequence[tuple[Expr, Expr]], known: dict[int, str] | None = None) -> dict[int, str]:
+def _sources(
+    body: Body, inside: Sequence[tuple[Expr, Expr]], known: dict[TempKey, str] | None = None
+) -> dict[TempKey, str]:
     """Temporaries called after what they were read from, or what they are for; ``inside``: those that an expression
     binds, with the values; ``known``: names of other ones."""
     found = dict(known or {})
@@ -250,7 +272,7 @@ def _sources(body: Body, inside: Sequence[tuple[Expr, Expr]], known: dict[int, s
     return found
 
 
-def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
+def _source(key: TempKey, value: Expr, tested: bool, found: dict[TempKey, str]) -> None:
     """Name the temporary ``key`` after its value, where that says something."""
     if isinstance(value, Attr):
         name, owner, above = value.name.strip("_"), value.value, ""
@@ -280,7 +302,7 @@ def _source(key: int, value: Expr, tested: bool, found: dict[int, str]) -> None:
             found.setdefault(value.key.key, name.removesuffix("item") + "key")
 
 
-def _loop_names(loop: For) -> dict[int, str]:
+def _loop_names(loop: For) -> dict[TempKey, str]:
     """``for key, entry in table.items()``, ``for item in things``."""
     if isinstance(loop.target, Temp):
         return {loop.target.key: "item"}
@@ -290,7 +312,7 @@ def _loop_names(loop: For) -> dict[int, str]:
 
 
 @any_depth
-def _item(value: Sub, names: dict[int, str]) -> str:
+def _item(value: Sub, names: dict[TempKey, str]) -> str:
     """``args[0]`` is called ``args_0``, ``state[find(0)]`` is ``state_item``."""
     if isinstance(value.key, Const):
         return _item_name(value.value, value.key.value, names) if type(value.key.value) is int else ""
@@ -298,7 +320,7 @@ def _item(value: Sub, names: dict[int, str]) -> str:
     return f"{base}_item" if base else ""
 
 
-def _item_name(container: Expr, index: int, names: dict[int, str]) -> str:
+def _item_name(container: Expr, index: int, names: dict[TempKey, str]) -> str:
     """The item of a call's result is called after compiled graphs, the most frequent ones."""
     if isinstance(container, Attr) and container.name == "__mro__":
         return "base"
@@ -307,7 +329,7 @@ def _item_name(container: Expr, index: int, names: dict[int, str]) -> str:
 
 
 @any_depth
-def _container(node: Expr, names: dict[int, str]) -> str:
+def _container(node: Expr, names: dict[TempKey, str]) -> str:
     """What the items of ``node`` are called after; ``f.__defaults__`` is ``defaults``."""
     if isinstance(node, Temp):
         return names.get(node.key, "")

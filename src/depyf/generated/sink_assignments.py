@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.idioms.dead_temporaries import mentions
-from depyf.ir.expr import Const, Expr, Name, Temp
+from depyf.ir.expr import Const, Expr, Name, Temp, TempKey
 from depyf.ir.stmt import Assign, Body, If, PassStmt, Stmt
 from depyf.ir.walk_stmt import bodies, with_bodies
 from depyf.safety.depth import any_depth
@@ -50,7 +50,7 @@ def _overwritten(stmt: Stmt, rest: list[Stmt]) -> bool:
     return isinstance(following, Assign) and _assigns_once(following, target.key)
 
 
-def _assigns_once(stmt: Assign, key: int) -> bool:
+def _assigns_once(stmt: Assign, key: TempKey) -> bool:
     """Whether ``stmt`` is ``temporary = ...`` with no other mention of the temporary."""
     target = stmt.targets[0]
     return len(stmt.targets) == 1 and isinstance(target, Temp) and target.key == key and mentions((stmt,))[key] == 1

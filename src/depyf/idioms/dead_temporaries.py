@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from depyf.ir.expr import Const, Func, Temp
+from depyf.ir.expr import Const, Func, Temp, TempKey
 from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, If, PassStmt, Return, Stmt, Try
 from depyf.ir.walk_expr import children
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
@@ -30,7 +30,7 @@ def drop_dead_temporaries(body: Body, *, held: bool = False) -> Body:
     return _block(body, unread, held) if unread else body
 
 
-def unread_temporaries(body: Body) -> frozenset[int]:
+def unread_temporaries(body: Body) -> frozenset[TempKey]:
     """The temporaries of ``body`` that are only bound."""
     bound = Counter(
         target.key
@@ -45,7 +45,7 @@ def unread_temporaries(body: Body) -> frozenset[int]:
     return frozenset(key for key, count in bound.items() if found[key] == count)
 
 
-def deletions(body: Body) -> Counter[int]:
+def deletions(body: Body) -> Counter[TempKey]:
     """How often each temporary is deleted."""
     return Counter(
         target.key
@@ -56,7 +56,7 @@ def deletions(body: Body) -> Counter[int]:
     )
 
 
-def held_until(body: Body, unread: frozenset[int]) -> dict[int, list[Temp]]:
+def held_until(body: Body, unread: frozenset[TempKey]) -> dict[int, list[Temp]]:
     """Position of a branch in ``body`` -> the ``unread`` temporaries with a value that are bound before it, and after the
     branch before."""
     found: dict[int, list[Temp]] = {}
@@ -69,9 +69,9 @@ def held_until(body: Body, unread: frozenset[int]) -> dict[int, list[Temp]]:
     return found
 
 
-def mentions(body: Body) -> Counter[int]:
+def mentions(body: Body) -> Counter[TempKey]:
     """How often each temporary of the function stands in ``body``; nested functions have their own."""
-    found: Counter[int] = Counter()
+    found: Counter[TempKey] = Counter()
     stack: list[object] = list(body)
     while stack:
         node = stack.pop()
@@ -85,7 +85,7 @@ def mentions(body: Body) -> Counter[int]:
 
 
 @any_depth
-def _block(body: Body, unread: frozenset[int], held: bool) -> Body:
+def _block(body: Body, unread: frozenset[TempKey], held: bool) -> Body:
     out: list[Stmt] = []
     waiting = held_until(body, unread).values() if held else ()
     kept = {temp.key for temps in waiting for temp in temps} | deletions(body).keys()
@@ -105,12 +105,12 @@ def _block(body: Body, unread: frozenset[int], held: bool) -> Body:
     return tuple(out)
 
 
-def _says_nothing(stmt: Stmt, unread: frozenset[int]) -> bool:
+def _says_nothing(stmt: Stmt, unread: frozenset[TempKey]) -> bool:
     """Whether it pushes a constant that is never popped."""
     return isinstance(stmt, Assign) and isinstance(stmt.value, Const) and _is_unread(stmt, unread)
 
 
-def _returning(stmt: Try, unread: frozenset[int]) -> Try:
+def _returning(stmt: Try, unread: frozenset[TempKey]) -> Try:
     """The value on the stack at the end of the body was to be returned, where the ``finally`` always leaves."""
     last = stmt.body[-1] if stmt.body else None
     if last is None or stmt.handlers or not ends(stmt.final) or not _is_unread(last, unread):
@@ -119,7 +119,7 @@ def _returning(stmt: Try, unread: frozenset[int]) -> Try:
     return replace(stmt, body=(*stmt.body[:-1], Return(last.value, last.line)))
 
 
-def _is_unread(stmt: Stmt, unread: frozenset[int]) -> bool:
+def _is_unread(stmt: Stmt, unread: frozenset[TempKey]) -> bool:
     if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
         return False
     target = stmt.targets[0]

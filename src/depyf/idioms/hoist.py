@@ -25,9 +25,11 @@ from depyf.ir.expr import (
     Func,
     Marker,
     Name,
+    Purpose,
     SliceOf,
     Star,
     Temp,
+    TempKey,
     Un,
     YieldFrom,
     YieldOf,
@@ -42,14 +44,14 @@ _OPAQUE = (BoolOf, Cond, Func, AwaitOf, YieldOf, YieldFrom)
 
 
 class Hoister:
-    """Splits statements; ``next_key`` is the key of the next new temporary; reading a ``stable`` global
+    """Splits statements; ``count`` is how many new temporaries there are; reading a ``stable`` global
     (its name begins so) is no operation."""
 
-    def __init__(self, first_key: int, stable: tuple[str, ...] = ()) -> None:
-        self.next_key = first_key
+    def __init__(self, stable: tuple[str, ...] = ()) -> None:
+        self.count = 0
         self.stable = stable or ("\0",)
 
-    def split(self, stmt: Stmt, dying: frozenset[int]) -> list[Stmt]:
+    def split(self, stmt: Stmt, dying: frozenset[TempKey]) -> list[Stmt]:
         """``stmt``, preceded by the operations in it that use up one of the temporaries ``dying``."""
         operands, more = _operands(stmt)
         events: list[Expr] = []
@@ -116,8 +118,8 @@ class Hoister:
             result = dataclasses.replace(node, **updates) if updates else node  # type: ignore[type-var]
             if id(node) not in chosen:
                 return result
-            temp = Temp(self.next_key)
-            self.next_key += 1
+            temp = Temp(self.count, Purpose.HOISTED)
+            self.count += 1
             before.append(Assign((temp,), result, line))
             return temp
 
@@ -176,7 +178,7 @@ def _inside(node: Any, change: Any) -> Any:
 
 
 @any_depth
-def _uses_up(event: Expr, dying: frozenset[int]) -> bool:
+def _uses_up(event: Expr, dying: frozenset[TempKey]) -> bool:
     """Is one of these temporaries an operand of ``event`` itself, directly or in a display?"""
     return any(
         child.key in dying if isinstance(child, Temp) else isinstance(child, _PASSIVE) and _uses_up(child, dying)

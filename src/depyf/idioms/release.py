@@ -15,7 +15,7 @@ from typing import Any
 
 from depyf.idioms.dead_temporaries import held_until
 from depyf.idioms.hoist import Hoister
-from depyf.ir.expr import BoolOf, Const, Display, Expr, Func, Name, Star, Temp, Un
+from depyf.ir.expr import BoolOf, Const, Display, Expr, Func, Name, Star, Temp, TempKey, Un
 from depyf.ir.stmt import (
     Assign,
     Body,
@@ -37,11 +37,8 @@ from depyf.ir.walk_expr import children
 from depyf.ir.walk_stmt import bodies, with_bodies
 from depyf.safety.depth import any_depth
 
-Live = frozenset[int]
+Live = frozenset[TempKey]
 _LEAVES = (Return, Raise, Break, Continue)
-
-
-FIRST_NEW_KEY = 1 << 40
 
 
 def release_temporaries(
@@ -61,7 +58,7 @@ def _only_finally(stmt: Try) -> bool:
 
 
 @any_depth
-def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[int] | None]:
+def _only_bound(body: Body, bound: set[TempKey], in_try: bool) -> tuple[Body, set[TempKey] | None]:
     """``body`` without the ``del`` of a temporary that some path has not bound.
 
     ``bound`` are those bound on entry; the result says which are bound after the block, None if it always leaves.
@@ -74,7 +71,7 @@ def _only_bound(body: Body, bound: set[int], in_try: bool) -> tuple[Body, set[in
             if kept:
                 out.append(Delete(kept, stmt.line))
             continue
-        after: set[int] | None = bound
+        after: set[TempKey] | None = bound
         if isinstance(stmt, If):
             yes, after_yes = _only_bound(stmt.body, set(bound), in_try)
             no, after_no = _only_bound(stmt.orelse, set(bound), in_try)
@@ -110,16 +107,16 @@ def _inner_bound(bound: Live, in_try: bool, body: Body) -> Body:
     return _only_bound(body, set(bound), in_try)[0]
 
 
-def _given(stmt: For | With) -> set[int]:
+def _given(stmt: For | With) -> set[TempKey]:
     """The temporaries that a loop or a manager binds in front of the body."""
     targets = [stmt.target] if isinstance(stmt, For) else [target for _, target in stmt.items if target is not None]
     return _bound_by(tuple(targets))
 
 
 @any_depth
-def _bound_by(targets: tuple[Expr, ...]) -> set[int]:
+def _bound_by(targets: tuple[Expr, ...]) -> set[TempKey]:
     """The temporaries among targets, those of an unpacking included."""
-    found: set[int] = set()
+    found: set[TempKey] = set()
     for target in targets:
         if isinstance(target, Temp):
             found.add(target.key)
@@ -153,9 +150,9 @@ def _ways(stmt: Stmt) -> tuple[Stmt, ...]:
 
 class _Releaser:
     def __init__(self, stable: tuple[str, ...], in_try: bool, held: Live) -> None:
-        self.temps: dict[int, Temp] = {}
+        self.temps: dict[TempKey, Temp] = {}
         self.seen: dict[int, tuple[Stmt, Live]] = {}
-        self.hoister = Hoister(FIRST_NEW_KEY, stable)
+        self.hoister = Hoister(stable)
         self.in_try = in_try
         self.held = held
         self.floor: Live = frozenset()
@@ -240,7 +237,7 @@ class _Releaser:
             return frozenset(_bound_by(stmt.targets))
         return frozenset()
 
-    def _reads_too(self, stmt: Stmt, key: int) -> bool:
+    def _reads_too(self, stmt: Stmt, key: TempKey) -> bool:
         return isinstance(stmt, Assign) and key in self.temporaries(stmt.value)
 
     @any_depth
@@ -256,7 +253,7 @@ class _Releaser:
             inside = children(node)
             if isinstance(node, Func):
                 inside = [*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)]
-            found = frozenset[int]().union(*[self.temporaries(child) for child in inside])
+            found = frozenset[TempKey]().union(*[self.temporaries(child) for child in inside])
         if isinstance(node, Stmt):
             self.seen[id(node)] = node, found  # some are made for the question: another must not get their id
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.ir.expr import Expr, Func, SettledTemp, Temp
+from depyf.ir.expr import Expr, Func, NestedTemp, Temp, TempKey
 from depyf.ir.stmt import Body
 from depyf.ir.walk_expr import children, map_expressions
 
@@ -13,7 +13,7 @@ def renumber_nested(body: Body) -> Body:
     """``body``, the temporaries of the functions in it marked as theirs: they are finished."""
 
     def mark(expr: Expr) -> Expr:
-        return SettledTemp(expr.key) if isinstance(expr, Temp) else expr
+        return NestedTemp(expr.number) if isinstance(expr, Temp) else expr
 
     def change(expr: Expr) -> Expr:
         if not isinstance(expr, Func):
@@ -29,7 +29,7 @@ def number_temporaries(body: Body, *, by_slot: bool = False) -> Body:
 
     ``by_slot``: those of stack slots first, lowest slot first, so that the proof finds what belongs together.
     """
-    names: dict[int, Temp] = {}
+    names: dict[TempKey, Temp] = {}
     stack: list[object] = list(reversed(body))
     while stack:
         node = stack.pop()

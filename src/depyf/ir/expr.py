@@ -7,6 +7,7 @@ text", and that is how a chained comparison or an augmented assignment is told f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,18 +36,55 @@ class Name(Expr):
     scope: str
 
 
+class Purpose(IntEnum):
+    """What a temporary is for; those of one purpose are told apart by a number.  The order is that of ``number_temporaries``."""
+
+    SLOT = 0
+    """The value of a stack position that crosses statements; any temporary, once a body's are numbered."""
+    SPILL = 1
+    """A value that a statement before it must not change."""
+    FLAG = 2
+    """Which way a block was left, where no statement can say it."""
+    DISPATCH = 3
+    """Which head of a loop, or which of several exits, is meant."""
+    ENTRY = 4
+    """Which entry of a ``try`` is meant."""
+    SUBJECT = 5
+    """The subject of a ``match``."""
+    MORE = 6
+    """Whether an iterator that is a value had another item."""
+    CAUGHT = 7
+    """The exception that the handler of a region caught."""
+    GENERATED = 8
+    """A value that generated code hands on, or a variable of its generator."""
+    HOISTED = 9
+    """A part of a statement that is evaluated before it."""
+
+    __hash__ = int.__hash__  # that of an Enum is its name's, which differs in each process
+
+
+TempKey = tuple[int, int]
+"""The purpose and the number of a temporary."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Temp(Expr):
-    """A variable of ours, printed as ``<temp_prefix><key>``; only where a stack value crosses statements."""
+    """A variable of ours, printed as ``<temp_prefix><number>`` once its body is numbered."""
 
-    key: int
+    number: int
+    purpose: Purpose = Purpose.SLOT
+
+    @property
+    def key(self) -> TempKey:
+        """What tells it from all others of its function; orders them by purpose."""
+        return self.purpose, self.number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SettledTemp(Expr):
+class NestedTemp(Expr):
     """A temporary in the finished body of a nested function: no pass over the function around it may take it for its own."""
 
-    key: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

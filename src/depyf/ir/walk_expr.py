@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from depyf.ir.expr import CellOf, Const, Expr, Func, Name, SettledTemp, Temp
+from depyf.ir.expr import CellOf, Const, Expr, Func, Name, NestedTemp, Purpose, Temp
 from depyf.ir.grown import Grown
 from depyf.ir.stmt import Body, ExceptClause, MatchCase, Pattern, Stmt
 from depyf.safety.depth import any_depth, note
 
 _NODES = (Expr, Stmt, ExceptClause, MatchCase, Pattern)
-LEAVES = frozenset({Const, Name, Temp, SettledTemp, CellOf})
+LEAVES = frozenset({Const, Name, Temp, NestedTemp, CellOf})
 """Expressions without a node inside: more than half of all, and no class has another one below it."""
 _LEAF, _NODE, _MANY = 0, 1, 2
 _fields: dict[type, tuple[str, ...]] = {}
@@ -133,3 +133,9 @@ def names_of_block(node: Any) -> Any:
         return value
 
     return map_expressions(node, change)
+
+
+def next_number(body: Body, purpose: Purpose) -> int:
+    """A number that no temporary of that purpose has in ``body``, nor a higher one."""
+    found = (node.number for node in walk_all(body) if isinstance(node, Temp) and node.purpose is purpose)
+    return 1 + max(found, default=0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
-from depyf.ir.expr import Const, Display, Expr, Invoke, Name, SliceOf, Star, Temp
+from depyf.ir.expr import Const, Display, Expr, Invoke, Name, SliceOf, Star, Temp, TempKey
 from depyf.ir.stmt import Assign, Delete, ExprStmt
 from depyf.ir.walk_expr import walk_all
 from depyf.lift.rules import calls, container_rules, unpacking
@@ -117,7 +117,7 @@ def let_go(s: Symbolic, rule: Rule, arg: Any) -> None:
         s.stmts.append(Delete(tuple(dropped), s.instr.line))
 
 
-def _temporaries(stack: list[Expr]) -> dict[int, Temp]:
+def _temporaries(stack: list[Expr]) -> dict[TempKey, Temp]:
     parts = [part for value in stack for part in inside(value)]
     return {item.key: item for part in parts for item in part.items if isinstance(item, Temp) and not is_slot(item)}
 

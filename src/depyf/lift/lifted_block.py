@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from depyf.ir.expr import Expr, Marker, Temp
+from depyf.ir.expr import Expr, Marker, Temp, TempKey
 from depyf.ir.stmt import Stmt
 from depyf.lift.stack_values import Shared
 
@@ -48,7 +48,7 @@ class Lifted:
     open: dict[int, Shared] = field(default_factory=dict)
     steps: int = 0
     spills: int = 0
-    cond_temps: frozenset[int] = frozenset()
+    cond_temps: frozenset[TempKey] = frozenset()
     drops: list[tuple[Temp, ...]] = field(default_factory=list)
     breaks_at: dict[int, int] = field(default_factory=dict)
     """The line of the ``break`` by which control leaves it to a successor, where it left one."""

@@ -432,7 +432,7 @@ class Lifter:
         targets: list[Expr] = []
         values: list[Expr] = []
         for i, value in enumerate(block.stack):
-            if isinstance(value, Marker) or (is_slot(value) and isinstance(value, Temp) and value.key == i):
+            if isinstance(value, Marker) or (is_slot(value) and isinstance(value, Temp) and value.number == i):
                 continue
             if all(entry is None or i >= len(entry) or not is_slot(entry[i]) for entry in entries):
                 continue

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from depyf.ir.expr import Const, Display, Expr, Marker, Star, Temp, Walrus
+from depyf.ir.expr import Const, Display, Expr, Marker, Purpose, Star, Temp, Walrus
 
 TESTED_NONE = Const(None)
 """The None of a jump that tests for it: ``is`` and ``is not`` are the same instruction there."""
-SPILL_BASE = 1_000_000
-"""Temporaries of spills inside a block are numbered from here; those below stand for stack positions."""
 
 
 def is_slot(value: Expr) -> bool:
     """Whether ``value`` is the unknown value that a block found at a stack position on entry."""
-    return type(value) is Temp and value.key < SPILL_BASE
+    return type(value) is Temp and value.purpose is Purpose.SLOT
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,6 +29,7 @@ from depyf.ir.expr import (
     Invoke,
     Marker,
     Name,
+    Purpose,
     SliceOf,
     Temp,
     Walrus,
@@ -47,7 +48,6 @@ from depyf.lift.rules.augmented import same_target
 from depyf.lift.rules.calls import COMPREHENSIONS
 from depyf.lift.rules.table import RULES
 from depyf.lift.stack_values import (
-    SPILL_BASE,
     Chain,
     IterOf,
     Shared,
@@ -92,7 +92,7 @@ class Symbolic(Engine):
         self.forced: set[int] = set()
         self.known_forced: frozenset[int] = frozenset()
         """What was forced when this round of lifting began: forcing it again would not help."""
-        self.spills = SPILL_BASE
+        self.spills = 0
         self.implicit: set[int] = set()
         self.at = 0
         self.instr: Instr
@@ -166,7 +166,7 @@ class Symbolic(Engine):
 
     def begin(self) -> None:
         """Everything is lifted from the start."""
-        self.spills = SPILL_BASE
+        self.spills = 0
         self.origins.clear()
         self.early.clear()
         self.known_forced = frozenset(self.forced)
@@ -232,7 +232,7 @@ class Symbolic(Engine):
 
     def new_temp(self) -> Temp:
         self.spills += 1
-        return Temp(self.spills)
+        return Temp(self.spills, Purpose.SPILL)
 
     def spill(self, upto: int | None = None) -> None:
         """Give every pending value that has an effect a temporary, in evaluation order."""

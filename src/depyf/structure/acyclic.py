@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from depyf.cfg.dominance import immediate_dominators, reverse_postorder
 from depyf.cfg.program import NONE
-from depyf.ir.expr import Const, Marker, Temp
+from depyf.ir.expr import Const, Marker
 from depyf.ir.stmt import Assign, Block, Delete, Exit, If, Stmt
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
 from depyf.structure.clauses import marker_of
-from depyf.structure.items import DISPATCH, TRY, Item, is_for
+from depyf.structure.items import Item, is_for
+from depyf.structure.label_kinds import is_block, is_try, number_of
 
 if TYPE_CHECKING:
     from depyf.structure.total import Structurer
@@ -82,7 +83,7 @@ class Acyclic:
     def goto(self, label: int, source: int) -> list[Stmt]:
         known = self.structurer.redirect.get(label)
         if known is not None and known[0] != source:
-            return [Assign((Temp(known[1]),), Const(known[2])), *self.goto(known[0], source)]
+            return [Assign((known[1],), Const(known[2])), *self.goto(known[0], source)]
         if label in self.tails:
             return list(self.structurer.blocks[label].stmts)
         if (
@@ -113,16 +114,16 @@ class Acyclic:
         return replace(stmt, line=max(block.lines))
 
     def _emit(self, key: int) -> list[Stmt]:
-        if self.items[key].loop or TRY <= key < DISPATCH:
+        if self.items[key].loop or is_try(key):
             self.structurer.scopes.append((self.structurer.joins.get(key, {}), self.items))
             inner = (
                 [self.structurer.loop(key, self.structurer.loops[key])]
                 if self.items[key].loop
-                else self.structurer.emit_try(key - TRY)
+                else self.structurer.emit_try(number_of(key))
             )
             self.structurer.scopes.pop()
             return inner
-        if key >= DISPATCH:
+        if not is_block(key):
             return self.structurer.emit_dispatch(key, self.goto)
         block = self.structurer.blocks[key]
         stmts = list(block.stmts)

@@ -5,17 +5,16 @@ Marker("exc", region) in the body of the handler    ->    except BaseException a
 
 from __future__ import annotations
 
-from depyf.ir.expr import Const, Expr, Marker, Temp
+from depyf.ir.expr import Const, Expr, Marker, Purpose, Temp
 from depyf.ir.stmt import Assign, Body, Delete, Stmt
 from depyf.ir.walk_expr import children, map_expressions
 from depyf.ir.walk_stmt import bodies, with_bodies
 from depyf.safety.depth import any_depth
-from depyf.structure.items import EXCEPTIONS
 
 
 def named_exception(body: Body, region: int) -> tuple[Body, Temp | None]:
     """The body of a handler with a temporary for what it caught, and that temporary; None where it is not used."""
-    temp = Temp(EXCEPTIONS + region)
+    temp = Temp(region, Purpose.CAUGHT)
 
     def change(expr: Expr) -> Expr:
         caught = isinstance(expr, Marker) and expr.kind == "exc" and expr.detail == region

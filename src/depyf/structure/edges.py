@@ -6,7 +6,7 @@ from depyf.cfg.containers import ROOT, Containers
 from depyf.cfg.program import NONE
 from depyf.errors import DecompilationError
 from depyf.lift.lifted_block import Lifted
-from depyf.structure.items import TRY
+from depyf.structure.label_kinds import LabelKind, make_label
 
 
 class Edges:
@@ -45,7 +45,7 @@ class Edges:
             return target
         if self.containers.tree[outer].kind != "try":
             raise DecompilationError("jump into the body of an exception handler", self.name)
-        return TRY + outer
+        return make_label(LabelKind.TRY, outer)
 
     def entry_labels(self, container: int) -> list[int]:
         """Labels at which a ``try`` is entered from outside; where there are several its body begins with a dispatch."""

@@ -7,13 +7,6 @@ from dataclasses import dataclass
 from depyf.ir.expr import Marker
 from depyf.lift.lifted_block import Lifted
 
-TRY = 1 << 40
-"""Labels from here on are whole ``try`` statements: ``TRY`` plus their container."""
-DISPATCH = 1 << 41
-FINALLY_END = 1 << 42
-EXCEPTIONS = 6_000_000
-"""Temporaries from here on hold what the handler of a region caught: ``EXCEPTIONS`` plus the region."""
-
 
 @dataclass(slots=True)
 class Item:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.ir.expr import Const, Marker, Name, Temp
+from depyf.ir.expr import Const, Marker, Name, Purpose, Temp
 from depyf.ir.stmt import (
     Block,
     Body,
@@ -279,7 +279,7 @@ class Lowering:
 
     def _new_flag(self) -> Temp:
         self.flags += 1
-        return Temp(FLAGS + self.flags)
+        return Temp(self.flags, Purpose.FLAG)
 
 
 def _without_exit(body: Body, fall: Labels, loop: int | None) -> Body:

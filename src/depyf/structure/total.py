@@ -17,7 +17,7 @@ from depyf.cfg.containers import ROOT, Containers
 from depyf.cfg.dominance import reverse_postorder
 from depyf.cfg.loops import components
 from depyf.cfg.program import NONE
-from depyf.ir.expr import Cmp, Const, Expr, Marker, Temp
+from depyf.ir.expr import Cmp, Const, Expr, Marker, Purpose, Temp
 from depyf.ir.stmt import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
 from depyf.ir.walk_stmt import map_statements
 from depyf.lift.lifted_block import Lifted
@@ -26,9 +26,6 @@ from depyf.structure.acyclic import Acyclic
 from depyf.structure.caught_exception import named_exception
 from depyf.structure.edges import Edges
 from depyf.structure.items import (
-    DISPATCH,
-    FINALLY_END,
-    TRY,
     Item,
     LoopItems,
     first_line,
@@ -36,10 +33,9 @@ from depyf.structure.items import (
     loop_heads,
     predecessors,
 )
+from depyf.structure.label_kinds import LabelKind, is_try, make_label, number_of
 from depyf.structure.layout.loop_membership import Inside
 
-VARIABLES = 3_000_000
-ENTRY_VARIABLES = 4_000_000
 MANY_EXITS = 3
 
 
@@ -64,13 +60,13 @@ class Structurer:
         self.dispatches = 0
         self.plain = False
         self.copies_tails = False
-        self.joins: dict[int, dict[int, tuple[int, int, int]]] = {}
-        self.scopes: list[tuple[dict[int, tuple[int, int, int]], dict[int, Item]]] = []
+        self.joins: dict[int, dict[int, tuple[int, Temp, int]]] = {}
+        self.scopes: list[tuple[dict[int, tuple[int, Temp, int]], dict[int, Item]]] = []
         self.resets: dict[int, tuple[Expr, ...]] = {}
         self.edges = Edges(blocks, containers, entry, name)
         self.inside = Inside(blocks, self.edges, ends or {})
-        self.redirect: dict[int, tuple[int, int, int]] = {}
-        self.choices: dict[int, tuple[int, list[int]]] = {}
+        self.redirect: dict[int, tuple[int, Temp, int]] = {}
+        self.choices: dict[int, tuple[Temp, list[int]]] = {}
         self.orelse: dict[int, tuple[dict[int, Item], int]] = {}
         self.loops: dict[int, dict[int, Item]] = {}
 
@@ -88,8 +84,8 @@ class Structurer:
                 labels = self.edges.entry_labels(container)
                 if len(labels) > 1:
                     choice = Const(labels.index(inner))
-                    result.append(Assign((Temp(ENTRY_VARIABLES + container),), choice))
-                inner = TRY + container
+                    result.append(Assign((Temp(container, Purpose.ENTRY),), choice))
+                inner = make_label(LabelKind.TRY, container)
             container = self.containers.tree[container].parent
         return result
 
@@ -101,10 +97,10 @@ class Structurer:
             succs = [self.edges.label(container, after) for after in block.succs]
             items[name] = Item(succs, lines, first_line(block), block.code[0] if block.code else block.id, block.last)
         for inner in self.edges.tries.get(container, ()):
-            items[TRY + inner] = self._try_item(container, inner)
+            items[make_label(LabelKind.TRY, inner)] = self._try_item(container, inner)
         if len(entries) == 1:
             return self._build(items, entries[0])
-        key = self._new_dispatch(ENTRY_VARIABLES + container, entries, items)
+        key = self._new_dispatch(Temp(container, Purpose.ENTRY), entries, items)
         return self._build(items, key)
 
     def _try_item(self, container: int, inner: int) -> Item:
@@ -205,9 +201,9 @@ class Structurer:
             for label in item.succs:
                 preds.setdefault(label, set()).add(key)
         for key in sorted(items):
-            if key not in items or not TRY <= key < DISPATCH or key - TRY in self.orelse:
+            if key not in items or not is_try(key) or number_of(key) in self.orelse:
                 continue
-            start = self._handler_start(key - TRY)
+            start = self._handler_start(number_of(key))
             item = items[key]
             heads = [
                 s for s in item.succs if s in items and s != entry and preds[s] == {key} and items[s].start < start
@@ -216,7 +212,7 @@ class Structurer:
                 continue
             if self.inside.ends_function(heads[0]):
                 continue
-            if any(label in items and label != heads[0] for label in self.edges.body_exits(key - TRY)):
+            if any(label in items and label != heads[0] for label in self.edges.body_exits(number_of(key))):
                 continue
             chosen = set(heads)
             work = list(heads)
@@ -227,31 +223,33 @@ class Structurer:
                     if item.start < items[other].start < start and preds[other] <= chosen:
                         chosen.add(other)
                         work.append(other)
-            handler = self.edges.handler_container(key - TRY)
+            handler = self.edges.handler_container(number_of(key))
             leaving = () if handler == NONE else self.edges.leaving(handler)
             if any(self.edges.label(source, after) in chosen for source, after in leaving):
                 continue
             part = {k: items.pop(k) for k in sorted(chosen)}
             self._take_else(part, heads[0])
-            self.orelse[key - TRY] = (part, heads[0])
+            self.orelse[number_of(key)] = (part, heads[0])
             exits = [s for other in part.values() for s in other.succs if s not in chosen]
             item.succs = list(dict.fromkeys([s for s in item.succs if s not in chosen] + exits))
             item.last = max(item.last, max(other.last for other in part.values()))
 
     def _dispatch(self, items: dict[int, Item], heads: list[int], preds: dict[int, set[int]], entry: int) -> int:
         """Give a loop with several entries a single one that selects among them by a variable."""
-        variable = VARIABLES + self.dispatches + 1
+        variable = Temp(self.dispatches + 1, Purpose.DISPATCH)
         for before in sorted(set().union(*[preds.get(head, ()) for head in heads])):
             item = items[before]
-            item.succs = [DISPATCH + self.dispatches + 1 if label in heads else label for label in item.succs]
+            item.succs = [
+                make_label(LabelKind.DISPATCH, self.dispatches + 1) if label in heads else label for label in item.succs
+            ]
         key = self._new_dispatch(variable, heads, items)
         for choice, head in enumerate(heads):
             self.redirect[head] = (key, variable, choice)
         return key if entry in heads else entry
 
-    def _new_dispatch(self, variable: int, heads: list[int], items: dict[int, Item]) -> int:
+    def _new_dispatch(self, variable: Temp, heads: list[int], items: dict[int, Item]) -> int:
         self.dispatches += 1
-        key = DISPATCH + self.dispatches
+        key = make_label(LabelKind.DISPATCH, self.dispatches)
         self.choices[key] = variable, heads
         starts = [items[head].start for head in heads if head in items]
         items[key] = Item(list(heads), None, None, min(starts, default=0), 0)
@@ -261,12 +259,12 @@ class Structurer:
         """A compound item that goes on at many places leaves to one dispatch instead: flags would nest."""
         for key in sorted(items):
             item = items[key]
-            if not item.loop and not TRY <= key < DISPATCH:
+            if not item.loop and not is_try(key):
                 continue
             labels = sorted({self._canonical(label) for label in item.succs if label != key})
             if len(labels) < MANY_EXITS:
                 continue
-            variable = VARIABLES + self.dispatches + 1
+            variable = Temp(self.dispatches + 1, Purpose.DISPATCH)
             join = self._new_dispatch(variable, labels, items)
             items[join].start = item.last
             self.joins[key] = {label: (join, variable, choice) for choice, label in enumerate(labels)}
@@ -285,7 +283,7 @@ class Structurer:
             for joined, around in reversed(self.scopes):
                 if label in joined:
                     join, variable, choice = joined[label]
-                    return [Assign((Temp(variable),), Const(choice)), Exit(join)]
+                    return [Assign((variable,), Const(choice)), Exit(join)]
                 if label in around:
                     break
         return [Exit(label)]
@@ -297,7 +295,7 @@ class Structurer:
         known = self.redirect.get(label)
         if known is not None and known[0] != source:
             key, variable, choice = known
-            return [Assign((Temp(variable),), Const(choice)), *self.leave(key, {})]
+            return [Assign((variable,), Const(choice)), *self.leave(key, {})]
         return self.leave(label, {})
 
     def loop(self, header: int, body: dict[int, Item]) -> Stmt:
@@ -314,10 +312,10 @@ class Structurer:
         assert callable(goto)
         variable, heads = self.choices[key]
         # a choice that was made is forgotten, so that the proof need not tell old choices apart
-        done: list[Stmt] = [Delete((Temp(variable),))] if self.plain else []
+        done: list[Stmt] = [Delete((variable,))] if self.plain else []
         stmts: list[Stmt] = done + goto(heads[-1], key)
         for choice in range(len(heads) - 2, -1, -1):
-            test = Cmp(Temp(variable), ("==",), (Const(choice),))
+            test = Cmp(variable, ("==",), (Const(choice),))
             stmts = [If(test, (*done, *goto(heads[choice], key)), tuple(stmts))]
         return stmts
 
@@ -332,7 +330,7 @@ class Structurer:
             after: list[Stmt] = []
             if record.resume in self.blocks:
                 after = self.select(parent, record.resume)
-                after += self._exit(self.edges.label(parent, record.resume), TRY + container)
+                after += self._exit(self.edges.label(parent, record.resume), make_label(LabelKind.TRY, container))
             return [Try(body, (ExceptClause(Marker("with"), None, ()),), line=line), *after]
         handler = self.edges.handler_container(container)
         target = self.containers.handler_entries.get(region, NONE)  # none where nothing raises to it
@@ -342,7 +340,7 @@ class Structurer:
         chosen = self.select(handler, target)
         caught = (*reset, *chosen, *self._container(handler, [self.edges.label(handler, target)]))
         if record.kind == "finally":
-            label = FINALLY_END + container
+            label = make_label(LabelKind.FINALLY_END, container)
             return [Try(body, (), (), (Block(label, _end_at(caught, label)),), line=line)]
         orelse: Body = ()
         if container in self.orelse:

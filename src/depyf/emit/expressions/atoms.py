@@ -10,7 +10,7 @@ from depyf.emit.expressions.positions import in_field
 from depyf.emit.expressions.quoting import NoQuotes, string, unescaped
 from depyf.emit.line_breaks import EITHER_CLOSE, EITHER_ELSE, EITHER_OPEN, OPERATOR
 from depyf.emit.printer import POWER, PRIMARY, Printer, prints
-from depyf.ir.expr import CellOf, Const, Marker, Name, SettledTemp, Temp
+from depyf.ir.expr import CellOf, Const, Marker, Name, NestedTemp, Temp
 
 
 @prints(Name)
@@ -59,9 +59,9 @@ def _unquotable(p: Printer, value: Any) -> str:
 
 
 @prints(Temp)
-@prints(SettledTemp)
-def temp(p: Printer, node: Temp | SettledTemp, level: int) -> str:
-    return p.temp(node.key)
+@prints(NestedTemp)
+def temp(p: Printer, node: Temp | NestedTemp, level: int) -> str:
+    return p.temp(node.number)
 
 
 @prints(CellOf)

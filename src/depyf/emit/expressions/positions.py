@@ -22,7 +22,7 @@ from depyf.ir.expr import (
     Display,
     Expr,
     Name,
-    SettledTemp,
+    NestedTemp,
     Star,
     Temp,
     Un,
@@ -113,8 +113,8 @@ def target(p: Printer, node: Expr, nested: bool = False) -> str:
     kind = type(node)
     if kind is Name:
         return p.store(node)  # type: ignore[arg-type]
-    if isinstance(node, (Temp, SettledTemp)):
-        return p.temp(node.key)
+    if isinstance(node, (Temp, NestedTemp)):
+        return p.temp(node.number)
     if isinstance(node, Star):
         return "*" + target(p, node.value, True)
     if isinstance(node, Display):

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from depyf.ir.stmt import Block, Exit, Return, Stmt
 from depyf.ir.walk_stmt import map_statements, walk
+from depyf.structure.label_kinds import LabelKind, make_label
 
-END = 1 << 43
+END = make_label(LabelKind.BODY_END, 0)
 """The label of the end."""
 
 

@@ -13,19 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 from depyf.ir.stmt import Block, Body, Exit, Loop, Stmt, Try
 from depyf.ir.walk_stmt import bodies, map_statements, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import leaving
+from depyf.structure.label_kinds import LabelKind, make_label
 
 Labels = frozenset[int]
 
 
 def leave_loops_first(body: Body) -> Body:
     """``body`` with one exit after each such loop."""
-    fresh = count(-1, -1)
+    fresh = map(partial(make_label, LabelKind.LOOP_END), count())
     return _settle(body, frozenset(), frozenset(), fresh)
 
 
@@ -34,7 +36,7 @@ def leave_inner_loops_first(body: Body) -> Body:
 
     Two ``break`` in a row are one jump in the code.
     """
-    return _settle_inner(body, False, count(-1_000_000, -1))
+    return _settle_inner(body, False, map(partial(make_label, LabelKind.INNER_LOOP_END), count()))
 
 
 @any_depth

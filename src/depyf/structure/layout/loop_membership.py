@@ -10,7 +10,8 @@ from depyf.ir.expr import Const, Marker
 from depyf.ir.stmt import ExprStmt, Return
 from depyf.lift.lifted_block import Lifted
 from depyf.structure.edges import Edges
-from depyf.structure.items import DISPATCH, TRY, Item, LoopItems, first_line, is_for
+from depyf.structure.items import Item, LoopItems, first_line, is_for
+from depyf.structure.label_kinds import is_block, is_try, number_of
 
 _STARTS = ("iter_start", "with_start")
 
@@ -65,7 +66,7 @@ class Inside:
                     continue
                 if (
                     self._in_match(key, loop.header, preds[key])
-                    or self._in_for(items[key].start if key >= TRY else key, loop.header)
+                    or self._in_for(key if is_block(key) else items[key].start, loop.header)
                     or self._belongs(items[key], follow, follow_line, high, last)
                     or follow == NONE
                     and self._directly_reached(key, preds[key])
@@ -140,13 +141,13 @@ class Inside:
         if block is None or not block.direct or len(preds) != 1:
             return False
         before = min(preds)
-        if not TRY <= before < DISPATCH:
+        if not is_try(before):
             return before in self.blocks and self.blocks[before].cond is not None
         containers = self.edges.containers
-        if containers.regions.table[containers.tree[before - TRY].region].kind != "except":
+        if containers.regions.table[containers.tree[number_of(before)].region].kind != "except":
             return False
         sources = [other for other in self.blocks.values() if key in other.succs]
-        return all(other.container == before - TRY and other.cond is None for other in sources)
+        return all(other.container == number_of(before) and other.cond is None for other in sources)
 
     def _directly_under(self, item: Item, tests: list[Item]) -> bool:
         """Whether code begins on the line of the test that leads to it, or the next: there is no room for ``break``."""

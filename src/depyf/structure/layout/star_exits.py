@@ -31,9 +31,7 @@ from depyf.ir.stmt import (
 )
 from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
 from depyf.safety.depth import any_depth
-
-BEHIND = 1 << 44
-"""The labels after such statements are numbered from here."""
+from depyf.structure.label_kinds import LabelKind, make_label
 
 
 def leaves_clause(body: Body) -> bool:
@@ -74,7 +72,7 @@ class _Behind:
             label = _left_for(stmt)
             if label is None or label == inside:
                 continue
-            behind = BEHIND + self.count
+            behind = make_label(LabelKind.STATEMENT_END, self.count)
             self.count += 1
 
             def moved(inner: Stmt, old: int = label, new: int = behind) -> Stmt:

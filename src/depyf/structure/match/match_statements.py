@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.ir.expr import Const, Expr, Marker, Temp
+from depyf.ir.expr import Const, Expr, Marker, Purpose, Temp
 from depyf.ir.stmt import (
     Assign,
     Block,
@@ -33,8 +33,6 @@ from depyf.ir.stmt import (
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
-
-SUBJECTS = 4_000_000
 
 
 def has_cases(stmts: Body) -> bool:
@@ -259,7 +257,7 @@ class Raising:
         known = self._variables.get(id(marker))
         if known is None:
             self.temporaries += 1
-            known = self._variables[id(marker)] = (marker, Temp(SUBJECTS + self.temporaries))
+            known = self._variables[id(marker)] = (marker, Temp(self.temporaries, Purpose.SUBJECT))
         return known[1]
 
 
