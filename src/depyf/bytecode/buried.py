@@ -1,4 +1,4 @@
-"""Which constant is on top of the stack, in code that a program wrote: other things may stand between loading and use.
+"""Finds the constant on top of the stack in generated code, where other instructions may come between loading and use.
 
     LOAD_CONST ('k',); ...; GET_ITER; FOR_ITER; ...; JUMP; CALL_KW        Dynamo: side effects before the call
 

@@ -1,4 +1,4 @@
-"""What a handler finds in the slots that it reads without looking: places and records (3.11+).
+"""Checks the stack slots that handlers read unchecked: instruction offsets and exception records (3.11+).
 
 An entry of the exception table with *lasti* pushes the place of the instruction that raised below the exception;
 ``RERAISE n`` takes the place from the slot ``n`` below the top.  ``PUSH_EXC_INFO`` pushes the exception handled before below

@@ -1,4 +1,4 @@
-"""Drive the lowering of one code object: raw instructions to version-free ones.
+"""Drives the lowering of one code object: raw instructions to version-free ones.
 
 Input: a ``CodeUnit`` of any supported version.  Output: ``Lowered``; every instruction is reachable, targets and
 handlers are instruction indices, and the stack depth is the same on every path to an instruction.  Malformed bytecode

@@ -1,4 +1,4 @@
-"""The version-free instruction set that every stage after ``bytecode/`` speaks.
+"""The version-free instruction set that every stage after ``bytecode/`` uses.
 
 Input invariant: none, this module is a vocabulary.  Output invariant: whatever CPython 3.8-3.15 wrote, the lowering
 in ``bytecode/`` expresses it in exactly these operations, so nothing downstream asks for a version.
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Handler(NamedTuple):
-    """Where control goes when a protected instruction raises.
+    """The handler to which a protected instruction raises.
 
     ``target`` is the index of the first handler instruction; ``depth`` is how many stack slots survive; ``pushes``
     names the slots the interpreter pushes then, bottom to top: ``("exc",)`` or ``("lasti", "exc")`` from 3.11,
@@ -46,7 +46,7 @@ class CallShape(NamedTuple):
     """
 
     slots: int
-    count: int  # type: ignore[assignment]  # shadows tuple.count, which nobody wants here
+    count: int  # type: ignore[assignment]  # shadows tuple.count, which is of no use here
     keywords: tuple[str, ...]
 
 

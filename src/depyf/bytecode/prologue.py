@@ -1,4 +1,4 @@
-"""What code of 3.11 and later does before its first line, and marks on which the interpreter relies without looking.
+"""Checks the prologue of code of 3.11 and later, and marks that the interpreter relies on unchecked.
 
 Input: a decoded code object.  ``check`` raises ``BytecodeError`` where free variables are not copied, a cell is never
 made, a generator makes no generator, or a mark stands where the interpreter does not expect it: no compiler writes such

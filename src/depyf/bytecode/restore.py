@@ -1,4 +1,4 @@
-"""What inlined comprehensions (3.12+) do to the slots they borrow.
+"""Recognises how inlined comprehensions (3.12+) save and restore the slots they borrow.
 
 Input: a ``Draft`` with LOAD_FAST_CLEAR in it.  Output, rewritten in place:
 

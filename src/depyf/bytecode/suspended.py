@@ -1,4 +1,4 @@
-"""Where a generator stands still, and what the interpreter does there that no instruction shows (3.11+).
+"""Checks the suspension points of generators: what the interpreter does there without an instruction (3.11+).
 
 ``RESUME`` says whether a delegate is driven, and since 3.13 whether ``close()`` may pass over the handlers; ``YIELD_VALUE`` says the first
 once more.  An exception that is thrown into a send loop goes to a handler of its own since 3.12::

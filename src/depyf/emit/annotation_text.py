@@ -1,4 +1,4 @@
-"""Texts of annotations under ``from __future__ import annotations``, which the compiler made from the syntax tree.
+"""Reads annotations under ``from __future__ import annotations`` back from the text that the compiler made of them.
 
 Before 3.9 it folded tuples of constants first: ``Callable[..., None]`` became ``'Callable[(Ellipsis, None)]'``, with
 the name that ``repr`` gives the constant ``...``.  Read as a name again it would not be folded.

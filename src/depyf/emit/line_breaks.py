@@ -1,4 +1,4 @@
-"""Breaking a statement that is too long for one line.
+"""Breaks a statement that is too long for one line.
 
 Input: the text of a statement in which the printer left marks (control characters, which no literal contains) at the
 places where Python allows a line break.  Output: the same tokens over several lines, in the manner of black: the last

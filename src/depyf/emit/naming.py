@@ -1,4 +1,4 @@
-"""Identifiers: what the bytecode calls a thing versus what may be written.
+"""Identifiers: names in the bytecode versus names that may be written.
 
 Generated code names things ``.0``, ``foo.bar``, ``class`` or ``<graph break in fn>``.  A keyword is written with a bold
 letter, which the compiler reads as the plain one (PEP 3131: identifiers are normalised, keywords are looked for before).

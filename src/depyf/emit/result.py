@@ -1,4 +1,4 @@
-"""What goes into the emit stage besides the tree, and what comes out of it."""
+"""The options of the emit stage, and its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scopes: which ``global``/``nonlocal`` lines and dead bindings make the compiler see what the bytecode says.
+"""Scopes: the ``global``/``nonlocal`` lines and dead bindings that make the compiler resolve names as the bytecode does.
 
 The printer records, while it prints, how every name of every scope is used (``Scope.reads`` and ``Scope.stores``, by
 the scope kind the bytecode gave).  ``resolve`` then walks the finished scopes from the outside in and returns, per

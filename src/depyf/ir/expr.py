@@ -82,7 +82,7 @@ class Temp(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NestedTemp(Expr):
-    """A temporary in the finished body of a nested function: no pass over the function around it may take it for its own."""
+    """A temporary of a nested function whose body is finished; passes over the enclosing function leave it alone."""
 
     number: int
 

@@ -1,4 +1,4 @@
-"""Long sequences of nodes that are made one element at a time, without copying what was there before each time.
+"""Long sequences of nodes that grow by one element at a time without being copied.
 
 ``grown(before, added)`` is ``(*before, *added)``.  Short ones are ordinary tuples.  A long one shares its storage with
 the one it was grown from: each sees only the elements it had when it was made, so that all stay as they were.  Where

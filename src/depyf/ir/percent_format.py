@@ -1,4 +1,4 @@
-"""``"%s and %r" % (a, b)``, of which the compiler makes the same code as of an f-string (3.11+)."""
+"""``"%s and %r" % (a, b)``, which compiles to the same code as an f-string (3.11+)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Delete(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Return(Stmt):
-    """``value`` is None for a bare ``return``; ``implicit`` where nobody wrote it: the end of the function is reached."""
+    """``value`` is None for a bare ``return``; ``implicit`` where it is not in the source: the end of the function is reached."""
 
     value: Expr | None
     line: int | None = None
@@ -304,8 +304,8 @@ class Loop(Stmt):
 class Exit(Stmt):
     """Go to the end of the enclosing Block (or the start of the enclosing Loop) with this label.
 
-    ``written`` where the jump has a line of its own: somebody said ``continue`` there.  ``falls`` where it is known that
-    nobody said anything: a clause ends.  ``unbinds`` where others see that its name is unbound first.
+    ``written`` where the jump has a separate line: the source has a ``continue`` there.  ``falls`` where the source has no
+    statement for it: a clause ends.  ``unbinds`` where others see that its name is unbound first.
     """
 
     label: int

@@ -1,4 +1,4 @@
-"""Reading one ``case`` pattern: the inverse of CPython's pattern compiler.
+"""Reads one ``case`` pattern: the inverse of CPython's pattern compiler.
 
 Input: a ``Program``, the place where the test of a case begins, and how much of the stack the case leaves alone.
 Output: ``Reading``: what was found out about every part of the subject, where control goes when the pattern matched

@@ -1,4 +1,4 @@
-"""A loop that only collects values is a comprehension: fold it into the expression it computes.
+"""Folds loops that only collect values into comprehensions.
 
 Before 3.12 such a loop is the body of nested code (its result is returned), from 3.12 it is inlined in the middle of
 an expression; a generator expression is always nested code whose loop yields.

@@ -1,4 +1,4 @@
-"""Folding of short circuits, conditional expressions and chained comparisons over lifted blocks.
+"""Folds short circuits, conditional expressions and chained comparisons over lifted blocks.
 
 Each fold keeps the order of evaluation: the absorbed block ran right after its only predecessor, and has no statement.
 """

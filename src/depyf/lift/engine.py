@@ -1,4 +1,4 @@
-"""What the lifter asks of the symbolic execution it was given: ordinary lifting answers so, ``fallback.plain`` otherwise."""
+"""The interface between the lifter and its symbolic execution, with the answers of ordinary lifting; ``fallback.plain`` overrides them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from depyf.lift.stack_values import HANDLER_SLOTS
 
 
 class Engine:
-    """The questions that stand between blocks: what lies on the stack where one begins, and what becomes of it at the end."""
+    """What passes between blocks: the stack on entry, and what becomes of the stack at the end."""
 
     forced: set[int]
     """The instructions whose values could not be shared: each gets a temporary."""

@@ -1,4 +1,4 @@
-"""Containers that generated code makes, shuffles and never lets go of are evaluated while lifting.
+"""Evaluates containers of generated code that never escape, while lifting.
 
 Dynamo passes stack values through fresh lists: ``[x][0]``, slices, ``f(*[a, *b])``.  A fresh list or tuple whose
 elements are settled values (constants, locals, temporaries, other fresh containers) needs no statement until it

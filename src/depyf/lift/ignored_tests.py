@@ -1,4 +1,4 @@
-"""Tests in the middle of an expression whose two ways are one: ``f(a if x or 1 else b)``.
+"""Keeps tests in the middle of an expression whose two branches have the same target: ``f(a if x or 1 else b)``.
 
     push f; if x goto N else N;  N: push a; call        ->        push f; push (a if x or True else 0); call
 

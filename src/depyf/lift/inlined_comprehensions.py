@@ -1,4 +1,4 @@
-"""Comprehensions that the compiler inlined (3.12+), in plain lifting.
+"""Folds comprehensions that the compiler inlined (3.12+), in plain lifting.
 
 Statements cannot say them: the loop borrows a variable, which may be unbound, and gives it back.  As nested code is an
 expression or nothing before 3.12, so is the inlined loop: the folds of ordinary lifting find the expression, plain

@@ -1,4 +1,4 @@
-"""From basic blocks to lifted blocks, with conditions, conditional expressions and comprehensions folded on the way.
+"""Lifts basic blocks, and folds conditions, conditional expressions and comprehensions on the way.
 
 Input: ``Graph``.  Output: ``Lifted`` blocks whose stacks are empty but for markers: what the stack carried between
 blocks became part of an expression where a fold applies, and a temporary per stack position elsewhere.

@@ -1,4 +1,4 @@
-"""The negation of a test, and which of ``not a or not b`` and ``not (a and b)`` was written: they are one in bytecode."""
+"""Negates tests, and decides between ``not a or not b`` and ``not (a and b)``, which have the same bytecode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the facts about the parts of a subject to the pattern that tests for them.
+"""Builds a pattern from the facts about the parts of a subject.
 
 Input: the facts of one ``Reading``.  Output: a ``Pattern``; a part without facts is a wildcard.
 """

@@ -1,4 +1,4 @@
-"""How lifting reads the stack: what it takes a compiler, or a program, to have written."""
+"""Options of lifting: what it assumes about the compiler, or the program, that wrote the code."""
 
 from __future__ import annotations
 

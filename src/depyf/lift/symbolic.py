@@ -1,4 +1,4 @@
-"""Symbolic execution of a basic block: stack code in, expressions and statements out.
+"""Symbolic execution of a basic block: stack code to expressions and statements.
 
 Input invariant: stack depth on entry is known.  Output invariant: statements are in evaluation order, and no value
 that has an effect is left pending below a statement: it is spilled to a ``Temp`` first.
@@ -445,7 +445,7 @@ class Symbolic(Engine):
                     break
                 again = instrs[index].op == ops.POP
                 if again and isinstance(pending, fresh_containers.Fresh):
-                    break  # generated code lets go of its list, which nobody evaluated for a target
+                    break  # generated code releases its list, which was not evaluated for a target
                 twice += again
                 run.append(run[-1] if again else Name(instrs[index].arg, "fast"))
             elif not isinstance(pending, Marker):

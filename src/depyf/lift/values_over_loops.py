@@ -1,4 +1,4 @@
-"""What generated code leaves on the stack below a loop.
+"""Values that generated code keeps on the stack below a loop.
 
 Dynamo writes back a changed dictionary of a subclass (``Counter``, ``OrderedDict``, a class of the program) in a loop, with
 the values that it passes on lying on the stack meanwhile.  What no operation of a loop can reach is the same after the loop as before.

@@ -1,1 +1,1 @@
-"""What keeps depyf a guest in the process: depth of recursion, warnings, escaped text, the guarded door."""
+"""What keeps depyf a guest in the user's process: deep recursion, warnings, escaped text, a barrier for errors."""

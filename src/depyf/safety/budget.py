@@ -1,4 +1,4 @@
-"""How much work a decompilation may do for its size, counted in steps, which no load on the machine changes.
+"""Bounds the work of a decompilation by its size, in steps rather than seconds, so that the load of the machine does not matter.
 
 What real code takes grows with its size.  A file can be written so that some search or walk of ours grows with the square of it,
 or worse: then the budget is spent, and ``TooMuchWork`` says where.  It is far above what code from a compiler takes.

@@ -1,4 +1,4 @@
-"""Recursion as deep as the code nests, whatever the recursion limit is and however deep the caller stands.
+"""Recursion as deep as the code nests, whatever the recursion limit and the depth of the caller.
 
 The passes follow the nesting of the program, and ten thousand early returns nest that deep.  No setting of the process is
 changed for that: each thread counts its own depth, so what is nested deeper goes on in another thread, while this one waits.
@@ -58,7 +58,7 @@ class _Work:
         self.threads: list[_Here] = []
 
     def give_up(self) -> None:
-        """Nobody waits for the result any more: each thread ends when it would go deeper by one more level."""
+        """Cancel: the result is no longer wanted; each thread ends when it would go one level deeper."""
         self.given_up = True
         for here in list(self.threads):
             here.most = -1

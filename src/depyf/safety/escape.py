@@ -1,4 +1,4 @@
-"""Text of others where it is shown or becomes a name: on a terminal, in a comment, as a file.
+"""Escapes untrusted text where it is shown or becomes a name: on a terminal, in a comment, as a file.
 
 Input: any string: names, paths and messages come from a program or a file that we do not trust.  Output invariant: what
 ``printable`` returns is one line of characters that show; what ``safe_name`` and ``file_name`` return is a name that

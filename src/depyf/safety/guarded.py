@@ -1,4 +1,4 @@
-"""The door between depyf and the program: nothing of ours goes through it.
+"""The barrier between depyf and the program: no exception of depyf passes it.
 
 The program calls us (it enters and leaves our contexts), and so does torch on its behalf (hooks, handlers, the calls of
 ``atexit`` and ``fork``).  Whatever goes wrong in there is ours: it is told where the user looks, and the program goes on.
@@ -32,7 +32,7 @@ def say(text: str, *, out: bool = False) -> None:
         if stream is not None:
             stream.write(f"{printable_lines(text)}\n")
             stream.flush()
-    except Exception:  # closed, full, gone, or an object of the program: there is nobody to tell
+    except Exception:  # closed, full, gone, or an object of the program: the message is lost
         pass
 
 

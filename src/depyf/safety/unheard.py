@@ -1,4 +1,4 @@
-"""Parsing and compiling source of others without a warning that the program around us would hear.
+"""Parses and compiles untrusted source without a warning that the user's program could see.
 
 The compiler warns through the filters of the process, which are not ours to change.  So the text itself is changed where it
 would warn while it is parsed (``spelled_out``), and what would make the compiler itself warn is known from the tree

@@ -1,1 +1,1 @@
-"""Lowered code with instructions added or taken away, and where control goes in it."""
+"""Inserts and removes lowered instructions, and follows control through them."""

@@ -1,4 +1,4 @@
-"""Where control may go in lowered code: from an instruction to the next ones, and to its handler."""
+"""Control flow of lowered code: from an instruction to its successors, and to its handler."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from depyf.bytecode.lower import Lowered
 
 
 def next_ones(lowered: Lowered, index: int) -> list[int]:
-    """Where control goes on, but for exceptions."""
+    """The successors of an instruction, without its handler."""
     instr = lowered.instrs[index]
     found = [] if instr.op in ops.TERMINATORS else [index + 1]
     return [*found, instr.target] if instr.target >= 0 else found
 
 
 def successors(lowered: Lowered, index: int) -> list[int]:
-    """Where control goes on, or goes with an exception."""
+    """The successors of an instruction and its handler."""
     handler = lowered.instrs[index].handler
     found = next_ones(lowered, index)
     return [*found, lowered.handlers[handler].target] if handler >= 0 else found
@@ -32,7 +32,7 @@ def predecessors(lowered: Lowered) -> dict[int, list[int]]:
 
 
 def reached(start: Iterable[int], after: Callable[[int], Iterable[int]]) -> set[int]:
-    """What ``start`` leads to, itself included, where ``after`` says what one instruction leads to."""
+    """Everything reachable from ``start``, itself included; ``after`` gives the successors of one instruction."""
     found = set(start)
     work = list(found)
     while work:

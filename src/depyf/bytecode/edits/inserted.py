@@ -1,4 +1,4 @@
-"""Lowered code with more instructions."""
+"""Inserts instructions into lowered code."""
 
 from __future__ import annotations
 

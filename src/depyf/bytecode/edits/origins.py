@@ -1,4 +1,4 @@
-"""Which instruction put what is on the stack there, where that was the load of a local variable or an empty slot, or
+"""Finds the instruction that pushed each stack slot, where that was the load of a local variable or an empty slot, or
 what a caller looks for.
 
 Input: lowered code.  Output: for each instruction the origins of the slots before it, bottom to top.

@@ -1,4 +1,4 @@
-"""Lowered code with fewer instructions."""
+"""Removes instructions from lowered code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much text and work a file can make of its few bytes, before either is made.
+"""Bounds the text and the work that a small file can expand to, before either is produced.
 
 Input: the module read from a ``.pyc``, and the size of that.  A code object may stand in the constants of many others, a
 name or constant may be used by many instructions; in source text each is written out.  What would come to more than a file

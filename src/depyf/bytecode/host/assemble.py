@@ -1,4 +1,4 @@
-"""Instructions of a live code object as a list that may be edited, and back to a code object.
+"""Disassembles a live code object to an editable list of instructions, and assembles it again.
 
 Input: a code object of the running interpreter.  ``disassemble`` gives its ``Op``s; the caller may change them and
 insert new ones after them; ``assemble`` writes code, line table and exception table anew.  Output invariant: jumps,

@@ -1,4 +1,4 @@
-"""Instructions without the numbers of their constants.
+"""Compares instructions without the indices of their constants.
 
 Which number a constant has in ``co_consts`` depends on constants that no instruction loads any more: Dynamo leaves those
 of the user's code in place.  Two codes that do the same may differ in nothing else.

@@ -1,4 +1,4 @@
-"""One depth for each handler of a code object.
+"""Repairs code in which one handler has several stack depths.
 
 Where torch enters a ``with`` again whose body a graph break cut in two, the entries of the exception table that it makes
 for entering and those of the body lead to one handler; from Python 3.14 on they differ in the number of values that are

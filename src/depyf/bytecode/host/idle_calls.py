@@ -1,4 +1,4 @@
-"""Functions that do nothing: generated code calls one where the call takes an empty slot off the stack."""
+"""Calls of functions without effect, which generated code makes to pop an empty slot off the stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The instructions of a live code object as a person reads them.
+"""A readable listing of the instructions of a live code object.
 
 Input: a code object of the running interpreter.  Output: a line for each instruction in the columns of ``dis`` (line,
 ``>>`` where something jumps to, offset, name, argument, what the argument means), then the exception table.  The form is the

@@ -1,4 +1,4 @@
-"""Where lines of source begin, as far as the location table tells (3.11+): indentation shows in it.
+"""The columns at which source lines begin, as far as the location table tells (3.11+): they show indentation.
 
 A damaged table ends early: columns are never worth failing for.
 """

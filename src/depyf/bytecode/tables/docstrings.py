@@ -1,4 +1,4 @@
-"""Whether the body of a class or module begins with a docstring, or with an assignment to ``__doc__``.
+"""Decides whether the body of a class or module begins with a docstring or with an assignment to ``__doc__``.
 
     LOAD_CONST 'text'; STORE_NAME __doc__
 

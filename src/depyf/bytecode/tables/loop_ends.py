@@ -1,4 +1,4 @@
-"""Where loops end, as compilers before 3.10 tell: they keep the jump back even where nothing reaches it.
+"""Finds the ends of loops from unreachable jumps back, which compilers before 3.10 keep.
 
 while a:                       ...
     if b:                      LOAD_CONST; RETURN_VALUE

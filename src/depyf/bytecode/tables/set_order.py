@@ -1,4 +1,4 @@
-"""In which order a constant set is filled, so that it iterates as it does.
+"""Finds an insertion order that gives a constant set its iteration order.
 
 Numbers, and tuples of them, hash alike in every process and version, so that a program can tell the order of a set of
 them: where two share a place in its table, the first one gets it.  Text hashes by a seed of the process.

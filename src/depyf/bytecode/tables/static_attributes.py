@@ -1,4 +1,4 @@
-"""What a class notes of the attributes that its source assigns on ``self`` (3.13+).
+"""The attributes assigned on ``self`` that a class records in ``__static_attributes__`` (3.13+).
 
     LOAD_CONST ("x", "y"); STORE_NAME __static_attributes__
 

@@ -1,4 +1,4 @@
-"""What the decoder and the lowering need to know about one CPython version.
+"""The description of one CPython version that the decoder and the lowering work from.
 
 A rule turns one raw instruction into zero or more version-free ones: it appends ``(op, arg, target, i)`` to
 ``cx.out``, where ``target`` is a *raw* instruction index (or -1) and ``i`` the index of the raw instruction.  A rule of

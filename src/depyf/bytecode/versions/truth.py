@@ -1,4 +1,4 @@
-"""Since 3.13 a truth test is two instructions: one makes a bool, the next only compares it with True or False by identity.
+"""Truth tests (3.13+): one instruction makes a bool, the next compares it with True or False by identity.
 
 ::
 
@@ -22,7 +22,7 @@ _MAKERS = frozenset(
 _AS_BOOL = 16
 """The bit of COMPARE_OP that says that the result is made a bool."""
 IDLE = frozenset({"NOP", "NOT_TAKEN"})
-"""What does nothing, whatever runs before and after it."""
+"""Operations without effect, whatever runs before and after them."""
 
 
 def to_bool(cx: Context, i: int, _: int) -> None:

@@ -1,4 +1,4 @@
-"""The places an expression stands in: what may be written there without parentheses.
+"""The positions of expressions: what may be written there without parentheses.
 
 An assignment's right side takes a bare tuple, a test takes a bare ``:=``, ``in`` takes a set display, and so on.
 """

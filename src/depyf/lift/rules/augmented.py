@@ -1,4 +1,4 @@
-"""The target of an augmented assignment: its parts are evaluated once, and used to load and to store.
+"""Recognises targets of augmented assignments, whose parts are evaluated once, then loaded from and stored to.
 
     f(); COPY 1; LOAD_ATTR x; ...; SWAP 2; STORE_ATTR x        ->      f().x += ...
 

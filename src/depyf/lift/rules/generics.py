@@ -1,4 +1,4 @@
-"""Type parameters (PEP 695, 3.12+): the hidden function that makes them becomes the brackets of a definition again.
+"""Type parameters (PEP 695, 3.12+): turns the hidden function that makes them back into the brackets of a definition.
 
     T = TypeVar("T"); f = function(...); f.__type_params__ = (T,); return f       # <generic parameters of f>
                                                                       ->  def f[T](...)

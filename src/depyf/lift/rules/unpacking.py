@@ -1,4 +1,4 @@
-"""``*`` and ``**`` in displays and calls: which elements were written out, and which were unpacked from a literal.
+"""``*`` and ``**`` in displays and calls: decides which elements were written out and which were unpacked from a literal.
 
 The compiler builds a display or an argument list in groups, and joins them: a run of plain elements is one group, each
 starred value another.  A literal that is joined may be either; the neighbours tell, for two runs never stand side by
