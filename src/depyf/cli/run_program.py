@@ -1,4 +1,4 @@
-"""``depyf run``: ``depyf.prepare_debug`` around a whole program, which sees nothing of it.
+"""``depyf run``: ``depyf.prepare_debug`` around a whole program, without changing it.
 
 Input: a script or module and its arguments.  Output: the dump, and one line on standard error that says where it is.
 ``sys.argv``, ``sys.path``, ``__main__``, the exit status and the traceback of an exception are those of
@@ -49,7 +49,7 @@ def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: 
 
 
 def _guarded(program: Callable[[], None], interrupted: list[BaseException]) -> int:
-    """Status 0, or that of an exception nobody caught, shown without the frames of depyf; ``interrupted`` is told of one
+    """Status 0, or that of an uncaught exception, shown without the frames of depyf; ``interrupted`` is told of one
     that means that the program was interrupted."""
     try:
         program()

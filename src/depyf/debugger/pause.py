@@ -50,7 +50,7 @@ _LEVEL_FILES = {
 
 
 def pause(directory: str, steppable: Sequence[str], level: str | None, followed: bool) -> None:
-    """Print where to look; then wait in the debugger, where there is somebody to wait for.  ``followed``: breakpoints in
+    """Print where to look; then wait in the debugger, where there is a user.  ``followed``: breakpoints in
     the page of a dispatcher stop."""
     lines = [f"depyf: the code torch.compile runs is in {directory}"]
     if level is not None:

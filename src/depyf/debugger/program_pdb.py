@@ -72,7 +72,7 @@ class ProgramPdb(pdb.Pdb):
         self.leave_threads()
 
     def leave_threads(self) -> None:
-        """New threads are traced as they were before, unless somebody else has changed that since."""
+        """Restore how new threads are traced, unless other code has changed that since."""
         if self._traces_threads and threading.gettrace() == self.trace_dispatch:
             threading.settrace(self._before)
         self._traces_threads = False

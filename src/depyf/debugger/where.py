@@ -88,7 +88,7 @@ def where(frame: types.FrameType | None = None) -> Where:
     """Where the innermost frame that runs a dumped file stands; call it at a debugger's prompt.
 
     ``frame``: look from this frame outwards instead of from the caller's.  Where nothing of the stack runs a dumped file, the
-    exception that is being handled tells, or the last one that nobody did: this is what a debugger shows after the fact.
+    exception that is being handled tells, or the last uncaught one: this is what a debugger shows after the fact.
     DepyfError where none of these does.
     """
     here = frame if frame is not None else sys._getframe(1)

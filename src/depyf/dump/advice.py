@@ -1,4 +1,4 @@
-"""What to change so that one compilation serves both calls.
+"""Advice on what to change so that one compilation serves both calls.
 
 Input: what a guard is about, as the user would call it (``x``, ``self.scale``, ``the global MODE``), and what it wanted.
 Output: a sentence; "" where depyf knows no rule.  ``why`` and the dump's recompilations both ask here.

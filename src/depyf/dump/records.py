@@ -52,7 +52,7 @@ def slug(generation: int, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of somebody's source; ``text`` is the line itself where torch reported it."""
+    """A line of source; ``text`` is the line itself where torch reported it."""
 
     filename: str
     line: int

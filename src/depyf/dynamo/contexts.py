@@ -69,7 +69,7 @@ class PrepareDebug:
         if active is not None and not active.capture.here:
             _forget(active)
         elif active is not None and owner is not None and owner() is None:
-            _leave(active)  # entered by hand, and then dropped: nobody can leave it any more
+            _leave(active)  # entered by hand, and then dropped: it can no longer be left
         self._behind = _made_room()
         try:
             self._begin()
@@ -103,7 +103,7 @@ class PrepareDebug:
 
 
 def _made_room() -> PrepareDebug | None:
-    """What gave way to a context that is about to be entered."""
+    """The recording that was suspended for a context that is about to be entered."""
     owner = _Current.owner() if _Current.owner is not None else None
     if _Current.active is None or owner is None or not owner.gives_way:
         return None
@@ -112,7 +112,7 @@ def _made_room() -> PrepareDebug | None:
 
 
 def _go_on(behind: PrepareDebug | None) -> None:
-    """What had given way records again, into the same dump."""
+    """Resume the suspended recording, into the same dump."""
     if behind is not None:
         behind.__enter__()
 
@@ -133,12 +133,12 @@ def _begin(session: Session) -> None:
 
 @guarded("a forked child")
 def _in_child() -> None:
-    """A forked child has no other threads: nobody would give a lock back that one of them held."""
+    """A forked child has no other threads: a lock that one of them held would never be released."""
     _Current.lock = threading.Lock()
 
 
 def _forget(session: Session) -> None:
-    """In a forked child: the parent's dump is none of ours."""
+    """In a forked child: the dump belongs to the parent alone."""
     session.detach()
     session.writer.end(complete=False)
     with _Current.lock:

@@ -1,4 +1,4 @@
-"""Which function of the program a decorator's inner function stands for.
+"""Finds the function of the program that a decorator's inner function wraps.
 
 Dynamo compiles code objects, and all functions under one decorator share that of its inner function: transformers' models
 are ``can_return_tuple.<locals>.wrapper``, whatever their class.  ``functools.wraps`` gives each of these functions the name

@@ -1,4 +1,4 @@
-"""What Dynamo promises about the bytecode it makes, as options of the decompiler.
+"""The contract of the bytecode that Dynamo generates, as options of the decompiler.
 
 Each promise is read off torch's sources (``_dynamo/output_graph.py``, ``codegen.py``, ``resume_execution.py``):
 globals with a counter or an id in their name are installed once; a graph's outputs are a list or tuple made for this

@@ -120,7 +120,7 @@ def marks_on(value: Any) -> list[str]:
 
 
 def no_dynamic_marks(value: Any, but: str = "") -> bool:
-    """Nobody called ``torch._dynamo.mark_dynamic``, ``mark_static`` or the like on this tensor; ``but``: the marks that it
+    """Neither ``torch._dynamo.mark_dynamic`` nor ``mark_static`` nor the like was called on this tensor; ``but``: the marks that it
     had when it was compiled (``marks_within`` looks at them)."""
     return not set(marks_on(value)) - set(but.split(", "))
 
@@ -178,7 +178,7 @@ def same_membership(item: Any, members: Any, guard: Guard | None = None) -> bool
 
 
 def unchanged(value: Any, guard: Guard | None = None) -> bool:
-    """Nobody changed this dictionary since compile time."""
+    """This dictionary was not changed since compile time."""
     return _asked(guard, value, True)
 
 

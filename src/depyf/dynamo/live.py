@@ -1,4 +1,4 @@
-"""What a dump can still ask the process that made it: frames, guards and compiled code of the cache entries.
+"""Access from a dump to the process that made it: frames, guards and compiled code of the cache entries.
 
 A ``full_code_for_*`` file is a replica of torch's dispatcher.  Loaded in the process that compiled, its names stand for
 the real things: ``frame_0.enter`` gives the locals and globals that torch looks at, a function under

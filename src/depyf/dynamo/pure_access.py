@@ -1,4 +1,4 @@
-"""The only way in which depyf looks at a value of the program: nothing of the program runs, and nothing changes.
+"""The only way in which depyf reads a value of the program: no code of the program runs, and nothing changes.
 
 Input: any object.  Output: plain data, or ``UnreadableError``/None where only code of the program could tell.
 

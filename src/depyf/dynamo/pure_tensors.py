@@ -1,4 +1,4 @@
-"""Tensors and symbolic numbers of the program, looked at without a trace: see ``pure_access``."""
+"""Reads tensors and symbolic numbers of the program without side effects: see ``pure_access``."""
 
 from __future__ import annotations
 

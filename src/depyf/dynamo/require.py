@@ -1,4 +1,4 @@
-"""Whether torch is there: asked before anything that needs it is imported."""
+"""Checks for torch before anything that needs it is imported."""
 
 from __future__ import annotations
 

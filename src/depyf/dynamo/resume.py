@@ -1,4 +1,4 @@
-"""Which function a resume function continues.
+"""Finds the function that a resume function continues.
 
 After a graph break Dynamo makes a function out of the rest of the frame.  Its calling convention changes from
 release to release and is never looked at here: only torch's own table of resume functions is.

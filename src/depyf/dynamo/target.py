@@ -1,4 +1,4 @@
-"""What torch.compile was given: from a compiled callable to the function whose frame Dynamo sees.
+"""Finds what torch.compile was given: from a compiled callable to the function whose frame Dynamo sees.
 
 Input: whatever ``torch.compile`` returned (a wrapper, an ``OptimizedModule``, a bound method), or the plain function or
 module inside it.  Output: the function, the arguments it gets in front of the caller's, and the backend asked for.

@@ -1,4 +1,4 @@
-"""What a dumped text says, without what depends on the Python or torch at hand and means nothing.
+"""Normalises a dumped text: removes what depends on the installed Python or torch and has no meaning.
 
 Input: a file of a dump.  Output: text that is the same for two files that differ only in comments (places, headers, line
 numbers), layout, the bytecode offset in the name of a resume function, the folder torch is installed in, when a local

@@ -1,4 +1,4 @@
-"""Where the program of a dump lies, so that dumps of one program in two folders can be compared.
+"""Finds the program's folder, so that dumps of one program in two folders can be compared.
 
 Input: the lists of functions of two manifests.  Output: two folders, whose files correspond: ``/a/train.py`` of the one is
 ``/b/train.py`` of the other.  Files that both runs have at the same place are no evidence.

@@ -1,4 +1,4 @@
-"""The one reader of dumps: ``manifest.json`` with its schema, and the files that it lists.
+"""The only reader of dumps: ``manifest.json`` with its schema, and the files that it lists.
 
 Input: a folder that anybody may have written.  Output: ``Manifest``, in which every field that is there has the type that
 the schema says, or the text of one file of the folder.  Nothing outside of the folder is read: a file is named by its
@@ -258,7 +258,7 @@ _PAGE = {
 
 
 def _check(value: Any, wanted: Any, where: str, path: str) -> None:
-    """DumpError unless ``value`` is as ``wanted``; fields that the schema does not know are nobody's concern."""
+    """DumpError unless ``value`` is as ``wanted``; fields that the schema does not know are ignored."""
     if isinstance(wanted, dict):
         _want(type(value) is dict, "an object", where, path)
         for field, inner in wanted.items():

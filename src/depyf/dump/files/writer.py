@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and never at the price of the user's program.
+"""Writes files whole or not at all, without ever raising into the user's program.
 
 Input: text.  Output invariant: after ``write`` returns True the file holds exactly the text; after False nothing
 changed, the problem is in ``problems`` and the caller carries on.  No link in the folder is followed: what had the name

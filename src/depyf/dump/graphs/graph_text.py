@@ -202,7 +202,7 @@ _MODULES = ("operator", "_operator", "math", "builtins")
 
 
 def imports_of(graphs: list[GraphClass], functions: dict[str, str]) -> tuple[list[str], list[str]]:
-    """The import lines that the bodies need, definitions among them, and the names that nobody knows.
+    """The import lines that the bodies need, definitions among them, and the names that remain undefined.
 
     ``functions``: the names under which torch.fx calls what torch made for the graph -> the expression that makes it.
     """

@@ -1,4 +1,4 @@
-"""How many elements of a mask may be true: what ``masked_scatter`` takes from its source must be there, and what is stored
+"""Bounds the number of true elements of a mask: what ``masked_scatter`` takes from its source must be there, and what is stored
 at the true elements has as many elements as they are.
 
 Input: a ``GraphClass`` and the types of its parameters.  Output: for each parameter that is such a mask (perhaps seen

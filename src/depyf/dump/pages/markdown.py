@@ -1,4 +1,4 @@
-"""What comes from a program, in Markdown: names, paths, lines of source, messages.
+"""Escapes untrusted text for Markdown: names, paths, lines of source, messages.
 
 Input: any text.  Output invariant: it stays within its line and its code span, opens no link, image, table cell or HTML
 element, and shows every character that would not be seen.

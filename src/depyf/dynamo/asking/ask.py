@@ -1,4 +1,4 @@
-"""Would torch run this cache entry for these arguments, and if not, because of which guard?
+"""Asks whether torch would run a cache entry for given arguments, and if not, because of which guard.
 
 Input: live cache entries and the locals of a frame.  Output: ``EntryAnswer`` records of plain text.  torch decides (its
 verbose check, which leaves its own statistics and order alone); the readable expressions are evaluated beside it, and
@@ -96,7 +96,7 @@ def _sized(steps: tuple[GuardStep, ...], text: str) -> GuardStep | None:
 
 
 def user_place(guard: GuardRecord) -> bool:
-    """Whether a line of somebody's program caused this guard, not torch's own bookkeeping."""
+    """Whether a line of the program caused this guard, not torch's bookkeeping."""
     if guard.place is None:
         return bool(guard.source) or guard.expression.startswith(("L[", "2 <= L[", "check_no_aliasing"))
     return "torch/_dynamo/" not in guard.place.filename and not guard.place.filename.startswith("_dynamo/")

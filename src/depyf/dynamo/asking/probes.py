@@ -1,4 +1,4 @@
-"""Graphs that give away their inside: every intermediate value as an output, or every gradient.
+"""Instruments graphs: every intermediate value becomes an output, or every gradient.
 
 Input: a GraphModule that Dynamo captured.  Output: a changed copy; the original is never touched.
 """

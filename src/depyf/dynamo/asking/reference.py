@@ -1,4 +1,4 @@
-"""What a captured graph would give with more digits: tells rounding from a difference.
+"""A reference in double precision, to distinguish rounding errors from real differences.
 
 Where terms cancel, every backend's result is rounding alone (the gradient of a bias before a softmax is zero), and no
 relative tolerance fits.  Such values are the same if the second backend's is about as close to the one in double

@@ -1,4 +1,4 @@
-"""What torch.compile does while a block runs: graph breaks, recompilations, graphs.  For ``depyf.testing``.
+"""Records what torch.compile does while a block runs: graph breaks, recompilations, graphs.  For ``depyf.testing``.
 
 Input: torch's structured trace, heard through a ``Capture`` of its own.  Output: plain records.  Nothing is decompiled,
 nothing is written, and the compiled code is torch's own.

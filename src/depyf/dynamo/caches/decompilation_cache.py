@@ -1,4 +1,4 @@
-"""Dynamo writes the same code again and again: a layer that is compiled twelve times, a function compiled for other shapes.
+"""Reuses decompilations: Dynamo often makes the same code again, for repeated layers or other shapes.
 
 Input: code objects that Dynamo made, with their decompilations.  Output: the decompilation of one that differs from an
 earlier one only in the names of the graphs and resume functions it calls, in its own name and in where it stands.

@@ -124,7 +124,7 @@ def _as_reported(module: Any) -> str:
         plain.output(result)
         made = torch.fx.GraphModule(module, plain)
         return str(made.print_readable(print_output=False, include_stride=True, include_device=True))
-    except Exception:  # whatever a graph that somebody else changed may do
+    except Exception:  # a graph changed by other code may raise anything
         return ""
 
 

@@ -1,4 +1,4 @@
-"""The code objects that Dynamo has seen in this process: what was compiled before we listened, and what never was.
+"""The code objects that Dynamo has seen in this process: compiled before depyf listened, or never compiled.
 
 Input: torch's own table of seen code.  Output: live objects, to be looked at and let go.  A torch without that table
 gives nothing.

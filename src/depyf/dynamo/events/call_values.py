@@ -1,4 +1,4 @@
-"""The call that torch is about to compile again: what its values are, read without running any code of theirs.
+"""The values of the call that torch is about to recompile, read without running any of their code.
 
 Input: the frame of torch's function that reports why no entry fitted.  Output: values as short text, and what the user
 could call them.  Only plain numbers, strings, names of classes and lengths of builtin containers are told.
@@ -52,7 +52,7 @@ class CallValues:
     variables: dict[str, Any] = field(default_factory=dict)
     globals: dict[str, Any] = field(default_factory=dict)
     inner: frozenset[str] = frozenset()
-    """Variables that nobody passes: a resume function gets them from the part of the function before the break."""
+    """Variables that no caller passes: a resume function gets them from the part of the function before the break."""
     modules: frozenset[str] = frozenset()
     """Variables whose values are gone and were an ``nn.Module``."""
 

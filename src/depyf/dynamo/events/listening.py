@@ -1,4 +1,4 @@
-"""Listening to torch's trace logger without paying for what nobody reads.
+"""Listens to torch's trace logger without the cost of records that are not read.
 
 Input: a function for events.  ``listen`` attaches a handler, ``ignore`` takes it off; afterwards the logger is as it was.
 

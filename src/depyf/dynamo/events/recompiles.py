@@ -1,4 +1,4 @@
-"""Why an entry that was there did not fit: torch's recompile reasons -> records.
+"""torch's recompile reasons -> records: why an existing entry did not fit.
 
 Input: the payload of ``recompile_reasons``, the values of the call, and what the earlier entries' symbols became.
 Output: one record per earlier entry, with the guard that failed, expected and actual value, and what to change so that

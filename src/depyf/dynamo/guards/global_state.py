@@ -1,4 +1,4 @@
-"""torch's global state, as its guard compares it, in Python's words.
+"""torch's global state, as its guard compares it, in terms of Python.
 
 Input: what torch writes down of the state, where data types are numbers and autocast is two lists over devices.  Output:
 the same as Python literals.  The guard ignores the data type of a device on which autocast is off, and so does this.

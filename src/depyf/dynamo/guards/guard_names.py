@@ -1,4 +1,4 @@
-"""Names of torch's own in the text of a guard -> what a person reads, and what a page can evaluate.
+"""Replaces torch's internal names in the text of a guard by names that a person reads and a page can evaluate.
 
 Input: a guard as an expression.  Output: the same in names that a page has (``L``, ``G``, ``torch``, the builtins and the
 functions of ``guard_checks``), or None where it uses another one.

@@ -1,4 +1,4 @@
-"""What torch writes after a guard: the line of the program, its place, and why.
+"""Parses the comment that torch writes after a guard: the line of the program, its place, and why.
 
 Input: ``guard  # code  # file:line in function (why)``, as torch prints it.  Output: the parts.
 """

@@ -1,4 +1,4 @@
-"""One guard, evaluated: does it hold, what did it want, and what is there.
+"""Evaluates one guard: whether it holds, the expected value, and the actual one.
 
 Input: a readable guard expression and the names it may use.  Output: a ``GuardStep`` of plain text.  Values are
 described, never printed whole: a tensor is its type and shape, and no address reaches the text.

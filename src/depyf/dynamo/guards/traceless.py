@@ -1,4 +1,4 @@
-"""Guards are evaluated without a trace in the program's values.
+"""Evaluates guards without side effects on the program's values.
 
 ``L['d'][1]`` is Python for "the item of this dictionary", but a ``defaultdict`` makes one where there is none, and so may
 any class with ``__missing__`` or a ``__getitem__`` of its own.  torch's guards look into the dictionary itself.

@@ -1,4 +1,4 @@
-"""Listens to torch.compile and keeps what it said.
+"""Listens to torch.compile and keeps its reports.
 
 Input: torch's structured trace records (a ``logging.Handler`` on ``torch.__trace``) and the bytecode hook.  Output:
 builders that ``dynamo.snapshot`` freezes into a ``RunRecord``.  Invariants: nothing here raises into torch; every
@@ -203,7 +203,9 @@ class Capture:
             entry.raised = raises(str(event.data.get("fail_type")))
             if not entry.recompiles:
                 entry.recompiles = tuple(map(self._explained, refused_recompile(str(reason))))
-            if event.data.get("fail_type") == "Unsupported" and not entry.breaks:  # fullgraph=True: nobody reports it
+            if (
+                event.data.get("fail_type") == "Unsupported" and not entry.breaks
+            ):  # fullgraph=True: torch does not report it
                 place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
                 entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")
         restarts = event.data.get("restart_reasons")

@@ -1,4 +1,4 @@
-"""A disassembly that never looks into the constants.
+"""A disassembly that never prints the contents of constants.
 
 Dynamo puts live objects into ``co_consts``: modules, whole globals dictionaries, the user's own objects.  Their
 ``repr`` would run the user's code, and differs in every run; here each is shown as the name of its type.

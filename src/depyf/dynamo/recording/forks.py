@@ -1,4 +1,4 @@
-"""Which folder a forked child of the recorded process writes to, and when its summary is due.
+"""The folder that a forked child of the recorded process writes to, and when its summary is written.
 
 A child inherits torch's caches and our listeners, and its parent's dump is none of its own.  What it compiles goes to
 ``fork_N`` below that dump, N counting the forks of the parent (the workers of a ``DataLoader`` are the first ones); a

@@ -1,4 +1,4 @@
-"""What a recording remembers after its block, as one string of bytes.
+"""Stores what a recording remembers after its block as one byte string.
 
 A session is kept for ``depyf.debug()`` and for another ``prepare_debug`` on the same folder: thousands of records, which the
 garbage collector of the program would look through again and again.  Packed they are a single object of a tenth the size.

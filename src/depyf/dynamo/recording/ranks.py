@@ -1,4 +1,4 @@
-"""Which folder of a distributed run this process writes to.
+"""The folder that this process of a distributed run writes to.
 
 ``torchrun`` and its like start one process per rank and tell each its number in the environment; every rank then
 writes a dump of its own, ``rank_N`` below the directory that the program named, so that none overwrites another's.

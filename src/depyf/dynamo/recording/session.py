@@ -103,7 +103,7 @@ class Session:
             self.sleep()
 
     def sleep(self) -> None:
-        """Keep the records in little room, now that nobody asks for them; leave no unfinished work in caches."""
+        """Compress the records, which are no longer in use; leave no unfinished work in caches."""
         with Door("the records could not be packed", self.capture.note):
             self._before, self._seen_before = set(), set()
             for cache in (readable, without_addresses, safe_name, slug):

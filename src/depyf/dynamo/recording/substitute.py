@@ -1,4 +1,4 @@
-"""Decide whether the recompiled decompilation of a Dynamo code object may run in its place.
+"""Decides whether the recompiled decompilation of a Dynamo code object may run in its place.
 
 Input: the code Dynamo was given, the code it made, and a decompilation.  Output invariant: a code object is handed
 out only if it is proven equivalent *and* torch's C++ side will accept it: same parameters, same free and cell

@@ -188,7 +188,7 @@ _CELL = re.compile(r"\b__cell_(\w+)")
 
 
 def _says(line: str, cells: set[str]) -> str:
-    """What a line means that nobody would write; ``cells``: those that were explained before."""
+    """What an unusual line means; ``cells``: those that were explained before."""
     if (never := _NEVER.match(line)) is not None:
         if never["shared"]:
             names = never["shared"].removeprefix("lambda: ").strip("()")

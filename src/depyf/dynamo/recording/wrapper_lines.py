@@ -1,4 +1,4 @@
-"""Which line of the user each line of a generated wrapper came from.
+"""Maps the lines of a generated wrapper to the lines of the user.
 
 Inductor keeps that map in memory (``PyCodeCache.linemaps``, filled on warm caches too); the dump keeps it as comments.
 """

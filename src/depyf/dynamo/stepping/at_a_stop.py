@@ -1,4 +1,4 @@
-"""Keep Dynamo away from what a debugger runs at a stop: its own functions, and what the user types at its prompt.
+"""Keeps Dynamo from compiling what a debugger runs at a stop: its own functions, and what the user types at its prompt.
 
 Inside a transformed function torch is ready to compile every function that is called; a debugger that stops there shows
 variables and evaluates expressions on the same thread.  While ``AtAStop`` is on, frames beneath a debugger's are not

@@ -1,4 +1,4 @@
-"""Make a debugger find the dumped files: give the live graph functions the file names and lines of the dump.
+"""Makes debuggers find the dumped files: gives the live graph functions the file names and lines of the dump.
 
 Input: the dump's step texts (file -> source) and the live objects of each compiled graph.  Output invariant: a
 function's code is only ever exchanged for code with the *same bytecode, names and constants*; only file and line

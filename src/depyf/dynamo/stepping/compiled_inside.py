@@ -1,4 +1,4 @@
-"""Say so when torch compiles something inside ``depyf.debug()``: no breakpoint in the dump stops in code that is made only now.
+"""Warn when torch compiles inside ``depyf.debug()``: that code is not in the dump, so its breakpoints cannot be hit.
 
 Input: torch's calls of a bytecode hook, once per frame it compiles.  Output: a note on standard error, once per function;
 nothing about the compilation changes.

@@ -1,4 +1,4 @@
-"""A ``full_code_for_*`` page in the form in which it is followed beside torch's own dispatch.
+"""Compiles a ``full_code_for_*`` page to the form that runs alongside torch's own dispatch.
 
 Input: the page, as text on disk.  Output: its dispatchers, compiled to the same lines, where
 

@@ -1,4 +1,4 @@
-"""Follow torch's dispatch through the page of the dump, in the program's own calls: breakpoints in ``full_code_for_*``.
+"""Runs the dispatcher page of the dump alongside torch's dispatch, so that breakpoints in ``full_code_for_*`` are hit.
 
 Input: the pages of a dump and the live functions they are about.  While this is on, torch itself calls us whenever a
 compiled function is about to be looked up, hands over the frame's locals, and waits: we run the page's dispatcher on
@@ -168,7 +168,7 @@ class Dispatching:
         for path, functions in session.dispatchers():
             try:
                 page = read_page(path)
-            except Exception as error:  # a page that somebody edited
+            except Exception as error:  # a page that was edited
                 self.notes.append(f"{path.name} cannot be followed: {problem(error)}")
                 continue
             for builder, name in functions:
@@ -238,7 +238,7 @@ class Dispatching:
 
 
 def debugged() -> bool:
-    """Is there a debugger that could stop?  Without one, nobody sees the page."""
+    """Is there a debugger that could stop?  Without one, the page is not visible."""
     if sys.gettrace() is not None:
         return True
     monitoring = getattr(sys, "monitoring", None)

@@ -70,7 +70,7 @@ def _callable(interpreter: Any, args: Sequence[Any]) -> bool:
 
 
 def _traced(args: Sequence[Any]) -> bool:
-    """Whether somebody looks at the operations themselves: then the nodes matter, not only the values."""
+    """Whether a dispatch mode observes the operations: then the nodes matter, not only the values."""
     import torch
     from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
