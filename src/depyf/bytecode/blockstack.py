@@ -4,20 +4,20 @@ Input: a ``Draft`` with the pseudo operations SETUP and POP_BLOCK.  Output: the 
 it cannot be reached), with ``draft.handler`` and ``draft.handlers`` filled in.  A join where paths disagree about the
 stack depth or the open blocks is an error.
 
-EXCEPT_HANDLER blocks, which the interpreter pushes by itself, catch nothing and are not tracked.
+The body of a handler is a block as well (``EXCEPT_HANDLER``, which the interpreter pushes by itself): it catches nothing, and
+``POP_EXCEPT`` closes it.
 """
 
 from __future__ import annotations
 
-from depyf.bytecode import ops
+from depyf.bytecode import ops, saved_exceptions
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import Handler, stack_effect
+from depyf.bytecode.saved_exceptions import Blocks
 from depyf.bytecode.stack import check_reach, depth_limit
 from depyf.bytecode.versions.spec import INVALID, POP_BLOCK, SETUP
 
 PUSHES = ("old_tb", "old_value", "old_type", "tb", "value", "type")
-
-Blocks = tuple[int, ...]  # handler numbers, innermost last
 
 
 def assign_handlers(draft: Draft) -> list[int]:
@@ -34,7 +34,7 @@ def assign_handlers(draft: Draft) -> list[int]:
     work: list[tuple[int, int, Blocks]] = [(0, 0, ())]
     while work:
         i, depth, blocks = work.pop()
-        innermost = blocks[-1] if blocks else -1
+        innermost = _protecting(blocks)
         while True:
             if i >= count:
                 raise draft.error(count - 1, "control falls off the end of the code")
@@ -57,16 +57,16 @@ def assign_handlers(draft: Draft) -> list[int]:
                     raise draft.error(i, "too many nested blocks")
                 if number not in entered:
                     entered.add(number)
-                    work.append((handler.target, handler.depth + len(PUSHES), blocks))
+                    work.append((handler.target, handler.depth + len(PUSHES), (*blocks, ~number)))
                 blocks = (*blocks, number)
                 innermost = number
                 i += 1
                 continue
             if op == POP_BLOCK:
-                if not blocks:
+                if not blocks or blocks[-1] < 0:
                     raise draft.error(i, "no block is open")
                 blocks = blocks[:-1]
-                innermost = blocks[-1] if blocks else -1
+                innermost = _protecting(blocks)
                 i += 1
                 continue
             effect = effects.get(op)
@@ -81,14 +81,26 @@ def assign_handlers(draft: Draft) -> list[int]:
                 work.append((target, depth - pops if op == ops.FOR_ITER else depth - pops + pushes, blocks))
             if op in ops.TERMINATORS:
                 break
+            if op in _CLOSING:
+                if not blocks or blocks[-1] >= 0:
+                    raise draft.error(i, "it is not in an exception handler")
+                blocks = blocks[:-1]
             depth += pushes - pops
             if depth > limit:
                 raise draft.error(i, f"stack depth {depth} exceeds the declared {draft.unit.stacksize}")
             i += 1
     draft.handlers = list(numbers)
     check_reach(draft, depths)
+    saved_exceptions.check(draft, depths, open_at)
     return depths
 
 
+def _protecting(blocks: Blocks) -> int:
+    """The handler of an instruction in ``blocks``; -1 where there is none."""
+    return next((block for block in reversed(blocks) if block >= 0), -1)
+
+
+_CLOSING = frozenset({ops.POP_EXCEPT, ops.END_ASYNC_FOR})
+"""What closes the body of a handler."""
 _MAX_BLOCKS = 200
 """The interpreter allows 20; this only keeps hostile input from growing without bound."""
