@@ -20,10 +20,12 @@ from typing import ParamSpec, TypeVar
 from depyf.errors import DepyfError
 from depyf.safety.budget import Budget, Part, Unlimited
 
-LEVELS = 40
-"""How many calls of such functions are inside each other in the thread of the caller, at most."""
-_LEVELS_IN_OWN = 100
-"""The same in a thread of ours, which takes no more stack for it than some 200 kB."""
+LEVELS = 20
+"""How many calls of such functions are inside each other in one thread, at most.
+
+Each takes up to six frames.  A frame takes 1.5 kB of C stack where an evaluator of frames is installed (CPython 3.13), and a small
+stack has 256 kB.
+"""
 _STEPS = 8
 """Frames of Python that one level takes, at most."""
 _FLAT = 80
@@ -178,7 +180,7 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
         whole = _Work()
     elif whole.given_up:
         raise _GivenUp
-    most = max(min((sys.getrecursionlimit() - _FLAT) // _STEPS, _LEVELS_IN_OWN), _LEAST)
+    most = max(min((sys.getrecursionlimit() - _FLAT) // _STEPS, LEVELS), _LEAST)
     results: list[_Result] = []
     errors: list[BaseException] = []
     done = _thread.allocate_lock()

@@ -307,6 +307,6 @@ def test_same_input_same_text() -> None:
 
 
 def test_module_docstring() -> None:
-    unit = replace(function_unit("<module>"), flags=0)
+    unit = CodeUnit.from_code(compile('"""Doc."""\nx = 1\n', "<test>", "exec", dont_inherit=True))
     body = (Assign((Name("__doc__", "name"),), Const("Doc.")), Assign((Name("x", "name"),), Const(1)))
     assert emit_module(unit, body).text == '"""Doc."""\n\nx = 1\n'

@@ -91,6 +91,25 @@ def test_every_shape_nests_at_any_depth(shape: str, limit: Callable[[int], None]
     assert {verdict.status for verdict in found} == {Status.IDENTICAL}, found[-1].reason
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_thread_is_more_than_130_frames_deep(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stack of 256 kB has room for 170 where each takes C stack."""
+    frames: list[int] = []
+    start = depth._in_thread
+
+    def counted(work: Callable[[], object]) -> object:
+        frame, count = sys._getframe(), 0
+        while frame is not None:
+            frame, count = frame.f_back, count + 1
+        frames.append(count)
+        return start(work)
+
+    monkeypatch.setattr(depth, "_in_thread", counted)
+    unit = CodeUnit.from_code(compiled(SHAPES[shape](300)))
+    in_new_thread(lambda: decompile_unit(unit).verdicts)
+    assert max(frames, default=0) <= 130
+
+
 @pytest.mark.parametrize("shape", ["returns", "elif", "sum", "lists", "lambdas"])
 def test_the_limit_of_the_user_counts(shape: str, limit: Callable[[int], None]) -> None:
     unit = CodeUnit.from_code(compiled(SHAPES[shape](60)))
@@ -139,7 +158,7 @@ def test_without_another_thread_there_is_one_clear_error(monkeypatch: pytest.Mon
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(depth._thread, "start_new_thread", refuse)
-    assert down(30) == 30
+    assert down(15) == 15
     assert with_room(lambda: 1) == 1
     with pytest.raises(DepyfError, match="can't start new thread"):
         down(500)
