@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.cfg.program import ASYNC_FOR_ITER, END_FINALLY, WITH_EXIT
 from depyf.emit.naming import exact
+from depyf.errors import DecompilationError
 from depyf.ir.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam
 from depyf.ir.stmt import Assign, ClassDef, Delete, ExprStmt, FuncDef, Import, ImportFrom, Stmt, TypeAlias
 from depyf.lift.stack_values import UnpackedItem, is_slot
@@ -222,12 +223,16 @@ def _import_name(s: Symbolic, name: str) -> None:
 
 
 def _import_from(s: Symbolic, name: str) -> None:
-    s.push(Marker("import_from", (s.stack[-1], name)))
+    module = s.stack[-1]
+    if not isinstance(module, Marker) or module.kind not in ("import", "import_from"):
+        raise DecompilationError("no source imports a name from this value", s.program.unit.qualname, s.instr.offset)
+    s.push(Marker("import_from", (module, name)))
 
 
 def _import_star(s: Symbolic, _: Any) -> None:
     marker = s.raw()
-    assert isinstance(marker, Marker)
+    if not isinstance(marker, Marker) or marker.kind != "import":
+        raise DecompilationError("no source imports all names of this value", s.program.unit.qualname, s.instr.offset)
     s.emit(ImportFrom(marker.detail[0], (("*", None),), s.levels[id(marker)], s.instr.line))
 
 
