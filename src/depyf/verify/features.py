@@ -1,4 +1,4 @@
-"""Imports that stand in the text alone: of ``__future__`` features, and of builtins.
+"""Removes imports that only the text has: of ``__future__`` features, and of builtins.
 
 The original was compiled with a flag of ``compile`` (a cell of a notebook, ``dont_inherit=False``).  Only the import makes the
 text mean the same wherever it is compiled, and it binds a name.  A builtin whose own name the module binds is imported

@@ -1,4 +1,4 @@
-"""In which order a frame has its local variables: ``locals()`` shows them so, and so they end when the frame does.
+"""Compares the order of local variables: ``locals()`` shows it, and they are released in it when the frame ends.
 
 A compiler numbers them as it meets them, in code that is never reached, too: ``if 0: w = 3`` puts ``w`` first.
 """

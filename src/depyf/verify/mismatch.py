@@ -1,4 +1,4 @@
-"""How a walk through two codes ends where they are not the same."""
+"""The exceptions that end a walk where the two codes differ."""
 
 from __future__ import annotations
 

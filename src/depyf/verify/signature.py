@@ -1,4 +1,4 @@
-"""What a code object promises to its callers: parameters, flags, closure, docstring, name."""
+"""Compares the interface of two code objects: parameters, flags, closure, docstring, name."""
 
 from __future__ import annotations
 

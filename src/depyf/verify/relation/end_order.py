@@ -1,4 +1,4 @@
-"""In which order objects end between two operations.
+"""Compares the order in which objects are released between two operations.
 
 Input: what each side has let go of since the last operation (``Side.gone``).  An object ends when the last place that holds
 it lets go; a finaliser, or the callback of a weak reference, tells the order.  Where the sides differ in nothing but that,

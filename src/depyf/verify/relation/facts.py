@@ -1,4 +1,4 @@
-"""What a running pair knows about a value: its truth, its elements, the container it is."""
+"""What a running pair knows about a value: its truth, its elements, the kind of container."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def is_none(pair: Pair, values: Values, value: int) -> bool | None:
 
 
 def elements(pair: Pair, values: Values, value: int) -> tuple[int, ...] | None:
-    """The elements of a known tuple or of a list nobody else has seen."""
+    """The elements of a known tuple or of an unescaped list."""
     inside = pair.fresh.get(value)
     if inside is not None:
         return inside[1] if inside[0] == LIST else None
@@ -160,7 +160,7 @@ def bound_method(values: Values, value: int) -> tuple[str, int] | None:
 def whole_update(pair: Pair, side: Side, values: Values) -> tuple[int, int] | None:
     """``known_dict.update({**x})`` at its inner update: the dict that ``x`` alone updates, and the slots that go.
 
-    What it is written with, a dict that nobody else sees, is the dict of no operation.
+    What it is written with, an unescaped dict, is the dict of no operation.
     """
     stack, program = side.stack, side.program
     instr = program.instrs[side.pc]

@@ -1,4 +1,4 @@
-"""Which objects each side keeps alive: a temporary must not outlive the stack slot it stands for, nor die before it."""
+"""Compares the objects that each side keeps alive: a temporary must live exactly as long as its stack slot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""When a value of the original and one of the recompiled code are the same.
+"""Decides whether a value of the original and one of the recompiled code are the same.
 
 Equal numbers are equal values.  Otherwise both are structures of the same parts, nested code that has to match, or objects
-that each side has built and nobody else has seen: those are matched with each other once and are one value from then on.
+that each side has built and that have not escaped: those are matched with each other once and are one value from then on.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Sameness:
         self._matched: list[tuple[int, Any]] = []
 
     def pair_fresh(self, pair: Pair) -> None:
-        """Match the objects both sides have built and nobody else has seen, in stack order."""
+        """Match the unescaped objects that both sides have built, in stack order."""
         if not pair.fresh:
             return
         of_a = reachable(pair.a.stack, pair.fresh, self.values)

@@ -1,4 +1,4 @@
-"""Symbolic values: small integers that stand for what a run would hold, shared by both sides of a proof.
+"""Symbolic values: small integers for the objects of a run, shared by both sides of a proof.
 
 Two places hold the same integer exactly when the proof knows that they hold the same object.  What is known about a
 value beyond its identity is its description, ``Values.desc[value]``:

@@ -1,6 +1,6 @@
-"""Find the CPython of a given version on this machine.
+"""Finds the CPython of a given version on this machine.
 
-Looked at in order: interpreters named by the user (``register``), the running one, every folder on the ``PATH``, pyenv's, uv's,
+Searched in order: interpreters named by the user (``register``), the running one, every folder on the ``PATH``, pyenv's, uv's,
 and ``$DEPYF_PYTHONS/bin`` (default ``~/.cache/depyf-pythons``).  Every candidate is asked for its version before it is trusted.
 pyenv's shims are passed over: each start of one runs a shell script, and the interpreters they start are looked at anyway.
 """

@@ -1,4 +1,4 @@
-"""Compile decompiled text with the Python version that wrote the original, and find the code object that was asked for.
+"""Compiles decompiled text with the Python version that wrote the original, and finds the requested code object.
 
 Input: source text, a version, and the path of names from the module to the code object.  Output: ``Recompiled``; with
 the running interpreter's own version it holds the live code object too.  The source is never executed.

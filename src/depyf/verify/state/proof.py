@@ -1,4 +1,4 @@
-"""What the parts of a proof share: the two codes, the values, and what the proof has assumed so far.
+"""The state shared by the parts of a proof: the two codes, the values, and the assumptions made so far.
 
 ``equivalence`` walks, ``agreement`` compares the two sides, ``joins`` keeps what is known where paths meet.
 """

@@ -302,7 +302,7 @@ def covers(old: Frozen, new: Frozen, values: Values) -> bool:
 
 
 def _keeps_apart(image: dict[int, int], fresh: Fresh) -> bool:
-    """Whether each object that nobody else has seen is still one of its own: nothing else has become the same object."""
+    """Whether each unescaped object is still distinct: nothing else has become the same object."""
     if not fresh:
         return True
     owners: dict[int, int] = {}
@@ -383,7 +383,7 @@ def _opened(desc: Desc, values: Values) -> Desc:
 
 
 def _vacant(values: Values, value: int) -> bool:
-    """Whether a variable with this value holds no object that anybody could miss: unbound, or None or a number."""
+    """Whether the release of a variable with this value is unobservable: it is unbound, or None or a number."""
     desc = values.desc[value]
     if desc is None:
         return False
@@ -399,7 +399,7 @@ def _same_shape(p: Desc, q: Desc) -> bool:
 def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
     """The strongest state that describes both: places stay equal where they are equal in both.
 
-    An object that nobody else has seen stays one only where the same places hold it in both.
+    An unescaped object stays one only where the same places hold it in both.
     """
     shared: set[tuple[int, int]] = set()
     while True:

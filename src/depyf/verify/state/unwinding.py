@@ -1,4 +1,4 @@
-"""Where an exception takes away the record of what was handled before.
+"""Finds where unwinding drops the record of the previously handled exception.
 
 Until 3.10 the interpreter itself saves the handled exception at a handler's entry, and unwinding puts it back.  Since 3.11
 ``PUSH_EXC_INFO`` saves the handled exception in a stack slot and ``POP_EXCEPT`` puts it back; unwinding the stack only

@@ -1,4 +1,4 @@
-"""Whether both sides of a proof agree at a point: the operation, its operands, the locals, what is kept alive."""
+"""Compares both sides of a proof at a point: the operation, its operands, the locals, the objects kept alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that text says by calling a builtin, where the original has an instruction and no source has another word for it.
+"""Operations that the text expresses by calling a builtin, where no source compiles to the original's instruction.
 
     LOAD_ATTR a b               getattr(x, "a b")                       an attribute that no identifier can name
     STORE_ATTR, DELETE_ATTR     setattr(x, "a b", v), delattr(x, "a b")

@@ -1,9 +1,9 @@
-"""The copy of a dict that a call makes where a program hands the dict over as it is.
+"""Matches the copy of a dict that a compiler's call makes with the dict that generated code passes directly.
 
     f(**{x: y}, **m)     a program: BUILD_MAP 1; m; DICT_MERGE     a compiler: BUILD_MAP 0; BUILD_MAP 1; DICT_MERGE; m; DICT_MERGE
 
-To copy an exact dict into an empty one calls nothing (``dict_merge`` in CPython's ``dictobject.c``); where nobody else has
-seen either of them, the copy stands for the dict.
+To copy an exact dict into an empty one calls nothing (``dict_merge`` in CPython's ``dictobject.c``); where neither
+has escaped, the copy is equivalent to the dict.
 """
 
 from __future__ import annotations

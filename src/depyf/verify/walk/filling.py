@@ -1,4 +1,4 @@
-"""How containers that nobody else has seen are filled: silent steps, where keys are known well enough.
+"""Silent steps that fill unescaped containers, where the keys are known well enough.
 
 As in ``folds``: each takes the step and returns True, or leaves everything as it is and returns False.
 """

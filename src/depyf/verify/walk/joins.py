@@ -1,4 +1,4 @@
-"""What is known where paths meet: at joins and at the entries of handlers.
+"""The stored states at joins and at the entries of handlers, where paths meet.
 
 The state is the partition of storage places into equal values.  A path that arrives weakens what is stored there
 (``meet``) until nothing changes; places whose state was weakened wait in ``pending``.

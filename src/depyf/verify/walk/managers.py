@@ -1,4 +1,4 @@
-"""``with`` and its exit spelled out, in the recompiled code alone, where the original stands before the operation itself.
+"""Matches calls of ``__enter__`` and ``__exit__`` in the recompiled code with the ``with`` operations of the original.
 
 The interpreter looks the methods of a manager up on its type, and binds them; text can only ask the object for them.  Where
 nothing in the object itself hides its type's methods, and neither look-up runs code, both find the same.  That is assumed

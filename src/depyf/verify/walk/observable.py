@@ -1,4 +1,4 @@
-"""What an observable operation is, whatever instructions express it.
+"""Observable operations, in one form whatever instructions express them.
 
 ``event_of`` turns the instruction a side stands before into an ``Event``: a key that must be equal on both sides, the
 operands that must be the same values, and how the stack changes.  Call layouts, method loads, constant-key dicts and
@@ -176,7 +176,7 @@ def _empty_and_alone(pair: Pair, side: Side, value: int) -> bool:
     CALL_FUNCTION_EX (3.8-3.15) takes an exact dict as it is: no code runs for it, and ``args`` becomes a tuple in both.
     ``_PyVectorcall_Call`` takes the same path for an empty dict as for none, and so without keyword names; a Python function has a
     dict of its own for ``**``; a ``tp_call`` in C gets an empty dict or NULL, which its protocol defines to be the same, as it
-    is for ``f(x, **{})`` above.  What such a one leaves in the dict nobody can see, because nobody has it.
+    is for ``f(x, **{})`` above.  What such a callee leaves in the dict is not observable, because nothing else holds it.
     """
     return (
         pair.fresh.get(value) == (DICT, ())
@@ -287,7 +287,7 @@ def _as_constant(pair: Pair, values: Values, container: int) -> int:
 
 
 def _searched(values: Values, container: int) -> int:
-    """A constant set of which nobody asks in which order it iterates."""
+    """A constant set whose iteration order is not observable."""
     known = values.desc[container]
     if known is not None and known[0] == "const" and type(known[1]) is frozenset:
         return values.const(known[1], ordered=False)

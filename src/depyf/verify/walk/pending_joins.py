@@ -1,4 +1,4 @@
-"""The joins that the walk has still to go through, the first one in the original first.
+"""The worklist of joins, ordered by their position in the original.
 
 A join is then gone through when the paths that lead to it have arrived, and not once for each of them: after ``n``
 conditional expressions on one stack there are ``2**n`` paths.

@@ -5,7 +5,7 @@ One promise, one rule; each that was used is named in the verdict.
 - A stable global is a constant (``Program`` knows).  So are the attributes of a fixed module and the items of a fixed
   table, and such a constant keeps nothing alive that its module does not.
 - The items of what a graph returned are read without an effect and are the same at every reading.
-- A function made from cells is an object that nobody else has seen.
+- A function made from cells is an object that has not escaped.
 - The guards of the code have read every source it begins with, in an order of their own, right before it runs, as
   often as they liked: that reading has no effect and is repeatable is what the guards themselves rest on.  So up to the
   first event of another kind (``Pair.early``) a read is a value that depends on its operands alone.

@@ -1,4 +1,4 @@
-"""The steps one side takes alone: everything between two observable operations.
+"""The silent steps of one side: everything between two observable operations.
 
 ``advance`` runs one side until it stands before an observable operation, wants to branch on an undecided boolean
 (``side.split``), leaves the frame with an exception (``pc == -1``), or runs in a circle (``side.split == CIRCLE``).
@@ -34,7 +34,7 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
     pc = side.pc
     side.split = -1
     limit = program.count + 8
-    lowest = limit  # where a circle is left, so that whoever comes upon it again stands at the same place
+    lowest = limit  # where a circle is left, so that every path that meets it again is at the same place
     steps = 0
     while pc >= 0:
         steps += 1

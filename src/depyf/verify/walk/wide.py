@@ -1,4 +1,4 @@
-"""Dicts and sets made of more than a compiler makes at once, which only a program writes.
+"""Large dicts and sets made by one instruction, which only generated code has.
 
     k1 v1 ... k20 v20; BUILD_MAP 20     against     BUILD_MAP 0; k1 v1 MAP_ADD; ... k20 v20 MAP_ADD
 
