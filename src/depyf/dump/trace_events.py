@@ -10,23 +10,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-STAGES = {
-    "dynamo_output_graph": "Captured_Graph",
-    "before_pre_grad_graph": "BEFORE_PRE_GRAD",
-    "after_pre_grad_graph": "AFTER_PRE_GRAD",
-    "aot_joint_graph": "Joint_graph",
-    "aot_forward_graph": "Forward_graph",
-    "aot_inference_graph": "Forward_graph",
-    "aot_backward_graph": "Backward_graph",
-    "before_joint_graph": "BEFORE_JOINT_GRAPH",
-    "after_joint_graph": "AFTER_JOINT_GRAPH",
-    "before_post_grad_graph": "BEFORE_POST_GRAD",
-    "inductor_post_grad_graph": "AFTER_POST_GRAD",
-    "after_post_grad_graph": "AFTER_POST_GRAD",  # torch 2.8, where no cache had it
-    "inductor_output_code": "kernel",
-    "compiled_autograd_graph": "Compiled_Autograd_Graph",
-}
-"""Event or artifact name -> stage in file names."""
+from depyf.dump.compile_stages import BY_EVENT
 
 OTHERS = frozenset({
     "dynamo_start",
@@ -63,7 +47,7 @@ def cache_of(name: str) -> tuple[str, str] | None:
 
 def is_read(name: str) -> bool:
     """Whether depyf wants the events, or the artifacts, of this name."""
-    return name in STAGES or name in OTHERS or cache_of(name) is not None
+    return name in BY_EVENT or name in OTHERS or cache_of(name) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal
 
 from depyf.debugger.pause import pause
 from depyf.debugger.program_pdb import Breakpoints
-from depyf.dump.files.layout import MANIFEST, WRAPPER_STAGE, graph_file
+from depyf.dump.compile_stages import WRAPPER
+from depyf.dump.files.layout import MANIFEST, graph_file
 from depyf.dump.files.manifest import remove_old_dump
 from depyf.dump.files.writer import DumpWriter
 from depyf.dynamo.recording.capture import Capture
@@ -319,7 +320,7 @@ def redirect(session: Session) -> Stepping:
                 stepping.graph(session.writer.path(name), session.step_texts[name], match.module)
         done: set[str] = set()
         for record in session.record.graphs if session.record is not None else ():
-            if record.stage == WRAPPER_STAGE and record.path and record.path not in done:
+            if record.stage == WRAPPER and record.path and record.path not in done:
                 done.add(record.path)
                 stepping.wrapper(session.writer.path(graph_file(record)), record.path, record.text)
     except Exception as error:  # what cannot be redirected runs as before

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.dump.files.layout import INDEX
 from depyf.dump.files.reading import MANIFEST, DumpError, Manifest, NoManifest, read_file, read_json, read_manifest
 from depyf.errors import DepyfError
 from depyf.safety.escape import safe_name
 
-CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
 _STAGES = (CAPTURED, FORWARD, BACKWARD)
 
 

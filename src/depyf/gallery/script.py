@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.dump.graphs.graph_text import GraphClass, imports_of, read_graph, short_path
 from depyf.dump.graphs.process_groups import NOTE, groups_of
 from depyf.dump.graphs.script_parts import harness_text
 from depyf.dump.graphs.value_types import Number, tensor_type
 from depyf.emit.comments import comment, in_docstring, remark, split_remark
 from depyf.gallery.classes import class_text, constants_of
-from depyf.gallery.dump import BACKWARD, CAPTURED, FORWARD, CompiledGraph
+from depyf.gallery.dump import CompiledGraph
 from depyf.gallery.fill import Value, fill
 from depyf.gallery.input_table import CannotRender, input_lines, readable_source, same_layout
 from depyf.safety.escape import printable

@@ -7,7 +7,8 @@ import unicodedata
 
 import pytest
 
-from depyf.dump.files.layout import WRAPPER_STAGE, disassembly_file, full_code_files, kernel_file, transformed_file
+from depyf.dump.compile_stages import WRAPPER
+from depyf.dump.files.layout import disassembly_file, full_code_files, kernel_file, transformed_file
 from depyf.dump.records import CodeRecord, CompileKey, GraphRecord
 from depyf.safety.escape import file_name, printable, printable_lines, safe_name
 
@@ -71,7 +72,7 @@ def test_files_of_a_dump(name: str) -> None:
     key = CompileKey(3, "!12/123456/7")
     code = record(name)
     names = [transformed_file(key, code), disassembly_file(key, code), *full_code_files((code,)),
-             kernel_file(GraphRecord(key, WRAPPER_STAGE, 0, ""), name, "cpp")]  # fmt: skip
+             kernel_file(GraphRecord(key, WRAPPER, 0, ""), name, "cpp")]  # fmt: skip
     assert all(len(found.encode()) <= 250 and found.isprintable() and "/" not in found for found in names)
 
 

@@ -20,16 +20,10 @@ from depyf.dump.compare.line_diff import unified
 from depyf.dump.compare.meaning import meaning
 from depyf.dump.compare.program_folder import from_folder, program_folders
 from depyf.dump.compare.run_diff import events_apart
+from depyf.dump.compile_stages import ORDER
 from depyf.dump.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
 from depyf.emit.comments import comment
 from depyf.errors import DepyfError
-
-ORDER = (
-    "original_code", "bytecode", "full_code", "transformed_code", "Captured_Graph", "Compiled_Autograd_Graph", "BEFORE_PRE_GRAD",
-    "AFTER_PRE_GRAD", "Joint_graph", "BEFORE_JOINT_GRAPH", "AFTER_JOINT_GRAPH", "Forward_graph", "Backward_graph",
-    "BEFORE_POST_GRAD", "AFTER_POST_GRAD", "kernel", "kernel_source",
-)  # fmt: skip
-"""The stages in the order torch goes through them; a stage of another name stands at the end."""
 
 _LEFT_OUT = ("index", "timings", "manifest")
 _CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")

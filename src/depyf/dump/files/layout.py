@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from depyf.dump.compile_stages import WRAPPER
 from depyf.dump.files import reading
 from depyf.dump.global_names import graph_name, transformed_name
 from depyf.dump.records import CodeRecord, CompileKey, FunctionRecord, GraphRecord
@@ -11,7 +12,6 @@ MANIFEST = reading.MANIFEST
 INDEX = "index.md"
 TIMINGS = "timings.json"
 """The one file that differs from run to run."""
-WRAPPER_STAGE = "kernel"
 
 
 def transformed_file(key: CompileKey, code: CodeRecord) -> str:
@@ -24,8 +24,8 @@ def disassembly_file(key: CompileKey, code: CodeRecord) -> str:
 
 def graph_file(graph: GraphRecord) -> str:
     """``__compiled_fn_0_0.Forward_graph.0.py``; a generated wrapper is ``__compiled_fn_0_0.kernel_0.py``."""
-    if graph.stage == WRAPPER_STAGE:
-        return f"{graph_name(graph.key)}.{WRAPPER_STAGE}_{graph.index}.py"
+    if graph.stage == WRAPPER:
+        return f"{graph_name(graph.key)}.{WRAPPER}_{graph.index}.py"
     return f"{graph_name(graph.key)}.{graph.stage}.{graph.index}.py"
 
 
@@ -46,7 +46,7 @@ _LONGEST = 250
 
 def kernel_file(wrapper: GraphRecord, name: str, suffix: str) -> str:
     """``__compiled_fn_0_0.kernel_0.cpp_fused_add_0.cpp``; a name that no file system takes ends in a checksum of it."""
-    start = f"{graph_name(wrapper.key)}.{WRAPPER_STAGE}_{wrapper.index}."
+    start = f"{graph_name(wrapper.key)}.{WRAPPER}_{wrapper.index}."
     return f"{start}{safe_name(name, _LONGEST - len(start) - len(suffix) - 1)}.{suffix}"
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.dump.files.layout import WRAPPER_STAGE, graph_file
+from depyf.dump.compile_stages import WRAPPER
+from depyf.dump.files.layout import graph_file
 from depyf.dump.files.manifest import indented
 from depyf.dump.records import GraphRecord
 
@@ -16,7 +17,7 @@ def with_level_graph(manifest: dict[str, Any], record: GraphRecord, level: str) 
     """The text of ``manifest`` with the file of ``record``."""
     return _with(manifest, {
         "file": graph_file(record),
-        "kind": "wrapper" if record.stage == WRAPPER_STAGE else "graph",
+        "kind": "wrapper" if record.stage == WRAPPER else "graph",
         "stage": record.stage,
         "index": record.index,
         "compile_id": record.key.text,

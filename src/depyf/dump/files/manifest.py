@@ -13,10 +13,10 @@ from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
+from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     INDEX,
     TIMINGS,
-    WRAPPER_STAGE,
     disassembly_file,
     graph_file,
     inputs_file,
@@ -31,15 +31,6 @@ from depyf.safety.escape import one_line
 _WHOLE_RUN = ((INDEX, "index"), (TIMINGS, "timings"))
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", ".depyf-")
 _FORK = re.compile(r"fork_[0-9]{1,9}")
-_BEFORE = {
-    "BEFORE_PRE_GRAD": ("Captured_Graph",),
-    "AFTER_PRE_GRAD": ("BEFORE_PRE_GRAD",),
-    "BEFORE_JOINT_GRAPH": ("Joint_graph", "Captured_Graph"),
-    "AFTER_JOINT_GRAPH": ("BEFORE_JOINT_GRAPH",),
-    "Joint_graph": ("Captured_Graph",),
-    "Forward_graph": ("Joint_graph", "Captured_Graph"),
-    "Backward_graph": ("Joint_graph", "Captured_Graph"),
-}
 
 
 def manifest_page(
@@ -192,7 +183,7 @@ def _graph(
     shared = {} if twin is graph else {"same_code_as": graph_file(twin)}  # torch loads a generated file once
     return {
         "file": name,
-        "kind": "wrapper" if graph.stage == WRAPPER_STAGE else "graph",
+        "kind": "wrapper" if graph.stage == WRAPPER else "graph",
         "stage": graph.stage,
         "index": graph.index,
         "compile_id": graph.key.text,
@@ -209,13 +200,13 @@ def _origins(graph: GraphRecord, own: list[GraphRecord]) -> list[str]:
     def files(stage: str, index: int = 0) -> list[str]:
         return [graph_file(other) for other in own if other.stage == stage and other.index == index]
 
-    if graph.stage == WRAPPER_STAGE:
-        return files("AFTER_POST_GRAD", graph.index)
-    if graph.stage == "AFTER_POST_GRAD" and files("BEFORE_POST_GRAD", graph.index):
-        return files("BEFORE_POST_GRAD", graph.index)
-    if graph.stage in ("AFTER_POST_GRAD", "BEFORE_POST_GRAD"):
-        return files("Forward_graph") if graph.index == 0 else files("Backward_graph")
-    for stage in _BEFORE.get(graph.stage, ()):
+    if graph.stage == WRAPPER:
+        return files(POST_GRAD, graph.index)
+    if graph.stage == POST_GRAD and files(BEFORE_POST_GRAD, graph.index):
+        return files(BEFORE_POST_GRAD, graph.index)
+    if graph.stage in (POST_GRAD, BEFORE_POST_GRAD):
+        return files(FORWARD) if graph.index == 0 else files(BACKWARD)
+    for stage in BY_NAME[graph.stage].follows if graph.stage in BY_NAME else ():
         if files(stage):
             return files(stage)
     return []

@@ -11,7 +11,7 @@ import builtins
 import math
 import re
 
-from depyf.dump.files.layout import WRAPPER_STAGE
+from depyf.dump.compile_stages import BY_NAME, WRAPPER
 from depyf.dump.graphs.graph_facts import GraphFacts
 from depyf.dump.graphs.graph_source import importable, imports_for, parsed
 from depyf.dump.graphs.graph_text import read_graph
@@ -26,25 +26,12 @@ _SIZE = re.compile(r"\b[su]\d+\b")
 _CALLED = re.compile(r" = (\w+)\(")
 _STORED = re.compile(r"(?:^|;)[ \t]*[\w.]+\[.*\] = ", re.M)
 _IN_PLACE = re.compile(r"^( +)(\w+) = (torch\.ops\.aten\._foreach_\w+_\.\w+)\((\[[\w, ]*\])", re.M)
-_TITLES = {
-    "Captured_Graph": "the graph Dynamo captured",
-    "BEFORE_PRE_GRAD": "the graph before Inductor's pre-grad passes",
-    "AFTER_PRE_GRAD": "the graph after Inductor's pre-grad passes",
-    "BEFORE_JOINT_GRAPH": "the graph before Inductor's joint passes",
-    "AFTER_JOINT_GRAPH": "the graph after Inductor's joint passes",
-    "BEFORE_POST_GRAD": "the graph before Inductor's post-grad passes",
-    "Joint_graph": "the joint forward and backward graph of AOTAutograd",
-    "Forward_graph": "the forward graph of AOTAutograd",
-    "Backward_graph": "the backward graph of AOTAutograd",
-    "AFTER_POST_GRAD": "the graph after Inductor's post-grad passes",
-    "Compiled_Autograd_Graph": "the graph of compiled autograd",
-}
 
 
 def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
     """The whole file; ``exact`` is False where torch changed the graph after printing it, ``elsewhere`` is true where its
     lines are those of another program."""
-    if record.stage == WRAPPER_STAGE:
+    if record.stage == WRAPPER:
         return record.text if parsed(record.text) is not None else _as_comments(record)
     page = unchecked_page(record, step_text, exact=exact, elsewhere=elsewhere)
     return page if parsed(page) is not None else _as_comments(record)
@@ -120,14 +107,14 @@ def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:
 
 def quick_page(record: GraphRecord) -> str:
     """The text as torch reported it, without what takes time to find out; it may not be legal Python yet."""
-    if record.stage == WRAPPER_STAGE:
+    if record.stage == WRAPPER:
         return record.text
     body = _lists_in_place(importable(record.text))
     return f"{comment(_title(record))}\n\nimport torch\n\n\n{body}\n"
 
 
 def _title(record: GraphRecord) -> str:
-    return f"Compile id {record.key.text}: {_TITLES.get(record.stage, record.stage)}."
+    return f"Compile id {record.key.text}: {BY_NAME[record.stage].title if record.stage in BY_NAME else record.stage}."
 
 
 def _class_name(body: str) -> str:

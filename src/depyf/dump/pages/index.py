@@ -10,6 +10,7 @@ import linecache
 from collections.abc import Iterable
 
 from depyf.dump.advice import named
+from depyf.dump.compile_stages import BY_EVENT, CAPTURED, COLUMNS, FORWARD, WRAPPER
 from depyf.dump.files.layout import TIMINGS, graph_file
 from depyf.dump.pages.markdown import code, message, plain
 from depyf.dump.records import (
@@ -23,20 +24,9 @@ from depyf.dump.records import (
     RunRecord,
     values_beside,
 )
-from depyf.dump.trace_events import STAGES
 from depyf.safety.escape import one_line
 
 Pages = dict[str, tuple[FunctionRecord, ...]]
-_STAGES = (
-    ("Captured_Graph", "captured"),
-    ("AFTER_PRE_GRAD", "pre-grad"),
-    ("Joint_graph", "joint"),
-    ("Forward_graph", "forward"),
-    ("Backward_graph", "backward"),
-    ("AFTER_POST_GRAD", "post-grad"),
-    ("kernel", "wrapper"),
-    ("Compiled_Autograd_Graph", "compiled autograd"),
-)
 
 
 def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
@@ -47,7 +37,7 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
     errors = [(f, e) for f, e in entries if e.failed and e.raised]
     breaks = distinct_breaks(run)
     again = [(f, e) for f, e in entries if e.recompiles]
-    graphs = len({graph.key for graph in run.graphs if graph.stage in ("Captured_Graph", "Forward_graph", "kernel")})
+    graphs = len({graph.key for graph in run.graphs if graph.stage in (CAPTURED, FORWARD, WRAPPER)})
     parts = [
         "# What torch.compile did",
         f"torch {run.torch_version}, Python {run.python_version}. Every file here is described in `manifest.json`; "
@@ -143,7 +133,7 @@ def _alone(run: RunRecord) -> list[str]:
     return [
         f"- {graph.key.label}: {_link(graph_file(graph), graph_file(graph))}, captured for `torch.export` or by a caller like it"
         for graph in run.graphs
-        if graph.stage == "Captured_Graph" and graph.key.function not in known
+        if graph.stage == CAPTURED and graph.key.function not in known
     ]
 
 
@@ -270,8 +260,8 @@ def _stages(run: RunRecord, kernels: dict[str, int]) -> list[str]:
         graphs.setdefault(graph.key.slug, []).append(graph)
     if not graphs:
         return []
-    own = sorted({graph.stage for graph in run.graphs} - set(STAGES.values()))  # the program's backend gave the name
-    stages = (*_STAGES, *((stage, stage.replace("_", " ")) for stage in own))
+    own = sorted({graph.stage for graph in run.graphs} - set(BY_EVENT.values()))  # the program's backend gave the name
+    stages = (*COLUMNS, *((stage, stage.replace("_", " ")) for stage in own))
     used = [(stage, name) for stage, name in stages if any(graph.stage == stage for graph in run.graphs)]
     caches = {e.key.slug: e.caches for f in run.functions for e in f.entries}
     head = ["compile id", *(plain(name) for _, name in used), "kernels", "caches"]

@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from depyf.dump.compile_stages import CAPTURED
 from depyf.dump.records import BreakRecord, RecompileRecord
 from depyf.dynamo.events.graph_breaks import parse_break
 from depyf.dynamo.events.recompiles import resolved
 from depyf.dynamo.guards.printed_guards import file_resolver
 from depyf.dynamo.recording.capture import Capture, EntryBuilder
-
-CAPTURED = "Captured_Graph"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.dump.global_names import COMPILED_FN
 from depyf.dump.records import CompileKey, GraphRecord
 from depyf.dynamo.caches.entries import LiveEntry
@@ -110,8 +111,8 @@ _TANGENT, _PRIMAL = re.compile(r"\btangents_\d+\b"), re.compile(r"\b(?:primals_\
 def _stage(source: str) -> str:
     """Which graph it is, by the names that AOTAutograd gives to inputs."""
     if _TANGENT.search(source):
-        return "Backward_graph"
-    return "Forward_graph" if _PRIMAL.search(source) else "Captured_Graph"
+        return BACKWARD
+    return FORWARD if _PRIMAL.search(source) else CAPTURED
 
 
 def _as_reported(module: Any) -> str:

@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.dump.graphs.graph_facts import AotFacts, ConstantFacts, GraphFacts, InputFacts, TensorFacts
 from depyf.dynamo.pure_access import (
     UnreadableError,
@@ -47,9 +48,9 @@ _MOST_READ = {"input": 1 << 16, "parameter": 1 << 12, "buffer": 1 << 12}
 millisecond at most, whatever the model is."""
 _KEPT_VALUES = 256  # elements; a larger constant is described by its shape and range
 _MODULE_NAMES = {
-    "Captured_Graph": ("gm",),
-    "Forward_graph": ("fw_module",),
-    "Backward_graph": ("bw_module",),
+    CAPTURED: ("gm",),
+    FORWARD: ("fw_module",),
+    BACKWARD: ("bw_module",),
 }
 _METADATA_NAMES = ("fw_metadata",)
 _CACHED_METADATA = "_log_cached_graphs"  # the method whose ``self.runtime_metadata`` it is on a warm cache
@@ -74,16 +75,16 @@ def facts_of(stage: str) -> GraphFacts | None:
         variables = frame.f_code.co_varnames + frame.f_code.co_cellvars
         if module is None and any(name in variables for name in names):
             module = next((v for name in names if _is_graph(v := frame.f_locals.get(name))), None)
-            if stage == "Captured_Graph" and module is not None:
+            if stage == CAPTURED and module is not None:
                 tracing = attribute(frame.f_locals.get("self"), "tracing_context")
         if metadata is None and any(name in variables for name in _METADATA_NAMES):
             metadata = frame.f_locals.get("fw_metadata")
         elif metadata is None and frame.f_code.co_name == _CACHED_METADATA:
             metadata = attribute(frame.f_locals.get("self"), "runtime_metadata")
-        if module is not None and (metadata is not None or stage == "Captured_Graph"):
+        if module is not None and (metadata is not None or stage == CAPTURED):
             break
         frame = frame.f_back
-    aot = _aot(metadata) if metadata is not None and stage == "Forward_graph" else None
+    aot = _aot(metadata) if metadata is not None and stage == FORWARD else None
     if module is None:
         return GraphFacts(aot=aot) if aot is not None else None
     symbols: dict[str, int | float] = {}
@@ -91,9 +92,9 @@ def facts_of(stage: str) -> GraphFacts | None:
         inputs=_inputs([node for node in module.graph.nodes if node.op == "placeholder"], symbols),
         constants=_constants(module),
         symbols=tuple(sorted(symbols.items())),
-        modes=_modes(tracing) if stage == "Captured_Graph" else {},
+        modes=_modes(tracing) if stage == CAPTURED else {},
         aot=aot,
-        functions=_functions(module) if stage == "Captured_Graph" else (),
+        functions=_functions(module) if stage == CAPTURED else (),
     )
 
 

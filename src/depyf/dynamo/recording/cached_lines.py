@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
+from depyf.dump.compile_stages import CAPTURED
 from depyf.dump.files.layout import graph_file
 from depyf.dump.records import CompileKey
 from depyf.dynamo.recording.capture import Capture
 
 _PLACE = re.compile(r"^ *# (?:[^/\n]*? )?File: (.+?:\d+) in ", re.M)
-_CAPTURED = "Captured_Graph"
 
 
 def with_lines_of_another_run(capture: Capture) -> frozenset[str]:
@@ -23,7 +23,7 @@ def with_lines_of_another_run(capture: Capture) -> frozenset[str]:
         hits = {key for key, entry in capture.entries.items() if any(cache.status == "hit" for cache in entry.caches)}
     own: dict[CompileKey, set[str]] = {}
     for record in records:
-        if record.stage == _CAPTURED and record.key in hits:
+        if record.stage == CAPTURED and record.key in hits:
             own.setdefault(record.key, set()).update(_PLACE.findall(record.text))
     return frozenset(
         graph_file(record)

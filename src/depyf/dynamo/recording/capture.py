@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from depyf.dump.compile_stages import BY_EVENT
 from depyf.dump.graphs.graph_facts import GraphFacts
 from depyf.dump.records import (
     CacheRecord,
@@ -26,7 +27,7 @@ from depyf.dump.records import (
     RecompileRecord,
     TransformedRecord,
 )
-from depyf.dump.trace_events import STAGES, TraceEvent, cache_of
+from depyf.dump.trace_events import TraceEvent, cache_of
 from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.decorated import decorated
@@ -163,9 +164,9 @@ class Capture:
             entry = self.entry(key)
             if event.attempt > entry.attempt:
                 self._restart(entry, event.attempt)
-            if event.name in STAGES:
+            if event.name in BY_EVENT:
                 path = str(event.data.get("file_path") or event.data.get("filename") or "")
-                self.add_graph(key, STAGES[event.name], event.payload, path, event.attempt, self._facts(event))
+                self.add_graph(key, BY_EVENT[event.name], event.payload, path, event.attempt, self._facts(event))
             elif event.name == "dynamo_graph_break_reason":
                 if event.payload and event.payload not in entry.breaks:
                     entry.breaks.append(event.payload)
@@ -272,7 +273,7 @@ class Capture:
     def _facts(self, event: TraceEvent) -> GraphFacts | None:
         """Asked while torch reports the graph: later nothing holds it."""
         with Door("the inputs of a graph could not be recorded", self.note):
-            return facts_of(STAGES[event.name])
+            return facts_of(BY_EVENT[event.name])
         return None
 
     def add_graph(

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from depyf.dump.addresses import without_addresses
+from depyf.dump.compile_stages import POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     INDEX,
     MANIFEST,
     TIMINGS,
-    WRAPPER_STAGE,
     full_code_files,
     graph_file,
     inputs_file,
@@ -163,7 +163,7 @@ class Session:
         """Each kernel of each wrapper as a file of its own; file -> the wrapper."""
         found: dict[str, GraphRecord] = {}
         for wrapper in run.graphs:
-            for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER_STAGE else ():
+            for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER else ():
                 name = kernel_file(wrapper, kernel.name, kernel.suffix)
                 if self.writer.write(name, kernel.text):
                     found[name] = wrapper
@@ -221,7 +221,7 @@ class Session:
         """Inductor's output for graphs of which none was reported (they were compiled in a subprocess)."""
         reported: dict[CompileKey, list[str]] = {}
         for graph in self.capture.graphs:
-            if graph.record.stage == WRAPPER_STAGE:
+            if graph.record.stage == WRAPPER:
                 reported.setdefault(graph.record.key, []).append(graph.record.text)
         cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
         for builder in list(self.capture.functions.values()) if getattr(cache, "modules", True) else ():
@@ -234,8 +234,8 @@ class Session:
                     post_grad = getattr(compiled, "inductor_post_grad_graph_str", None)
                     wrapper = str(getattr(compiled, "source_code", None) or "")
                     if wrapper not in known:
-                        self.capture.add_graph(key, "AFTER_POST_GRAD", str(post_grad or ""))
-                        self.capture.add_graph(key, WRAPPER_STAGE, wrapper, wrapper_path(wrapper))
+                        self.capture.add_graph(key, POST_GRAD, str(post_grad or ""))
+                        self.capture.add_graph(key, WRAPPER, wrapper, wrapper_path(wrapper))
 
     def live_graphs(self) -> list[GraphMatch]:
         """Each captured graph that is still alive, with its GraphModule."""
@@ -265,7 +265,7 @@ class Session:
         ]
 
     def _steppable_wrappers(self, run: RunRecord) -> frozenset[str]:
-        first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER_STAGE and graph.path}
+        first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER and graph.path}
         return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
 
     def _remember_entries(self, run: RunRecord) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
+from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD, RUNNABLE
 from depyf.dump.graphs.graph_source import (
     Printed,
     graph_children,
@@ -44,14 +45,12 @@ class GraphMatch:
     """What torch printed of it, taken apart."""
 
 
-_RUNNABLE = ("Captured_Graph", "Forward_graph", "Backward_graph", "Compiled_Autograd_Graph")
-_OF_AOT = ("Forward_graph", "Backward_graph")
 _ALIKE = 0.1
 
 
 def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMatch]:
     """Pair the captured graphs of one compile id with its live modules, each at most once, best pairs first."""
-    records = [record for record in graphs if record.stage in _RUNNABLE]
+    records = [record for record in graphs if record.stage in RUNNABLE]
     printed = [read_printed(importable(record.text)) for record in records]
     sources = [source_of(type(module).__dict__["forward"].__code__) for module in live.modules]
     scores = [
@@ -70,8 +69,10 @@ def match_graphs(graphs: Iterable[GraphRecord], live: LiveCode) -> list[GraphMat
         rows.add(row)
         columns.add(column)
         found.append(GraphMatch(records[row], live.modules[column], score == 1.0, printed[row]))
-    if any(match.record.stage in _OF_AOT for match in found):  # made from the captured graph, which does not run then
-        found = [match for match in found if match.record.stage != "Captured_Graph"]
+    if any(
+        match.record.stage in (FORWARD, BACKWARD) for match in found
+    ):  # made from the captured graph, which does not run then
+        found = [match for match in found if match.record.stage != CAPTURED]
     return found
 
 

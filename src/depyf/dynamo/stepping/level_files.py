@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from depyf.debugger.pause import pause_for_new_file
-from depyf.dump.files.layout import WRAPPER_STAGE, graph_file, kernel_file, transformed_file
+from depyf.dump.compile_stages import WRAPPER
+from depyf.dump.files.layout import graph_file, kernel_file, transformed_file
 from depyf.dump.files.level_manifest import with_level_graph, with_level_kernel
 from depyf.dump.files.reading import MANIFEST, read_manifest
 from depyf.dump.graphs.graph_source import importable, read_printed
@@ -145,11 +146,11 @@ class LevelFiles:
         """Inductor wrote and loaded ``path``: make it run as lines of a dumped file with the same text."""
         try:
             text = read(path)
-            wrappers = [record for record in self._all() if record.stage == WRAPPER_STAGE]
+            wrappers = [record for record in self._all() if record.stage == WRAPPER]
             record = next((record for record in wrappers if same_wrapper(record.text, text)), None)
             new = record is None
             if record is None:
-                record = self._new_record(WRAPPER_STAGE, text, compile_id, path)
+                record = self._new_record(WRAPPER, text, compile_id, path)
                 page = with_user_lines(graph_page(record), user_lines(path))
                 self._session.writer.write(graph_file(record), page)
                 self._remember(record)
@@ -163,7 +164,7 @@ class LevelFiles:
 
     def kernels(self, path: str, compile_id: str, interpreting: Interpreting) -> None:
         """The Triton kernels of the wrapper ``path``, which ``wrapper`` has seen: make them run as lines of files."""
-        wrappers = [record for record in self._all() if record.stage == WRAPPER_STAGE and path]
+        wrappers = [record for record in self._all() if record.stage == WRAPPER and path]
         record = next((record for record in wrappers if same_wrapper(record.text, read(path))), None)
         found = [k for k in kernels_in(record.text, graph_file(record)) if k.suffix == "py"] if record else []
         if record is None or not found:

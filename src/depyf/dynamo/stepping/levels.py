@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD, POST_GRAD, WRAPPER
 from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.live_graphs import calls_graphs, wrapper_path
 from depyf.dynamo.recording.transform import current_compile_id
@@ -97,10 +98,10 @@ class LevelRun:
         return self._inductor_aot if self._dumped_with_inductor() else self._plain_aot
 
     def _dumped_with_inductor(self) -> bool:
-        return any(graph.record.stage in ("AFTER_POST_GRAD", "kernel") for graph in self.session.capture.graphs)
+        return any(graph.record.stage in (POST_GRAD, WRAPPER) for graph in self.session.capture.graphs)
 
     def _graph(self, gm: Any, example_inputs: Any) -> Any:
-        self.files.graph("Captured_Graph", gm, current_compile_id())
+        self.files.graph(CAPTURED, gm, current_compile_id())
         return self._pausing(gm.forward)
 
     def _plain_aot(self, gm: Any, example_inputs: Any) -> Any:
@@ -138,7 +139,7 @@ class LevelRun:
 
             return compile_graph
 
-        return compiler("Forward_graph"), compiler("Backward_graph")
+        return compiler(FORWARD), compiler(BACKWARD)
 
     def _wrapper(self, gm: Any, example_inputs: Any) -> Any:
         from torch._inductor.compile_fx import compile_fx, compile_fx_inner
