@@ -1,17 +1,16 @@
-"""Bring the ``# known:`` lines of the golden cases up to date.
+"""Bring the ``# known`` lines of the golden cases, and the texts below ``# written``, up to date.
 
-    python tools/known.py           print which cases fail on which versions, and why
-    python tools/known.py --write   rewrite the lines: failures get one, what passes loses it
+    python tools/known.py           print which functions differ on which versions in which mode, and how
+    python tools/known.py --write   rewrite the lines: what differs gets one, what does not loses it
     python tools/known.py --case a --case b   only these cases
 
-A known failure is strict in the tests: the line must go when the case passes.  Review the diff; a line that appears
-for something that used to pass is a regression, not an update.
+Explanations stay with their functions.  Review the diff; a line that appears for something that was right is a regression, not
+an update.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
 
@@ -20,63 +19,82 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "support"), str(ROOT / "
 
 import casefiles
 import interpreters
-from casefiles import Case
+from casefiles import Case, Known, Range
+
+UNEXPLAINED = "the text reads differently"
 
 
-def failure(case: Case, version: str, ugly: bool) -> str | None:
-    """Why the case fails there, as its test would; None when it passes."""
+def known_of(case: Case, available: list[str]) -> tuple[list[Known], list[tuple[Range, str]]]:
+    """What differs on these versions: functions with reasons, and the texts that are written."""
     import test_cases
 
-    from depyf.driver.pipeline import decompile_unit
-    from depyf.options import Options
+    differences: dict[tuple[str, str, str], list[str]] = {}
+    texts: dict[str, list[str]] = {}
+    for version in available:
+        number = casefiles.parse_version(version)
+        for mode in test_cases.MODES:
+            result = test_cases.result_of(case, version, mode)
+            found = test_cases.unproven(result)
+            if mode == "pretty":
+                if found:
+                    raise SystemExit(f"{case.name}, {version}: not proven: {found}")
+                names = casefiles.differing(result.source, case.wanted(number))
+                reasons = case.known_on(number, mode)
+                found = {name: reasons.get(name) or _other_reason(case, name) for name in sorted(names)}
+                if names:
+                    texts.setdefault(result.source, []).append(version)
+            for name, reason in found.items():
+                differences.setdefault((mode, name, reason), []).append(version)
+    known = [
+        Known(span, mode, name, reason, _why(case, mode, name))
+        for (mode, name, reason), versions in differences.items()
+        for span in spans(versions)
+    ]
+    return known, [(span, text) for text, versions in texts.items() for span in spans(versions)]
 
-    try:
-        result = decompile_unit(test_cases.unit_of(case, version), Options(idioms=not ugly))
-    except Exception as error:
-        return shorten(f"{type(error).__name__}: {error}")
-    bad = [verdict for verdict in result.verdicts if not verdict.proven]
-    if bad:
-        own = [verdict for verdict in bad if not verdict.reason.startswith("nested ")]
-        return shorten((own or bad)[0].reason)
-    if not ugly and result.source != case.expected(casefiles.parse_version(version)):
-        return "the text reads differently"
-    return None
+
+def _other_reason(case: Case, name: str) -> str:
+    """The reason that the file gives for the text of this function on other versions."""
+    return next((k.reason for k in case.known if k.mode == "pretty" and k.name == name), UNEXPLAINED)
 
 
-def shorten(reason: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r" \(offset[^)]*\)", "", reason))[:110]
+def _why(case: Case, mode: str, name: str) -> str:
+    return next((known.why for known in case.known if known.mode == mode and known.name == name), "")
 
 
-def runs(versions: list[str]) -> list[list[str]]:
-    """Versions that follow each other, grouped."""
+def spans(versions: list[str]) -> list[Range]:
+    """Versions that follow each other, as ranges; one that ends with the newest is open."""
     groups: list[list[str]] = []
     for version in versions:
         if groups and interpreters.VERSIONS.index(groups[-1][-1]) + 1 == interpreters.VERSIONS.index(version):
             groups[-1].append(version)
         else:
             groups.append([version])
-    return groups
+    newest = interpreters.VERSIONS[-1]
+    return [
+        (
+            casefiles.parse_version(group[0]),
+            casefiles.ALWAYS[1] if group[-1] == newest else casefiles.parse_version(group[-1]),
+        )
+        for group in groups
+    ]
 
 
-def known_lines(case: Case, available: list[str]) -> list[str]:
-    lines = []
-    for ugly in (False, True):
-        failing = {v: reason for v in available if (reason := failure(case, v, ugly))}
-        for group in runs(list(failing)):
-            span = group[0] if len(group) == 1 else f"{group[0]}-{group[-1]}"
-            if group[-1] == interpreters.VERSIONS[-1]:
-                span = f"{group[0]}+"
-            lines.append(f"# known{' ugly' if ugly else ''}: {span} {failing[group[0]]}")
-    return lines
+def line_of(known: Known) -> str:
+    mode = "" if known.mode == "pretty" else " " + known.mode
+    why = f" -- {known.why}" if known.why else ""
+    return f"# known{mode}: {casefiles.show_range(known.versions)} {known.name}: {known.reason}{why}"
 
 
-def rewrite(path: Path, lines: list[str]) -> None:
-    old = path.read_text(encoding="utf-8").splitlines(keepends=True)
+def rewrite(case: Case, lines: list[str], written: list[tuple[Range, str]]) -> None:
+    old = case.path.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for line in old if not line.startswith("# known")]
     at = 1 if kept and kept[0].startswith("# versions:") else 0
     new = "".join([*kept[:at], *(line + "\n" for line in lines), *kept[at:]])
     if new != "".join(old):
-        path.write_text(new, encoding="utf-8")
+        case.path.write_text(new, encoding="utf-8")
+    if list(case.written) != written:
+        casefiles.write(case.path, {"output": list(case.outputs), "written": written})
 
 
 def main() -> None:
@@ -85,18 +103,21 @@ def main() -> None:
     parser.add_argument("--case", action="append", help="only the case of this name")
     options = parser.parse_args()
     found = list(interpreters.found())
+    if options.write and found != list(interpreters.VERSIONS):
+        raise SystemExit("lines are written where all interpreters are: make pythons")
     total = 0
     for case in casefiles.all_cases():
         if options.case and case.name not in options.case:
             continue
         available = [version for version in found if case.runs_on(casefiles.parse_version(version))]
-        lines = known_lines(case, available)
+        known, written = known_of(case, available)
+        lines = [line_of(one) for one in known]
         total += len(lines)
         for line in lines:
             print(f"{case.name:24} {line.removeprefix('# known')}")
         if options.write:
-            rewrite(case.path, lines)
-    print(f"{total} known failures")
+            rewrite(case, lines, written)
+    print(f"{total} known differences")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-# known ugly: 3.14+ original SUBSCR and recompiled LOAD_GLOBAL slice: they do different things
+# known ugly: 3.14+ <module>: UNVERIFIED the text is not complete: no literal gives __const_slice
 def augment(a, b, obj, seq):
     a += b
     a -= 1

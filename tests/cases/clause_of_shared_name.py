@@ -1,5 +1,5 @@
 # versions: 3.8
-# known ugly: 3.8 they handle different exceptions at that point
+# known ugly: 3.8 leaves_twice: FAILED original STORE_DEREF error and recompiled STORE_DEREF error: they handle different exceptions at that point
 def falls(read, log):
     try:
         try:

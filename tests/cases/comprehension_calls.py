@@ -1,4 +1,6 @@
-# known ugly: 3.12+ dict updated on the stack
+# known ugly: 3.12+ a: FAILED dict updated on the stack
+# known ugly: 3.12+ b: FAILED dict updated on the stack
+# known ugly: 3.12+ b4: FAILED dict updated on the stack
 def a(kwds):
     return g(1, **{k: v for k, v in kwds.items()})
 

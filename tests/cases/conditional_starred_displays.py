@@ -1,4 +1,4 @@
-# known ugly: 3.9+ a list or dict filled in several blocks
+# known ugly: 3.9+ keywords: FAILED dict updated on the stack
 def azcli(*args):
     return check_output(
         ["az", *args] if sys.platform != "win32" else ["cmd", "/C", "az", *args]

@@ -1,4 +1,4 @@
-# known ugly: 3.8 original STORE_NAME g and recompiled STORE_NAME g: they handle different exceptions at that point
+# known ugly: 3.8 <module>: FAILED original STORE_NAME g and recompiled STORE_NAME g: they handle different exceptions at that point
 def in_for():
     for a in b:
         try:

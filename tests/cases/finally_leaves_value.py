@@ -1,4 +1,5 @@
-# known ugly: 3.8+ dict updated on the stack
+# known ugly: 3.8 nothing_returned: UNVERIFIED original CALL_EX (1, False) and recompiled CALL_EX (1, False): lifetimes differ: __temp_3 still holds an object that the original has released
+# known ugly: 3.9+ endless: FAILED dict updated on the stack
 def raises():
     try:
         return a

@@ -1,4 +1,4 @@
-# known: 3.8+ the text reads differently
+# known: 3.8+ never: a yield that is never reached leaves a flag and no code; where it stood is not known
 def simple(items):
     for item in items:
         yield item
@@ -39,3 +39,85 @@ def expressions(a):
 def never():
     return
     yield
+# written: 3.8-3.10
+def simple(items):
+    for item in items:
+        yield item
+
+
+def delegating(a):
+    x = yield from a
+    return x
+
+
+def sending():
+    while True:
+        x = yield
+        y = yield x
+        use(y)
+
+
+def in_try(a):
+    try:
+        yield a
+    except GeneratorExit:
+        handle()
+    finally:
+        clean()
+
+
+def in_with(a):
+    with a as x:
+        yield x
+
+
+def expressions(a):
+    print((yield a), (yield))
+    z = [(yield 1), (yield 2)]
+    return z
+
+
+def never():
+    if 0: yield
+    pass
+# written: 3.11+
+def simple(items):
+    for item in items:
+        yield item
+
+
+def delegating(a):
+    x = yield from a
+    return x
+
+
+def sending():
+    while True:
+        x = yield
+        y = yield x
+        use(y)
+
+
+def in_try(a):
+    try:
+        yield a
+    except GeneratorExit:
+        handle()
+    finally:
+        clean()
+
+
+def in_with(a):
+    with a as x:
+        yield x
+
+
+def expressions(a):
+    print((yield a), (yield))
+    z = [(yield 1), (yield 2)]
+    return z
+
+
+def never():
+    if 0: yield
+    return

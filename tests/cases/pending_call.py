@@ -1,4 +1,4 @@
-# known ugly: 3.9+ dict updated on the stack
+# known ugly: 3.9+ keywords: FAILED dict updated on the stack
 def called(a, b, c, y):
     return a(b if y else c)
 

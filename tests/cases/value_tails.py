@@ -1,5 +1,7 @@
-# known ugly: 3.9+ original CALL 1 args and recompiled CALL 1 args: operand 1 of 2 differs, a common against a constant
-# known unlined: 3.12+ a lambda whose ways share an end needs statements
+# known ugly: 3.9+ <module>: UNVERIFIED the text is not complete: no literal gives __const_AssertionError
+# known ugly: 3.12-3.14 stores_around_comprehensions: FAILED original LIST_APPEND 2 and recompiled LIST_APPEND 2: operand 1 of 2 differs, a list against a list
+# known unlined: 3.12+ <module>: FAILED original STORE_NAME f and recompiled STORE_NAME lambda_: they do different things
+# known ugly: 3.15+ stores_around_comprehensions: FAILED original LIST_APPEND 3 and recompiled LIST_APPEND 3: operand 1 of 2 differs, a list against a list
 f = lambda x, w: m(x) + (w if x.n == 1 else w.r([i for i in x]))
 
 

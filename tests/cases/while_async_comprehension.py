@@ -1,4 +1,4 @@
-# known ugly: 3.12+ a collect slot is left in an expression
+# known ugly: 3.12+ waits: FAILED dict updated on the stack
 async def waits():
     while [a async for a in b]:
         c()

@@ -9,15 +9,11 @@ import interpreters
 import invented
 import randombooleans
 import sourcefuzz
-from depyf.driver.pipeline import decompile_unit
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.driver.pipeline import Decompiled, decompile_unit, units
+from needs import need
 
 SEEDS = 25
-KNOWN: dict[str, set[int]] = {}
-"""Seeds with a function that still shows a name of ours, by version."""
-
-
-KNOWN_DEEP = {"3.8": {4}, "3.9": {4}}
-"""As ``KNOWN``: jumps of more than 255 bytes, of which the compiler joins only some."""
 FOUND = (
     # the arms of a conditional expression, whose tests the compiler joins with the one of its value on the same line
     "with (j(e) or (j if f else e is None)) or ((f and d if c and c else d < b and g and (g := a.x)) or n): n",
@@ -35,40 +31,61 @@ FOUND = (
 )
 
 
-def shown(source: str, version: str, known: bool = False) -> None:
-    if interpreters.find(version) is None:
-        pytest.skip(f"no Python {version} on this machine")
-    major, minor = map(int, version.split("."))
-    unit = sourcefuzz.compiled(source, (major, minor), 0)
-    assert unit is not None, source
+FAR = (
+    "for z in (((((a := h.x)) and e) and (a and ((c := f.x)) and (h < h <= a)) and ((e < c <= i) and e and e)) "
+    "and (((i(e)) or (f is None)) and f) and (((a < c <= e) and h) and (h and c) and (not h))) or (((not a) "
+    "and (not h) and (a and ((e := f.x)))) or ((e or (a < i) or c) or ((h < h) or h or e)) or (((c is None) or "
+    "f or c) and (h and (h < a <= e) and e))):\n        x(z)"
+)
+"""Before 3.10, an expression whose jumps go further than 255 bytes shows a name of ours: the compiler joins only some of them."""
+
+
+def compiled(source: str, version: str) -> CodeUnit:
+    need(version)
+    unit = sourcefuzz.compiled(source, interpreters.number(version), 0)
+    if unit is None:
+        pytest.skip("the random program is none of this version")
+    return unit
+
+
+def unreadable(result: Decompiled) -> bool:
+    """Whether the text shows a name of ours, or that of plain lifting."""
+    return bool(result.fallbacks or invented.invented(result.source))
+
+
+def proven(unit: CodeUnit) -> Decompiled:
     result = decompile_unit(unit)
     assert [f"{v.qualname}: {v.reason}" for v in result.verdicts if not v.proven] == []
-    assert bool(result.fallbacks or invented.invented(result.source)) == known, result.source
+    return result
 
 
 @pytest.mark.parametrize("statement", FOUND)
 @pytest.mark.parametrize("version", interpreters.VERSIONS)
 def test_found(version: str, statement: str) -> None:
-    shown(f"def fn(a, b, c, d):\n    {statement}\n", version)
+    result = proven(compiled(f"def fn(a, b, c, d):\n    {statement}\n", version))
+    assert not unreadable(result), result.source
+
+
+@pytest.mark.parametrize("version", interpreters.VERSIONS)
+def test_far_jumps(version: str) -> None:
+    result = proven(compiled(f"def fn(a, b, c, d):\n    {FAR}\n", version))
+    assert unreadable(result) == (interpreters.number(version) < (3, 10)), result.source
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("version", interpreters.VERSIONS)
 def test_deep(version: str, seed: int) -> None:
-    major, minor = map(int, version.split("."))
-    shown(deepbooleans.make(1_000_000 + seed, (major, minor), 4), version, seed in KNOWN_DEEP.get(version, ()))
+    unit = compiled(deepbooleans.make(1_000_000 + seed, interpreters.number(version), 4), version)
+    result = proven(unit)
+    if interpreters.number(version) < (3, 10) and result.fallbacks:
+        sizes = {inner.qualname: len(inner.code) for inner in units(unit)}
+        assert all(sizes[name] > 255 for name in result.fallbacks), result.source
+    else:
+        assert not unreadable(result), result.source
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("version", interpreters.VERSIONS)
 def test_readable(version: str, seed: int) -> None:
-    if interpreters.find(version) is None:
-        pytest.skip(f"no Python {version} on this machine")
-    major, minor = map(int, version.split("."))
-    unit = sourcefuzz.compiled(randombooleans.make(seed, (major, minor), 2), (major, minor), 0)
-    if unit is None:
-        pytest.skip("the random program is none of this version")
-    result = decompile_unit(unit)
-    assert [f"{v.qualname}: {v.reason}" for v in result.verdicts if not v.proven] == []
-    shown = bool(result.fallbacks or invented.invented(result.source))
-    assert shown == (seed in KNOWN.get(version, set())), result.source
+    result = proven(compiled(randombooleans.make(seed, interpreters.number(version), 2), version))
+    assert not unreadable(result), result.source

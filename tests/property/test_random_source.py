@@ -11,8 +11,6 @@ from depyf.driver.pipeline import decompile_unit
 from needs import need
 
 SEEDS = 30
-KNOWN: dict[str, set[int]] = {}
-"""Seeds with a function of which no text is proven yet, by version."""
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -23,7 +21,7 @@ def test_proven(version: str, seed: int) -> None:
     unit = sourcefuzz.compiled(randomsource.make(seed, (major, minor), 2), (major, minor), 0)
     assert unit is not None, "the program does not compile"
     unproven = [f"{v.qualname}: {v.reason}" for v in decompile_unit(unit).verdicts if not v.proven]
-    assert bool(unproven) == (seed in KNOWN.get(version, set())), unproven
+    assert unproven == []
 
 
 def test_deterministic() -> None:

@@ -62,11 +62,11 @@ def explained(reasons: list[str], runs: list[tuple[int, list[str], list[str]]]) 
     if parts <= {END_ORDER_NOTE}:
         return all(only_reordered(left, right) for _, left, right in runs)
     if parts <= LIFETIMES:
-        return all(_without_ends(left) == _without_ends(right) for _, left, right in runs)
+        return all(without_ends(left) == without_ends(right) for _, left, right in runs)
     return True
 
 
-def _without_ends(events: list[str]) -> list[str]:
+def without_ends(events: list[str]) -> list[str]:
     return [event for event in events if not event.startswith("end ")]
 
 

@@ -161,7 +161,11 @@ class Traced:
     def __aiter__(self):
         return operate(self, "aiter")
 
-    async def __anext__(self):
+    def __anext__(self):
+        state.note("anext of " + show(self))  # a loop that asks and never awaits ends, too
+        return self._anext()
+
+    async def _anext(self):
         operate(self, "anext")
         if state.chance(0.4):
             raise StopAsyncIteration

@@ -6,6 +6,7 @@ A *shard* is a folder of ``.pyc`` files that are read in one mode, or one run on
 
 from __future__ import annotations
 
+import re
 import subprocess
 import zlib
 from collections.abc import Iterator
@@ -91,14 +92,14 @@ def _sources(what: str, version: str) -> list[tuple[Path, str]]:
 
 
 def _case_sources() -> list[Path]:
-    """The golden cases, each cut off before its first ``# output`` line."""
+    """The golden cases, each cut off before its first ``# output`` or ``# written`` line."""
     folder = INPUTS / "cases" / "sources"
     folder.mkdir(parents=True, exist_ok=True)
     found = []
     for path in sorted((ROOT / "tests" / "cases").glob("*.py")):
         text = path.read_text(encoding="utf-8")
         source = folder / path.name
-        source.write_text(text.partition("\n# output")[0] + "\n", encoding="utf-8")
+        source.write_text(re.split(r"\n# (?:output|written)\b", text)[0] + "\n", encoding="utf-8")
         found.append(source)
     return found
 
