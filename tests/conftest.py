@@ -47,7 +47,7 @@ class Ending:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
-        """Around pytest's own summary: what is said behind the ``yield`` comes last."""
+        """Around pytest's own summary: what is said after the ``yield`` comes last."""
         yield
         if number := self.config.getoption("--slowest-files"):
             terminalreporter.section(f"slowest {number} files of {len(self.seconds)}")
@@ -70,7 +70,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True)
 def _internal_errors_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug in one way to write a function is a failure, even where another way works; so is a broken invariant behind a pass."""
+    """A bug in one way to write a function is a failure, even where another way works; so is a broken invariant after a pass."""
 
     def show(unit: CodeUnit, error: Exception) -> NoReturn:
         raise RuntimeError(f"internal error in {unit.qualname}") from error

@@ -46,7 +46,7 @@ def functions(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def second_half(code: types.CodeType, lowered: Lowered, call: int) -> types.CodeType:
-    """What torch resumes behind the call that is instruction ``call``."""
+    """What torch resumes after the call that is instruction ``call``."""
     instrs = lowered.instrs
     stack = [all(at >= 0 and instrs[at].op == ops.NULL for at in slot) for slot in origins(lowered)[call + 1]]
     offset = lowered.instrs[call].offset

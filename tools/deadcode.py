@@ -7,7 +7,7 @@
 
 The compiler drops unreachable code, but not what it left in the tables of scopes and attributes.  Put in, about one in
 ten statements and one in six conditions: ``return``, ``raise``, ``break`` and ``continue`` in front of statements, statements
-in ``if False:``, ``if not __debug__:``, ``while 0:``, behind ``if True:``, in the handler of an empty ``try``; constants in
+in ``if False:``, ``if not __debug__:``, ``while 0:``, after ``if True:``, in the handler of an empty ``try``; constants in
 ``and``, ``or``, ``not``, in conditional expressions and in the filters of comprehensions.  All follows from the seed and
 the name of the file.  A version parses and unparses its own files; 3.8 and 3.9, which depyf does not run on, only compile.
 """

@@ -190,7 +190,7 @@ def judge(code: types.CodeType) -> str:
 
 
 def compare(code: types.CodeType, function: Callable[..., Any], contexts: bool = True) -> str:
-    """Run both; ``contexts`` says whether the exceptions handled at each call, and those behind the last, must agree.
+    """Run both; ``contexts`` says whether the exceptions handled at each call, and those after the last, must agree.
 
     A program that does not end, that needs memory without end, or that shows where its objects lie (the letters of an
     address) can be compared with nothing.

@@ -20,7 +20,7 @@ FIRST = 500_000
 VERSION = assembler.VERSION
 LOCALS = ("a", "b", "c", "d", "e")
 FUEL = 5
-"""The slot of the counter, behind the parameters."""
+"""The slot of the counter, after the parameters."""
 STEPS = 40
 BINARY = tuple(kind for kind in range(26) if kind % 13 not in (3, 5, 8))
 """All but those that make numbers grow without end."""
@@ -536,7 +536,7 @@ class Program:
         emit("RERAISE", 1)
 
     def resume(self, protection: Protection, target: Block) -> None:
-        """Behind a handler: the offset, which differs from one assembler to the next, is no value."""
+        """After a handler: the offset, which differs from one assembler to the next, is no value."""
         if protection.lasti:
             self.emit("POP_TOP")
         self.settle(protection.depth, target.depth)

@@ -103,7 +103,7 @@ def _read(code: types.CodeType) -> list[tuple[int, str, int, int | None]]:
         elif name == "END_FOR":
             found.append((ins.offset, name, 0, None))
             if VERSION >= (3, 13):
-                skip_to = ins.offset + 4  # with the POP_TOP behind it
+                skip_to = ins.offset + 4  # with the POP_TOP after it
         else:
             found.append((ins.offset, name, arg, ins.argval if jumps else None))
     return found

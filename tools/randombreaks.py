@@ -301,7 +301,7 @@ class Writer:
 
 
 def source(seed: int) -> str | None:
-    """The module of ``seed``; None where Python refuses it (a ``nonlocal`` behind a use, a walrus in a comprehension)."""
+    """The module of ``seed``; None where Python refuses it (a ``nonlocal`` after a use, a walrus in a comprehension)."""
     writer = Writer(random.Random(seed))
     body = writer.block(1, 1)
     text = "\n".join(

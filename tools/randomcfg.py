@@ -523,7 +523,7 @@ class Program:
         self.emit("RESUME", 0)
 
     def finish(self) -> None:
-        """What stands behind the last one."""
+        """What stands after the last one."""
 
     def template(self) -> types.CodeType:
         """Names, variables and flags."""

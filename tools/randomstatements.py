@@ -136,7 +136,7 @@ class Statements(Expressions):
         body, broken = self.repeated(place, depth)
         lines = [head, *body]
         if not broken or not self.chance(0.4):
-            return lines, True  # an ``else`` without a ``break`` is code behind the loop
+            return lines, True  # an ``else`` without a ``break`` is code after the loop
         return [*lines, "else:", *self.inner(place, depth)[0]], True
 
     def repeated(self, place: Place, depth: int) -> tuple[list[str], bool]:

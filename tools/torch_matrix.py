@@ -61,7 +61,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def note(folder: Path, child: int | None) -> None:
-    """Who has the folder, and the group of processes that it started, for whoever finds them left behind."""
+    """Who has the folder, and the group of processes that it started, for a later run that finds them."""
     (folder / "lock").write_text(f"{os.getpid()} {child or ''}\n")
 
 

@@ -31,7 +31,7 @@ def splice(body: list[ast.stmt], i: int, new: list[ast.stmt]) -> Callable[[], No
 
 
 def finally_after(node: ast.AST) -> Change:
-    """``finally`` as plain statements behind the ``try``: an exception now passes them by."""
+    """``finally`` as plain statements after the ``try``: an exception now passes them by."""
     for body in bodies(node):
         for i, stmt in enumerate(body):
             if isinstance(stmt, ast.Try) and stmt.finalbody and calls(stmt.finalbody) and calls(stmt.body):

@@ -220,7 +220,7 @@ def crossing_jumps(n: int) -> bytes:
 
 @growing
 def overlapping_handlers(n: int) -> bytes:
-    """From 3.11 on: ranges each of which begins in the one before and ends behind it."""
+    """From 3.11 on: ranges each of which begins in the one before and ends after it."""
     code = compile("x\n" * n, "h.py", "exec", dont_inherit=True)
     if not SINCE_311:
         return pyc(code)

@@ -1,4 +1,4 @@
-"""``tools/torch_matrix.py``: one run at a time has a folder, and a run that is killed leaves no tests behind."""
+"""``tools/torch_matrix.py``: one run at a time has a folder, and a run that is killed leaves no test processes running."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_a_killed_run_left_is_ended_by_the_next(tmp_path: Path) -> None:
     run, test = started(tmp_path)
     run.send_signal(signal.SIGKILL)
     run.wait(300)
-    os.kill(test, 0)  # left behind
+    os.kill(test, 0)  # still running
     with alone(tmp_path):
         assert ended(test)
 

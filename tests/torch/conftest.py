@@ -1,4 +1,4 @@
-"""Shared by the torch tests: each runs in a fresh Dynamo, with nothing left behind."""
+"""Shared by the torch tests: each runs in a fresh Dynamo, and leaves nothing to the next."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def fresh_dynamo():
     yield
     left_open = contexts._Current.active
     try:
-        if left_open is not None:  # of a test that failed: the tests behind it can enter one
+        if left_open is not None:  # of a test that failed: later tests can enter one
             contexts._leave(left_open)
         assert left_open is None, "the test did not leave depyf.prepare_debug"
         assert dict(convert_frame._bytecode_hooks) == hooks

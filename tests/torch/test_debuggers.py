@@ -56,7 +56,7 @@ def test_ipdb(tmp_path):
         terminal.command("c", f"{file}({line})")
         terminal.command(f"p 'ensor' in str({name})", "True")
         terminal.command("import depyf; print(depyf.where())", f"{dump / file}:{line}")
-        if not file.startswith("__transformed"):  # there, the next line is behind the graph
+        if not file.startswith("__transformed"):  # there, the next line is after the graph
             terminal.command("n", file)
     terminal.child.sendline("c")
     assert "LEFT" in terminal.end()
@@ -139,7 +139,7 @@ def test_pycharm(tmp_path):
             stop, thread = ide.stopped()
             top = stop.partition("<frame")[2].partition(">")[0]
             assert file in top and f'line="{line}"' in top and f'name="{function}"' in top, stop
-            if file.startswith("__transformed"):  # there, the next line is behind the graph
+            if file.startswith("__transformed"):  # there, the next line is after the graph
                 continue
             ide.send(ide.STEP_OVER, thread)
             stop, thread = ide.stopped()

@@ -36,7 +36,7 @@ def run_script(text: str, *options: str) -> int:
 
 
 def recorded(tmp_path, fn, *args, backend="aot_eager", backward=True, **options):
-    """The scripts of what compiling and calling ``fn`` leaves behind."""
+    """The scripts of what compiling and calling ``fn`` leaves."""
     with prepare_debug(tmp_path / "dump"):
         out = torch.compile(fn, backend=backend, **options)(*args)
         if backward:

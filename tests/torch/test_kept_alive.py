@@ -1,4 +1,4 @@
-"""A function that lets go of a tensor behind a graph break frees its memory with depyf as it does without."""
+"""A function that lets go of a tensor after a graph break frees its memory with depyf as it does without."""
 
 from __future__ import annotations
 

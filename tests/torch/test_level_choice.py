@@ -80,12 +80,12 @@ def test_inference_of_inductor_at_level_aot_runs_what_aotautograd_made(tmp_path,
 
     fn = torch.compile(layer, backend="inductor")
     x, w = torch.ones(2, 3), torch.eye(3)
-    with fresh_cache(), depyf.prepare_debug(tmp_path / "d"):  # a cached graph has no stage behind the joint passes
+    with fresh_cache(), depyf.prepare_debug(tmp_path / "d"):  # a cached graph has no stage after the joint passes
         first = fn(x, w)
     before = sorted(path.name for path in (tmp_path / "d").iterdir())
     manifest = json.loads((tmp_path / "d" / "manifest.json").read_text())
     passed = ""
-    if not lacks(manifest, "joint passes"):  # torch before 2.10 reports no graph behind them
+    if not lacks(manifest, "joint passes"):  # torch before 2.10 reports no graph after them
         passed = (tmp_path / "d" / "__compiled_fn_0_0.AFTER_JOINT_GRAPH.0.py").read_text()
     dumped = (tmp_path / "d" / "__compiled_fn_0_0.Forward_graph.0.py").read_text()
     assert "aten.mul.Tensor(" in dumped and "aten.mul.Tensor(" not in passed

@@ -36,7 +36,7 @@ print("LEFT")
 
 
 def test_the_pause_stands_in_the_program(tmp_path):
-    """pdb shows the program's own line, two steps lead to the line behind it, and the process ends without a complaint."""
+    """pdb shows the program's own line, two steps lead to the line after it, and the process ends without a complaint."""
     script, dump = tmp_path / "program.py", tmp_path / "dump"
     script.write_text(PROGRAM)
     terminal = Terminal([str(script), str(dump)])

@@ -142,7 +142,7 @@ def test_breakpoint_in_the_dispatcher_and_stop_at_the_nan(backend, tmp_path):
 
 @pytest.mark.parametrize("level", ["aot", "graph"])
 def test_infinities_that_are_meant(level):
-    """A mask says infinity; the overflow behind it is what to stop at."""
+    """A mask says infinity; the overflow after it is what to stop at."""
 
     def attention(x):
         mask = torch.full((3, 3), float("-inf")).triu(1)

@@ -60,7 +60,7 @@ def test_the_stack_is_that_of_the_program(tmp_path):
 
 
 def test_breakpoint_in_the_programs_own_forward(tmp_path):
-    """Behind it stands the compiler, for there the graph ends: the stop is in what is left of the function."""
+    """The compiler comes next, for there the graph ends: the stop is in what is left of the function."""
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     terminal = Terminal([str(script), "eager", str(tmp_path / "dump")])

@@ -162,7 +162,7 @@ def test_lines_are_as_long_as_they_are_shown(tmp_path):
 
 
 def test_keys_of_a_dictionary_that_is_an_argument(tmp_path):
-    """What ``singledispatch`` has found goes into its cache: the key is computed before what stands behind it, and is let go."""
+    """What ``singledispatch`` has found goes into its cache: the key is computed before what stands after it, and is let go."""
 
     @functools.singledispatch
     def shifted(value):

@@ -47,7 +47,7 @@ def value_for_another_branch(x, flag):
 
 
 def generator_over_a_choice(x, number):
-    """Behind a ``try`` that breaks, the user's code runs as it is."""
+    """After a ``try`` that breaks, the user's code runs as it is."""
     y = torch.sin(x)
     try:
         refuses(number)
@@ -164,7 +164,7 @@ def strings_around_breaks(x, parts):
 
 
 class Items(collections.OrderedDict):
-    """Dynamo fills one in a loop, behind the graph (what models of transformers return is such a dict)."""
+    """Dynamo fills one in a loop, after the graph (what models of transformers return is such a dict)."""
 
 
 @torch._dynamo.disable

@@ -1,4 +1,4 @@
-"""A coroutine that keeps the first value sent, as Dynamo writes them: nothing is popped behind RETURN_GENERATOR."""
+"""A coroutine that keeps the first value sent, as Dynamo writes them: nothing is popped after RETURN_GENERATOR."""
 
 from __future__ import annotations
 

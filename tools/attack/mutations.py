@@ -209,7 +209,7 @@ def move_in(function: Function, pick: random.Random) -> bool:
 
 
 def move_out(function: Function, pick: random.Random) -> bool:
-    """The last or first statement of a body goes behind or before the compound statement."""
+    """The last or first statement of a body goes after or before the compound statement."""
     body, at = function.place(pick)
     inner = [b for b in _bodies(body[at]) if len(b) > 1]
     if not inner:
@@ -272,7 +272,7 @@ def wrap_statement(function: Function, pick: random.Random) -> bool:
 
 
 def else_or_after(function: Function, pick: random.Random) -> bool:
-    """What stands in an ``else`` goes behind the statement, or what is there goes into an ``else``."""
+    """What stands in an ``else`` goes after the statement, or what is there goes into an ``else``."""
     body, at = function.place(pick)
     statement = body[at]
     orelse = getattr(statement, "orelse", None)

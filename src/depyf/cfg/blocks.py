@@ -40,7 +40,7 @@ class Blocks:
         """Of a function; the body of a module or a class cannot say ``return``."""
         self.nodes: dict[int, Node] = {}
         self.barriers: set[int] = set()
-        """Blocks jumped to over a handler, a loop's end, or by ``break``: what comes before is a statement of its own.
+        """Blocks jumped to over a handler, a loop's end, or by ``break``: what comes before is a separate statement.
 
         A ``return`` that the compiler carried to the jump is one, too.
         """

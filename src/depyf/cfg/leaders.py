@@ -1,6 +1,6 @@
 """Cuts the code into basic blocks: at every join, and where a separate statement must begin.
 
-A ``RETURN`` is a node of its own, so that the copies of one ``return`` statement (same source line) can be merged
+A ``RETURN`` is a separate node, so that the copies of one ``return`` statement (same source line) can be merged
 again; the same goes for the test of an inverted ``while`` loop.
 """
 

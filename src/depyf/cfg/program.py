@@ -49,7 +49,7 @@ class Program:
         self.handler: list[int] = list(handlers)
         self.line: list[int | None] = list(lines)
         self.own_returns: set[int] = set()
-        """Returns after a copy of clean-up code: each of them is a statement of its own, whatever its line."""
+        """Returns after a copy of clean-up code: each of them is a separate statement, whatever its line."""
         self.after_finally: set[int] = set()
         """Returns of constants after a copy of a ``finally`` body, whose place they have: that tells nothing about them."""
         self.joined: set[int] = set()

@@ -169,7 +169,7 @@ def redirect(program: Program, source: int, old: int, new: int) -> None:
 
 
 def on_own_line(program: Program, source: int) -> bool:
-    """Whether a loop or a handler is left on the line of a statement of its own; the end of a handler has no line."""
+    """Whether a loop or a handler is left on the line of a separate statement; the end of a handler has no line."""
     line, drops = program.line[source], (ops.POP, ops.POP_EXCEPT)
     if program.instrs[source].op not in drops or line is None or line == program.line[source - 1]:
         return False

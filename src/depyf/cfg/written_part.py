@@ -4,7 +4,7 @@
 
 Where Dynamo gives a frame up half way (``step_unsupported`` in ``symbolic_convert.py``), it writes code without loops that
 restores the variables and jumps to the instruction at which it stopped.  What lies after is a compiler's, and reads best as
-such.  Where that jump would lead to the next instruction there is none; a loop on a line of its own is the user's, for what
+such.  Where that jump would lead to the next instruction there is none; a loop on a separate line is the user's, for what
 the generator writes has the line of what it follows.  This is a matter of style only: the proof does not know of it.
 """
 

@@ -152,7 +152,7 @@ def dead_temporaries(*, held: bool = False) -> Pass:
 
 
 def nested_temporaries(*, when: Callable[[State], bool] = _with_temporaries) -> Pass:
-    """Temporaries of nested functions get numbers of their own."""
+    """Temporaries of nested functions get separate numbers."""
     return _on_body(
         "nested_temporaries", lambda _, body: renumber_nested(body), "those of two functions may have one number", "dead_temporaries",
         when=when, shows="printable",

@@ -1,7 +1,7 @@
 """Texts of torch without the addresses and ids of objects, which differ in every run.
 
 Input: what torch or a ``repr`` prints.  Output: the same text in every run.  A global that torch names after an address
-keeps a name of its own:
+keeps a separate name:
 
     ___unnamed_scope_139871234567890_c94  ->  ___unnamed_scope_c94
     ___unnamed_scope_139879876543210_c94  ->  ___unnamed_scope_2_c94     (another object of the same compilation)

@@ -150,7 +150,7 @@ def _forget(session: Session) -> None:
 
 @guarded("what a forked child compiles is not recorded")
 def _dump_of_child() -> Capture | None:
-    """A forked child compiles something: it gets a dump of its own, below that of its parent."""
+    """A forked child compiles something: it gets a separate dump, below that of its parent."""
     parent = _Current.active
     if parent is None or parent.capture.here:
         return None
@@ -208,7 +208,7 @@ def _session(writer: DumpWriter, log_bytecode: bool) -> Session:
 
 
 def _dump_of_what_is_compiled(*, even_nothing: bool) -> Session | None:
-    """A new dump in a folder of its own; None, and no folder, where nothing is compiled."""
+    """A new dump in a separate folder; None, and no folder, where nothing is compiled."""
     folder = tempfile.mkdtemp(prefix="depyf-")
     with PrepareDebug(folder, True, False):
         pass

@@ -179,7 +179,7 @@ class _Writer:
 
     @any_depth
     def bracket(self, group: _Group, column: int) -> None:
-        """Open a bracket: content on lines of its own, the closing bracket on the next."""
+        """Open a bracket: content on separate lines, the closing bracket on the next."""
         listed = ITEM in group.items
         if not listed and _is_display(group.items):
             self.sequence(group.items, column, True, 1)  # f([ .. ]) opens both at once

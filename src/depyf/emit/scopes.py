@@ -29,7 +29,7 @@ KINDS = ("fast", "cell", "global", "name")
 
 
 class Shadowed(Exception):
-    """A code object uses one name both as a global and as a variable of its own; the global needs a stand-in."""
+    """A code object uses one name both as a global and as a separate variable; the global needs a stand-in."""
 
     def __init__(self, unit: CodeUnit | None, names: list[str]) -> None:
         self.unit = unit

@@ -58,7 +58,7 @@ def _copy(s: PlainSymbolic, n: int, _: int) -> bool:
 
 
 def _enter(s: PlainSymbolic, slots: int, _: int) -> bool:
-    """A manager in a temporary of its own, written ``Star``, is dropped at the start of the body."""
+    """A manager in a separate temporary, written ``Star``, is dropped at the start of the body."""
     if s.values_only:
         return explicit_tests.enter_manager(s, slots or 1)
     s.fix(len(s.stack) - 1)  # nothing may stand between the manager and the body

@@ -377,7 +377,7 @@ class _Use:
             self._width += width(value)
 
     def fits(self, name: Variable, value: Expr) -> bool:
-        """Whether the line stays readable with ``value``.  The arguments of a long call have lines of their own."""
+        """Whether the line stays readable with ``value``.  The arguments of a long call have separate lines."""
         long = width(value)
         if long <= _SHORT or any(variable(part) == name for part in self.operands):
             return True
@@ -385,9 +385,7 @@ class _Use:
         around = next((node for node in self.nodes[at + 1 :] if any(c is self.nodes[at] for c in children(node))), None)
         if isinstance(around, (Attr, Sub)):
             return True
-        if isinstance(
-            around, (Display, DictOf, Invoke)
-        ):  # each operand may have a line of its own, and so may its items
+        if isinstance(around, (Display, DictOf, Invoke)):  # each operand may have a separate line, and so may its items
             items = children(value) if isinstance(value, (Display, DictOf)) else [value]
             return max(map(width, items), default=0) < _LINE
         if self._width < 0:

@@ -109,7 +109,7 @@ class Branches:
     def one_try(self, stmt: Try) -> Try:
         """``try: try: .. except: .. finally: ..`` as one statement, with what follows the inner one in its ``else``.
 
-        After handlers that all leave, both are the same; a second ``try:`` would have a line of its own.
+        After handlers that all leave, both are the same; a second ``try:`` would have a separate line.
         """
         inner = stmt.body[0] if stmt.body and stmt.final and not stmt.handlers else None
         if not isinstance(inner, Try) or not inner.handlers or inner.final:

@@ -1,6 +1,6 @@
 """Chooses ``return``, ``return None``, ``pass`` or nothing at the end of a function: the bytecode is the same.
 
-On lines of their own the columns of the location table tell them apart (3.11+).  Input and output: the Python dialect.
+On separate lines the columns of the location table tell them apart (3.11+).  Input and output: the Python dialect.
 """
 
 from __future__ import annotations

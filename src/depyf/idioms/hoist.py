@@ -92,7 +92,7 @@ class Hoister:
         return isinstance(node, Name) and (node.scope == "fast" or node.id.startswith(self.stable))
 
     def _hoisted(self, event: Expr, events: list[Expr], users: list[int]) -> bool:
-        """Does ``event`` get a statement of its own?  Not where it is part of a later one that does."""
+        """Does ``event`` get a separate statement?  Not where it is part of a later one that does."""
         if any(events[index] is event for index in users):
             return True
         return not any(_contains(events[index], event) for index in users)

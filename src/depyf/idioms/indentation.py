@@ -69,7 +69,7 @@ class Indents:
                     continue
                 return column - _RETURN
             if isinstance(stmt, Assert) and self.columns.behind_assert:
-                column = self._column(stmt)  # that of the test, which may stand on a line of its own
+                column = self._column(stmt)  # that of the test, which may stand on a separate line
                 if column is None or (column - self.columns.behind_assert) % STEP:
                     continue
                 return column - self.columns.behind_assert
@@ -119,7 +119,7 @@ class Indents:
         if level is None or column is None or width is None or (inner.body[0].line or 0) <= (inner.line or 0):
             return False
         keyword = column - width - (_ASYNC if stmt.is_async and width else 0)
-        return level - keyword <= STEP + 1  # the first item may stand on a line of its own, after a parenthesis
+        return level - keyword <= STEP + 1  # the first item may stand on a separate line, after a parenthesis
 
     def is_elif(self, stmt: Stmt, level: int) -> bool:
         """Whether ``stmt``, in the ``else`` of an ``if`` at ``level``, is an ``elif`` of it."""

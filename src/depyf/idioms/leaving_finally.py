@@ -5,7 +5,7 @@
     F
 
 Where a ``return`` in A tells, ``structure/regions/finally_copies.py`` has found the ``finally``, and copies are left over.
-The handler and the copy after the ``try`` came from the same source lines; an ``except`` would have lines of its own.
+The handler and the copy after the ``try`` came from the same source lines; an ``except`` would have separate lines.
 Input and output: the Python dialect.
 """
 

@@ -185,7 +185,7 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
 
 
 def _first(stmt: If, raised: Raise) -> int | None:
-    """The line of an ``assert``: that of its ``raise``, where the test is on lines of its own."""
+    """The line of an ``assert``: that of its ``raise``, where the test is on separate lines."""
     lines = [line for line in (stmt.line, raised.line) if line is not None]
     return min(lines) if stmt.line is not None and lines else stmt.line
 

@@ -87,7 +87,7 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     falls = child.falls
     shared = parent.succs[1 - parent.falls]
     if not one_line and shared <= parent.id and child.succs[falls] == shared:
-        return False  # ``continue`` under a test of its own
+        return False  # ``continue`` under a separate test
     if child.id == yes and child_no == no:
         cond, succs = _both("and", left, right), [child_yes, no]
     elif child.id == no and child_yes == yes:
@@ -164,7 +164,7 @@ def _goes_on(lifter: Lifter, child: Lifted, shared: list[int]) -> bool:
 
 
 def _jumps_apart(lifter: Lifter, child: Lifted) -> bool:
-    """Whether the branch of ``child`` goes to a jump on a line of its own: ``break`` below ``if a or b:`` (3.11+)."""
+    """Whether the branch of ``child`` goes to a jump on a separate line: ``break`` below ``if a or b:`` (3.11+)."""
     program = lifter.graph.program
     test = next((i for i in reversed(child.code) if program.instrs[i].op == ops.BRANCH), NONE)
     jump = program.instrs[program.jump[test]] if test != NONE else None
@@ -262,7 +262,7 @@ def _fold_conditional_test(lifter: Lifter, parent: Lifted, child: Lifted) -> boo
 def _fold_constant_arm(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     """``if (True if c else b)``: from ``c`` control falls into a jump to where ``b`` goes, too.
 
-    A statement between the two would have a line of its own.
+    A statement between the two would have a separate line.
     """
     target = parent.succs[parent.falls]
     if target not in child.succs or child.succs[0] == child.succs[1]:

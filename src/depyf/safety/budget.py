@@ -48,7 +48,7 @@ class Unlimited(Budget):
 
 
 class Part:
-    """A part of a piece of work, with a budget of its own inside that of the whole; to be used as a context."""
+    """A part of a piece of work, with a separate budget inside that of the whole; to be used as a context."""
 
     __slots__ = ("after", "before", "budget", "name", "outer", "size")
 

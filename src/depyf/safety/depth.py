@@ -134,7 +134,7 @@ def note(steps: int) -> None:
 
 
 def part_of_work(name: str, size: int) -> Part:
-    """A context for one part of the work under way, of ``size`` bytes of code, with a budget of its own."""
+    """A context for one part of the work under way, of ``size`` bytes of code, with a separate budget."""
     return Part(_threads.here.budget, name, size)
 
 

@@ -64,7 +64,7 @@ def test_a_pass_out_of_order_is_found() -> None:
 
 
 def test_a_broken_invariant_is_no_next_rung(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An invariant is checked behind each pass of a decompilation, and its violation is not taken for code without a text."""
+    """An invariant is checked after each pass of a decompilation, and its violation is not taken for code without a text."""
     step = next(step for step in READABLE if step.name == "labels")
 
     def leaves_a_break(state: Any) -> None:

@@ -76,7 +76,7 @@ def test_a_temporary_that_a_protected_block_binds_anew_is_released_before():
 
 
 def test_an_arm_that_says_nothing():
-    """torch 2.15 puts None on the stack in both arms of its question about the profiler, and takes it off behind them."""
+    """torch 2.15 puts None on the stack in both arms of its question about the profiler, and takes it off after them."""
     stmt = If(
         Name("x", "fast"), (ExprStmt(Invoke(Name("f", "global"), ())), none := Assign((Temp(1),), Const(None))), (none,)
     )

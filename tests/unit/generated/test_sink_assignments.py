@@ -1,4 +1,4 @@
-"""Values that lie on the stack while generated code branches: assigned in both branches, they stand behind the ``if``."""
+"""Values that lie on the stack while generated code branches: assigned in both branches, they stand after the ``if``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code objects that nothing loads, which the compiler leaves behind where it drops dead code, have verdicts too."""
+"""Code objects that nothing loads, which the compiler leaves over where it drops dead code, have verdicts too."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Tails:
                 for at in self._arm(i):
                     content = numbers.setdefault((content, instruction_content(program, at)), len(numbers) + 1)
                     if instrs[at].line is not None and instrs[at].op != ops.BRANCH:
-                        # an arm of a conditional expression that is tested has a branch of its own
+                        # an arm of a conditional expression that is tested has a separate branch
                         tails.add((content, computed_at(program, [at])), begins_at(program, at), (i, at))
             best: dict[int, tuple[int, Any]] = {}
             # the stack is equally high before each copy: what one of them shows holds for all

@@ -39,7 +39,7 @@ def _ends_chain(program: Program, at: int, first_to: dict[int, int]) -> bool:
 
 
 def _is_continue(program: Program, at: int) -> bool:
-    """Whether a jump back is a statement: it has a line of its own, or is all that a test skips."""
+    """Whether a jump back is a statement: it has a separate line, or is all that a test skips."""
     if at == 0:
         return False
     line, previous = program.line[at], program.line[at - 1]

@@ -18,13 +18,13 @@ _NEAR = 200
 """How many instructions after a ``return`` are looked at for code that stands before it."""
 _STORES = frozenset({ops.STORE_FAST, ops.STORE_DEREF, ops.MAKE_FUNCTION})
 _QUIET = (ops.SILENT - _STORES) | {WITH_EXIT}
-"""What may lie between computing a value and returning it; a store is a statement of its own."""
+"""What may lie between computing a value and returning it; a store is a separate statement."""
 
 
 def merge_implicit_returns(blocks: Blocks) -> None:
     """Falling off the end of a function is one place, however often the compiler copied its return.
 
-    A copy has no line of its own: it has none at all, or that of the statement before it.  ``pass`` on a line of its own
+    A copy has no line of its own: it has none at all, or that of the statement before it.  ``pass`` on a separate line
     leads there, too, and so does ``break`` in a loop that ends the function.
     """
     program = blocks.program
@@ -146,7 +146,7 @@ def absorb_returns(blocks: Blocks) -> None:
 
 
 def _apart(blocks: Blocks, end: Node) -> bool:
-    """Whether the end of the function is a place of its own: ``break`` leads there, and before 3.10 any jump."""
+    """Whether the end of the function is a separate place: ``break`` leads there, and before 3.10 any jump."""
     return end.id in blocks.broken_to or blocks.program.unit.keeps_dead_code
 
 

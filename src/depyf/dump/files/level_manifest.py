@@ -29,7 +29,7 @@ def with_level_graph(manifest: dict[str, Any], record: GraphRecord, level: str) 
 
 
 def with_level_kernel(manifest: dict[str, Any], name: str, wrapper: GraphRecord, level: str) -> str:
-    """The same for a kernel in a file of its own, ``name``."""
+    """The same for a kernel in a separate file, ``name``."""
     return _with(manifest, {
         "file": name, "kind": "kernel_source", "compile_id": wrapper.key.text, "generation": wrapper.key.generation,
         "from": [graph_file(wrapper)], "level": level,

@@ -130,7 +130,7 @@ def original_name(function: FunctionRecord) -> str:
 
 
 def _original(function: FunctionRecord) -> str:
-    """The function as it was before torch.compile, under a name of its own."""
+    """The function as it was before torch.compile, under a separate name."""
     code, name = function.code, original_name(function)
     source = spelled_out(_without_future(textwrap.dedent(code.source)))  # nothing that reads the page is warned of it
     renamed = re.sub(

@@ -1,8 +1,8 @@
-"""The kernels in a generated wrapper, each as a file of its own.
+"""The kernels in a generated wrapper, each as a separate file.
 
 Input: the text of a wrapper that Inductor wrote.  Output: C++ and Triton sources by kernel name, in the order of the
 wrapper, with the comments that stand above each.  Nothing is executed: the text is parsed.  With ``cpp_wrapper`` one string
-holds the kernels and the C++ that calls them, which is a file of its own, too.
+holds the kernels and the C++ that calls them, which is a separate file, too.
 """
 
 from __future__ import annotations

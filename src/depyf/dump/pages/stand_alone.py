@@ -1,4 +1,4 @@
-"""A function of the user's on a page of its own, where the names of its module do not exist.
+"""A function of the user's on a separate page, where the names of its module do not exist.
 
 Input: the source of one ``def``.  Output: text that defines the function without evaluating anything of the program's.
 """

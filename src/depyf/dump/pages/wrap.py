@@ -9,7 +9,7 @@ WIDTH = 116
 
 
 def wrap(opening: str, items: Sequence[str], closing: str, indent: str = "", width: int = WIDTH) -> list[str]:
-    """``opening + items + closing`` on one line where it fits, else the items on lines of their own, packed."""
+    """``opening + items + closing`` on one line where it fits, else the items on separate lines, packed."""
     line = f"{indent}{opening}{', '.join(items)}{closing}"
     if len(line) <= width or not items:
         return [line]

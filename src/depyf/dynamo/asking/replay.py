@@ -105,7 +105,7 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
 
 
 def _load(path: Path, target: Target | None, made: Path | None = None) -> Replay:
-    """The page as a module of its own, and its first function, which is the dispatcher of the root."""
+    """The page as a separate module, and its first function, which is the dispatcher of the root."""
     try:
         tree: ast.Module = parse(live.page_text(path))
         root = next(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))

@@ -1,7 +1,7 @@
 """The folder that this process of a distributed run writes to.
 
 ``torchrun`` and its like start one process per rank and tell each its number in the environment; every rank then
-writes a dump of its own, ``rank_N`` below the directory that the program named, so that none overwrites another's.
+writes a separate dump, ``rank_N`` below the directory that the program named, so that none overwrites another's.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class Session:
         )
 
     def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:
-        """Each kernel of each wrapper as a file of its own; file -> the wrapper."""
+        """Each kernel of each wrapper as a separate file; file -> the wrapper."""
         found: dict[str, GraphRecord] = {}
         for wrapper in run.graphs:
             for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER else ():

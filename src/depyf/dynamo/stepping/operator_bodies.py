@@ -78,5 +78,5 @@ def _traced(args: Sequence[Any]) -> bool:
     unusual = any(
         isinstance(arg, torch.fx.Proxy) or (isinstance(arg, torch.Tensor) and type(arg) not in plain) for arg in args
     )
-    # what traces (proxies, fake and functional tensors) has a key of its own; checkpointing has a mode, too, and only runs
+    # what traces (proxies, fake and functional tensors) has a separate key; checkpointing has a mode, too, and only runs
     return unusual or any(getattr(mode, "_mode_key", None) is not None for mode in _get_current_dispatch_mode_stack())

@@ -97,7 +97,7 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
 
 
 def _is_body(program: Program, start: int) -> bool:
-    """Whether the handler at ``start``, which always leaves, may be a ``finally``: what a bare ``except`` drops has a line of its own."""
+    """Whether the handler at ``start``, which always leaves, may be a ``finally``: what a bare ``except`` drops has a separate line."""
     if program.instrs[start].op != ops.POP:
         return True
     at = start
@@ -107,7 +107,7 @@ def _is_body(program: Program, start: int) -> bool:
 
 
 def _is_behind(program: Program, at: int, start: int) -> bool:
-    """Whether a constant that is returned has a line of its own after the first one of the handler: it is no part of the body."""
+    """Whether a constant that is returned has a separate line after the first one of the handler: it is no part of the body."""
     if at == NONE:
         return False
     line, first = program.line[at], program.line[start]

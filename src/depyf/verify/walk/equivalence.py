@@ -65,7 +65,7 @@ def prove(
 ) -> Proof:
     """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent.
 
-    ``promises`` hold for both sides; ``variables`` are locals of the original that count as temporaries of its own.
+    ``promises`` hold for both sides; ``variables`` are locals of the original that count as its temporaries.
     ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
     """
     ground = Ground(
@@ -202,7 +202,7 @@ class _Walk:
                 self.ground.note(MANAGER_NOTE)
             if op in ENTERING and refuses(pair, values, op, event_a.operands[0]):
                 return False
-            # asked anew next time, at a place of its own
+            # asked again next time, at another place
             pair.facts = {base: fact for base, fact in pair.facts.items() if not asks(values, base)}
         if key == DIVERGE or op == ops.RAISE:
             return False

@@ -17,7 +17,7 @@ RESUMED = Options(promises=GeneratorContract(resumed=("rest_",), display_only=Tr
 
 
 def cut(function, *, loops):
-    """``function`` from behind its first call on; the parameters up to ``value`` are on the stack, ``loops`` iterators first."""
+    """``function`` from after its first call on; the parameters up to ``value`` are on the stack, ``loops`` iterators first."""
     ops = disassemble(function.__code__)
     call = next(at for at, op in enumerate(ops) if op.name.startswith("CALL"))
     start = [op for op in ops[:1] if op.name == "RESUME"]

@@ -1,4 +1,4 @@
-"""Functions that are made behind a break, in the middle of their defaults and annotations, which are handed on."""
+"""Functions that are made after a break, in the middle of their defaults and annotations, which are handed on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MADE = {
 
 
 def resumed(version: tuple[int, int], body: str) -> list[CodeUnit]:
-    """The function, entered behind each of its calls but the last, with what is on the stack there in its first parameters."""
+    """The function, entered after each of its calls but the last, with what is on the stack there in its first parameters."""
     need(version)
     module = loads(worker_for(version).compile(HEAD + body), version)
     unit = next(const for const in module.consts if isinstance(const, CodeUnit))

@@ -30,7 +30,7 @@ def counting(first, a, n, g):
 
 
 def resumed(function):
-    """``function`` from behind the call of its first statement on, whose result is the first parameter."""
+    """``function`` from after the call of its first statement on, whose result is the first parameter."""
     ops = disassemble(function.__code__)
     behind = next(op for op in ops if op.name == "POP_TOP")
     start = [op for op in ops[:1] if op.name == "RESUME"]

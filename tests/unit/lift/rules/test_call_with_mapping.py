@@ -131,7 +131,7 @@ def test_an_empty_dict_passes_nothing(version):
         (TEXTS["plain"], "return f(*a, **{})", False),
         (NOTHING.replace("{}", "{'x': d}"), "return f(*a)", False),
         (NOTHING.replace("{}", "{'x': d}"), "return f(*a, x=d)", True),
-        # what f, written in C, leaves in the dict is seen behind the call
+        # what f, written in C, leaves in the dict is seen after the call
         (KEPT, "e = {}\n    return f(*a), e", False),
         (KEPT, "return f(*a), {}", False),
     ):
@@ -175,7 +175,7 @@ COMPUTED = "def g(f, a, k, v, d):\n    return f(*a, **{k: v}, **d)\n"
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_dict_with_a_computed_key_is_merged_into(version):
-    """What is left of ``f(k=stop(), *a, **d)`` behind the call of ``stop``: Dynamo hands the name on as a value."""
+    """What is left of ``f(k=stop(), *a, **d)`` after the call of ``stop``: Dynamo hands the name on as a value."""
     by_hand = made_by_hand(version, COMPUTED)
     result = decompile_unit(by_hand)
     assert COMPUTED.splitlines()[1] in result.source and result.proven

@@ -23,7 +23,7 @@ def verdict(original: str, text: str) -> Verdict:
 @pytest.mark.parametrize(
     ("original", "text"),
     [
-        ("a.x()", "__temp_0 = a.x()"),  # the result ends before the variables of the frame, and behind them
+        ("a.x()", "__temp_0 = a.x()"),  # the result ends before the variables of the frame, and after them
         ("return a.x() + a.y()", "__temp_0 = a.x()\n__temp_1 = a.y()\nreturn __temp_0 + __temp_1"),
         ("b(a.y, a.z)\na.n", "__temp_0 = a.y\n__temp_1 = a.z\nb(__temp_0, __temp_1)\ndel __temp_1, __temp_0\na.n"),
         ("a = a.x\nb = a.y\na = None\nb = None\nlen", "a = a.x\nb = a.y\nb = None\na = None\nlen"),

@@ -65,7 +65,7 @@ def test_equal_places_stay_equal_only_where_they_were_in_both(old: Frozen, new: 
 
 
 def test_a_constant_tuple_and_a_built_one_keep_their_parts() -> None:
-    """``(2.5,)`` on one path and ``(x,)`` on the other: what the tuple holds is known behind the join."""
+    """``(2.5,)`` on one path and ``(x,)`` on the other: what the tuple holds is known after the join."""
     part, constant = VALUES.new(), VALUES.const(2.5)
     built = frozen([VALUES.tuple_of((part,)), part, part, part, part], part)
     whole = frozen([VALUES.const((2.5,)), constant, constant, constant, constant], constant)
