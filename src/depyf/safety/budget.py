@@ -1,4 +1,4 @@
-"""Bounds the work of a decompilation by its size, in steps rather than seconds, so that the load of the machine does not matter.
+"""Bounds the work of a decompilation by its size, in steps and levels rather than seconds: the load of the machine does not matter.
 
 What real code takes grows with its size.  A file can be written so that some search or walk of ours grows with the square of it,
 or worse: then the budget is spent, and ``TooMuchWork`` says where.  It is far above what code from a compiler takes.
@@ -12,28 +12,38 @@ ROOM, EACH = 2_500_000, 50
 """Steps of a whole decompilation: so many, and so many for each byte of code."""
 PART_ROOM, PART_EACH = 800_000, 30
 """The same for one way to decompile one code object; a step takes about a microsecond."""
+LEVELS_ROOM, LEVELS_EACH = 10_000, 1 / 20
+"""How many levels deep a walk may go: so many, and so many for each byte of code; a level takes up to 3 kB of stack."""
 
 
 class TooMuchWork(BytecodeError):
-    """The code takes more steps than its size allows."""
+    """The code takes more steps, or more levels of a walk, than its size allows."""
 
 
 class Budget:
     """The steps that are left of some work, in however many threads, of which one works at a time."""
 
-    __slots__ = ("floor", "left", "name", "size")
+    __slots__ = ("floor", "left", "levels", "name", "size")
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
         self.size = size
         self.left = ROOM + EACH * size
+        self.levels = int(LEVELS_ROOM + LEVELS_EACH * size)
         self.floor = 0
         """What must be left when the part of the work that is under way is done."""
 
     def exceeded(self) -> TooMuchWork:
         """The error for a budget that is spent, or for a part of it that is."""
+        return self._error("takes more steps")
+
+    def too_deep(self) -> TooMuchWork:
+        """The error for code that nests too deeply."""
+        return self._error("goes deeper")
+
+    def _error(self, what: str) -> TooMuchWork:
         return TooMuchWork(
-            f"{self.name}: its {self.size} bytes of code expand too far: to decompile them takes more steps than real code does"
+            f"{self.name}: its {self.size} bytes of code expand too far: to decompile them {what} than real code does"
         )
 
 
@@ -44,7 +54,7 @@ class Unlimited(Budget):
 
     def __init__(self) -> None:
         super().__init__("", 0)
-        self.left = 1 << 62
+        self.left = self.levels = 1 << 62
 
 
 class Part:

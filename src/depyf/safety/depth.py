@@ -53,10 +53,12 @@ class _Here:
 class _Work:
     """One piece of work, in however many threads of ours."""
 
-    __slots__ = ("given_up", "threads")
+    __slots__ = ("given_up", "levels", "threads")
 
     def __init__(self) -> None:
         self.given_up = False
+        self.levels = 0
+        """How many levels all threads have together; each waits for the next, so that all their stacks are taken at once."""
         self.threads: list[_Here] = []
 
     def give_up(self) -> None:
@@ -181,6 +183,8 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
     elif whole.given_up:
         raise _GivenUp
     most = max(min((sys.getrecursionlimit() - _FLAT) // _STEPS, LEVELS), _LEAST)
+    if whole.levels + most > budget.levels:
+        raise budget.too_deep()
     results: list[_Result] = []
     errors: list[BaseException] = []
     done = _thread.allocate_lock()
@@ -190,11 +194,13 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
         here = _threads.here
         here.most, here.work, here.budget = most, whole, budget
         whole.threads.append(here)
+        whole.levels += most
         try:
             results.append(work())
         except BaseException as error:  # it is the caller's
             errors.append(error)
         finally:
+            whole.levels -= most
             whole.threads.remove(here)
             done.release()
 

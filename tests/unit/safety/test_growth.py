@@ -128,3 +128,14 @@ def test_a_whole_that_takes_too_much_is_an_error(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(TooMuchWork, match="expand too far") as caught:
         decompile_unit(unit)
     assert isinstance(caught.value, BytecodeError)
+
+
+def test_what_nests_deeper_than_its_size_allows_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level takes memory; how many real code has grows with its size."""
+    deep = CodeUnit.from_code(compile("x = " + "not " * 1500 + "y\n", "t.py", "exec", dont_inherit=True))
+    returns = "def f(a, g):\n" + "".join(f"    if a == {i}:\n        return g({i})\n" for i in range(1000))
+    real = CodeUnit.from_code(compile(returns, "t.py", "exec", dont_inherit=True))
+    monkeypatch.setattr(budget, "LEVELS_ROOM", 400)
+    with pytest.raises(TooMuchWork, match="goes deeper than real code"):
+        decompile_unit(deep)
+    assert all(verdict.proven for verdict in decompile_unit(real).verdicts)
