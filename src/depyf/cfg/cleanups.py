@@ -9,7 +9,8 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.cfg.program import NONE, Program
 
-_MAX_LENGTH = 40
+_MOST = 40
+"""How many operations such a handler has at most, besides those that restore the variables kept on the stack."""
 _OLD = "old"
 
 
@@ -20,7 +21,7 @@ def reraised_at(program: Program, target: int, depth: int, pushes: tuple[str, ..
         return NONE
     caught = pushes[-1]
     stack = [*[_OLD] * depth, *pushes]
-    for _ in range(_MAX_LENGTH):
+    for _ in range(_MOST + depth):
         if position == NONE:
             return NONE
         op, arg = program.instrs[position].op, program.instrs[position].arg

@@ -54,13 +54,19 @@ def _places(pair: Pair, side: Side) -> Iterable[int]:
     return (*side.stack, side.cur, *temps, *pair.loc.values(), *side.dirty.values())
 
 
+def unknown(pair: Pair, name: str) -> int:
+    """A number for the content of a variable of which nothing is known; -1 where the original has no such variable."""
+    numbers = pair.a.program.numbers
+    return -2 - numbers[name] if name in numbers else -1
+
+
 def _of_frame(pair: Pair, side: Side) -> list[int]:
     """What the frame of a side lets go of when it returns; a variable whose value is not known is below zero."""
     found = []
     for name in side.program.variables:
         value = side.dirty.get(name, pair.loc.get(name, pair.temps.get(name, -1)))
         if value < 0 and name not in side.program.temps:
-            value = -2 - pair.a.program.variables.index(name) if name in pair.a.program.variables else -1
+            value = unknown(pair, name)
         if value != -1:
             found.append(value)
     return [*found, *side.stack[:-1]]

@@ -82,6 +82,7 @@ class CheckedCode:
         marked = "" if side else ORIGINAL
         self.variables = [marked + n if marked + n in self.temps else renames.get(n, n) for n in self.unit.varnames]
         """The names of local variables in their order, as ``arg`` has them."""
+        self.numbers = {name: number for number, name in enumerate(self.variables)}
         self.join = self._joins()
         self._bound: list[int] | None = None
         self._bit: dict[str, int] = {}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.verify.mismatch import Mismatch
+from depyf.verify.relation.end_order import unknown
 from depyf.verify.relation.facts import (
     DICT,
     LIST,
@@ -82,6 +83,8 @@ def _load_fast_clear(pair: Pair, side: Side, values: Values, name: str) -> None:
 
 
 def _restore_fast(pair: Pair, side: Side, values: Values, name: str) -> None:
+    old = side.dirty.get(name, pair.loc.get(name, -1))
+    side.gone.append(old if old >= 0 else unknown(pair, name))
     value = side.stack.pop()
     side.dirty[name] = values.unbound if value == values.null else value
 

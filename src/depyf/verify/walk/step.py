@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.verify.mismatch import Mismatch
+from depyf.verify.relation.end_order import unknown
 from depyf.verify.relation.facts import (
     bound_now,
     is_none,
@@ -69,8 +70,7 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
             value = dirty.get(name, -1)
             if value < 0:
                 value = loc.get(name, -1)
-            if value >= 0:
-                gone.append(value)
+            gone.append(value if value >= 0 else unknown(pair, name))
             dirty[name] = stack.pop()
         elif kind == dispatch.POP:
             gone.append(stack.pop())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.verify import Verdict, verify
+from depyf.verify import Status, Verdict, verify
 from depyf.verify.assumptions import END_ORDER_NOTE, FORGOTTEN_NOTE
+from foreign import compiled_text
 
 
 def verdict(original: str, text: str) -> Verdict:
@@ -27,6 +28,7 @@ def verdict(original: str, text: str) -> Verdict:
         ("return a.x() + a.y()", "__temp_0 = a.x()\n__temp_1 = a.y()\nreturn __temp_0 + __temp_1"),
         ("b(a.y, a.z)\na.n", "__temp_0 = a.y\n__temp_1 = a.z\nb(__temp_0, __temp_1)\ndel __temp_1, __temp_0\na.n"),
         ("a = a.x\nb = a.y\na = None\nb = None\nlen", "a = a.x\nb = a.y\nb = None\na = None\nlen"),
+        ("a = None\nb = None\nlen", "b = None\na = None\nlen"),  # of what was in them nothing is known
     ],
 )
 def test_another_order_is_named(original: str, text: str) -> None:
@@ -50,3 +52,13 @@ def test_a_temporary_of_one_way_is_named() -> None:
     original = "if a:\n    a.x = 1\nelse:\n    a.x = 2\nb.y()"
     text = "if a:\n    a.x = 1\nelse:\n    __temp_0 = a\n    __temp_0.x = 2\nb.y()"
     assert FORGOTTEN_NOTE in verdict(original, text).reason
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14", "3.15"])
+def test_a_variable_of_a_comprehension_ends_before_what_is_assigned(version: str) -> None:
+    """The inlined loop gives its variable back before or after the list is stored, where the list has the last hold of its item."""
+    text = "def f(a, b):\n    a = [b(x) for x in a]\n    return b(a)\n"
+    other = text.replace("a]", "a] if True else [b(x) for x in a]")
+    found = {v.qualname: v for v in verify(compiled_text(version, text), compiled_text(version, other))}["f"]
+    assert found.proven and END_ORDER_NOTE in found.reason
+    assert verify(compiled_text(version, text), compiled_text(version, text))[0].status is Status.IDENTICAL
