@@ -110,11 +110,6 @@ class CodeUnit:
         return self.version >= (3, 13) and self.name != "<lambda>"
 
     @property
-    def may_handle(self) -> bool:
-        """Whether there may be an exception handler; before 3.11 only the instructions tell."""
-        return self.version < (3, 11) or bool(self.exctable)
-
-    @property
     def leaks_comprehensions(self) -> bool:
         """Whether what one comprehension binds is local to the other comprehensions of the function, too (3.12)."""
         return self.version == (3, 12)

@@ -24,8 +24,6 @@ from depyf.cli.targets import InputError
 from depyf.dynamo.require import require_torch
 from depyf.errors import DepyfError
 
-DEFAULT_FOLDER = "depyf_dump"
-
 
 def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: str) -> int:
     """Run it; returns the exit status, or raises SystemExit as the program did."""

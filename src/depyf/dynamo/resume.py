@@ -32,10 +32,6 @@ def origin(code: types.CodeType) -> types.CodeType | None:
     return current if current is not code else None
 
 
-def is_resume(code: types.CodeType) -> bool:
-    return code.co_name.startswith(RESUME_PREFIX) or origin(code) is not None
-
-
 def resume_globals(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of resume functions among the globals of transformed code."""
     return tuple(name for name in names if RESUME_FN.match(name))

@@ -98,13 +98,11 @@ def flatten(value: Expr) -> tuple[tuple[Expr, ...], Expr]:
             return targets, value
 
 
-NULL_SLOT = Marker("null")
 EXC = Marker("exc")
 EXC_TYPE = Marker("exc_type")
 EXC_TB = Marker("exc_tb")
 EXC_OLD = Marker("exc_old")
 LASTI = Marker("lasti")
-BUILD_CLASS = Marker("build_class")
 
 HANDLER_SLOTS = {
     "exc": EXC, "value": EXC, "type": EXC_TYPE, "tb": EXC_TB, "lasti": LASTI,

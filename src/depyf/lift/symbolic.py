@@ -60,7 +60,6 @@ from depyf.lift.style import Style
 from depyf.safety.depth import spend
 
 _ATOMIC = (Const, Marker, Temp, CellOf, UnpackedItem, fresh_containers.Fresh)
-_NEGATED = {"<": ">=", "==": "!="}
 _RUN = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.POP})
 
 
