@@ -73,8 +73,9 @@ def compare(
 
     ``fn`` is a function or module, compiled or not; ``backends`` are names or callables, the reference first.  Outputs,
     inputs written into and gradients (for made-up gradients of the outputs) are compared; for a graph that differs beyond
-    tolerance, the first node that differs is named, with both values' statistics and the user's line.  ``rtol`` and
-    ``atol`` default to what the dtype allows.  The result is true where both agree; print it.  The program goes on with
+    tolerance, the first node that differs is named, with both values' statistics and the user's line.  ``rtol`` is
+    relative to each element plus the mean magnitude of its tensor, by default what the dtype allows; ``atol`` is absolute, by
+    default 0.  The result is true where both agree; print it.  The program goes on with
     the graph's eager results; random numbers are fixed while comparing.  DepyfError without torch 2.6 or newer.
     """
     require_torch()

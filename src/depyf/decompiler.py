@@ -55,15 +55,18 @@ def _code_and_function(target: Any) -> tuple[types.CodeType, types.FunctionType 
 
 
 def decompile(target: types.CodeType | Callable[..., Any]) -> str:
-    """Source text of a code object or of anything callable that has one.
+    """The Python source of ``target``: a code object, or a function, method, lambda, generator or other object that has one.
 
-    The text is proven to mean the same, or its first line says that it is not and why.  Constants that have no literal are
-    defined at its top; where they cannot be, and where a name is one that no source can have, the first line says so.
-    The proof is about the code object.  What is not in it is not proven: decorators and annotations are left out; the
-    default values that a function has now stand in the signature, as literals, by the global name they have, or as
-    ``__default_NAME``, which the first line names, too.  A code object alone has no defaults.  What Dynamo wrote is shown as
-    a dump shows it, and the code of a comprehension or generator expression as a function that returns one.  Raises DecompilationError where there is no translation,
-    DepyfError for an object without bytecode.
+    The result is a ``str`` that ends in a newline.  It is proven to mean the same as the bytecode; otherwise its first line
+    says so, and why.  Constants without a literal are defined at its top.  Where that is impossible, or a name is one that
+    no source can have, the first line says so, too.
+
+    The proof is about the code object.  Decorators and annotations are not part of it, and left out.  The current default
+    values of a function are shown in its signature: as literals, as names of globals, or as ``__default_NAME``, which the
+    first line mentions.  A code object has no defaults.  Code that Dynamo generated is shown as a dump shows it, the code
+    of a comprehension or generator expression as a function that returns one.
+
+    Raises DecompilationError where there is no translation, DepyfError for an object without bytecode.
     """
     code, function = _code_and_function(target)
     found = as_written(code, Options(), None, defaults=NO_DEFAULTS if function is None else defaults_of(function))
@@ -73,9 +76,10 @@ def decompile(target: types.CodeType | Callable[..., Any]) -> str:
 def as_written(
     code: types.CodeType, options: Options, name: str | None, *, defaults: Defaults = NO_DEFAULTS, runs: bool = False
 ) -> Decompiled:
-    """``code`` decompiled by the choices for what Dynamo wrote, if it did, else as a compiler's.
+    """``code`` decompiled: by the rungs for generated code if Dynamo wrote it, else by those for a compiler's.
 
-    ``runs``: what is made of the text is to run, not only to be read.  Raises DecompilationError.
+    ``name`` replaces the function's name in the text.  ``runs``: the recompiled text will be executed, not only read.
+    Raises DecompilationError.
     """
     from depyf.dynamo.recognise import as_dynamo_wrote
 
@@ -94,9 +98,9 @@ def as_written(
 def decompile_pyc(path: str | os.PathLike[str], *, python: str | None = None) -> Decompiled:
     """Decompile a ``.pyc`` of any CPython from 3.8 to 3.15; nothing in it is executed.
 
-    The result has ``.source`` and ``.verdicts``, one per code object.  The proof needs an interpreter of the file's
-    version: the running one, ``python`` (a path), or one that is found; without it the verdicts are UNVERIFIED.
-    Raises BytecodeError for a file that is no valid ``.pyc``, OSError for one that cannot be read.
+    The result has ``.source`` (a ``str``) and ``.verdicts``, one per code object, the module first.  The proof needs an
+    interpreter of the file's version: ``python`` (a path), the running one, or one that is found on this machine; without
+    one the verdicts are UNVERIFIED.  Raises BytecodeError for a file that is no valid ``.pyc``, OSError for one that cannot be read.
     """
     return decompile_unit(read_pyc(path), Options(python=python))
 
@@ -108,7 +112,11 @@ class Decompiler:
         self.code = code_of(code)
 
     def decompile(self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: str | None = None) -> str:
-        """Source text, with ``indentation`` spaces a level and temporaries called ``temp_prefix`` and a number."""
+        """Source text, with ``indentation`` spaces per level and temporaries named ``temp_prefix`` plus a number.
+
+        ``overwite_fn_name`` (spelled as in depyf 0.20) replaces the function's name.  Raises DecompilationError where there
+        is no translation, DepyfError for an ``indentation`` below 1 or a ``temp_prefix`` that begins no identifier.
+        """
         return self._run(indentation, temp_prefix, overwite_fn_name).shown
 
     def _run(self, indentation: int, temp_prefix: str, name: str | None, runs: bool = False) -> Decompiled:
@@ -124,7 +132,7 @@ class Decompiler:
         temp_prefix: str = "__temp_",
         filepath_template: str | None = None,
     ) -> types.CodeType:
-        """The code recompiled from the decompiled source, named and shaped like ``reference_code``.
+        """The code recompiled from the decompiled source, under the name of ``reference_code``.
 
         With ``filepath_template`` (which may hold a ``%s`` for the function's name) the source is written to that file
         and the code's lines refer to it.  Raises DecompilationError unless the source is proven.

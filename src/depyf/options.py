@@ -1,4 +1,4 @@
-"""What a caller may ask of a decompilation."""
+"""The options of a decompilation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from depyf.generated.contract import NO_CONTRACT, GeneratorContract
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``indent`` and ``temp_prefix`` shape the text.
+    """How to decompile one code object.
 
-    ``idioms`` off gives the plain translation of the control-flow graph ("ugly" mode: nothing folded, no copy
-    undone).  ``verify`` off skips the proof, every verdict is then UNVERIFIED.  ``python`` is an interpreter to
-    recompile with, for code of another version than the running one.  ``generated`` says that a program wrote the code:
-    containers that never leave the function are folded away; ``promises`` is what that
-    program says about its code, and each promise a proof needed is in the verdict.
+    ``indent``: spaces per level.  ``temp_prefix``: what the names of temporaries begin with.  Without ``idioms`` the text is
+    the plain translation of the control-flow graph ("ugly" mode: nothing folded, no copy undone).  Without ``verify`` there is
+    no proof, and every verdict is UNVERIFIED.  ``python``: path of the interpreter to recompile with, for code of another
+    version than the running one.  ``generated``: a program wrote the code; containers that never leave the function are
+    folded away.  ``promises``: the contract of that program; each term that a proof needed is in the verdict.
     """
 
     indent: int = 4
@@ -26,4 +26,4 @@ class Options:
     generated: bool = False
     promises: GeneratorContract = NO_CONTRACT
     shown: tuple[tuple[str, str], ...] = ()
-    """Names that the caller shows as others: where lines are broken, those count."""
+    """Pairs (name, name shown): the caller replaces the first by the second, whose width counts where lines are broken."""

@@ -99,9 +99,10 @@ class Decompiled:
 def decompile_code(
     code: types.CodeType, *, name: str | None = None, options: Options = Options(), defaults: Defaults = NO_DEFAULTS
 ) -> Decompiled:
-    """Decompile a live code object; raises DecompilationError where any part of it has no translation.
+    """Decompile a live code object, and prove the result.
 
-    ``name`` replaces the function's name in the text; ``defaults`` stand in its signature, which no verdict speaks of.
+    ``name`` replaces the function's name in the text; ``defaults`` are shown in its signature, and are not part of the proof.
+    Raises DecompilationError where any part of the code has no translation.
     """
     return decompile_unit(
         with_room(lambda: CodeUnit.from_code(code)), options, name=name, strict=True, defaults=defaults

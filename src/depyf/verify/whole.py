@@ -66,17 +66,22 @@ def verify(
     loose: Collection[frozenset[Any]] = (),
     lowered: Mapping[int, Lowered] = MappingProxyType({}),
 ) -> tuple[Verdict, ...]:
-    """Prove that ``recompiled`` means the same as ``original``.
+    """Prove that ``recompiled`` means the same as ``original``; one verdict per code object of ``original``, itself first.
 
-    Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it) and that the original does
-    not have are temporaries.  ``renames`` maps other recompiled local names to original ones (names that were no
-    identifiers); ``stand_ins`` the same for names of the module, which nothing else has; ``bindings`` maps global names of
-    the recompiled code to the constants they stand for; ``builtins`` those that both codes look up, where it does so and the original
-    does not.  ``promises`` is what the program that wrote the original promises about it; its ``variables`` are those of ``original`` itself.  With
-    ``lifetimes``, code that keeps an object alive longer or shorter than the original does is UNVERIFIED, not proven.
-    ``features`` are names under which the text alone imports features of ``__future__``; ``imported`` those under which it
-    imports builtins, with their own names.
-    ``loose`` are constant sets whose order no text gives.  ``lowered`` saves lowering ``original``, and what is nested in it, again: by id.
+    - Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it), and that ``original`` does not
+      have, are temporaries.
+    - ``renames``: other local names of ``recompiled`` -> original ones that are no identifiers.  ``stand_ins``: the same for
+      names of the module, which nothing else has.
+    - ``bindings``: global names of ``recompiled`` -> the constants that they denote.
+    - ``builtins``: the same for builtins that ``original`` looks up by the same name, but elsewhere.
+    - ``promises``: the contract of the program that wrote ``original``; its ``variables`` are those of ``original`` itself.
+    - With ``lifetimes``, code that keeps an object alive longer or shorter than the original is UNVERIFIED, not proven.
+    - ``features``: names under which the text alone imports features of ``__future__``; ``imported``: names under which it
+      imports builtins -> their own names.
+    - ``loose``: constant sets whose iteration order no text gives.
+    - ``lowered``: id of a code unit -> its lowered code, so that it is not lowered again.
+
+    Raises nothing for code that differs: a difference, or no proof, is a verdict.
     """
     checker = _Checker(
         temp_prefix,

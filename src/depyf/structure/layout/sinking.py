@@ -37,7 +37,7 @@ class _ExitUse:
 
 
 Cost = tuple[int, ...]
-"""What a text has that nobody would write, the worst first: flags, loops that run once, copies, ``pass``."""
+"""What a hand-written text rarely has, the worst first: flags, loops that run once, copies, ``pass``."""
 
 
 def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) -> list[Stmt]:
