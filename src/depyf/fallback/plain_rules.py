@@ -5,6 +5,7 @@ values that statements must keep in temporaries, so that any order of operations
 
     LIST_EXTEND     __temp_0.extend(x)              where the list was made in another block
     DICT_UPDATE     __temp_0.update({**x})          ``update`` alone takes more than a mapping
+    DICT_MERGE      f(**__temp_0, **x)              keyword arguments that were begun in another block
     FOR_ITER        for __temp_1 in __temp_0: break; else: more = False
 """
 
@@ -173,6 +174,18 @@ def _update(s: PlainSymbolic, depth: int, _: int) -> bool:
     return True
 
 
+def _merge(s: PlainSymbolic, depth: int, _: int) -> bool:
+    """``DICT_MERGE`` into a dict that was begun in another block: a call that unpacks both copies it first, and no one sees that."""
+    if depth >= len(s.stack):
+        raise _underflow(s)
+    begun = s.stack[-depth - 1]
+    if not isinstance(begun, Temp):
+        return False
+    items = s.pop()
+    s.stack[-depth] = DictOf(((None, begun), (None, items)), True)
+    return True
+
+
 def _compute(s: PlainSymbolic, arg: object, _: int) -> bool:
     """Operators on constants alone: the compiler must not run them."""
     count = _FOLDED[s.instr.op]
@@ -265,6 +278,7 @@ _RULES: dict[str, Callable[[PlainSymbolic, Any, int], bool]] = {
     ops.SET_ADD: _add,
     ops.MAP_ADD: _add,
     ops.DICT_UPDATE: _update,
+    ops.DICT_MERGE: _merge,
     ops.UNARY: _compute,
     ops.BINARY: _compute,
     ops.SUBSCR: _compute,
