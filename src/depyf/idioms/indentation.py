@@ -68,11 +68,15 @@ class Indents:
                 if column is None or (column - _RETURN) % STEP:
                     continue
                 return column - _RETURN
-            if isinstance(stmt, Assert) and self.columns.behind_assert:
-                column = self._column(stmt)  # that of the test, which may stand on a separate line
-                if column is None or (column - self.columns.behind_assert) % STEP:
+            if isinstance(stmt, Assert) and (behind := self.columns.behind_assert):
+                column = self._column(stmt)
+                if column is None:
                     continue
-                return column - self.columns.behind_assert
+                if isinstance(stmt.test, Cmp) or column % STEP == behind % STEP:
+                    column -= behind  # that of the test, which may stand on a separate line
+                if column % STEP == 0:
+                    return column
+                continue
             if isinstance(stmt, _EXACT) and not isinstance(stmt, ExprStmt) and not _unpacks(stmt):
                 return self._column(stmt)
             if isinstance(stmt, If) and not stmt.orelse:

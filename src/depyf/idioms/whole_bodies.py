@@ -115,7 +115,7 @@ def _finished_if(stmt: If, branches: Branches, level: int | None) -> deque[Stmt]
         return branches.flat_if(stmt, orelse, level)
     if len(orelse) == 1 and isinstance(inner := orelse[0], If):
         orelse = branches.flat_if(replace(inner, orelse=()), deque(inner.orelse), level)
-    orelse.appendleft(asserted)
+    orelse.appendleft(branches.nested(asserted))
     return orelse
 
 
@@ -134,7 +134,7 @@ def _arms(stmt: If, branches: Branches, level: int | None) -> tuple[If, deque[St
         if asserted is None:
             others = deque([branches.nested(replace(inner, orelse=tuple(others)))])
         else:
-            others.appendleft(asserted)
+            others.appendleft(branches.nested(asserted))
     else:
         others = _finished(orelse, branches, branches.behind(stmt, level))
     return If(stmt.test, body, (), stmt.line), others
