@@ -40,7 +40,7 @@ def no_recompiles() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """The assertions stand around the body, not around the fixtures: what these compile is no business of the test."""
+    """The assertions stand around the body, not around the fixtures: what these compile is not part of the test."""
     wanted = {name for name in MARKERS if item.get_closest_marker(name) is not None}
     wanted |= {"no_graph_breaks", "no_recompiles"} & set(getattr(item, "fixturenames", ()))
     if not wanted:

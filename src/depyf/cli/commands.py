@@ -140,7 +140,7 @@ def _to_the_end(given: list[str]) -> int:
             return _dispatch(given)
         finally:  # the parser leaves by SystemExit: --help
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader went away (`| head`): not an error of ours
+    except BrokenPipeError:  # the reader went away (`| head`): not an error of depyf
         give_up_output()
         return ExitStatus.FAILED
     except OSError as error:

@@ -18,7 +18,7 @@ from depyf.verify.verdict import Status
 
 
 def decompile_one(job: Job, python: str | None) -> Outcome:
-    """Never raises: a bug of ours in one file must not cost the others."""
+    """Never raises: a bug of depyf in one file must not affect the others."""
     try:
         unit = find_unit(job.target, job.data)
     except (InputError, BytecodeError, OSError) as error:

@@ -94,7 +94,7 @@ class Decompilation:
                 failure = DecompilationError(no_room(), unit.qualname)
                 break
             except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-                # a bug of ours in one function must not cost the others
+                # a bug of depyf in one function must not affect the others
                 if on_internal_error is not None:
                     on_internal_error(unit, error)
                 text = f"internal error, please report it: {type(error).__name__}: {error}"

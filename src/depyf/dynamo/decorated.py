@@ -16,7 +16,7 @@ from depyf.dump.records import Place
 from depyf.dynamo.pure_access import cell_contents, class_mro, class_namespace
 
 _FRAMES = 16
-"""So far up torch's ``_compile`` is looked for, which has the frame's closure and locals."""
+"""How many frames up to search for torch's ``_compile``, which has the frame's closure and locals."""
 _LAYERS = 32
 
 

@@ -30,7 +30,7 @@ _NATIVE = frozenset({
 """torch's own classes with a ``__torch_dispatch__`` that is not asked for sizes."""
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _MOST_REPLACED = 64
-"""So often is a symbol replaced by another one; torch allows no cycle."""
+"""The maximum number of replacements of a symbol by another one; torch allows no cycle."""
 
 
 def is_tensor(value: Any) -> bool:

@@ -92,7 +92,7 @@ def _emit(unit: CodeUnit, options: EmitOptions, write: Callable[[Printer], None]
         except RecursionError:
             raise DecompilationError(no_room(), unit.qualname) from None
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-            # a bug of ours in one function must not cost the others
+            # a bug of depyf in one function must not affect the others
             raise p.fail(f"internal error, please report it: {type(error).__name__}: {error}") from error
         imported = p.consts.renamed if p.whole and p.mode == "exec" else {}
         if imported:

@@ -19,7 +19,7 @@ from depyf.fallback.stack_slots import moved, stack_depths
 from depyf.safety.depth import any_depth
 
 GROWTH = 8
-"""Sharing may multiply: at so many times the size of the program it is given up, or goes on with detours."""
+"""Sharing may multiply: beyond this multiple of the program's size copying stops, or continues with detours."""
 GROWTH_WITH_DETOURS = 64
 
 Bodies = tuple[tuple[int, int], ...]

@@ -100,7 +100,7 @@ def _write(folder: Path, gallery: Gallery) -> None:
 
 
 def _old_scripts(folder: Path) -> set[str]:
-    """The scripts that an index of ours in ``folder`` lists."""
+    """The scripts that depyf's index in ``folder`` lists."""
     try:
         text = read_file(folder, INDEX)
     except DumpError:

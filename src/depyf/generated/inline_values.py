@@ -64,7 +64,7 @@ class _Round:
         return name is not None and (name[0] == "temp" or name[1] in self.added)
 
     def bound(self, stmt: Stmt) -> Variable | None:
-        """The variable of ours that ``stmt`` binds, where nothing else binds it."""
+        """The temporary or generator's variable that ``stmt`` binds, where nothing else binds it."""
         if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
             return None
         name = variable(stmt.targets[0])
@@ -321,7 +321,7 @@ class _Round:
         return False
 
     def _needs_only(self, stmt: Stmt, name: Variable) -> bool:
-        """Whether ``stmt`` gives a variable of ours a value made from ``name`` alone, without an effect."""
+        """Whether ``stmt`` binds such a variable to a value computed from ``name`` alone, without an effect."""
         if self.bound(stmt) is None or self._grade(stmt) != PURE:
             return False
         return all(variable(node) in (None, name) for part in operands(stmt) for node in in_order(part))
@@ -343,7 +343,7 @@ class _Round:
 
 
 class _Use:
-    """A statement that reads variables of ours: what it does in which order, and how wide it is."""
+    """A statement that reads such variables: what it does in which order, and how wide it is."""
 
     def __init__(self, stmt: Stmt, work: _Round) -> None:
         self.stmt = stmt

@@ -69,7 +69,7 @@ TempKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Temp(Expr):
-    """A variable of ours, printed as ``<temp_prefix><number>`` once its body is numbered."""
+    """A variable that the decompiler adds, printed as ``<temp_prefix><number>`` once its body is numbered."""
 
     number: int
     purpose: Purpose = Purpose.SLOT

@@ -17,7 +17,7 @@ Span = tuple[Place, Place]
 """Where an operand begins and ends."""
 _OR = len("or ")
 _PARENTHESES = 2
-"""So many may stand between an operator and an operand."""
+"""The maximum number of columns between an operator and an operand."""
 
 
 @any_depth

@@ -84,7 +84,7 @@ class Symbolic(Engine):
         self.written = style.written
         self.lets_go = style.held
         self.idle = _bound_parameters(program) if style.peeled else frozenset[str]()
-        """Parameters that are dropped without a word: what is left of a loop in which the function begins."""
+        """Parameters that are dropped silently: what is left of a loop in which the function begins."""
         self.stable = style.stable
         self.plain_keys = style.plain_keys
         self.rules = fresh_containers.rules(RULES) if style.generated else RULES

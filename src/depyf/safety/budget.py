@@ -1,6 +1,6 @@
 """Bounds the work of a decompilation by its size, in steps and levels rather than seconds: the load of the machine does not matter.
 
-What real code takes grows with its size.  A file can be written so that some search or walk of ours grows with the square of it,
+What real code takes grows with its size.  A file can be written so that some search or walk of depyf grows with the square of it,
 or worse: then the budget is spent, and ``TooMuchWork`` says where.  It is far above what code from a compiler takes.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from depyf.errors import BytecodeError
 
 ROOM, EACH = 2_500_000, 50
-"""Steps of a whole decompilation: so many, and so many for each byte of code."""
+"""Steps of a whole decompilation: a constant, plus a number per byte of code."""
 PART_ROOM, PART_EACH = 800_000, 30
 """The same for one way to decompile one code object; a step takes about a microsecond."""
 LEVELS_ROOM, LEVELS_EACH = 10_000, 1 / 20
-"""How many levels deep a walk may go: so many, and so many for each byte of code; a level takes up to 3 kB of stack."""
+"""How many levels deep a walk may go: a constant, plus a number per byte of code; a level takes up to 3 kB of stack."""
 
 
 class TooMuchWork(BytecodeError):

@@ -51,7 +51,7 @@ class _Here:
 
 
 class _Work:
-    """One piece of work, in however many threads of ours."""
+    """One piece of work, in however many of depyf's threads."""
 
     __slots__ = ("given_up", "levels", "threads")
 
@@ -131,7 +131,7 @@ def spend(steps: int) -> None:
 
 
 def note(steps: int) -> None:
-    """As ``spend``, where nothing may be raised: whoever comes next will."""
+    """As ``spend``, where nothing may be raised: the next call of ``spend`` will."""
     _threads.here.budget.left -= steps
 
 

@@ -106,7 +106,7 @@ def _for_the_program(error: BaseException) -> bool:
 def guarded(
     what: str, tell: Callable[[str], object] | None = None
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R | None]]:
-    """A function that torch or Python calls on behalf of the program: it returns None where something of ours goes wrong."""
+    """A function that torch or Python calls on behalf of the program: it returns None where depyf raises an error."""
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R | None]:
         @functools.wraps(function)

@@ -2,7 +2,7 @@
 
 The compiler warns through the filters of the process, which are not ours to change.  So the text itself is changed where it
 would warn while it is parsed (``spelled_out``), and what would make the compiler itself warn is known from the tree
-(``warns``): whoever compiles that does it in a separate process.
+(``warns``): such text is compiled in a separate process.
 """
 
 from __future__ import annotations

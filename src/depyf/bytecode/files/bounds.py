@@ -16,7 +16,7 @@ from depyf.errors import BytecodeError
 from depyf.safety.depth import any_depth
 
 TEXT_ROOM, TEXT_FACTOR = 1 << 19, 20
-"""Letters of names and constants in the text: so many, and so many for each byte of the file."""
+"""Maximum characters of names and constants in the text: a constant, plus a number per byte of the file."""
 CODE_ROOM, CODE_FACTOR = 1 << 16, 4
 """Bytes of code, functions that are written twice counted twice; each function counts ``FUNCTION`` more.  No file of the
 standard library, of any version, comes to more than 1.1 for each byte, nor to more than 1.6 letters."""

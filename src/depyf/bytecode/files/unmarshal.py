@@ -3,7 +3,7 @@
 Input: bytes and the version that wrote them.  Output: plain objects, code objects as ``CodeUnit``.  Hostile input is a
 ``BytecodeError`` with the offset: every size is checked against the bytes that remain, nesting is limited (and takes
 nothing of the interpreter's stack), and so is the size of the data once its references are written out, and how many
-constants have one hash: whoever prints, hashes or compares what comes out of here takes time in proportion to the file.
+constants have one hash: printing, hashing or comparing the result takes time in proportion to the file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _COMPLEX = struct.Struct("<dd")
 
 _PENDING = object()  # a reference to it is an immutable container that is not finished yet
 _NULL = object()  # ends a dict
-_LATER = object()  # a container has been begun: it is sent to whoever yields
+_LATER = object()  # a container has been begun: it is sent to the generator that yields
 Reading = Generator[None, Any, Any]
 """A container that is being read: it yields for each container in it, and is sent that; its value is what it returns."""
 

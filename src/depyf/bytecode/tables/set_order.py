@@ -16,7 +16,7 @@ from depyf.safety.depth import any_depth
 
 _NUMBERS = frozenset({int, bool, float, complex})
 _EFFORT = 60_000
-"""So many items are put into sets at most while looking for an order."""
+"""The maximum number of insertions into sets while searching for an order."""
 
 
 def is_ordered(items: Sequence[Any] | frozenset[Any]) -> bool:

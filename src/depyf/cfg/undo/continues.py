@@ -14,7 +14,7 @@ from depyf.cfg.blocks import Blocks
 from depyf.cfg.program import NONE, WITH_EXIT
 
 _NO_LINE = 5
-"""At most so many instructions without a line are laid out in a row."""
+"""The maximum number of consecutive instructions without a line."""
 _LEAVES = frozenset({ops.POP_EXCEPT, ops.POP})
 _BEGINS = frozenset({ops.POP, ops.BRANCH, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
 _DELETES = frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, ops.DELETE_DEREF})

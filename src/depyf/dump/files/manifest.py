@@ -107,7 +107,7 @@ def remove_old_dump(directory: Path, deepest: int = 20) -> None:
         old = read_manifest(directory)
         names = [*old.names, *old.forks, MANIFEST]
     except DumpError:
-        names = []  # no dump of ours, or not readable: leave everything
+        names = []  # not a dump of depyf, or not readable: leave everything
     for name in [*names, *unfinished_files(directory)]:
         ways = name.split("/")
         if all(map(_FORK.fullmatch, ways)):

@@ -67,7 +67,7 @@ class Manifest:
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
-    """The manifest of the dump in ``folder``.  NoManifest where there is none, DumpError where it is not one of ours."""
+    """The manifest of the dump in ``folder``.  NoManifest where there is none, DumpError where it is not one of depyf."""
     place = Path(folder)
     page = read_json(place, MANIFEST, MOST_MANIFEST)
     path = printable(str(place / MANIFEST))
@@ -81,7 +81,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
 
 
 def read_json(folder: Path, name: str, most: int = MOST) -> Any:
-    """The JSON document in a file of ``folder``; DumpError where it is none, or nests deeper than any of ours."""
+    """The JSON document in a file of ``folder``; DumpError where it is none, or nests deeper than any that depyf writes."""
     text = read_file(folder, name, most)
     path = printable(str(folder / name))
     if nesting(text.encode("utf-8", "replace")) > DEEPEST:

@@ -42,7 +42,7 @@ class DumpWriter:
     def open(cls, directory: str | os.PathLike[str], below: str | os.PathLike[str] = "") -> DumpWriter:
         """Create the directory and prove that it can be written to, before anything of the user runs.
 
-        ``below``: a folder of ours in it, to write to; it and those around it must not be links.
+        ``below``: a folder in it that depyf writes to; it and those around it must not be links.
         """
         try:
             path = make_folder(Path(directory).absolute(), Path(below))

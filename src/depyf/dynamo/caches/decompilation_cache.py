@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from depyf.driver.pipeline import Decompiled
 
 _MOST = 1024
-"""So many are remembered; a program that makes more of them makes few of them twice."""
+"""The maximum number of remembered decompilations; a program with more of them repeats few."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ from depyf.dynamo.pure_tensors import (
 
 _DEPTH = 16
 _MOST_READ = {"input": 1 << 16, "parameter": 1 << 12, "buffer": 1 << 12}
-"""Role of an input -> so many real numbers are looked at for their range; of integers 16 times as many.  It takes about a
+"""Role of an input -> the maximum number of reals read to find their range; 16 times as many of integers.  It takes about a
 millisecond at most, whatever the model is."""
 _KEPT_VALUES = 256  # elements; a larger constant is described by its shape and range
 _MODULE_NAMES = {

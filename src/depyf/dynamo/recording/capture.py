@@ -130,7 +130,7 @@ class Capture:
         return os.getpid() == self._pid
 
     def note(self, text: str) -> None:
-        """Remember a problem of ours for the manifest; said once however often it happens."""
+        """Remember a problem of depyf for the manifest, once however often it happens."""
         with self.lock:
             if text not in self.notes:
                 self.notes.append(text)

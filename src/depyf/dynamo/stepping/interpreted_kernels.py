@@ -227,7 +227,7 @@ class Interpreting:
         _rewritten.clear()
 
     def _forget_modules(self) -> None:
-        """A wrapper that was first loaded here is loaded anew by whoever needs it next."""
+        """A wrapper that was first loaded here is loaded again where it is needed next."""
         from torch._inductor.codecache import PyCodeCache
 
         for kernel in self._kernels:

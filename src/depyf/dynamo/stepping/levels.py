@@ -1,6 +1,6 @@
 """``depyf.debug(level=...)``: compile again at another level, run the dumped text of that level, forget it all on exit.
 
-The program is not edited: ``torch.compiler.set_stance(force_backend=...)`` puts a backend of ours in the place of the
+The program is not edited: ``torch.compiler.set_stance(force_backend=...)`` puts depyf's backend in the place of the
 program's.  Torch keeps cache entries apart by backend, so the entries of the program are neither used nor lost; ours are
 taken out of the cache on exit.
 

@@ -19,12 +19,12 @@ from depyf.bytecode.lower import Lowered
 from depyf.bytecode.ops import Handler, Instr
 
 _APART = 1_000_000
-"""So many lines before the original the copy is said to stand, so that nothing takes one for the other."""
+"""How many lines before the original the copy is placed, so that the two are never confused."""
 _MOST = 2_000
 """Longer turns are not copied."""
 _FEW = 12
 _DEEPEST = 8
-"""So many loops around each other are left one by one."""
+"""The maximum number of nested loops that are left one by one."""
 
 
 def peel_loops(lowered: Lowered) -> Lowered:

@@ -55,7 +55,7 @@ def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) 
 
 
 def idle(body: Body) -> int:
-    """How many statements of ``body`` say nothing."""
+    """How many statements of ``body`` are redundant."""
     return sum(isinstance(stmt, PassStmt) for stmt in walk(body))
 
 

@@ -67,7 +67,7 @@ class _Behind:
 
     @any_depth
     def run(self, body: Body, inside: int | None = None) -> Body:
-        """``inside`` is the label of the block of ours that ``body`` is in."""
+        """``inside`` is the label of the added block that ``body`` is in."""
         for i, stmt in enumerate(body):
             label = _left_for(stmt)
             if label is None or label == inside:

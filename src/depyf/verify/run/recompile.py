@@ -98,7 +98,7 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
     It is done by the worker process of this version where the compiler might warn, for the program around us would hear it,
     and where the text might nest too deeply for the stack: that of the main thread is known to be large.
     """
-    # not current_thread(), which makes an object, and a number, for a thread of ours
+    # not current_thread(), which makes an object, and a number, for depyf's thread
     worker = None if threading.get_ident() == threading.main_thread().ident else own_worker()
     tree = _parsed(text, filename, flags) if worker is None else None
     if tree is not None and not warns(tree):
