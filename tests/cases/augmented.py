@@ -1,4 +1,4 @@
-# known ugly: 3.14+ <module>: UNVERIFIED the text is not complete: no literal gives __const_slice
+# known ugly: 3.14+ <module>: UNVERIFIED the text is not complete: no literal gives __const_slice -- a constant slice in a tuple has no literal outside of a subscript
 def augment(a, b, obj, seq):
     a += b
     a -= 1

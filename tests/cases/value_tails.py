@@ -1,4 +1,3 @@
-# known ugly: 3.9+ <module>: UNVERIFIED the text is not complete: no literal gives __const_AssertionError
 # known ugly: 3.12-3.14 stores_around_comprehensions: FAILED original LIST_APPEND 2 and recompiled LIST_APPEND 2: operand 1 of 2 differs, a list against a list
 # known unlined: 3.12+ <module>: FAILED original STORE_NAME f and recompiled STORE_NAME lambda_: they do different things
 # known ugly: 3.15+ stores_around_comprehensions: FAILED original LIST_APPEND 3 and recompiled LIST_APPEND 3: operand 1 of 2 differs, a list against a list

@@ -20,7 +20,7 @@ _HEAP_TYPE = 1 << 9
 _ADDRESS = re.compile(r"\bat 0x|0x[0-9a-fA-F]{6,}")
 
 
-ALONE = (BaseException, type, tuple, slice, set, dict)
+ALONE = (BaseException, AssertionError, type, tuple, slice, set, dict)
 """Builtin types whose names mean the same where the text stands alone."""
 
 

@@ -240,7 +240,7 @@ def test_temporaries_keep_clear_of_names() -> None:
 
 def test_markers() -> None:
     emitted = emit_function(function_unit(), (Return(Marker("common", "AssertionError")),))
-    assert emitted.consts == {"__const_AssertionError": AssertionError}
+    assert emitted.consts == {"AssertionError": AssertionError}
     with pytest.raises(Exception, match="null slot"):
         text_of(Return(Marker("null")))
 

@@ -89,3 +89,20 @@ def test_other_imports_are_no_part_of_a_proof(text: str) -> None:
 def test_readable_text_is_no_fallback() -> None:
     result = decompiled(LOOP + USE)
     assert result.source.startswith(LOOP) and result.fallbacks == ()
+
+
+ASSERTS = "def checked(x, y):\n    assert x, y\n    return x\n"
+
+
+@pytest.mark.usefixtures("last_resort")
+@pytest.mark.parametrize("binding", ["", "AssertionError = None\n"])
+def test_the_exception_of_assert(binding: str) -> None:
+    """No name is looked up by ``assert``; the last resort says which builtin it calls, and the verdict says so."""
+    result = decompiled(ASSERTS + binding)
+    assert result.proven and not result.needs
+    given: dict[str, object] = {}
+    exec(compile(result.source, "text.py", "exec", dont_inherit=True), given)
+    checked = given["checked"]
+    assert callable(checked) and checked(1, 2) == 1
+    with pytest.raises(AssertionError, match="message"):
+        checked(0, "message")
