@@ -313,7 +313,7 @@ def test_a_fault_inside_an_assertion(monkeypatch, place):
 
 
 def test_an_assertion_in_the_plugin_that_cannot_listen(tmp_path):
-    (tmp_path / "conftest.py").write_text("from depyf.dynamo import watch\ndel watch.Watch.start\n")
+    (tmp_path / "conftest.py").write_text("from depyf.dynamo.asking import watch\ndel watch.Watch.start\n")
     (tmp_path / "test_it.py").write_text(
         "import pytest, torch, depyf\n@pytest.mark.no_graph_breaks\ndef test_one():\n    print('RAN')\n"
         "@pytest.mark.no_graph_breaks\ndef test_two():\n    raise depyf.DepyfError('of the test')\n"
