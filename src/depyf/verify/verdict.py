@@ -22,7 +22,7 @@ class Status(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The status of one code object (not of the code nested in it), with the reason where it is not proven.
+    """The status of one code object (not of the code nested in it), with the reason where it is not proven, and what the proof assumes where it is.
 
     ``difference`` is the first instruction in which EQUIVALENT code is not the same.
     """

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
+from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered, lower
+from depyf.bytecode.tables.set_order import varies
 from depyf.errors import BytecodeError
 from depyf.generated.contract import NO_CONTRACT, GeneratorContract
 from depyf.generated.resume.strip import strip_resume_prologue
@@ -28,6 +31,7 @@ from depyf.verify.assumptions import (
     LISTS_NOTE,
     NAME_NOTE,
     QUALNAME_NOTE,
+    SEED_NOTE,
     STRINGS_NOTE,
     VARIABLE_NOTE,
     VARIABLE_ORDER_NOTE,
@@ -201,7 +205,10 @@ class _Checker:
             pairs = same_bytes(original, recompiled)
             # where they differ, code that is never reached may have left them in the same place
             if pairs is not None and not any(signature_difference(*pair) for pair in pairs):
-                return Verdict(name, Status.EQUIVALENT if named else Status.IDENTICAL, "; ".join(named)), pairs
+                seeded = self._seeded(original)
+                return Verdict(
+                    name, Status.EQUIVALENT if named else Status.IDENTICAL, "; ".join((*named, *seeded))
+                ), pairs
         try:
             written, right = self._lower(original), self._lower(recompiled)
         except BytecodeError as error:
@@ -229,8 +236,9 @@ class _Checker:
                 return Verdict(name, Status.UNVERIFIED, SHOWN, original.firstlineno), []
             noted = (*noted, VARIABLE_ORDER_NOTE)
         pairs = same_instructions(left, right)
+        seeded = self._seeded(original)
         if pairs is not None:
-            return Verdict(name, Status.EQUIVALENT if noted else Status.IDENTICAL, "; ".join(noted)), pairs
+            return Verdict(name, Status.EQUIVALENT if noted else Status.IDENTICAL, "; ".join((*noted, *seeded))), pairs
         own_names = {*original.varnames, *original.names, *original.cellvars, *original.freevars}
         prefix = self.prefix
         variables = added_variables(left, self.promises) if parent is None else None
@@ -270,7 +278,7 @@ class _Checker:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
         different = first_difference(left, right)
         return Verdict(
-            name, Status.EQUIVALENT, "; ".join(dict.fromkeys((*noted, *proof.notes))), difference=different
+            name, Status.EQUIVALENT, "; ".join(dict.fromkeys((*noted, *seeded, *proof.notes))), difference=different
         ), proof.nested
 
     def _same_but_lifetimes(
@@ -285,6 +293,17 @@ class _Checker:
         except GaveUp:
             return found, []
         return replace(found, status=Status.UNVERIFIED), proof.nested
+
+    def _seeded(self, unit: CodeUnit) -> tuple[str, ...]:
+        """The note where ``unit`` has a constant set that is more than searched, and iterates by the seed of the process."""
+        if not any(map(varies, unit.consts)):
+            return ()
+        try:
+            instrs = self._lower(unit).instrs
+        except BytecodeError:
+            return ()
+        used = [op.arg for op, after in pairwise(instrs) if op.op == ops.LOAD_CONST and after.op != ops.CONTAINS]
+        return (SEED_NOTE,) if any(map(varies, used)) else ()
 
     def _wrong(self, name: str, left: Lowered, error: Mismatch) -> Verdict:
         line = left.instrs[error.pc].line if error.pc >= 0 else left.unit.firstlineno

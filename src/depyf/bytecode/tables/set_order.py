@@ -25,6 +25,14 @@ def is_ordered(items: Sequence[Any] | frozenset[Any]) -> bool:
 
 
 @any_depth
+def varies(value: Any) -> bool:
+    """Whether a constant is, or holds, a set that iterates in another order in each process."""
+    if type(value) is frozenset:
+        return len(value) > 1 and not is_ordered(value) or any(map(varies, value))
+    return type(value) is tuple and any(map(varies, value))
+
+
+@any_depth
 def _hashes_alike(item: Any) -> bool:
     if type(item) is tuple:
         return all(map(_hashes_alike, item))

@@ -18,7 +18,7 @@ from depyf.bytecode.tables.set_order import filling_order, is_ordered
 from depyf.decompiler import decompile
 from depyf.driver.pipeline import decompile_code, decompile_unit
 from depyf.verify import Status, verify
-from depyf.verify.assumptions import SET_NOTE
+from depyf.verify.assumptions import SEED_NOTE, SET_NOTE
 from depyf.verify.run.interpreters import find_interpreter
 from depyf.verify.run.recompile import recompile
 from needs import need
@@ -143,6 +143,27 @@ def test_an_order_that_no_text_of_a_file_gives_is_an_assumption(monkeypatch: pyt
         assert all(v.proven for v in verdicts)
         assert any(SET_NOTE in v.reason for v in verdicts)
         assert Status.EQUIVALENT in {v.status for v in verdicts}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_order_of_text_is_an_assumption(version: tuple[int, int]) -> None:
+    """Items that share a place iterate as the set was filled, and a constant set does not tell how it was."""
+    need(version)
+    loop = "def f():\n    for x in {SET}:\n        print(x)\n"
+    for display, noted in (("'a', 'b'", True), ("b'a', 1", True), ("1, 2", False), ("'a', 'a'", False)):
+        unit = recompile(loop.replace("SET", display), version).unit
+        found = decompile_unit(unit).verdicts
+        assert {v.status for v in found} == {Status.IDENTICAL}
+        assert any(SEED_NOTE in v.reason for v in found) is noted
+    searched = recompile("def f(x):\n    return x in {'a', 'b'}\n", version).unit
+    assert not any(v.reason for v in decompile_unit(searched).verdicts)
+
+
+def test_text_iterates_as_it_was_filled() -> None:
+    """What the assumption is about: the same items in the same process, in two orders."""
+    names = [f"name{i}" for i in range(64)]
+    pairs = [(one, other) for one in names for other in names if one < other]
+    assert any(list(frozenset([one, other])) != list(frozenset([other, one])) for one, other in pairs)
 
 
 def without_live(unit: CodeUnit) -> CodeUnit:
