@@ -12,9 +12,11 @@ from depyf.bytecode import ops
 from depyf.bytecode.files.pyc import read_pyc
 from depyf.driver.alone import decompile_alone
 from depyf.driver.pipeline import Decompiled, decompile_code, decompile_unit
+from depyf.emit.comments import source_lines
 from depyf.emit.defaults import NO_DEFAULTS, Defaults, defaults_of
 from depyf.errors import DecompilationError, DepyfError
 from depyf.options import Options
+from depyf.safety.escape import file_name
 
 __all__ = ["DecompilationError", "Decompiled", "Decompiler", "decompile", "decompile_pyc"]
 
@@ -134,8 +136,8 @@ class Decompiler:
     ) -> types.CodeType:
         """The code recompiled from the decompiled source, under the name of ``reference_code``.
 
-        With ``filepath_template`` (which may hold a ``%s`` for the function's name) the source is written to that file
-        and the code's lines refer to it.  Raises DecompilationError unless the source is proven.
+        With ``filepath_template`` (which may hold a ``%s`` for the function's name) the text is written to that file, as
+        ``decompile`` shows it, and the code's lines refer to it.  Raises DecompilationError unless the source is proven.
         """
         decompiler = Decompiler(code_to_decompile)
         found = decompiler._run(indentation, temp_prefix, None, runs=True)
@@ -143,10 +145,13 @@ class Decompiler:
             raise DecompilationError("the decompiled source is not proven", code_to_decompile.co_name)
         code = found.code
         if filepath_template is not None:
-            path = filepath_template % code_to_decompile.co_name if "%s" in filepath_template else filepath_template
+            name = file_name(code_to_decompile.co_name)
+            path = filepath_template % name if "%s" in filepath_template else filepath_template
+            shown = found.shown
             with open(path, "w", encoding="utf-8") as file:
-                file.write(found.source)
-            code = found.compile_at(path, 1)
+                file.write(shown)
+            above = len(source_lines(shown)) - len(source_lines(found.source))
+            code = found.compile_at(path, 1 + above)
         return code.replace(co_name=reference_code.co_name)
 
     @staticmethod

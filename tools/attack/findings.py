@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from depyf.verify.assumptions import CAUGHT_NOTE, CYCLE_NOTE, END_ORDER_NOTE, FORGOTTEN_NOTE, LEFT_NOTE, RAISED_NOTE
+from depyf.verify.assumptions import (
+    CAUGHT_NOTE,
+    CYCLE_NOTE,
+    END_ORDER_NOTE,
+    FORGOTTEN_NOTE,
+    LEFT_NOTE,
+    RAISED_NOTE,
+    SEED_NOTE,
+)
 
 
 @dataclass
@@ -56,7 +64,7 @@ LIFETIMES = frozenset({END_ORDER_NOTE, CAUGHT_NOTE, FORGOTTEN_NOTE, RAISED_NOTE,
 
 def explained(reasons: list[str], runs: list[tuple[int, list[str], list[str]]]) -> bool:
     """Whether what the verdicts assume is about the difference of all these runs: one about the ends of objects explains no other."""
-    parts = {part for reason in reasons for part in reason.split("; ")}
+    parts = {part for reason in reasons for part in reason.split("; ")} - {"", SEED_NOTE}
     if not parts:
         return False
     if parts <= {END_ORDER_NOTE}:

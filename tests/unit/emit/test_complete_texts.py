@@ -7,6 +7,7 @@ import ast
 import enum
 import math
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -239,3 +240,35 @@ def test_the_page_of_a_dump_says_it_too() -> None:
     lines = page.text.splitlines()
     assert "# Not complete by itself: __const_list is a list." in lines[: page.first_line]
     assert lines[page.first_line - 1] == "def f():"
+
+
+@pytest.mark.parametrize(
+    ("value", "flagged"), [(1, False), (float("nan"), False), (frozenset({8, 16}), False), (Colour.RED, True)]
+)
+def test_a_file_beside_the_recompiled_code_is_complete(value: object, flagged: bool, tmp_path: Path) -> None:
+    """It is what ``decompile`` shows, and the lines of the code are those of the file."""
+    source = "def held(x):\n    x.append('CONSTANT')\n    return x.missing\n"
+    code = function(source).__code__
+    code = code.replace(co_consts=tuple([value if const == "CONSTANT" else const for const in code.co_consts]))
+    made = depyf.Decompiler.decompile_and_compile_like(code, code, filepath_template=str(tmp_path / "%s.py"))
+    text = (tmp_path / "held.py").read_text(encoding="utf-8")
+    assert text == depyf.decompile(code)
+    assert text.startswith("# Not complete: ") is flagged
+    assert made.co_filename == str(tmp_path / "held.py")
+    given: list[object] = []
+    with pytest.raises(AttributeError) as caught:
+        types.FunctionType(made, {})(given)
+    assert repr(given) == repr([value])
+    assert text.splitlines()[caught.tb.tb_next.tb_lineno - 1] == "    return x.missing"
+    assert text.splitlines()[made.co_firstlineno - 1] == "def held(x):"
+
+
+@pytest.mark.parametrize("name", ["../out", "a/b", "a\nb", "\ud800", "<lambda>"])
+def test_the_name_of_a_function_is_a_file_name(name: str, tmp_path: Path) -> None:
+    code = function("def held(x):\n    return x\n").__code__.replace(co_name=name)
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    made = depyf.Decompiler.decompile_and_compile_like(code, code, filepath_template=str(inside / "%s.py"))
+    (file,) = inside.iterdir()
+    assert made.co_filename == str(file)
+    assert [path.name for path in tmp_path.iterdir()] == ["inside"]
