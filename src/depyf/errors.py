@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from depyf.safety.escape import printable
+
 
 class DepyfError(Exception):
     """Base class; its message says what to do."""
 
 
 class DecompilationError(DepyfError):
-    """No source could be produced for a function; names the function, the instruction and the reason."""
+    """No source could be produced for a function; names the function, the instruction and the reason.
+
+    The message is one line of what can be printed, whatever the names in it are.
+    """
 
     def __init__(self, reason: str, function: str = "", offset: int | None = None) -> None:
         self.reason = reason
@@ -16,11 +21,14 @@ class DecompilationError(DepyfError):
         self.offset = offset
         where = f" in {function}" if function else ""
         at = f" at offset {offset}" if offset is not None else ""
-        super().__init__(f"cannot decompile{where}{at}: {reason}")
+        super().__init__(printable(f"cannot decompile{where}{at}: {reason}"))
 
 
 class BytecodeError(DepyfError):
-    """Malformed bytecode, ``.pyc`` file or marshal data; the message carries the offset."""
+    """Malformed bytecode, ``.pyc`` file or marshal data; the message carries the offset, on one line of what can be printed."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(printable(str(message)))
 
 
 class NonFiniteError(DepyfError):
