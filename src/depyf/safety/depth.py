@@ -21,11 +21,15 @@ from depyf.errors import DepyfError
 from depyf.safety.budget import Budget, Part, Unlimited
 
 LEVELS = 20
-"""How many calls of such functions are inside each other in one thread, at most.
+"""How many calls of such functions are inside each other in the thread of the caller, at most.
 
 Each takes up to six frames.  A frame takes 1.5 kB of C stack where an evaluator of frames is installed (CPython 3.13), and a small
 stack has 256 kB.
 """
+_LEVELS_IN_OWN = 100
+"""The same in a thread of ours where no such evaluator can be: the fewer threads, the less of the address space they take."""
+_EVALUATORS = ("torch", "_pydevd_frame_eval")
+"""Modules that may install one."""
 _STEPS = 8
 """Frames of Python that one level takes, at most."""
 _FLAT = 80
@@ -182,7 +186,8 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
         whole = _Work()
     elif whole.given_up:
         raise _GivenUp
-    most = max(min((sys.getrecursionlimit() - _FLAT) // _STEPS, LEVELS), _LEAST)
+    levels = LEVELS if any(map(sys.modules.__contains__, _EVALUATORS)) else _LEVELS_IN_OWN
+    most = max(min((sys.getrecursionlimit() - _FLAT) // _STEPS, levels), _LEAST)
     if whole.levels + most > budget.levels:
         raise budget.too_deep()
     results: list[_Result] = []

@@ -39,7 +39,7 @@ from depyf.errors import DepyfError
 from depyf.safety import budget, depth
 
 budget.ROOM //= {small}; budget.PART_ROOM //= {small}
-depth.LEVELS = 1 << 30
+depth.LEVELS = depth._LEVELS_IN_OWN = 1 << 30
 depth._is_deep = lambda: False
 sys.setrecursionlimit(1 << 30)  # this process is ours
 threading.stack_size(1 << 29)
