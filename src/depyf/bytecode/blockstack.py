@@ -10,12 +10,12 @@ The body of a handler is a block as well (``EXCEPT_HANDLER``, which the interpre
 
 from __future__ import annotations
 
-from depyf.bytecode import ops, saved_exceptions
+from depyf.bytecode import finally_markers, ops, saved_exceptions
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import Handler, stack_effect
 from depyf.bytecode.saved_exceptions import Blocks
 from depyf.bytecode.stack import check_reach, depth_limit
-from depyf.bytecode.versions.spec import INVALID, POP_BLOCK, SETUP
+from depyf.bytecode.versions.spec import INVALID, POP_BLOCK, PSEUDO, SETUP
 
 PUSHES = ("old_tb", "old_value", "old_type", "tb", "value", "type")
 
@@ -62,6 +62,9 @@ def assign_handlers(draft: Draft) -> list[int]:
                 innermost = number
                 i += 1
                 continue
+            if op in PSEUDO and op != POP_BLOCK:
+                i += 1
+                continue
             if op == POP_BLOCK:
                 if not blocks or blocks[-1] < 0:
                     raise draft.error(i, "no block is open")
@@ -91,6 +94,7 @@ def assign_handlers(draft: Draft) -> list[int]:
             i += 1
     draft.handlers = list(numbers)
     check_reach(draft, depths)
+    finally_markers.check(draft, depths)
     saved_exceptions.check(draft, depths, open_at)
     return depths
 

@@ -122,7 +122,7 @@ def _always_bound(draft: Draft) -> frozenset[str]:
     return frozenset(draft.unit.params)
 
 
-_REACHING = {
+REACHING = {
     ops.LIST_APPEND, ops.SET_ADD, ops.MAP_ADD, ops.LIST_EXTEND, ops.SET_UPDATE, ops.DICT_UPDATE, ops.DICT_MERGE,
     ops.WITH_EXCEPT_START,
 }  # fmt: skip
@@ -133,7 +133,7 @@ _RANGES = {
     ops.BUILD_SLICE: (2, 3),
     ops.RAISE: (0, 2),
 }
-_CHECKED = _REACHING | _RANGES.keys()
+_CHECKED = REACHING | _RANGES.keys()
 
 
 def check_reach(draft: Draft, depths: list[int]) -> None:
@@ -141,7 +141,7 @@ def check_reach(draft: Draft, depths: list[int]) -> None:
     for i, op in enumerate(draft.ops):
         if op in _CHECKED and depths[i] >= 0:
             arg = draft.args[i]
-            if op in _REACHING:
+            if op in REACHING:
                 low, high = 1, depths[i] - stack_effect(op, arg)[0]
             else:
                 low, high = _RANGES[op]

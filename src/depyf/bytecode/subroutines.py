@@ -10,6 +10,8 @@ per stack of markers that can be there, and the markers themselves disappear, ex
     BEGIN_FINALLY; body; END_FINALLY; rest              body; rest
     CALL_FINALLY body; back                      ->     body; JUMP back
     (handler) body; END_FINALLY                         body; RERAISE
+
+MARK and UNMARK stay where a marker is pushed and found that is no exception: ``finally_markers`` sees to it that nothing else takes it.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from depyf.bytecode.decode import Raw
+from depyf.bytecode.finally_markers import BELOW_RESULT, BELOW_VALUE, FOUND
 from depyf.bytecode.versions.spec import VersionSpec
 from depyf.errors import BytecodeError
 
@@ -109,10 +112,13 @@ class _Expansion:
         if swallowed:
             self.pop_exception(i)
             self.emit(i, "POP_TOP")  # __exit__
+            self.emit(i, "MARK")
             return i + 1, (*markers[:-1], _NULL), False
         if name == "BEGIN_FINALLY":
+            self.emit(i, "MARK")
             return i + 1, (*markers, _NULL), False
         if name == "CALL_FINALLY":
+            self.emit(i, "MARK")
             return target, (*markers, i + 1), False
         if name in _SETUPS:
             self.emit(i, name, arg, (target, (*markers, _EXC), False))
@@ -135,25 +141,33 @@ class _Expansion:
             if why == _EXC:
                 self.emit(i, "RERAISE")
                 return None
+            self.emit(i, "UNMARK", FOUND)
             return self.behind_handlers(i, outer) if why == _NULL else (why, outer, False)
         if name == "POP_FINALLY":
             if why == _EXC:
                 if arg:
                     self.emit(i, "ROT_FOUR")
                 self.pop_exception(i, bool(arg))
+            else:
+                self.emit(i, "UNMARK", BELOW_VALUE if arg else FOUND)
             return i + 1, outer, False
         if name == "WITH_CLEANUP_START":
             if why == _EXC:
                 self.emit(i, "WITH_EXCEPT_START")
+                self.emit(i, "MARK", BELOW_RESULT)
             else:
+                self.emit(i, "UNMARK", FOUND)
                 for part, count in (("LOAD_NONE", 0), ("DUP_TOP", 0), ("DUP_TOP", 0), ("CALL_FUNCTION", 3)):
                     self.emit(i, part, count)
+                self.emit(i, "MARK", BELOW_RESULT)
             return i + 1, markers, False
         if name == "WITH_CLEANUP_FINISH":
+            self.emit(i, "UNMARK", BELOW_RESULT)
             if why == _EXC:
                 self.emit(i, "POP_JUMP_IF_TRUE", 0, (i, markers, True))
             else:
                 self.emit(i, "POP_TOP")
+                self.emit(i, "MARK")
             return i + 1, markers, False
         if why != _EXC:  # POP_EXCEPT, END_ASYNC_FOR
             raise self.error(i, "it is not in an exception handler")

@@ -109,3 +109,36 @@ def test_a_handler_is_not_left_with_its_exception_handled(version: tuple[int, in
                     lower(dataclasses.replace(unit, code=bytes(code)))
                 return
     pytest.fail("the compiler writes it in another way")
+
+
+FINALLY = {
+    "return": "def g(x):\n    with x:\n        return x(1)\n",
+    "break": "def g(x):\n    for y in x:\n        with y:\n            break\n",
+    "async": "async def g(x):\n    async with x:\n        return x(1)\n",
+}
+MARKING = ("BEGIN_FINALLY", "CALL_FINALLY", "POP_FINALLY", "END_FINALLY", "WITH_CLEANUP_START", "WITH_CLEANUP_FINISH")
+
+
+@pytest.mark.parametrize("text", FINALLY.values(), ids=FINALLY)
+def test_what_says_why_a_finally_block_runs_lies_on_top(text: str) -> None:
+    """3.8: it changes places with a value, or something takes it."""
+    unit = function(compiled((3, 8), text))
+    spec = spec_for((3, 8))
+    raw = decode(unit, spec)
+    reached = {instr.offset for instr in lower(unit).instrs}
+    refused = 0
+    for at, name in enumerate(raw.names):
+        here = raw.offsets[at]
+        if name == "ROT_TWO" and raw.names[at + 1] in MARKING:
+            swapped = (
+                unit.code[:here] + unit.code[here + 2 : here + 4] + unit.code[here : here + 2] + unit.code[here + 4 :]
+            )
+            assert not lowers(unit, swapped)
+            refused += 1
+        if name in ("WITH_CLEANUP_START", "WITH_CLEANUP_FINISH") and here in reached:
+            for other in ("POP_TOP", "NOP", "DUP_TOP"):
+                assert not lowers(
+                    unit, unit.code[:here] + bytes([spec.opnames.index(other), 0]) + unit.code[here + 2 :]
+                )
+                refused += 1
+    assert refused

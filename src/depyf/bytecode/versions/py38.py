@@ -11,7 +11,7 @@ from depyf.bytecode.subroutines import expand
 from depyf.bytecode.versions import base, before_311
 from depyf.bytecode.versions.base import fixed
 from depyf.bytecode.versions.data import op38
-from depyf.bytecode.versions.spec import Context, Rule, build_spec
+from depyf.bytecode.versions.spec import MARK, UNMARK, Context, Rule, build_spec
 
 
 def compare(cx: Context, i: int, arg: int) -> None:
@@ -45,10 +45,12 @@ RULES: dict[str, Rule | None] = {
     "BUILD_TUPLE_UNPACK_WITH_CALL": build_unpack("call_tuple"),
     "BUILD_MAP_UNPACK_WITH_CALL": build_unpack("call_map"),
     "LOAD_NONE": fixed(ops.LOAD_CONST, None),
+    "MARK": base.counted(MARK),
+    "UNMARK": base.counted(UNMARK),
     **{
         name: base.invalid("subroutine instruction outside a try block")
         for name in ("BEGIN_FINALLY", "CALL_FINALLY", "POP_FINALLY", "END_FINALLY")
     },
 }
 
-SPEC = build_spec(op38, RULES, pseudo=("RERAISE", "WITH_EXCEPT_START", "LOAD_NONE"), prepare=expand)
+SPEC = build_spec(op38, RULES, pseudo=("RERAISE", "WITH_EXCEPT_START", "LOAD_NONE", "MARK", "UNMARK"), prepare=expand)

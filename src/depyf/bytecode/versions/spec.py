@@ -25,7 +25,9 @@ INVALID = "INVALID"
 
 SETUP = "SETUP"
 POP_BLOCK = "POP_BLOCK"
-PSEUDO = frozenset({SETUP, POP_BLOCK})
+MARK = "MARK"
+UNMARK = "UNMARK"
+PSEUDO = frozenset({SETUP, POP_BLOCK, MARK, UNMARK})
 """Pseudo operations of 3.8-3.10, see ``blockstack``; SETUP's argument is how many slots on top its block leaves out."""
 
 Rule = Callable[["Context", int, int], None]
