@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from depyf.safety.escape import printable
-
 
 class DepyfError(Exception):
     """Base class; its message says what to do."""
+
+
+def _line(message: object) -> str:
+    """``message`` on one line, with an escape for what moves or changes what a terminal shows: names are the program's."""
+    return "".join([char if char.isprintable() else ascii(char)[1:-1] for char in str(message)])
 
 
 class DecompilationError(DepyfError):
@@ -21,14 +24,14 @@ class DecompilationError(DepyfError):
         self.offset = offset
         where = f" in {function}" if function else ""
         at = f" at offset {offset}" if offset is not None else ""
-        super().__init__(printable(f"cannot decompile{where}{at}: {reason}"))
+        super().__init__(_line(f"cannot decompile{where}{at}: {reason}"))
 
 
 class BytecodeError(DepyfError):
     """Malformed bytecode, ``.pyc`` file or marshal data; the message carries the offset, on one line of what can be printed."""
 
     def __init__(self, message: object) -> None:
-        super().__init__(printable(str(message)))
+        super().__init__(_line(message))
 
 
 class NonFiniteError(DepyfError):

@@ -10,10 +10,11 @@ The body of a handler is a block as well (``EXCEPT_HANDLER``, which the interpre
 
 from __future__ import annotations
 
-from depyf.bytecode import finally_markers, ops, saved_exceptions
+from depyf.bytecode import ops
+from depyf.bytecode.checks import finally_markers, saved_exceptions
+from depyf.bytecode.checks.saved_exceptions import Blocks
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import Handler, stack_effect
-from depyf.bytecode.saved_exceptions import Blocks
 from depyf.bytecode.stack import check_reach, depth_limit
 from depyf.bytecode.versions.spec import INVALID, POP_BLOCK, PSEUDO, SETUP
 

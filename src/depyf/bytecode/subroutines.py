@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
+from depyf.bytecode.checks.finally_markers import BELOW_RESULT, BELOW_VALUE, FOUND
 from depyf.bytecode.decode import Raw
-from depyf.bytecode.finally_markers import BELOW_RESULT, BELOW_VALUE, FOUND
 from depyf.bytecode.versions.spec import VersionSpec
 from depyf.errors import BytecodeError
 
