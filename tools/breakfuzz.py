@@ -35,7 +35,7 @@ from dynamo_readability import leftovers
 PROVEN = ("IDENTICAL", "EQUIVALENT")
 CLOSE = 1e-5
 UNWRITTEN = re.compile(r"cannot decompile|\b__temp_\d")
-"""What stands on the page of a resume function that has no source, or one that nobody would write."""
+"""What stands on the page of a resume function that has no source, or one that is not plain Python."""
 
 
 def module_of(text: str, path: Path) -> types.ModuleType:

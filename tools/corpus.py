@@ -69,7 +69,7 @@ for name in sys.stdin.read().splitlines():
 
 
 class OutOfTime(BaseException):
-    """Raised by the alarm; not an Exception, so that no handler of ours swallows it."""
+    """Raised by the alarm; not an Exception, so that no handler of depyf swallows it."""
 
 
 @dataclass(frozen=True)

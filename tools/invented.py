@@ -1,4 +1,4 @@
-"""Functions whose decompiled text shows a name that nobody wrote: a temporary, a flag, a dispatch variable.
+"""Functions whose decompiled text shows a name that is not in the source: a temporary, a flag, a dispatch variable.
 
     python tools/invented.py corpus_out/3.13/src              counts below a folder of decompiled text
     python tools/invented.py corpus_out/3.13/src --show 20    and the text of twenty of them

@@ -2,7 +2,7 @@
 
 ``wrong_edits(tree)`` yields ``(name, line, edited tree)`` for every place every edit applies to.  Edits are chosen so that
 an unchanged meaning is not possible where the bytecode changes: statements that only jump, tests whose arms do the same,
-and stores nobody could see are left alone.
+and unobservable stores are left alone.
 """
 
 from __future__ import annotations

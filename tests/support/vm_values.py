@@ -47,7 +47,7 @@ def split_group(error: BaseException, kind: Any) -> tuple[Any, Any]:
 
 
 def reraise_star(original: BaseException, errors: list[BaseException | None]) -> BaseException | None:
-    """PREP_RERAISE_STAR: join what the handlers raised with what nobody handled."""
+    """PREP_RERAISE_STAR: join what the handlers raised with what no clause handled."""
     found = [error for error in errors if error is not None]
     if not found:
         return None

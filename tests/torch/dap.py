@@ -107,7 +107,7 @@ class DapClient:
         return self._number
 
     def _next(self, wanted: Any) -> dict[str, Any]:
-        """The first message that is wanted; the others are kept for whoever asks."""
+        """The first message that is wanted; the others are kept for later calls."""
         for position, message in enumerate(self._kept):
             if wanted(message):
                 return self._kept.pop(position)

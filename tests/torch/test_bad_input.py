@@ -1,4 +1,4 @@
-"""Clear errors before anything runs; nothing of ours reaches the user's program afterwards."""
+"""Clear errors before anything runs; no error of depyf reaches the user's program afterwards."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def state(*codes):
 
 
 def check(run, directory, *functions):
-    """Dump ``run``, then run it under debug with somebody tracing: (what the tracer saw, results before and inside)."""
+    """Dump ``run``, then run it under debug with a tracer: (what the tracer saw, results before and inside)."""
     with depyf.prepare_debug(directory):
         run()
     torch.manual_seed(0)

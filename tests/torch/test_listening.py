@@ -20,7 +20,7 @@ _SERIAL = re.compile(r"(?<=_resume_at_)(\d+)_\d+")
 
 
 class Other(logging.Handler):
-    """Somebody else who listens to torch's trace."""
+    """Another listener to torch's trace."""
 
     def __init__(self):
         super().__init__(logging.DEBUG)

@@ -37,7 +37,7 @@ def test_no_item_is_made_where_a_defaultdict_has_none(tmp_path, monkeypatch):
     for call in (compiled, depyf.replay(compiled), depyf.replay(tmp_path / "full_code_for_grouped_0.py")):
         before = sys.gettrace()
         with depyf.debug():
-            if followed():  # somebody who could stop: pages are followed
+            if followed():  # a debugger that could stop: pages are followed
                 sys.settrace(lambda *_: None)
             try:
                 got = call(x, [1])
@@ -211,7 +211,7 @@ def test_an_optimizer_is_named_without_its_addresses():
 
 
 def test_what_reads_local_variables_sees_those_of_dynamos_code(tmp_path):
-    """A temporary of ours would be one more; where none is needed the text runs."""
+    """An added temporary would be one more; where none is needed the text runs."""
     seen = []
 
     def looks(x, seen):

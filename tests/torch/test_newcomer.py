@@ -1,4 +1,4 @@
-"""What somebody meets who drives ``depyf.debug()`` for the first time: where it stops, what runs as text, what it says."""
+"""What a new user of ``depyf.debug()`` meets: where it stops, what runs as text, what it says."""
 
 from __future__ import annotations
 

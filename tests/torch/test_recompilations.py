@@ -102,7 +102,7 @@ def test_a_dynamic_number_that_the_program_needs(tmp_path):
 
 
 def test_values_between_graph_breaks(tmp_path):
-    """Nobody can mark what the function itself has computed."""
+    """What the function itself has computed cannot be marked."""
 
     def broken(x, y):
         z = x.sin() + 1

@@ -253,7 +253,7 @@ def test_what_resume_functions_were_is_read_like_the_pages():
 
 
 def test_a_second_model_starts_before_the_first_has_ended(models, tmp_path):
-    """A draft model: the global is overwritten, so nobody can leave the first context any more."""
+    """A draft model: the global is overwritten, so the first context can no longer be left."""
     engine = Engine(tmp_path, "later")
     first, second = Plain(engine), Unpacking(engine)
     models += [first, second]
@@ -437,7 +437,7 @@ def depyf_gallery(folder: Path) -> Any:
 
 
 def test_decompile_with_other_globals():
-    """A code object says nothing about its globals; the text is the same whoever runs it."""
+    """A code object says nothing about its globals; the text is the same for every function that runs it."""
     source = "def f(x):\n    return scale(x) + OFFSET\n"
     made = []
     for scale in (abs, len):

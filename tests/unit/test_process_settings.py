@@ -117,7 +117,7 @@ def test_a_decompilation() -> None:
 
 @pytest.mark.parametrize("action", ["error", "always"])
 def test_what_the_compiler_warns_of(action: Any) -> None:
-    """The text is compiled again, and nobody hears the warnings of the program once more."""
+    """The text is compiled again, and the warnings of the program are not issued again."""
     text = "def f(a):\n    assert (a, 1)\n    return a is 1, 'a' is a, ()(), 1[2], ~True\n"
     with pytest.warns(SyntaxWarning):
         code = compiled(text)

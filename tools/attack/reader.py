@@ -3,7 +3,7 @@
     python -m attack.reader FOLDER [libFuzzer options]        make attack-reader SECONDS=60
 
 FOLDER collects the inputs that reach something new, and begins with small files of every version that is found.  Each input
-is read and lowered; for every 16th the whole decompiler runs.  Whatever is wrong with a file, the error is one of ours: any
+is read and lowered; for every 16th the whole decompiler runs.  Whatever is wrong with a file, the error is one of depyf: any
 other exception, more than ten seconds or more than two gigabytes end the attack, and libFuzzer keeps the input.
 """
 

@@ -22,7 +22,7 @@ MATCH_CASE = "MATCH_CASE"
 """The whole pattern of one ``case`` (arg ``Case``); falls through when it matched, jumps when it did not."""
 
 STATEMENTS = frozenset({WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, MATCH_CASE})
-"""These stand for a part of a statement; no stack effect is defined for them."""
+"""Operations for parts of statements; no stack effect is defined for them."""
 ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
 _KEEPS_VALUE = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH_EXIT})
 """What may lie between the value of a ``return`` and the return, once the copies of ``finally`` bodies are taken out."""

@@ -1,6 +1,6 @@
 """Access from a dump to the process that made it: frames, guards and compiled code of the cache entries.
 
-A ``full_code_for_*`` file is a replica of torch's dispatcher.  Loaded in the process that compiled, its names stand for
+A ``full_code_for_*`` file is a replica of torch's dispatcher.  Loaded in the process that compiled, its names denote
 the real things: ``frame_0.enter`` gives the locals and globals that torch looks at, a function under
 ``@guard_0_0.confirmed`` evaluates the guards in Python and checks the answer against torch's own, one under
 ``@guard_0_0.runs`` is the very code torch runs.  Nothing is compiled.  Only weak references are kept, so a dump keeps no

@@ -1,7 +1,7 @@
 """What a text needs to run as its verdict says: definitions where they can be written, descriptions of the rest.
 
 Input: an ``Emitted``.  Output: lines of Python that define constants without a literal, and what the text cannot
-define.  Nothing is imported or called for it: a name stands for an object where ``sys.modules`` says so now.
+define.  Nothing is imported or called for it: a name denotes an object where ``sys.modules`` says so now.
 """
 
 from __future__ import annotations

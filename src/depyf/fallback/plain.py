@@ -53,7 +53,7 @@ from depyf.safety.depth import any_depth, spend
 
 _LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
 _HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
-"""Markers that stand for an operation on a value which is still to come."""
+"""Markers for operations on a value that is still to be computed."""
 _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
 _TAKING_ENTERED = frozenset(
     {ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF, ops.UNPACK_SEQUENCE, ops.UNPACK_EX}

@@ -1,7 +1,7 @@
 """Hoists the last use of a temporary into a separate statement, where the rest of its statement does more.
 
 Input and output: the Python dialect.  ``x[0:0] = [__temp_3("a")]`` stores after it has called; the original had
-released what ``__temp_3`` stands for by then.  So the call comes first, and ``release`` can put the ``del`` after it:
+released the value of ``__temp_3`` by then.  So the call comes first, and ``release`` can put the ``del`` after it:
 
     __temp_9 = __temp_3("a"); del __temp_3; x[0:0] = [__temp_9]
 

@@ -1,6 +1,6 @@
 """Deletes temporaries where the original released their value.
 
-Input and output: the Python dialect.  A temporary stands for a stack slot.  A slot is gone when its last reader has
+Input and output: the Python dialect.  A temporary represents a stack slot.  A slot is gone when its last reader has
 popped it, a variable lives on until the function returns: without ``del`` it would keep its object (on a GPU: memory)
 alive for longer.  After the pass no temporary is bound once nothing reads it any more, on every path that goes on;
 where the function leaves, the frame releases everything anyway.
@@ -135,7 +135,7 @@ def _leaves_at_once(stmt: Stmt) -> bool:
 
 
 def _ways(stmt: Stmt) -> tuple[Stmt, ...]:
-    """``return t or f()`` as two statements: the original has popped what ``t`` stands for when it calls ``f``."""
+    """``return t or f()`` as two statements: the original has popped the value of ``t`` when it calls ``f``."""
     value = stmt.value if isinstance(stmt, Return) else None
     if not isinstance(value, BoolOf) or not isinstance(value.values[0], Temp):
         return (stmt,)

@@ -1,7 +1,7 @@
 """Evaluates containers of generated code that never escape, while lifting.
 
 Dynamo passes stack values through fresh lists: ``[x][0]``, slices, ``f(*[a, *b])``.  A fresh list or tuple whose
-elements are settled values (constants, locals, temporaries, other fresh containers) needs no statement until it
+elements are simple values (constants, locals, temporaries, other fresh containers) needs no statement until it
 escapes; indexing, slicing, storing into and extending it happen here.
 
     BUILD_LIST [x, y]; COPY 1; LOAD_CONST 0; SUBSCR; ...        ->   x, with no list at all
@@ -29,7 +29,7 @@ Rule = Callable[["Symbolic", Any], None]
 
 @dataclass(slots=True, eq=False)
 class Fresh(Expr):
-    """A list or tuple made by this function that nothing outside can see; ``items`` are settled values."""
+    """A list or tuple made by this function that nothing outside can see; ``items`` are simple values."""
 
     kind: str
     items: list[Expr]
@@ -141,7 +141,7 @@ def _settles(value: Expr) -> bool:
 
 
 def _items(value: Expr) -> Sequence[Expr] | None:
-    """What a container holds that can be settled."""
+    """The elements of a container that can be made simple values."""
     if isinstance(value, Fresh):
         return value.items
     return value.elts if isinstance(value, Display) and _settles(value) else None
@@ -149,7 +149,7 @@ def _items(value: Expr) -> Sequence[Expr] | None:
 
 @any_depth
 def _settled(s: Symbolic, value: Expr) -> Expr:
-    """``value`` as a settled one: displays become fresh containers, what has an effect goes to a temporary."""
+    """``value`` as a simple one: displays become fresh containers, what has an effect goes to a temporary."""
     if isinstance(value, Display) and _settles(value):
         return Fresh(value.kind, [_settled(s, element) for element in value.elts])
     if s.atomic(value):

@@ -269,7 +269,7 @@ class Values:
 
 
 def _unsettled(desc: Desc | None) -> bool:
-    """Whether a value is a constant, or made of parts, whose identity is not settled by its value."""
+    """Whether a value is a constant, or made of parts, whose identity its value does not determine."""
     return desc is not None and (
         (desc[0] == "const" and desc[1] is not None and type(desc[1]) not in (bool, type(Ellipsis)))
         or (desc[0] == "op" and desc[1] not in ("cell", "common", "locals"))

@@ -74,7 +74,7 @@ def recompile(
 
 
 def _with_sets(value: Any) -> Any:
-    """What a worker's answer holds, with the sets that tuples stand for in it."""
+    """What a worker's answer holds, with the tuples that encode sets turned back into sets."""
     if type(value) is tuple and value[:1] == (SET,):
         return frozenset(filling_order(value[1:]) or value[1:])
     is_code = isinstance(value, types.CodeType)

@@ -34,7 +34,7 @@ HELLO = struct.Struct("<i")
 """The first thing it says: its process id."""
 
 SET = "depyf: a set, in its order"
-"""Begins the tuple that stands for a constant set of numbers: marshal writes no set in the order in which it iterates."""
+"""Begins the tuple that encodes a constant set of numbers: marshal writes no set in the order in which it iterates."""
 
 # Runs in the other interpreter: nothing newer than 3.8, no import besides builtins.
 PROGRAM = r"""
@@ -123,7 +123,7 @@ class Worker:
     ) -> bytes:
         """Marshalled code of the module ``text``; ``WorkerError`` with the compiler's message if it refuses.
 
-        With ``sets``, a tuple that begins with ``SET`` stands for each constant set of numbers.
+        With ``sets``, each constant set of numbers is encoded as a tuple that begins with ``SET``.
         """
         source, name = (part.encode("utf-8", "surrogatepass") for part in (text, filename))
         head = REQUEST.pack(MODES.index(mode) + 8 * sets, flags, optimize, len(source), len(name))

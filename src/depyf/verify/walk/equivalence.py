@@ -66,7 +66,7 @@ def prove(
     """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent.
 
     ``promises`` hold for both sides; ``variables`` are locals of the original that count as its temporaries.
-    ``nested_proven`` tells whether two nested code objects are proven: it settles which of several belong together.
+    ``nested_proven`` tells whether two nested code objects are proven: it decides which of several belong together.
     """
     ground = Ground(
         original,

@@ -62,7 +62,7 @@ def attribute(pair: Pair, side: Side, other: Side, values: Values, name: str) ->
 
 
 def refuses(pair: Pair, values: Values, op: str, manager: int) -> bool:
-    """Whether this path has settled that entering ``manager`` raises at once."""
+    """Whether it is known on this path that entering ``manager`` raises at once."""
     return any(_has(pair, values, manager, name) is False for name in ENTERING[op])
 
 

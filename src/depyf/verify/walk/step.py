@@ -157,7 +157,7 @@ def _decide(pair: Pair, side: Side, values: Values, kind: int, value: int) -> bo
 
 
 def _decided(pair: Pair, side: Side, values: Values, value: int) -> bool | None:
-    """The truth this path has already settled for a boolean, else a request to split on it."""
+    """The truth that is decided on this path for a boolean, else a request to split on it."""
     base, flip = plain_bool(values, value)
     if base == values.true or base == values.false:
         return (base == values.true) != flip

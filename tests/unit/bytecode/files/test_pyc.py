@@ -138,7 +138,7 @@ def test_list_in_itself() -> None:
 
 
 def test_doubling_is_refused() -> None:
-    """Sixty nested pairs of the same pair: small here, 2**60 for whoever hashes or prints it."""
+    """Sixty nested pairs of the same pair: small here, 2**60 to hash or print."""
     layers = 60
     nested = b"(" + (layers + 1).to_bytes(4, "little") + b"\xa9\x00"
     for k in range(layers):

@@ -1,4 +1,4 @@
-"""The one reader of dumps, on folders that somebody else has written."""
+"""The only reader of dumps, on untrusted folders."""
 
 from __future__ import annotations
 
