@@ -12,7 +12,7 @@ A copy has the same instructions and source lines.  Each arm puts one value on t
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 from depyf.bytecode import ops
@@ -91,7 +91,10 @@ class Tails:
             # the stack is equally high before each copy: what one of them shows holds for all
             copies = [(key, same) for key, same in tails if len(same) > 1 and not self._fills(same[0][1], same[0][0])]
             arms = {key for key, same in copies if any(at not in self.leaders and self._is_arm(at) for _, at in same)}
+            chance = self._by_chance(copies, arms)
             for key, same in copies:
+                if key in chance:
+                    continue
                 sides = any(self._is_returned_side(at, i) for i, at in same)
                 if sides and not any(self._ends_chain(at - 1) for _, at in same):
                     continue
@@ -112,6 +115,27 @@ class Tails:
                     if at == i and instrs[i].op == ops.POP:
                         starts.append(program.next[i])  # as after every value that is dropped
         return starts, whole
+
+    def _by_chance(self, copies: list[tuple[Any, list[tuple[int, int]]]], arms: set[Any]) -> set[Any]:
+        """Tails whose first instructions only look alike: ``f(x.n if a else y if b else z.n)`` has one copy of the call for each arm.
+
+        The arms of one expression stand together, so that no copy of what is after them comes between.
+        """
+        ends: dict[int, list[list[int]]] = {}
+        """For each end, where the tails of arms that have it end."""
+        for key, same in copies:
+            if key in arms:
+                members = sorted(i for i, _ in same)
+                for i in members:
+                    ends.setdefault(i, []).append(members)
+        found = set()
+        for key, same in copies:
+            first, last = min(same)[0], max(same)[0]
+            if key in arms and not self._complete(same[0][1], same[0][0]):
+                within = (bisect_right(other, last) - bisect_left(other, first) for other in ends[first])
+                if any(count > len(same) for count in within):
+                    found.add(key)
+        return found
 
     def _ends_of_arms(
         self, best: dict[int, tuple[int, Any]], copies: list[tuple[Any, list[tuple[int, int]]]], arms: set[Any]
