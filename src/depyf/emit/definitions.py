@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, CodeUnit
+from depyf.bytecode.codeunit import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_VARARGS,
+    CO_VARKEYWORDS,
+    CodeUnit,
+)
 from depyf.bytecode.tables.docstrings import begins_with_docstring
 from depyf.bytecode.tables.static_attributes import static_attributes
 from depyf.emit.expressions.access import arguments
@@ -112,7 +119,16 @@ def function_body(p: Printer, unit: CodeUnit, body: tuple[Stmt, ...]) -> None:
     p.fresh_block, p.blank = True, 0
     p.reserve()
     p.pad = pad
+    generator = bool(unit.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR))
+    if generator and not body:
+        body = (Return(None),)
     p.block(body, filled=text is not None)
+    if generator and not p.scope.has_yield and isinstance(body[-1], Return):
+        # what is never reached leaves no code, and still makes this a generator
+        p.pad = pad + p.step
+        p.line("yield", None, False)
+        p.pad = pad
+        p.scope.has_yield = True
     p.leave(outer, outer_unit)
     p.blank = 0
 

@@ -297,7 +297,7 @@ def test_future_features() -> None:
 def test_flags_decide_async() -> None:
     assert emit_function(function_unit("f", flags=0x83), ()).text == "async def f():\n    pass\n"
     generator = emit_function(function_unit("f", flags=0x23), ()).text
-    assert generator == "def f():\n    if 0: yield\n    pass\n"
+    assert generator == "def f():\n    return\n    yield\n"
 
 
 def test_same_input_same_text() -> None:
