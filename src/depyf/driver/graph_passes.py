@@ -45,7 +45,7 @@ def _lower(state: State) -> None:
 
 
 def _strip_resume_prologue(state: State) -> None:
-    state.lowered, _ = strip_resume_prologue(state.lowered, state.promises)
+    state.lowered = strip_resume_prologue(state.lowered, state.promises)
 
 
 def _peel_loops(state: State) -> None:

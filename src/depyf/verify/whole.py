@@ -14,11 +14,11 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, units
+from depyf.bytecode.edits.without import without
 from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.tables.set_order import varies
 from depyf.errors import BytecodeError
 from depyf.generated.contract import NO_CONTRACT, GeneratorContract
-from depyf.generated.resume.strip import strip_resume_prologue
 from depyf.safety.budget import TooMuchWork
 from depyf.safety.depth import any_depth_of, part_of_work
 from depyf.verify.assumptions import (
@@ -40,6 +40,7 @@ from depyf.verify.features import without_builtins, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.local_order import SHOWN, looks_at_locals, same_order
 from depyf.verify.mismatch import LifetimeMismatch, Mismatch
+from depyf.verify.promises.handed_on import handed_on
 from depyf.verify.signature import (
     called_otherwise,
     iterable_renamed,
@@ -210,11 +211,11 @@ class _Checker:
                     name, Status.EQUIVALENT if named else Status.IDENTICAL, "; ".join((*named, *seeded))
                 ), pairs
         try:
-            written, right = self._lower(original), self._lower(recompiled)
+            left, right = self._lower(original), self._lower(recompiled)
         except BytecodeError as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
-        left, handed = strip_resume_prologue(written, self.promises)
-        noted = (*named, *(HANDED_ON[each] for each in handed))
+        handed = handed_on(left, self.promises)
+        noted = named
         if self.features and parent is None:
             right = without_imports(right, self.features)
             noted = (*noted, FEATURE_NOTE)
@@ -235,14 +236,19 @@ class _Checker:
             if looks_at_locals(original):
                 return Verdict(name, Status.UNVERIFIED, SHOWN, original.firstlineno), []
             noted = (*noted, VARIABLE_ORDER_NOTE)
-        pairs = same_instructions(left, right)
+        seen = without(left, handed.passed) if handed.passed else left
+        pairs = same_instructions(seen, right)
         seeded = self._seeded(original)
         if pairs is not None:
-            return Verdict(name, Status.EQUIVALENT if noted else Status.IDENTICAL, "; ".join((*noted, *seeded))), pairs
+            return Verdict(
+                name,
+                Status.EQUIVALENT if noted or handed.flags else Status.IDENTICAL,
+                _in_words(named, handed.flags, (*noted, *seeded)),
+            ), pairs
         own_names = {*original.varnames, *original.names, *original.cellvars, *original.freevars}
         prefix = self.prefix
         variables = added_variables(left, self.promises) if parent is None else None
-        mentioned = locals_of(left) - (variables or frozenset())
+        mentioned = (locals_of(left) | set(handed.readings.values())) - (variables or frozenset())
 
         def is_temp(local: str) -> bool:
             if variables is not None:  # nothing looks for a local variable that the original never mentions
@@ -266,6 +272,7 @@ class _Checker:
                 variables=variables or frozenset(),
                 lifetimes=lifetimes,
                 loose=self.loose,
+                handed=handed,
             )
 
         try:
@@ -276,9 +283,12 @@ class _Checker:
             return self._wrong(name, left, error), []
         except GaveUp as error:
             return Verdict(name, Status.UNVERIFIED, str(error)), []
-        different = first_difference(left, right)
+        different = first_difference(seen, right)
         return Verdict(
-            name, Status.EQUIVALENT, "; ".join(dict.fromkeys((*noted, *seeded, *proof.notes))), difference=different
+            name,
+            Status.EQUIVALENT,
+            _in_words(named, handed.flags, (*noted, *seeded, *proof.notes)),
+            difference=different,
         ), proof.nested
 
     def _same_but_lifetimes(
@@ -316,14 +326,14 @@ class _Checker:
         return found
 
 
-HANDED_ON = {
-    "lists": LISTS_NOTE,
-    "variables": VARIABLE_NOTE,
-    "strings": STRINGS_NOTE,
-    "functions": FUNCTIONS_NOTE,
-    "containers": CONTAINERS_NOTE,
-    "assignments": ASSIGNED_NOTE,
-}
+_RESUMING = (LISTS_NOTE, VARIABLE_NOTE, STRINGS_NOTE, FUNCTIONS_NOTE, CONTAINERS_NOTE, ASSIGNED_NOTE)
+"""What is assumed of resume functions, which is said first."""
+
+
+def _in_words(named: tuple[str, ...], flags: bool, notes: Collection[str]) -> str:
+    """The assumptions of a proof as its reason; ``flags``: flags for tracing are passed over."""
+    first = [note for note in _RESUMING if (flags if note == VARIABLE_NOTE else note in notes)]
+    return "; ".join(dict.fromkeys((*named, *first, *notes)))
 
 
 def _trust(verdicts: list[Verdict]) -> int:

@@ -20,17 +20,14 @@ from depyf.generated.resume.unbound import drop_unbinding
 from depyf.generated.resume.unread_marks import drop_tracing_flags
 
 
-def strip_resume_prologue(lowered: Lowered, promises: GeneratorContract) -> tuple[Lowered, tuple[str, ...]]:
-    """``lowered``, with a plainer head where it is a resume function, and what that assumes."""
+def strip_resume_prologue(lowered: Lowered, promises: GeneratorContract) -> Lowered:
+    """``lowered``, with a plainer head where it is a resume function."""
     if not promises.resumed or not lowered.unit.name.startswith(promises.resumed):
-        return lowered, ()
-    notes: list[str] = []
-    for shown_only, run, note in _STEPS:
-        plainer = run(lowered, promises) if promises.display_only or not shown_only else lowered
-        if plainer is not lowered and note:
-            notes.append(note)
-        lowered = plainer
-    return lowered, tuple(dict.fromkeys(notes))
+        return lowered
+    for shown_only, run in _STEPS:
+        if promises.display_only or not shown_only:
+            lowered = run(lowered, promises)
+    return lowered
 
 
 def _unmarked(lowered: Lowered, promises: GeneratorContract) -> Lowered:
@@ -46,21 +43,17 @@ def _is_hidden(lowered: Lowered) -> bool:
     return not looks_up_locals(global_names(lowered), lowered.unit.consts)
 
 
-_STEPS: tuple[tuple[bool, Callable[[Lowered, GeneratorContract], Lowered], str], ...] = (
-    (False, lambda lowered, _: drop_unbinding(lowered), ""),
-    (False, lambda lowered, promises: join_list_pops(lowered, promises.boxed_parameters), "lists"),
-    (True, lambda lowered, promises: unpack_frame_values(lowered, promises.boxed_parameters), "lists"),
-    (False, _unmarked, "variables"),
-    (False, lambda lowered, _: complete_fstrings(lowered), "strings"),
-    (True, lambda lowered, _: with_functions_made(lowered), "functions"),
-    (
-        False,
-        lambda lowered, promises: complete_displays(lowered, sets=promises.display_only),
-        "containers",
-    ),
-    (False, _assigned, "assignments"),
+_STEPS: tuple[tuple[bool, Callable[[Lowered, GeneratorContract], Lowered]], ...] = (
+    (False, lambda lowered, _: drop_unbinding(lowered)),
+    (False, lambda lowered, promises: join_list_pops(lowered, promises.boxed_parameters)),
+    (True, lambda lowered, promises: unpack_frame_values(lowered, promises.boxed_parameters)),
+    (False, _unmarked),
+    (False, lambda lowered, _: complete_fstrings(lowered)),
+    (True, lambda lowered, _: with_functions_made(lowered)),
+    (False, lambda lowered, promises: complete_displays(lowered, sets=promises.display_only)),
+    (False, _assigned),
 )
-"""Whether it is only for code that is shown and never run (``GeneratorContract.display_only``), what is done, and what that assumes."""
+"""Whether it is only for code that is shown and never run (``GeneratorContract.display_only``), and what is done."""
 
 
 def global_names(code: Lowered) -> set[str]:

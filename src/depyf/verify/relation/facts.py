@@ -51,7 +51,9 @@ def elements(pair: Pair, values: Values, value: int) -> tuple[int, ...] | None:
     """The elements of a known tuple or of an unescaped list."""
     inside = pair.fresh.get(value)
     if inside is not None:
-        return inside[1] if inside[0] == LIST else None
+        if inside[0] != LIST or values.promised is not None and splats(values, inside[1]):
+            return None
+        return inside[1]
     known = values.desc[value]
     if known is None:
         return None

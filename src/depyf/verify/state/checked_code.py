@@ -7,7 +7,7 @@ user locals are surely bound before each instruction, and which temporaries are 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, MappingProxyType
 from typing import Any
 
@@ -53,8 +53,12 @@ class CheckedCode:
         bindings: Mapping[str, Any] | None = None,
         stand_ins: Mapping[str, str] | None = None,
         builtins: Mapping[str, Any] = MappingProxyType({}),
+        passed: frozenset[int] = frozenset(),
+        watched: Iterable[int] = (),
     ) -> None:
         self.builtins = builtins
+        self.passed = passed
+        """The instructions that are passed over."""
         self.builtins_named: set[str] = set()
         """The builtins that the text calls by name where the original has an instruction, or the object itself."""
         self.lowered = lowered
@@ -78,6 +82,10 @@ class CheckedCode:
         self.has_stand_ins = False
         renames = renames or {}
         self._fill(values, is_temp, renames, bindings or {}, stand_ins or {})
+        for pc in passed:
+            self.kind[pc], self.target[pc] = dispatch.JUMP, pc + 1
+        for pc in watched:  # ``Promised`` takes these steps
+            self.kind[pc] = dispatch.EVENT
         self.params = [renames.get(p, p) for p in self.unit.params]
         marked = "" if side else ORIGINAL
         self.variables = [marked + n if marked + n in self.temps else renames.get(n, n) for n in self.unit.varnames]
@@ -240,7 +248,7 @@ class CheckedCode:
                     if merged != at_handler[handler] or not entered[handlers[handler].target]:
                         at_handler[handler] = merged
                         work.append((handlers[handler].target, merged))
-                if op in LOADS:
+                if op in LOADS and pc not in self.passed:
                     mask = 1 << bit[self.arg[pc]]
                     if op in (ops.STORE_FAST, ops.LOAD_FAST):
                         bits |= mask

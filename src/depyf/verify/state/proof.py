@@ -27,6 +27,7 @@ from depyf.verify.assumptions import (
     VARIABLE_NOTE,
 )
 from depyf.verify.mismatch import Mismatch
+from depyf.verify.promises.handed_on import HandedOn
 from depyf.verify.relation.facts import MAX_TRACKED, widest
 from depyf.verify.relation.sameness import Sameness
 from depyf.verify.relation.values import Values
@@ -69,16 +70,20 @@ class Ground:
         variables: frozenset[str],
         lifetimes: bool,
         loose: Iterable[frozenset[Any]],
+        handed: HandedOn,
     ) -> None:
         self.values = Values(original.unit.null_above_callable, loose)
         fixed = stable_globals(promises, original, recompiled)
         self.promised = self.values.promised = Promised(promises, self.values) if promises != NO_CONTRACT else None
-        self.a = CheckedCode(original, self.values, 0, variables.__contains__ if variables else None, bindings=fixed)
+        own = variables.__contains__ if variables else None
+        watched = [pc for pc in handed.loads if pc not in handed.readings]
+        self.a = CheckedCode(original, self.values, 0, own, bindings=fixed, passed=handed.passed, watched=watched)
         self.b = CheckedCode(
             recompiled, self.values, 1, is_temp, renames, {**fixed, **(bindings or {})}, stand_ins, builtins
         )
         self.values.tracked = max(MAX_TRACKED, widest(original.instrs), widest(recompiled.instrs))
         if self.promised is not None:
+            self.promised.handed = handed
             self.promised.wide = promises.plain_keys and makes_wide(original)
         self.units = original.unit, recompiled.unit
         self.lifetimes = lifetimes

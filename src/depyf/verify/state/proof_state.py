@@ -20,7 +20,6 @@ from depyf.verify.state.checked_code import CheckedCode
 Fresh = dict[int, tuple[tuple[object, ...], tuple[int, ...]]]
 """value -> (kind, elements): a list, dict, set or function that only its own side has seen."""
 
-
 MAX_NAMES = 16
 
 
@@ -59,12 +58,11 @@ class Pair:
     """Both sides while they run in lock step."""
 
     __slots__ = (
-        "a", "alias", "b", "before_graph", "early", "epoch", "facts", "fresh", "loc", "names", "standing", "temps",
+        "a", "alias", "b", "before_graph", "early", "epoch", "facts", "fresh", "loc", "names", "owed", "standing", "temps",
     )  # fmt: skip
 
     def __init__(self, a: Side, b: Side) -> None:
-        self.a = a
-        self.b = b
+        self.a, self.b = a, b
         self.temps: dict[str, int] = {}
         self.loc: dict[str, int] = {}
         self.names: dict[int, tuple[str, ...]] = {}
@@ -79,6 +77,8 @@ class Pair:
         """Nothing but reads has happened since the code was entered (``promised``)."""
         self.before_graph = False
         """No compiled graph has been called since the code was entered."""
+        self.owed = ""
+        """The list whose last item the original has still to delete (``promises.handed_on``)."""
         self.standing = -1
         """Where the original stands while the recompiled code asks whether something is a manager: no join until it goes on."""
 
@@ -99,7 +99,7 @@ class Pair:
         new = Pair(self.a.copy(), self.b.copy())
         new.temps, new.loc, new.names, new.facts = self.temps, self.loc, self.names, self.facts
         new.fresh, new.alias, new.epoch = self.fresh.copy(), self.alias.copy(), self.epoch
-        new.early, new.before_graph = self.early, self.before_graph
+        new.early, new.before_graph, new.owed = self.early, self.before_graph, self.owed
         return new
 
     def copy(self) -> Pair:
@@ -111,7 +111,7 @@ class Pair:
         new.alias = self.alias.copy()
         new.facts = self.facts.copy()
         new.epoch, new.standing = self.epoch, self.standing
-        new.early, new.before_graph = self.early, self.before_graph
+        new.early, new.before_graph, new.owed = self.early, self.before_graph, self.owed
         return new
 
 

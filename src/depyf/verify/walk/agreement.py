@@ -11,6 +11,7 @@ from depyf.verify.assumptions import (
     EXTEND_NOTE,
     ITERATOR_NOTE,
     KEYWORDS_NOTE,
+    LISTS_NOTE,
     NOTED_NOTE,
     RAISED_NOTE,
     TESTED_NOTE,
@@ -30,6 +31,8 @@ from depyf.verify.walk.promised import Stable
 from depyf.verify.walk.step import CIRCLE
 
 FRAME_READER = "frame reader"
+COLLECTING = frozenset({ops.LIST_APPEND, ops.LIST_EXTEND})
+"""What may happen between reading the last item of a list and deleting it (``Pair.owed``)."""
 CALLS = frozenset({ops.CALL, ops.CALL_EX})
 
 
@@ -71,6 +74,9 @@ class Agreement:
             if other < 0:
                 other = loc.get(name, -1)
             if other < 0 or (other != value and not self.sameness.same(pair, value, other)):
+                if value == self.values.unbound and self.promised is not None and name in self.promised.handed.lists:
+                    self.promised.use(LISTS_NOTE)  # nothing sees how long they live
+                    continue
                 shown = "deleted" if value == self.values.unbound else "stored"
                 if b.dirty.get(name, -1) >= 0:
                     raise self.ground.mismatch(pair, f"the local {name} does not get the same value")
@@ -100,6 +106,8 @@ class Agreement:
                     b.pc += 1
                     return None
             raise self.ground.mismatch(pair, "they do different things")
+        if pair.owed and event_a.key[0] not in COLLECTING:
+            raise self.ground.mismatch(pair, f"the last item of {pair.owed} is deleted only by the recompiled code")
         if (a.marks or b.marks) and not (self.promised is not None and self.promised.marks_wait(pair, event_a)):
             self.same_marks(pair)
         # Asked before the operands are compared: a container that both pass on is opaque afterwards.
@@ -119,7 +127,7 @@ class Agreement:
         key = event_a.key
         if key[0] == ops.LIST_EXTEND and self.a.key[a.pc][0] != self.b.key[b.pc][0]:
             self.ground.note(EXTEND_NOTE)
-        if event_a.ahead != event_b.ahead:
+        if event_a.ahead != event_b.ahead and (key[0] == ops.DICT_UPDATE or key == (ops.CALL_EX, True)):
             self.ground.note(KEYWORDS_NOTE if key[0] == ops.CALL_EX else WHOLE_NOTE)
         if a.cur != b.cur and (key != RETURN or self.hands_back) and not self.sameness.same(pair, a.cur, b.cur):
             if key[0] == ops.EXC_MATCH and self.sameness.same(pair, event_a.operands[0], b.cur):

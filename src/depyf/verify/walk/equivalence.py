@@ -24,6 +24,8 @@ from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import NO_CONTRACT, READ_LOCALS, GeneratorContract
 from depyf.safety.depth import spend
 from depyf.verify.assumptions import LEFT_NOTE, MANAGER_NOTE, UNREACHED_NOTE
+from depyf.verify.promises.handed_on import NOTHING, HandedOn, popped_list
+from depyf.verify.promises.passed_over import is_resumed
 from depyf.verify.promises.suppressed import arms_of_suppressed
 from depyf.verify.relation.facts import take
 from depyf.verify.state.proof import GaveUp, Ground, Proof
@@ -62,10 +64,12 @@ def prove(
     variables: frozenset[str] = frozenset(),
     lifetimes: bool = True,
     loose: Iterable[frozenset[Any]] = (),
+    handed: HandedOn = NOTHING,
 ) -> Proof:
     """Walk both codes; raises ``Mismatch`` on a difference and ``GaveUp`` when the budget is spent.
 
     ``promises`` hold for both sides; ``variables`` are locals of the original that count as its temporaries.
+    ``handed`` is what the rules for resume functions need to know of the original.
     ``nested_proven`` tells whether two nested code objects are proven: it decides which of several belong together.
     """
     ground = Ground(
@@ -81,6 +85,7 @@ def prove(
         variables,
         lifetimes,
         loose,
+        handed,
     )
     return _Walk(ground).run()
 
@@ -93,7 +98,7 @@ class _Walk:
         self.values, self.a, self.b, self.promised = ground.values, ground.a, ground.b, ground.promised
         self.agreement = Agreement(ground)
         self.joins = Joins(ground)
-        promised = self.promised is not None and self.a.unit.name.startswith(self.promised.promises.resumed)
+        promised = self.promised is not None and is_resumed(self.a.lowered, self.promised.promises)
         self.suppressed = arms_of_suppressed(ground.a.lowered) if promised else {}
         self.work: list[Pair] = []
         self.budget = STEPS_PER_INSTRUCTION * (self.a.count + self.b.count) + 2000
@@ -102,6 +107,8 @@ class _Walk:
         outer = self.values.outer_exc
         start = Pair(Side(self.a, 0, [], outer), Side(self.b, 0, [], outer))
         start.early = start.before_graph = self.promised is not None
+        if self.promised is not None:
+            self.promised.enter(start)
         self.work.append(start)
         while True:
             if self.work:
@@ -177,6 +184,8 @@ class _Walk:
     def _arrive(self, pair: Pair) -> None:
         """This path ends at a join: what it knows is merged into what is stored there."""
         pair.a.joined = pair.b.joined = False
+        if pair.owed:
+            raise self.ground.mismatch(pair, f"the last item of {pair.owed} is deleted only by the recompiled code")
         self.agreement.same_marks(pair)
         self.agreement.same_ends(pair)
         self.joins.arrive(pair)
@@ -196,7 +205,9 @@ class _Walk:
             return False
         if (a.pc >= 0 and self.a.raises(a.pc)) or (b.pc >= 0 and self.b.raises(b.pc)) or key == DIVERGE:
             exc = event_a.operands[0] if op == ops.END_ASYNC_FOR else -1
+            owed, pair.owed = pair.owed, ""  # nothing sees the list
             self.joins.raise_into_handlers(pair, exc)
+            pair.owed = owed
         if op in ENTERING or op == ops.WITH_EXCEPT_START:
             if self.b.instrs[b.pc].op != op:
                 self.ground.note(MANAGER_NOTE)
@@ -235,7 +246,12 @@ class _Walk:
         results = [values.new() if kind is None else values.typed(kind) for _ in range(event_a.results)]
         if op == ops.GET_ITER:  # beside an iterator lies no object (3.15)
             results[1:] = [values.null] * (len(results) - 1)
+        if op == ops.SUBSCR and event_b.ahead:
+            pair.owed = popped_list(self.b.instrs, b.pc)
+        changed = a.pc
         push_results(pair, event_a, event_b, values, results)
+        if self.promised is not None:
+            self.promised.changed(pair, changed)
         if op == ops.LOAD_FAST:
             pair.bind(key[1], results[0])
         elif op == ops.DELETE_FAST:

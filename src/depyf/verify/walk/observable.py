@@ -107,6 +107,8 @@ def _load_fast(pair: Pair, side: Side, values: Values, name: str) -> Event:
 
 
 def _load_method(pair: Pair, side: Side, values: Values, name: str) -> Event:
+    if values.promised is not None and values.promised.pops(pair, side):
+        return Event((ops.SUBSCR, None), (side.stack[-1], values.const(-1)), 1, 1, ahead=1)
     return Event((ops.LOAD_ATTR, name), (side.stack[-1],), 1, 1, (values.method,))
 
 
@@ -168,6 +170,27 @@ def _call_ex(pair: Pair, side: Side, values: Values, arg: tuple[int, bool]) -> E
     elif has_kwargs and _empty_and_alone(pair, side, tail[-1]):
         has_kwargs, tail = False, tail[:1]
     return Event((ops.CALL_EX, has_kwargs), (*callee, *tail), pops, 1)
+
+
+def _list_to_tuple(pair: Pair, side: Side, values: Values, arg: None) -> Event:
+    """``f(*items)`` at its tuple, where the bytecode calls with the list: ``CALL_EX`` makes that tuple itself."""
+    stack, program, original = side.stack, side.program, pair.a
+    if program.side and original.pc >= 0 and original.program.instrs[original.pc].op == ops.CALL_EX:
+        instr, after = program.instrs[side.pc : side.pc + 2]
+        ahead = 1
+        if after.op == ops.NULL:  # 3.14: no mapping
+            after, ahead = program.instrs[side.pc + 2], 2
+        called = after.op == ops.CALL_EX and after.arg[1] == (ahead == 2) and after.handler == instr.handler
+        theirs = event_of(pair, original, values)
+        if (
+            called
+            and theirs.key == (ops.CALL_EX, False)
+            and container_kind(pair, values, theirs.operands[-1]) == "list"
+        ):
+            slots = after.arg[0]
+            callee = callee_of(values, stack, len(stack) - slots - 1, slots)
+            return Event(theirs.key, (*callee, stack[-1]), slots + 1, 1, ahead=ahead)
+    return Event((ops.LIST_TO_TUPLE, arg), (stack[-1],), 1, 1)
 
 
 def _empty_and_alone(pair: Pair, side: Side, value: int) -> bool:
@@ -261,7 +284,11 @@ def _get_iter(pair: Pair, side: Side, values: Values, slots: int) -> Event:
     value = side.stack[-1]
     inside = pair.fresh.get(value)
     other = pair.b if side is pair.a else pair.a
-    if inside is not None and inside[0] == LIST and other.program.key[other.pc][0] == ops.GET_ITER:
+    if (
+        elements(pair, values, value) is not None
+        and inside is not None
+        and other.program.key[other.pc][0] == ops.GET_ITER
+    ):
         value = values.tuple_of(
             inside[1]
         )  # a compiler makes a tuple of the list in a ``for``; ``iter([x])`` stays what it is
@@ -274,7 +301,7 @@ def _as_constant(pair: Pair, values: Values, container: int) -> int:
     if inside is None:
         return _searched(values, container)
     if inside[0] == LIST:
-        return values.tuple_of(inside[1])
+        return container if elements(pair, values, container) is None else values.tuple_of(inside[1])
     if inside[0] == SET:
         known = values.desc[inside[1][0]] if len(inside[1]) == 1 else None
         if known is not None and known[0:2] == ("op", "splat"):
@@ -320,6 +347,7 @@ BUILDERS: dict[str, Callable[..., Event]] = {
     ops.UNARY: _not,
     ops.BUILD_CONST_KEY_MAP: _build_const_key_map,
     ops.LIST_APPEND: _container_op(ops.LIST_APPEND, 1),
+    ops.LIST_TO_TUPLE: _list_to_tuple,
     ops.LIST_EXTEND: _container_op(ops.LIST_EXTEND, 1),
     ops.SET_ADD: _container_op(ops.SET_ADD, 1),
     ops.SET_UPDATE: _container_op(ops.SET_UPDATE, 1),

@@ -23,22 +23,30 @@ import builtins
 from typing import Any
 
 from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.host.idle_calls import does_nothing
 from depyf.bytecode.lower import Lowered
-from depyf.generated.contract import GeneratorContract, looks_up_locals
-from depyf.generated.resume.strip import global_names
+from depyf.generated.contract import GeneratorContract
 from depyf.verify.assumptions import (
+    ASSIGNED_NOTE,
+    CONTAINERS_NOTE,
     FIXED_NOTE,
+    FUNCTIONS_NOTE,
     GRAPH_NOTE,
     IDLE_NOTE,
     KEYS_NOTE,
+    LISTS_NOTE,
     MAKER_NOTE,
     MARK_NOTE,
     READ_NOTE,
     SET_ORDER_NOTE,
+    STRINGS_NOTE,
 )
-from depyf.verify.relation.facts import new_fresh
+from depyf.verify.promises.handed_on import STRING, UNPACKING, HandedOn, last_item_of, popped_list
+from depyf.verify.promises.passed_over import shows_locals
+from depyf.verify.relation.facts import DICT, LIST, SET, new_fresh
 from depyf.verify.relation.values import OUTPUT, Values
+from depyf.verify.state.checked_code import ORIGINAL
 from depyf.verify.state.proof_state import Pair, Side
 from depyf.verify.walk.by_name import attribute_name
 from depyf.verify.walk.observable import Event
@@ -46,6 +54,11 @@ from depyf.verify.walk.observable import Event
 GRAPH = "graph"
 MARK = "mark"
 _READS = frozenset({ops.LOAD_ATTR, ops.LOAD_METHOD, ops.SUBSCR, ops.LOAD_GLOBAL, ops.LOAD_DEREF, ops.IMPORT_NAME})
+
+
+_HANDED_ON = UNPACKING.keys() | {
+    ops.LOAD_FAST, ops.LOAD_METHOD, ops.SUBSCR, ops.STORE_SUBSCR, ops.DELETE_SUBSCR, ops.FORMAT, ops.UNPACK_SEQUENCE,
+}  # fmt: skip
 
 
 class Stable:
@@ -74,6 +87,9 @@ class Promised:
         self.values = values
         self.notes: list[str] = []
         self._known: dict[tuple[Any, ...], int] = {}
+        self.handed = HandedOn()
+        self.kinds: dict[int, tuple[object, ...]] = {}
+        """The strings and containers that the original has loaded."""
         self.wide = False
         """Whether the original makes a dict or set of more than a compiler takes at once, and the keys are plain."""
 
@@ -89,6 +105,10 @@ class Promised:
         arg = program.arg[pc]
         if op == ops.CALL:
             return self._call(pair, side, arg, program.handler[pc] >= 0)
+        if op in _HANDED_ON:
+            taken = self._of_handed_on(pair, side, pc)
+            if taken is not None:
+                return taken
         if op not in _READS:
             return False
         stack = side.stack
@@ -115,6 +135,174 @@ class Promised:
         if op == ops.LOAD_METHOD:
             stack.append(self.values.method)
         return True
+
+    def _of_handed_on(self, pair: Pair, side: Side, pc: int) -> bool | None:
+        """Whether the step is taken by a rule of ``promises.handed_on``; None where there is none for it."""
+        program = side.program
+        return self._in_text(pair, side, pc) if program.side else self._in_original(pair, side, pc)
+
+    def _in_original(self, pair: Pair, side: Side, pc: int) -> bool | None:
+        stack, instrs, handed = side.stack, side.program.instrs, self.handed
+        op = instrs[pc].op
+        if op == ops.LOAD_FAST:
+            return self._load(pair, side, pc) if pc in handed.loads else None
+        if op == ops.SUBSCR:
+            if pc in handed.readings:
+                return self._take(pair, side, pc)
+            return False if last_item_of(instrs, pc) in handed.lists else None
+        if op == ops.STORE_SUBSCR and pc in handed.clearings:
+            del stack[-3:]
+            return True
+        if op == ops.DELETE_SUBSCR and pair.owed and last_item_of(instrs, pc) == pair.owed:
+            self.use(LISTS_NOTE)
+            pair.owed = ""
+            del stack[-2:]
+            return True
+        return None
+
+    def _in_text(self, pair: Pair, side: Side, pc: int) -> bool | None:
+        stack, instrs, kinds = side.stack, side.program.instrs, self.kinds
+        op, arg = instrs[pc].op, instrs[pc].arg
+        if op == ops.LOAD_METHOD:
+            return False if popped_list(instrs, pc) in self.handed.lists else None
+        if op == ops.SUBSCR:
+            if last_item_of(instrs, pc) in self.handed.lists:
+                return False
+            key = self._part(kinds.get(stack[-2], ()), stack[-1])
+            if key is None:
+                return None
+            self.use(FUNCTIONS_NOTE)
+            stack[-2:] = [self._item_of(stack[-2], key)]
+            return True
+        kind = kinds.get(stack[-1]) if stack else None
+        if kind is None:
+            return None
+        if op == ops.FORMAT and kind == STRING and arg == ("", False):
+            self.use(STRINGS_NOTE)
+            return True
+        if op == ops.UNPACK_SEQUENCE and kind == ("frame", arg):
+            value = stack.pop()
+            stack.extend(self._item_of(value, index) for index in reversed(range(arg)))
+            return True
+        if UNPACKING.get(op) != kind or arg != 1:
+            return None
+        inside = pair.fresh.get(stack[-2])
+        if inside is None or inside[0] != kind or len(inside[1]) > self.values.tracked:
+            return None
+        pair.fresh[stack[-2]] = (kind, (*inside[1], *self._items(kind, stack[-1])))
+        stack.pop()
+        return True
+
+    def _load(self, pair: Pair, side: Side, pc: int) -> bool:
+        """The original loads what it is handed on."""
+        values, name = self.values, side.program.arg[pc]
+        value = pair.temps.get(name) if name[0] == ORIGINAL else side.dirty.get(name, pair.loc.get(name))
+        if value is None:
+            if name[0] == ORIGINAL or not side.program.surely_bound(pc, name):
+                return False
+            value = values.new()
+            pair.bind(name, value)
+        known = values.desc[value]
+        if value == values.unbound or known is not None and known[0] in ("maybe", "mark"):
+            return False
+        side.stack.append(self._as_handed(pair, side, pc, value))
+        return True
+
+    def enter(self, pair: Pair) -> None:
+        """At the beginning, the original counts as having unpacked the list of its frame's values."""
+        readings = self.handed.readings
+        if not readings:
+            return
+        self.use(LISTS_NOTE)
+        frame = self.values.new()
+        pair.bind(self.handed.frame, frame)
+        self.kinds[frame] = ("frame", len(readings))
+        for index, variable in enumerate(readings.values()):
+            self._set(pair, pair.a, variable, self._item_of(frame, index))
+
+    def _take(self, pair: Pair, side: Side, pc: int) -> bool:
+        """The original takes one of the values of a frame off the list of them, which its variable has already."""
+        index = self.values.constants((side.stack[-1],))
+        if index is None or self.kinds.get(side.stack[-2], ())[:1] != ("frame",):
+            return False
+        value = self._item_of(side.stack[-2], index[0])
+        del side.stack[-2:]
+        if side.program.instrs[pc + 1].op == ops.STORE_FAST:
+            side.pc = pc + 2
+        else:
+            side.stack.append(self._as_handed(pair, side, pc, value))
+        return True
+
+    def _as_handed(self, pair: Pair, side: Side, pc: int, value: int) -> int:
+        """``value``, loaded at ``pc``, with what is assumed of it."""
+        kind, values = self.handed.loads.get(pc), self.values
+        if kind is None:
+            return value
+        if kind[0] == "early":
+            self.use(ASSIGNED_NOTE)
+            self._set(pair, side, str(kind[1]), value)
+            return value
+        if kind[0] == "const":
+            self.use(FUNCTIONS_NOTE)
+            return values.new(("const", kind[1])) if type(kind[1]) is CodeUnit else values.const(kind[1])
+        self.kinds[value] = kind
+        if kind == STRING:
+            return value
+        if kind in (LIST, SET, DICT):
+            self.use(CONTAINERS_NOTE)
+            return new_fresh(pair, values, kind, self._items(kind, value))
+        self.use(FUNCTIONS_NOTE)
+        if kind[0] == "tuple":
+            return values.tuple_of(tuple([self._item_of(value, index) for index in range(kind[1])]))  # type: ignore[call-overload]
+        places = [(key, 2 * at + 1 if kind[0] == "pairs" else key) for at, key in enumerate(kind[1:])]
+        items = tuple([item for key, place in places for item in (values.const(key), self._item_of(value, place))])
+        return values.tuple_of(items) if kind[0] == "pairs" else new_fresh(pair, values, DICT, items)
+
+    def _part(self, kind: tuple[object, ...], key: int) -> object:
+        """The constant ``key``, where such a tuple or dict has an item of that; else None."""
+        constant = self.values.constants((key,)) if kind else None
+        if constant is None:
+            return None
+        (found,) = constant
+        if kind[0] == "keyed":
+            return found if type(found) is str and found in kind[1:] else None
+        size = kind[1] if kind[0] == "tuple" else 2 * (len(kind) - 1) if kind[0] == "pairs" else 0
+        return found if type(found) is int and 0 <= found < size else None  # type: ignore[operator]
+
+    def _item_of(self, value: int, key: object) -> int:
+        found = self._known.get(("item", value, key))
+        if found is None:
+            found = self._known["item", value, key] = self.values.new()
+        return found
+
+    def _set(self, pair: Pair, side: Side, name: str, value: int) -> None:
+        """The original counts as having set a variable."""
+        hidden = ORIGINAL + name in side.program.temps
+        before = pair.temps.get(ORIGINAL + name) if hidden else side.dirty.get(name, pair.loc.get(name))
+        if before is not None:
+            side.gone.append(before)
+        if hidden:
+            pair.temps[ORIGINAL + name] = value
+        else:
+            side.dirty[name] = value
+
+    def changed(self, pair: Pair, pc: int) -> None:
+        """Both sides have done what the original does at ``pc``: where that changes in place what it was handed on, a variable has it."""
+        if pc in self.handed.late:
+            self.use(ASSIGNED_NOTE)
+            self._set(pair, pair.a, self.handed.late[pc], pair.a.stack[-1])
+
+    def _items(self, kind: tuple[object, ...], container: int) -> tuple[int, ...]:
+        """All that is in ``container``; a dict has keys and values."""
+        return (self.values.op("splat", (container,)),) * (2 if kind == DICT else 1)
+
+    def pops(self, pair: Pair, side: Side) -> bool:
+        """Whether ``side``, the text, stands before a ``pop`` of the list whose last item the original is about to take."""
+        name = popped_list(side.program.instrs, side.pc)
+        if name not in self.handed.lists or not side.program.side or pair.a.pc < 0:
+            return False
+        instrs = pair.a.program.instrs
+        return instrs[pair.a.pc].op == ops.SUBSCR and last_item_of(instrs, pair.a.pc) == name
 
     def any_order(self) -> bool:
         """Whether a set filled from a constant may stand for one filled element by element."""
@@ -286,7 +474,7 @@ def locals_of(code: Lowered) -> frozenset[str]:
 def added_variables(code: Lowered, promises: GeneratorContract) -> frozenset[str] | None:
     """The promised variables that only plain instructions mention; None where something may look them up by name."""
     variables = promises.variables
-    if variables is None or looks_up_locals(global_names(code), code.unit.consts):
+    if variables is None or shows_locals(code):
         return None
     hidden = {str(instr.arg) for instr in code.instrs if instr.op in _HIDDEN}
     return frozenset(variables & locals_of(code)) - hidden - frozenset(code.unit.params)

@@ -17,6 +17,7 @@ from depyf.generated.contract import GeneratorContract
 from depyf.options import Options
 from depyf.verify.assumptions import FUNCTIONS_NOTE
 from depyf.verify.run.worker import worker_for
+from depyf.verify.whole import verify
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(11, 16)]
@@ -85,3 +86,26 @@ def test_code_that_runs_is_left_alone(version: tuple[int, int]) -> None:
     unit = resumed(version, MADE["defaults"])[-1]
     with pytest.raises(DecompilationError):
         decompiled(unit, Options(promises=GeneratorContract(resumed=("torch_dynamo_resume",))))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "v=___stack0[1], w=___stack0[0]",
+        "v=___stack0[0], w=___stack0[0]",
+        "v=___stack0[0], w=___stack0",
+        "v=___stack0[0], w=___stack0[2]",
+        "v=___stack0[-2], w=x",
+        "v, w=___stack0[1]",
+        "v=x, w=___stack0[1]",
+        "v=___stack0[0], w=___stack1[1]",
+    ],
+)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_proof_rejects_other_parts(version: tuple[int, int], wrong: str) -> None:
+    unit = resumed(version, MADE["defaults"])[-1]
+    text = decompiled(unit).source.replace("v=___stack0[0], w=___stack0[1]", wrong)
+    assert wrong in text
+    module = loads(worker_for(version).compile(text), version)
+    other = next(const for const in module.consts if isinstance(const, CodeUnit))
+    assert not verify(unit, other, promises=SHOWN.promises)[0].proven

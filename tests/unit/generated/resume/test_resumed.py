@@ -7,6 +7,7 @@ import dis
 import inspect
 import sys
 import types
+from dataclasses import replace
 
 import pytest
 
@@ -183,7 +184,13 @@ def test_the_proof_wants_the_promise():
             co_name="handing_on", **({"co_qualname": handing_on.__qualname__} if sys.version_info >= (3, 11) else {})
         )
     )
-    assert not verify(original, other, promises=RESUMED)[0].proven  # a statement stands between
+    assert verify(original, other, promises=RESUMED)[0].reason == LISTS_NOTE  # nothing sees the list between the two
+    for promises in (
+        GeneratorContract(),
+        replace(RESUMED, resumed=("other",)),
+        replace(RESUMED, boxed_parameters=("a",)),
+    ):
+        assert not verify(original, other, promises=promises)[0].proven
 
 
 def rest_of(first, a, b):
