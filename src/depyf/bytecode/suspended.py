@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.errors import BytecodeError
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ def check(draft: Draft, protection: Protection | None, spec: VersionSpec) -> Non
         if (behind & _WHERE > 1) != driven:
             raise _error(draft, i, "the RESUME behind it is of another kind")
         handler = protection.of[i] if protection is not None else -1
-        # the code of a module has no handler around it: the loop's is the outermost there
-        skips = behind & _OUTERMOST and handler >= 0 and bool(raw.unit.flags & CO_OPTIMIZED)
+        # a lambda and the code of a module have no wrapper: the loop's handler is the outermost there
+        skips = behind & _OUTERMOST and handler >= 0 and protection is not None and any(protection.wrapped)
         if spec.close_skips_handlers and (raw.args[i] != driven or skips):
             raise _error(draft, i, "it does not say how the generator is left")
         if driven:

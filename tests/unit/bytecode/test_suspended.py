@@ -59,6 +59,13 @@ def test_marks_at_a_yield(version: tuple[int, int]) -> None:
             refused(with_byte(unit, raw.offsets[at + 1] + 1, raw.args[at + 1] | 4), "how the generator is left")
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_lambda_has_no_wrapper(version: tuple[int, int]) -> None:
+    """The handler of its send loop is the outermost one."""
+    unit, _ = function(version, "f = lambda: (yield from g())\n")
+    lower(unit)
+
+
 @pytest.mark.parametrize("version", VERSIONS[1:])
 def test_the_handler_of_a_send_loop(version: tuple[int, int]) -> None:
     unit, raw = function(version, LOOP)
