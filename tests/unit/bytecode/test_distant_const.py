@@ -11,6 +11,7 @@ from depyf.bytecode.lower import lower
 from depyf.bytecode.versions import spec_for
 from depyf.driver.pipeline import decompile_unit
 from depyf.errors import BytecodeError
+from needs import need
 
 LOAD_FAST, STORE_FAST, LOAD_CONST, CALL_KW, RETURN, POP_TOP, ROT_TWO, JUMP_IF = 124, 125, 100, 141, 83, 1, 2, 114
 ROT_THREE, DUP_TOP, GET_ITER, FOR_ITER, JUMP_BACK, JUMP = 3, 4, 68, 93, 113, 110
@@ -81,6 +82,7 @@ WAYS = {
 
 @pytest.mark.parametrize("between", WAYS.values(), ids=WAYS.keys())
 def test_ways_that_leave_it(between):
+    need((3, 10))
     made = unit(LOAD_FAST, 0, LOAD_FAST, 1, LOAD_CONST, 0, *between, CALL_KW, 1, RETURN, 0, consts=(("end",),))
     assert [i.arg.keywords for i in lower(made).instrs if i.op == "CALL"] == [("end",)]
     found = decompile_unit(made)
