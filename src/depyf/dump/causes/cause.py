@@ -1,0 +1,105 @@
+"""A cause of compilations, graph breaks, ordinary Python or failures: one thing to fix, however many events it made.
+
+Input: nothing.  Output invariant: a cause holds only strings, numbers and records, no seconds and no addresses: the same
+run makes the same causes.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.dump.records import CompileKey, Place
+
+
+class CauseKind(enum.Enum):
+    """What the cause makes torch do."""
+
+    FAILED = "failed"
+    """torch raised an error into the program instead of compiling."""
+    RECOMPILES = "recompiles"
+    """A function was compiled again because a guard did not hold."""
+    BREAKS = "breaks"
+    """A graph ended, and another began after it."""
+    RAN_AS_PYTHON = "ran as Python"
+    """A whole function, or the rest of one, ran as ordinary Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceUse:
+    """A way out: the id of an advice, and the values that fill its text."""
+
+    id: str
+    values: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a cause costs, as far as the records say."""
+
+    compilations: int = 0
+    """Compilations that would not have been without it."""
+    python: int = 0
+    """Functions that ended as ordinary Python."""
+    operations: int = 0
+    """Operations that are in no graph then."""
+    breaks: int = 0
+    """Functions (rests of functions included) whose graph ends at it in each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing to fix."""
+
+    kind: CauseKind
+    function: str
+    """Qualified name of the program's function."""
+    place: Place | None
+    """The program's innermost line, with its text; None where torch named none."""
+    asked: str
+    """The operator or the guard that asked: ``Tensor.item``, ``self.calls == 3``."""
+    module: str
+    """Module path (``h.0.attn``); "" outside of modules."""
+    entries: tuple[CompileKey, ...]
+    """The compilations that it made, or that met it."""
+    costs: Costs
+    text: str
+    """One sentence: what happened and why."""
+    advice: tuple[AdviceUse, ...] = ()
+    subject: str = ""
+    """What makes it this cause among those of one line: the value that a guard reads, torch's reason of a break."""
+    inside: Place | None = None
+    """Where ``place`` is the program's call of a library: the line of the library that asked."""
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What two reports of one cause share, whichever entry, frame or attempt met it."""
+        if self.place is None:
+            return self.kind.value, self.function, 0, self.subject
+        return self.kind.value, self.place.filename, self.place.line, self.subject
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as it stands in the manifest."""
+        return {
+            "kind": self.kind.value,
+            "function": self.function,
+            "at": _at(self.place),
+            "line": self.place.text if self.place is not None else "",
+            "asked": self.asked,
+            "module": self.module,
+            "compile_ids": [key.text for key in self.entries],
+            "costs": {
+                "compilations": self.costs.compilations,
+                "python": self.costs.python,
+                "operations": self.costs.operations,
+                "breaks": self.costs.breaks,
+            },
+            "text": self.text,
+            "advice": [{"id": use.id, "values": dict(use.values)} for use in self.advice],
+            "inside": _at(self.inside),
+        }
+
+
+def _at(place: Place | None) -> str:
+    return f"{place.filename}:{place.line}" if place is not None else ""
