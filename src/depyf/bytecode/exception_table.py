@@ -82,8 +82,8 @@ def protect(raw: Raw) -> Protection:
             number = numbers.setdefault(handler, len(handlers))
             if number == len(handlers):
                 handlers.append(handler)
-        index, behind = _next(free, bisect_left(offsets, start)), bisect_left(offsets, end)
-        while index < behind:
+        index, stop = _next(free, bisect_left(offsets, start)), bisect_left(offsets, end)
+        while index < stop:
             of[index], wrapped[index] = number, wraps
             free[index] = index + 1
             index = _next(free, index)

@@ -166,7 +166,7 @@ def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowere
     position = list(range(len(depths)))
     if not dense:
         following = len(kept)
-        for i in range(len(depths) - 1, -1, -1):  # a dropped pseudo operation stands for what follows it
+        for i in range(len(depths) - 1, -1, -1):  # a jump to a dropped pseudo operation leads to what follows it
             if depths[i] >= 0 and names[i] not in PSEUDO:
                 following -= 1
             position[i] = following

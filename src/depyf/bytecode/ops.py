@@ -135,7 +135,7 @@ MAKE_FUNCTION = "MAKE_FUNCTION"  # arg: names of the extra slots, of "defaults" 
 SET_FUNCTION_ATTRIBUTE = (
     "SET_FUNCTION_ATTRIBUTE"  # 3.13+: arg one of these names, or "annotate"; [value, function] -> [function]
 )
-INTRINSIC = "INTRINSIC"  # arg (name, n): CALL_INTRINSIC_n without an operation of its own here; pops n, pushes 1
+INTRINSIC = "INTRINSIC"  # arg (name, n): CALL_INTRINSIC_n that has no separate operation here; pops n, pushes 1
 
 # Imports.
 IMPORT_NAME = "IMPORT_NAME"  # arg name; [level, fromlist] -> [module]

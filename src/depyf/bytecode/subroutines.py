@@ -74,7 +74,7 @@ class _Expansion:
         return BytecodeError(f"{raw.unit.qualname}: {raw.names[i]} at offset {raw.offsets[i]}: {reason}")
 
     def emit(self, i: int, name: str, arg: int = 0, target: Node | None = None) -> None:
-        """Append an instruction that stands for raw instruction ``i``."""
+        """Append an instruction for raw instruction ``i``."""
         new = self.new
         if target is not None:
             self.waiting.append((len(new.names), target))
@@ -142,7 +142,7 @@ class _Expansion:
                 self.emit(i, "RERAISE")
                 return None
             self.emit(i, "UNMARK", FOUND)
-            return self.behind_handlers(i, outer) if why == _NULL else (why, outer, False)
+            return self.past_handlers(i, outer) if why == _NULL else (why, outer, False)
         if name == "POP_FINALLY":
             if why == _EXC:
                 if arg:
@@ -174,7 +174,7 @@ class _Expansion:
         self.emit(i, name, arg)
         return i + 1, outer, False
 
-    def behind_handlers(self, i: int, outer: Markers) -> Node | None:
+    def past_handlers(self, i: int, outer: Markers) -> Node | None:
         """What follows a whole ``finally`` statement goes after its handler, where later compilers put it."""
         node = (i + 1, outer, False)
         while self.lowest and self.lowest[0] in self.place:

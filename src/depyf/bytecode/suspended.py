@@ -1,7 +1,7 @@
 """Checks the suspension points of generators: what the interpreter does there without an instruction (3.11+).
 
 ``RESUME`` says whether a delegate is driven, and since 3.13 whether ``close()`` may pass over the handlers; ``YIELD_VALUE`` says the first
-once more.  An exception that is thrown into a send loop goes to a handler of its own since 3.12::
+once more.  An exception that is thrown into a send loop goes to a separate handler since 3.12::
 
     i: SEND end; YIELD_VALUE !H; RESUME; JUMP_BACKWARD i;        H: CLEANUP_THROW; JUMP end;        end: END_SEND
 
@@ -34,12 +34,12 @@ def check(draft: Draft, protection: Protection | None, spec: VersionSpec) -> Non
         if name != "YIELD_VALUE":
             continue
         driven = i > 0 and names[i - 1] == "SEND"
-        behind = raw.args[i + 1] if names[i + 1 : i + 2] == ["RESUME"] else 0
-        if (behind & _WHERE > 1) != driven:
-            raise _error(draft, i, "the RESUME behind it is of another kind")
+        resumed_at = raw.args[i + 1] if names[i + 1 : i + 2] == ["RESUME"] else 0
+        if (resumed_at & _WHERE > 1) != driven:
+            raise _error(draft, i, "the RESUME after it is of another kind")
         handler = protection.of[i] if protection is not None else -1
         # a lambda and the code of a module have no wrapper: the loop's handler is the outermost there
-        skips = behind & _OUTERMOST and handler >= 0 and protection is not None and any(protection.wrapped)
+        skips = resumed_at & _OUTERMOST and handler >= 0 and protection is not None and any(protection.wrapped)
         if spec.close_skips_handlers and (raw.args[i] != driven or skips):
             raise _error(draft, i, "it does not say how the generator is left")
         if driven:
@@ -56,17 +56,17 @@ def _check_loop(draft: Draft, protection: Protection | None, spec: VersionSpec, 
         return
     entry = protection.handlers[handler] if protection is not None and handler >= 0 else None
     at, end = entry.target if entry is not None else -1, raw.targets[send]
-    at = _behind_nops(draft, at, end)
+    at = _past_nops(draft, at, end)
     if entry is None or at < 0 or raw.names[at] != "CLEANUP_THROW" or entry.pushes != ("exc",):
         raise _error(draft, send, "no CLEANUP_THROW handles the exceptions of its loop")
     if protection is not None and protection.of[at] != around:
         raise _error(draft, send, "exceptions of its delegate go another way")
-    if raw.names[end] != "END_SEND" or _behind_nops(draft, at + 1, end) != end:
+    if raw.names[end] != "END_SEND" or _past_nops(draft, at + 1, end) != end:
         raise _error(draft, send, "its CLEANUP_THROW does not lead to its end")
     draft.loops.append((send, entry.depth))
 
 
-def _behind_nops(draft: Draft, at: int, end: int) -> int:
+def _past_nops(draft: Draft, at: int, end: int) -> int:
     """Where control comes to from ``at`` without doing anything; -1 where that is nowhere."""
     raw = draft.raw
     for _ in range(_STEPS):

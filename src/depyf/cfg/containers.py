@@ -95,7 +95,7 @@ class Containers:
                     self._enter_handler(region, bodies, work)
             of[index] = container
             if program.instrs[index].op == ops.POP_EXCEPT and bodies:
-                bodies = regions.behind(index, bodies)
+                bodies = regions.after_pop(index, bodies)
             for after in program.successors(index):
                 work.append((after, bodies))
 

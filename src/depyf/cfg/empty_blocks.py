@@ -15,7 +15,7 @@ def skip_empty_blocks(blocks: Blocks) -> None:
         for k, target in enumerate(node.succs):
             key = (node.container, target)
             if key not in final:
-                final[key] = _behind(blocks, node.container, target)
+                final[key] = _past(blocks, node.container, target)
             if final[key] != target and final[key] <= node.id:
                 # the jump back is part of the loop, wherever it stands
                 node.end = max(node.end, target)
@@ -31,7 +31,7 @@ def skip_empty_blocks(blocks: Blocks) -> None:
     blocks.nodes = {i: node for i, node in blocks.nodes.items() if i in reachable}
 
 
-def _behind(blocks: Blocks, source: int, target: int) -> int:
+def _past(blocks: Blocks, source: int, target: int) -> int:
     """What a jump from container ``source`` to ``target`` reaches first that is not empty."""
     seen = set()
     while target not in seen:

@@ -12,7 +12,7 @@ end of one clause to the test of the next, are gone.
     exception in A: into list; to T2       exception in A: RERAISE
 
 Control may also go on after the statement when every clause raises, or so the compiler thinks; where no clause ends,
-an edge after one ``raise`` stands for that, or one after raising what no clause handles, so that what follows is not taken for the ``else``.
+an edge after one ``raise`` says so, or one after raising what no clause handles, so that what follows is not taken for the ``else``.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Leaders:
         self._jumped_to()
         continues = Continues(self.blocks, self.leaders, self.incoming)
         if self.blocks.merging:
-            continues.settle()
+            continues.place_jumps()
         self._dropped_operands()
         self._dropped_results()
         self._returned_constants()
@@ -76,11 +76,11 @@ class Leaders:
                 if taken != NONE or of[after] != container or instrs[after].op in _ALONE:
                     leaders.add(after)
         leaders.update(i for i, count in incoming.items() if count != 1)
-        beyond = [*beyond_loops(program, of), *self._behind_async_loops()]
+        beyond = [*beyond_loops(program, of), *self._after_async_loops()]
         barriers.update(beyond)
         leaders.update(beyond)
 
-    def _behind_async_loops(self) -> list[int]:
+    def _after_async_loops(self) -> list[int]:
         """Where ``break`` in an asynchronous loop leads: no jump is needed, since the end of that loop is laid out last (3.12+).
 
         Without columns, what only cleans up may belong to a ``return``.

@@ -13,7 +13,7 @@ from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.tables.columns import LEAVING, Columns
 
 WITH_EXIT = "WITH_EXIT"
-"""Stands for the call of a context manager's exit on the normal path: pops ``arg`` exit slots."""
+"""The call of a context manager's exit on the normal path: pops ``arg`` exit slots."""
 END_FINALLY = "END_FINALLY"
 """End of a ``finally`` body whose copies were taken away; ends the path like ``RERAISE``."""
 ASYNC_FOR_ITER = "ASYNC_FOR_ITER"
@@ -32,7 +32,7 @@ NONE = -1
 
 
 class Program:
-    """Instructions with explicit edges and resolved handlers; index -1 stands for "no such edge"."""
+    """Instructions with explicit edges and resolved handlers; index -1 means "no such edge"."""
 
     def __init__(self, lowered: Lowered) -> None:
         self.unit = lowered.unit

@@ -72,7 +72,7 @@ class Regions:
         """Whether instruction ``index`` lies in the protected range of ``region``, nested ranges included."""
         return region in self.chain(self.program.handler[index])
 
-    def behind(self, index: int, bodies: tuple[int, ...]) -> tuple[int, ...]:
+    def after_pop(self, index: int, bodies: tuple[int, ...]) -> tuple[int, ...]:
         """The handlers whose bodies control is still in after the ``POP_EXCEPT`` at ``index`` in those of ``bodies``.
 
         They stand outermost first.  A handler that does not keep the record of one around it was entered when that one's

@@ -153,7 +153,7 @@ class _Attempts:
         self.reasons: dict[str, str] = {}
         self.lowered: dict[int, Lowered] = {}
         self.undecided: dict[Key, int] = {}
-        self.settled: set[Key] = set()
+        self.accepted: set[Key] = set()
         self.ending = False
         self.keys: dict[str, list[Key]] = {}
         for inner in units(unit):
@@ -168,7 +168,7 @@ class _Attempts:
             if attempt >= 2 * MAX_ATTEMPTS:  # functions of the same name take undecided verdicts from each other
                 self.ending = True
                 self.undecided.clear()
-                self.settled.clear()
+                self.accepted.clear()
             work = Decompilation(self.rungs, self.ladder, self.reasons, self.lowered)
             try:
                 body = work.body(self.unit, strict=self.strict or not self.is_module)
@@ -313,8 +313,8 @@ class _Attempts:
             else:
                 for key in self.keys.get(verdict.qualname, ()):
                     self.undecided.pop(key, None)
-                    if key in self.settled:
-                        self.settled.discard(key)
+                    if key in self.accepted:
+                        self.accepted.discard(key)
                         self.rungs[key] = len(self.ladder) - 1
             moved = self._bump(verdict.qualname, verdict.reason) or moved
         return moved
@@ -335,9 +335,9 @@ class _Attempts:
         self.reasons.setdefault(qualname, reason)
         moved = False
         for key in self.keys.get(qualname, [key_of(self.unit)]):
-            if key in self.settled:
+            if key in self.accepted:
                 if not undecided:
-                    self.settled.remove(key)
+                    self.accepted.remove(key)
                     del self.undecided[key]
                     self.rungs[key] = len(self.ladder)
                     moved = True
@@ -348,7 +348,7 @@ class _Attempts:
             if undecided and self.rungs[key] == len(self.ladder) and key in self.undecided:
                 # nothing is proven, but here no difference was found either
                 self.rungs[key] = self.undecided[key]
-                self.settled.add(key)
+                self.accepted.add(key)
                 moved = True
         return moved
 

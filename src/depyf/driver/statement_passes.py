@@ -74,9 +74,9 @@ def _cheaper_exits(state: State) -> None:
         lowering, body = _statements(state, labelled, plain=False)
         return leaves_clause(body), *lowering.cost, idle(body)
 
-    settled = list(leave_inner_loops_first(tuple(state.labelled)))
-    if price(settled) < price(state.labelled):
-        state.labelled = settled
+    left_first = list(leave_inner_loops_first(tuple(state.labelled)))
+    if price(left_first) < price(state.labelled):
+        state.labelled = left_first
     state.labelled = cheapest(state.labelled, price(state.labelled), price)
     _labels(state, plain=False)
 
@@ -168,7 +168,7 @@ def release(*, in_try: bool = False) -> Pass:
 
 
 def numbers(*, by_slot: bool = False) -> Pass:
-    """Temporaries are numbered as they appear, or by the stack slots that they stand for."""
+    """Temporaries are numbered as they appear, or by their stack slots."""
     return _on_body(
         "numbers", lambda _, body: number_temporaries(body, by_slot=by_slot), "names do not depend on how they came to be", "release", "name_values",
         when=_with_temporaries, shows="printable",

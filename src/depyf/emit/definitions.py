@@ -107,7 +107,7 @@ def _parameter(p: Printer, name: str, default: Expr | None, notes: dict[str, Exp
 
 
 def function_body(p: Printer, unit: CodeUnit, body: tuple[Stmt, ...]) -> None:
-    """The suite of a function in a scope of its own."""
+    """The suite of a function in a new scope."""
     outer_unit = p.unit
     outer = p.enter("function", unit)
     p.scope.stores["fast"].update(unit.params)

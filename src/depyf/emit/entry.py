@@ -194,7 +194,7 @@ def _is_future(node: Stmt) -> bool:
 
 
 def _inherited_features(p: Printer, imports: Sequence[Stmt]) -> type | None:
-    """Import the features that the code was compiled under and that no statement of its own imports; the kind of statement
+    """Import the features that the code was compiled under and that none of its statements imports; the kind of statement
     that was written, if any."""
     own = {name for node in imports if isinstance(node, ImportFrom) for name, _ in node.names}
     for feature in future_features(p.unit.flags):

@@ -32,7 +32,7 @@ EITHER_OPEN = "\x10"  # a literal, in one piece ..
 EITHER_ELSE = "\x11"  # .. or, where that is too long, in several pieces with OPERATOR between them
 EITHER_CLOSE = "\x12"
 BREAK = "\x13"  # in a bracket that is broken however short it is
-HIDDEN = "\x14"  # begins what stands for a name
+HIDDEN = "\x14"  # begins the stand-in of a name
 
 _MARKS = re.compile("([\x01-\x07\x0e-\x13])")
 _ENDLESS = 1_000_000

@@ -75,7 +75,7 @@ class Names:
         self._spellings: dict[str, dict[str, str]] = {}
 
     def spellings(self, class_name: str) -> dict[str, str]:
-        """The memo of ``spell`` for one class context; "" stands for none."""
+        """The memo of ``spell`` for one class context; "" if there is none."""
         return self._spellings.setdefault(class_name, {})
 
     def spell(self, name: str, class_name: str = "") -> str:
@@ -107,7 +107,7 @@ class Names:
         return known
 
     def stand_in(self, name: str) -> str:
-        """The legal identifier that stands for the illegal ``name``."""
+        """The legal identifier in the place of the illegal ``name``."""
         found = self._stand_ins.get(name)
         if found is None:
             base = legalised(name)

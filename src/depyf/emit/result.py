@@ -30,7 +30,7 @@ class Emitted:
     """Source text, and what a caller must know to get from its compilation back to the original code object.
 
     ``linemap`` pairs every output line that starts a statement with the source line of that statement.  ``renames``
-    maps an identifier of the text to the name it stands for in the bytecode.  ``consts`` maps an identifier, which
+    maps an identifier of the text to the name that it has in the bytecode.  ``consts`` maps an identifier, which
     compiles as a global, to the object that the original holds as a constant; ``cells`` likewise for cell objects;
     ``builtins`` does so for builtins that the original looks up by the same name elsewhere.
     ``path`` names the code objects that lead from the compiled module to the one that was asked for.

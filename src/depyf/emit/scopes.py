@@ -218,7 +218,7 @@ def _class_lines(scope: Scope, visible: Visible, spell: Spell) -> list[str]:
     free = set(scope.unit.freevars) if scope.unit is not None else set()
     declared = scope.stores["global"] | scope.reads["global"]
     shared = captured(scope)
-    # else the compiler gives the class a cell of its own for what functions in it call so
+    # else the compiler gives the class a separate cell for what functions in it call so
     borrowed = {"__class__"} & free & shared
     lines = _declare("global", declared, spell)
     lines += _declare("nonlocal", (scope.stores["cell"] & free) | borrowed, spell)

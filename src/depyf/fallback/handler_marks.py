@@ -83,7 +83,7 @@ def of_mark(value: Expr) -> Expr:
 
 
 def _differ(mark: Expr, other: Expr) -> bool:
-    """Whether a slot holds a mark, and elsewhere another one or a value; what stands for a part of a statement is none."""
+    """Whether a slot holds a mark, and elsewhere another one or a value; what is a part of a statement is none."""
     return holds_mark(mark) and mark != other and (not isinstance(other, Marker) or holds_mark(other))
 
 

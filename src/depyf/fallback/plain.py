@@ -193,7 +193,7 @@ class PlainSymbolic(Symbolic):
                     raise DecompilationError(f"no rule for {instr.op}", self.program.unit.qualname, instr.offset)
                 rule(self, instr.arg)
             block.last = index
-            self._settle(floor)
+            self._store_all(floor)
             if self.stack or self.consumed:
                 self._note_risk(block.container)
         block.spills = self.spills
@@ -260,7 +260,7 @@ class PlainSymbolic(Symbolic):
             container = tree[container].parent
         return self.containers.regions.table[tree[container].region].depth if container > 0 else 0
 
-    def _settle(self, floor: int) -> None:
+    def _store_all(self, floor: int) -> None:
         """After each instruction: run what used up a temporary, drop what is gone, keep what a handler expects."""
         op = self.instr.op
         if op in _LEAVING:

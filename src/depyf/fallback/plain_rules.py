@@ -86,7 +86,7 @@ def _pop_except(s: PlainSymbolic, _: object, container: int) -> bool:
         if tree[container].kind == "handler":
             inside.append(tree[container].region)
         container = tree[container].parent
-    kept = s.containers.regions.behind(s.at, tuple(reversed(inside))) if inside else ()
+    kept = s.containers.regions.after_pop(s.at, tuple(reversed(inside))) if inside else ()
     left = inside[: len(inside) - len(kept)]
     for i, value in enumerate(s.stack):
         if isinstance(value, Marker) and value.kind == "exc" and value.detail in left:

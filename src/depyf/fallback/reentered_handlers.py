@@ -1,7 +1,7 @@
 """Raises exceptions that the bytecode handles again without raising them again (3.11+, plain lifting).
 
 ``PUSH_EXC_INFO`` begins a handler.  Elsewhere it makes an exception that some handler has caught the handled one; the
-only statement that does so is a handler, so the exception is raised to one of its own:
+only statement that does so is a handler, so the exception is raised to a new one:
 
     PUSH_EXC_INFO; ...          ->          RAISE 1  !H          H: PUSH_EXC_INFO; ...
 

@@ -31,7 +31,7 @@ def split_handlers(program: Program, regions: Regions) -> None:
     if not regions.table:
         return
     depths = stack_depths(program, regions)
-    _settle_parents(program, regions, depths)
+    _find_parents(program, regions, depths)
     relays: dict[int, int] = {}
     detours: Detours | None = None
     size = len(program.instrs)
@@ -47,7 +47,7 @@ def split_handlers(program: Program, regions: Regions) -> None:
             assert detours is not None
             detours.add(tangled.after, tangled.slots, depths[tangled.after])
             depths = stack_depths(program, regions)
-            _settle_parents(program, regions, depths)
+            _find_parents(program, regions, depths)
         except DecompilationError:
             if detours is not None:
                 raise
@@ -90,7 +90,7 @@ def _relay(program: Program, regions: Regions, region: int) -> int:
     return found
 
 
-def _settle_parents(program: Program, regions: Regions, depths: dict[int, int]) -> None:
+def _find_parents(program: Program, regions: Regions, depths: dict[int, int]) -> None:
     """The region around a handler is what protects all of its body.
 
     A range that covers only a part of the body, yet gives up its stack, is a ``try`` in there: when its handler is
@@ -193,7 +193,7 @@ class _Separation:
             source[here] = index
             region = program.handler[index]
             handler[here] = NONE if region == NONE else self.instance(region, bodies)
-            within, bodies = bodies, self.behind(index, bodies)
+            within, bodies = bodies, self.bodies_after(index, bodies)
             if within and program.instrs[index].op == ops.POP_EXCEPT:
                 self.regions.left[here] = len(bodies)
             following = self.untangled(index, bodies)
@@ -203,7 +203,7 @@ class _Separation:
             return
         self._write(source, handler, after)
 
-    def behind(self, index: int, bodies: Bodies) -> Bodies:
+    def bodies_after(self, index: int, bodies: Bodies) -> Bodies:
         """The bodies that control is in after an instruction."""
         if not bodies:
             return bodies

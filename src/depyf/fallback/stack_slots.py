@@ -9,7 +9,7 @@ from depyf.cfg.region_table import Regions
 
 
 def stack_depths(program: Program, regions: Regions) -> dict[int, int]:
-    """The depth before each instruction; none for what comes after operations that stand for a part of a statement."""
+    """The depth before each instruction; none for what comes after operations that are a part of a statement."""
     entries = [(region.target, region.depth + len(region.pushes)) for region in regions.table.values()]
     return depths_from(program, [(0, 0), *entries])
 

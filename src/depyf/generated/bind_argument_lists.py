@@ -39,7 +39,7 @@ class _Binding:
             for stmt in walk(body)
             if isinstance(stmt, Assign) and variable(stmt.targets[0]) is not None and self._is_rest(stmt.value)
         )
-        """The variables that stand for a function made from cells."""
+        """The variables that hold a function made from cells."""
         self.next = next_number(body, Purpose.GENERATED)
 
     @any_depth

@@ -73,7 +73,7 @@ class _Round:
     # Copies of lasting values, and unread values.
 
     def copies(self, body: Body) -> Body:
-        """Variables that stand for a constant, another variable or a fixed object are replaced; unread ones dropped."""
+        """Variables that hold a constant, another variable or a fixed object are replaced; unread ones dropped."""
         values: dict[Variable, Expr] = {}
         for stmt in body:
             name = self.bound(stmt)
@@ -369,7 +369,7 @@ class _Use:
         return max(self.grades[: self.at[name]], default=PURE)
 
     def take(self, name: Variable, value: Expr, grade: int) -> None:
-        """From here on ``value`` stands for ``name``."""
+        """From here on ``value`` replaces ``name``."""
         self.grades[self.at[name]] = grade
         if grade != PURE:
             self.does.append(None)

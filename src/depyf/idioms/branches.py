@@ -55,7 +55,7 @@ class Branches:
             return level
         return level + STEP if self.indents.is_at(stmt, level + STEP) else level
 
-    def behind(self, stmt: If, level: int | None) -> int | None:
+    def level_of_else(self, stmt: If, level: int | None) -> int | None:
         """``level`` if what is in the ``else`` of ``stmt`` begins there, too."""
         if self.indents is None or level is None or not stmt.orelse:
             return None
@@ -70,7 +70,7 @@ class Branches:
         if not isinstance(test, BoolOf) or test.op != "and":
             return stmt
         depth = self.indents.depth(stmt)
-        others = [at for at, _ in test.deeper]  # a test on the line of another one is no ``if`` of its own
+        others = [at for at, _ in test.deeper]  # a test on the line of another one is no separate ``if``
         each = depth == len(test.values) == len(others) + 1
         inner = others if each else _inner_tests(test, depth)
         body, end = stmt.body, len(test.values)
@@ -177,7 +177,7 @@ class Branches:
         return orelse
 
     def _as_elif(self, body: Body, level: int | None) -> Body:
-        """``body`` of an ``else`` that was an ``elif`` with an ``else`` of its own."""
+        """``body`` of an ``else`` that was an ``elif`` with another ``else``."""
         first = body[0] if len(body) > 1 else None
         if not isinstance(first, If) or first.orelse or level is None or self.indents is None:
             return body
@@ -188,8 +188,8 @@ class Branches:
     def _end_of_arm(self, stmt: If, orelse: Sequence[Stmt]) -> int:
         """Where the first arm of ``stmt`` ends: what stands after the ``else`` runs only after that arm, but is no part of it."""
         if orelse and ends(orelse) and not self._reaches_end(orelse) and (last := last_line(orelse)):
-            behind = (i for i, inner in enumerate(stmt.body) if inner.line and inner.line > last)
-            return next(behind, 0) or len(stmt.body)
+            later = (i for i, inner in enumerate(stmt.body) if inner.line and inner.line > last)
+            return next(later, 0) or len(stmt.body)
         return len(stmt.body)
 
     @any_depth
@@ -238,7 +238,7 @@ def _inner_tests(test: BoolOf, depth: int | None) -> list[int]:
             found.append(at)
     if depth in (None, len(found) + 1):
         return found
-    # of ``if (`` over several lines, the first operand has a column of its own
+    # of ``if (`` over several lines, the first operand has another column
     below = [at for at, _ in test.deeper]
     return below if depth == len(below) + 1 else []
 

@@ -67,28 +67,28 @@ class _End:
         self.valued = valued
 
     @any_depth
-    def drop(self, body: Body, behind: int | None = None) -> Body:
-        """Drop a ``return None`` at the very end, unless it is in the source; ``behind`` as in ``_falls_off``."""
+    def drop(self, body: Body, finally_line: int | None = None) -> Body:
+        """Drop a ``return None`` at the very end, unless it is in the source; ``finally_line`` as in ``_falls_off``."""
         if not body:
             return body
         last = body[-1]
         if isinstance(last, Return) and _is_none(last.value):
-            if self.optimized and self.idioms and not _falls_off(body, behind):
+            if self.optimized and self.idioms and not _falls_off(body, finally_line):
                 return body
             if self.optimized and not self.idioms:
                 return body[:-1]
             return self.drop(body[:-1])
         if isinstance(last, If):
-            first = self.drop(last.body, behind) or (PassStmt(last.line),)
-            return (*body[:-1], If(last.test, first, self.drop(last.orelse, behind), last.line))
+            first = self.drop(last.body, finally_line) or (PassStmt(last.line),)
+            return (*body[:-1], If(last.test, first, self.drop(last.orelse, finally_line), last.line))
         if isinstance(last, Match):
-            return (*body[:-1], with_bodies(last, lambda inner: self._drop_inside(inner, behind, case=True)))
+            return (*body[:-1], with_bodies(last, lambda inner: self._drop_inside(inner, finally_line, case=True)))
         if isinstance(last, (Try, With)):
             final = last.final if isinstance(last, Try) else ()
             lines = [stmt.line for stmt in walk(final) if stmt.line is not None]
-            behind = min(lines + ([] if behind is None else [behind]), default=None)
+            finally_line = min(lines + ([] if finally_line is None else [finally_line]), default=None)
             alone = isinstance(last, Try) and ends(last.body)
-            changed = with_bodies(last, lambda inner: self._drop_inside(inner, behind, alone=alone))
+            changed = with_bodies(last, lambda inner: self._drop_inside(inner, finally_line, alone=alone))
             if isinstance(changed, Try) and isinstance(last, Try) and self.optimized:
                 pairs = zip(last.handlers, changed.handlers, strict=True)
                 handlers = tuple(old if unbinds(self.columns.unit, old) else new for old, new in pairs)
@@ -98,19 +98,26 @@ class _End:
             return (*body[:-1], changed)
         return body
 
-    def _drop_inside(self, body: Body, behind: int | None, case: bool = False, alone: bool = False) -> Body:
+    def _drop_inside(self, body: Body, finally_line: int | None, case: bool = False, alone: bool = False) -> Body:
         """``case`` says that it is the body of one: where no column tells, ``return`` is as likely as ``pass`` there.
 
         ``alone``: it may be a handler of a ``try`` whose body leaves.  What else went on after the ``finally`` would share
         its end with a handler that says ``pass``; here there is nothing to share it with.
         """
-        if behind is None and self._says_pass(body, case):
+        if finally_line is None and self._says_pass(body, case):
             return (PassStmt(body[0].line),)
-        if self.optimized and body and isinstance(body[-1], Return) and not _falls_off(body, behind):
+        if self.optimized and body and isinstance(body[-1], Return) and not _falls_off(body, finally_line):
             return body
-        dropped = self.drop(body, behind)
+        dropped = self.drop(body, finally_line)
         line = body[0].line if body else None
-        if not dropped and alone and self.idioms and behind is not None and line is not None and line >= behind:
+        if (
+            not dropped
+            and alone
+            and self.idioms
+            and finally_line is not None
+            and line is not None
+            and line >= finally_line
+        ):
             return (PassStmt(),)  # it has the line of the ``finally`` body, which has no ``return``
         return dropped or body
 
@@ -122,10 +129,10 @@ class _End:
         return word == "pass" or word is None and not self.valued and not case
 
 
-def _falls_off(body: Body, behind: int | None) -> bool:
+def _falls_off(body: Body, finally_line: int | None) -> bool:
     """Whether the ``return`` at the end of ``body`` has no separate line: it is implicit.
 
-    ``behind`` is the first line of the ``finally`` body that runs before it.
+    ``finally_line`` is the first line of the ``finally`` body that runs before it.
     """
     if not body or not isinstance(body[-1], Return) or not _is_none(body[-1].value):
         return False
@@ -133,7 +140,7 @@ def _falls_off(body: Body, behind: int | None) -> bool:
         return True
     lines = [stmt.line for stmt in walk(body[-2:-1]) if stmt.line is not None]
     line = body[-1].line
-    return line is None or (behind is not None and line >= behind) or bool(lines and line <= max(lines))
+    return line is None or (finally_line is not None and line >= finally_line) or bool(lines and line <= max(lines))
 
 
 def _is_none(value: Expr | None) -> bool:

@@ -65,7 +65,7 @@ class Hoister:
             return [stmt]
         while True:
             chosen = {id(event) for event in events[: users[-1] + 1] if self._hoisted(event, events, users)}
-            # what takes the value of such a statement uses up the temporary that stands for it
+            # what takes the value of such a statement uses up its temporary
             more_users = [i for i, event in enumerate(events) if i not in users and _takes(event, chosen)]
             if not more_users:
                 break

@@ -68,12 +68,12 @@ class Indents:
                 if column is None or (column - _RETURN) % STEP:
                     continue
                 return column - _RETURN
-            if isinstance(stmt, Assert) and (behind := self.columns.behind_assert):
+            if isinstance(stmt, Assert) and (keyword := self.columns.after_assert):
                 column = self._column(stmt)
                 if column is None:
                     continue
-                if isinstance(stmt.test, Cmp) or column % STEP == behind % STEP:
-                    column -= behind  # that of the test, which may stand on a separate line
+                if isinstance(stmt.test, Cmp) or column % STEP == keyword % STEP:
+                    column -= keyword  # that of the test, which may stand on a separate line
                 if column % STEP == 0:
                     return column
                 continue
@@ -177,17 +177,17 @@ class Indents:
         if stmt.line is None:
             return None
         # a branch may have the place of the whole statement
-        behind = isinstance(stmt, (If, While, Match))
-        return (self.columns.first if behind else self.columns.least).get(stmt.line)
+        whole = isinstance(stmt, (If, While, Match))
+        return (self.columns.first if whole else self.columns.least).get(stmt.line)
 
     def _width(self, stmt: Stmt) -> int | None:
         """How far to the right of its start the column of a statement is, at least."""
         if isinstance(stmt, For):
-            return self.columns.behind_for
+            return self.columns.after_for
         if isinstance(stmt, With):
-            return self.columns.behind_with
+            return self.columns.after_with
         if isinstance(stmt, Assert):
-            return self.columns.behind_assert
+            return self.columns.after_assert
         return 0 if isinstance(stmt, _EXACT) else _KEYWORDS.get(type(stmt))
 
 

@@ -4,7 +4,7 @@
     except: F                   is         finally: F
     F
 
-Where a ``return`` in A tells, ``structure/regions/finally_copies.py`` has found the ``finally``, and copies are left over.
+Where a ``return`` in A tells, ``structure/regions/finally_copies.py`` has found the ``finally``, and copies remain.
 The handler and the copy after the ``try`` came from the same source lines; an ``except`` would have separate lines.
 Input and output: the Python dialect.
 """

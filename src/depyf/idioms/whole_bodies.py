@@ -136,7 +136,7 @@ def _arms(stmt: If, branches: Branches, level: int | None) -> tuple[If, deque[St
         else:
             others.appendleft(branches.nested(asserted))
     else:
-        others = _finished(orelse, branches, branches.behind(stmt, level))
+        others = _finished(orelse, branches, branches.level_of_else(stmt, level))
     return If(stmt.test, body, (), stmt.line), others
 
 

@@ -142,10 +142,10 @@ class Cmp(Expr):
 class BoolOf(Expr):
     """``op`` is "and" or "or"; at least two values, none of them a BoolOf of the same op in last place.
 
-    ``apart`` marks an operand of another one whose value is tested once more: it has parentheses of its own.  ``below``
+    ``apart`` marks an operand of another one whose value is tested once more: it keeps its parentheses.  ``below``
     marks one of the same operator that stands on a later line: it may be the test of an ``if`` inside the ``if``.
     ``written`` says that the source has this operator, not the other one with the operands negated.  ``deeper`` are the
-    operands (by number) on later lines, and how many steps deeper the ``if`` of its own would be that stands there under
+    operands (by number) on later lines, and how many steps deeper a separate ``if`` there would be under
     "and": 0 if none would.
     """
 

@@ -2,7 +2,7 @@
 
 ``grown(before, added)`` is ``(*before, *added)``.  Short ones are ordinary tuples.  A long one shares its storage with
 the one it was grown from: each sees only the elements it had when it was made, so that all stay as they were.  Where
-two are grown from the same one, the second gets storage of its own.
+two are grown from the same one, the second gets new storage.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Grown(Sequence[Any]):
 
 
 def grown(before: tuple[_Item, ...], added: Iterable[_Item]) -> tuple[_Item, ...]:
-    """``(*before, *added)``; typed as the tuple it stands for, of which it has all but ``+``, ``==`` and the hash."""
+    """``(*before, *added)``; typed as a tuple, of which it has all but ``+``, ``==`` and the hash."""
     if len(before) < _LONG:
         return (*before, *added)
     longer = before if isinstance(before, Grown) else Grown(list(before), len(before))

@@ -26,7 +26,7 @@ def join(op: str, left: Expr, right: Expr) -> BoolOf:
 
 
 def _both(op: str, left: Expr, right: Expr) -> BoolOf:
-    """``left op right`` of two tests; a right operand that is a value of its own keeps its parentheses."""
+    """``left op right`` of two tests; a right operand that is a separate value keeps its parentheses."""
     values = grown(_operands(op, left), (right,))
     if isinstance(left, BoolOf) and left.op == op and not left.apart:
         return BoolOf(op, values, written=left.written, deeper=left.deeper)

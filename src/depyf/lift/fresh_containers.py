@@ -122,21 +122,21 @@ def _temporaries(stack: list[Expr]) -> dict[TempKey, Temp]:
     return {item.key: item for part in parts for item in part.items if isinstance(item, Temp) and not is_slot(item)}
 
 
-def settle(s: Symbolic, position: int) -> Fresh | None:
+def as_fresh(s: Symbolic, position: int) -> Fresh | None:
     """The container at a stack position as a fresh one, its elements and all before it evaluated; None if it is none."""
     value = s.stack[position]
     if isinstance(value, Fresh):
         return value
-    if not _settles(value):
+    if not _can_be_fresh(value):
         return None
     s.spill(position % len(s.stack))
-    fresh = _settled(s, value)
+    fresh = _made_fresh(s, value)
     assert isinstance(fresh, Fresh)
     s.stack[position] = fresh
     return fresh
 
 
-def _settles(value: Expr) -> bool:
+def _can_be_fresh(value: Expr) -> bool:
     return isinstance(value, Display) and value.kind != "set" and not any(isinstance(item, Star) for item in value.elts)
 
 
@@ -144,14 +144,14 @@ def _items(value: Expr) -> Sequence[Expr] | None:
     """The elements of a container that can be made simple values."""
     if isinstance(value, Fresh):
         return value.items
-    return value.elts if isinstance(value, Display) and _settles(value) else None
+    return value.elts if isinstance(value, Display) and _can_be_fresh(value) else None
 
 
 @any_depth
-def _settled(s: Symbolic, value: Expr) -> Expr:
+def _made_fresh(s: Symbolic, value: Expr) -> Expr:
     """``value`` as a simple one: displays become fresh containers, what has an effect goes to a temporary."""
-    if isinstance(value, Display) and _settles(value):
-        return Fresh(value.kind, [_settled(s, element) for element in value.elts])
+    if isinstance(value, Display) and _can_be_fresh(value):
+        return Fresh(value.kind, [_made_fresh(s, element) for element in value.elts])
     if s.atomic(value):
         return value
     temp = s.new_temp()
@@ -172,7 +172,7 @@ def _index(key: Expr) -> int | slice | None:
 
 def _subscr(s: Symbolic, arg: Any) -> None:
     index = _index(s.stack[-1]) if len(s.stack) > 1 else None
-    container = settle(s, len(s.stack) - 2) if index is not None else None
+    container = as_fresh(s, len(s.stack) - 2) if index is not None else None
     if container is None or (type(index) is int and not -len(container.items) <= index < len(container.items)):
         _DEFAULTS[ops.SUBSCR](s, arg)
         return
@@ -194,13 +194,13 @@ def _store_subscr(s: Symbolic, arg: Any) -> None:
     key = s.raw()
     s.raw()
     if isinstance(index, slice):
-        source = settle(s, len(s.stack) - 1)
+        source = as_fresh(s, len(s.stack) - 1)
         if source is not None:
             s.raw()
             container.items[index] = list(source.items)
             return
     elif -len(container.items) <= index < len(container.items):
-        if settle(s, len(s.stack) - 1) is None:
+        if as_fresh(s, len(s.stack) - 1) is None:
             s.spill()
         container.items[index] = s.raw()
         return
@@ -225,8 +225,8 @@ def _delete_subscr(s: Symbolic, arg: Any) -> None:
 def _extend(s: Symbolic, depth: int) -> None:
     target = s.stack[-1 - depth] if depth < len(s.stack) else None
     if isinstance(target, (Fresh, Display)) and target.kind == "list":
-        source = settle(s, len(s.stack) - 1)
-        container = settle(s, len(s.stack) - 1 - depth)
+        source = as_fresh(s, len(s.stack) - 1)
+        container = as_fresh(s, len(s.stack) - 1 - depth)
         if source is not None and container is not None:
             s.raw()
             container.items.extend(source.items)
@@ -270,7 +270,7 @@ def _build(kind: str) -> Rule:
 def _append(s: Symbolic, depth: int) -> None:
     target = s.stack[-1 - depth] if depth < len(s.stack) else None
     if isinstance(target, Fresh):
-        if settle(s, len(s.stack) - 1) is None:
+        if as_fresh(s, len(s.stack) - 1) is None:
             s.spill()
         target.items.append(s.raw())
         return
@@ -288,7 +288,7 @@ def _list_to_tuple(s: Symbolic, arg: Any) -> None:
 
 def _copy(s: Symbolic, n: int) -> None:
     if n <= len(s.stack):
-        container = settle(s, len(s.stack) - n)
+        container = as_fresh(s, len(s.stack) - n)
         if container is not None:
             s.stack.append(container)
             return
@@ -296,7 +296,7 @@ def _copy(s: Symbolic, n: int) -> None:
 
 
 def _pop(s: Symbolic, arg: Any) -> None:
-    if isinstance(s.stack[-1], Display) and settle(s, len(s.stack) - 1) is not None or isinstance(s.stack[-1], Fresh):
+    if isinstance(s.stack[-1], Display) and as_fresh(s, len(s.stack) - 1) is not None or isinstance(s.stack[-1], Fresh):
         s.raw()
         return
     _DEFAULTS[ops.POP](s, arg)
@@ -305,7 +305,7 @@ def _pop(s: Symbolic, arg: Any) -> None:
 def _unpack(s: Symbolic, shape: Any) -> None:
     items = _items(s.stack[-1])
     if items is not None and len(items) == shape:
-        container = settle(s, len(s.stack) - 1)
+        container = as_fresh(s, len(s.stack) - 1)
         assert container is not None
         s.raw()
         s.stack.extend(reversed(container.items))
@@ -326,7 +326,7 @@ def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
         all(name is not None for name, _ in keywords)
         and isinstance(container, (Fresh, Display))
         and container.kind in ("list", "tuple")
-        and (settle(s, at) is not None or isinstance(container, Display))
+        and (as_fresh(s, at) is not None or isinstance(container, Display))
     ):
         if has_mapping:
             s.raw()

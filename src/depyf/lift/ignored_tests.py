@@ -2,7 +2,7 @@
 
     push f; if x goto N else N;  N: push a; call        ->        push f; push (a if x or True else 0); call
 
-The arm that is never reached is gone; any constant stands for it.
+The arm that is never reached is gone; any constant takes its place.
 """
 
 from __future__ import annotations

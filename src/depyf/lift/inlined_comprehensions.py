@@ -61,12 +61,12 @@ def skip_loop(lifter: Lifter, block: Lifted, node: Node) -> None:
         if name not in inside:
             inside.add(name)
             work.extend(lifter.graph.nodes[name].succs)
-    behind = header.succs[1]
+    after = header.succs[1]
     for name in inside:
         lifter.preds[name].clear()
     lifter.dead |= inside
-    lifter.preds[behind] = [p for p in lifter.preds[behind] if p not in inside] + [block.id]
-    block.succs = [behind]
+    lifter.preds[after] = [p for p in lifter.preds[after] if p not in inside] + [block.id]
+    block.succs = [after]
 
 
 def put_comprehension(lifter: Lifter, block: Lifted, node: Node, start: list[int]) -> None:

@@ -37,7 +37,7 @@ from depyf.lift.values_over_loops import stored_above
 _RETURNING = frozenset({ops.RETURN, ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, WITH_EXIT})
 _STORES = frozenset({ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR})
 OUTSIDE = -1
-"""Predecessor that stands for an exception edge."""
+"""The predecessor in the place of an exception edge."""
 
 
 class Lifter:
@@ -95,7 +95,7 @@ class Lifter:
             self._lift_all()
             if self._guesses() == before:
                 return self.blocks
-        raise DecompilationError("values shared on the stack do not settle", self.unit.qualname)
+        raise DecompilationError("values shared on the stack reach no fixpoint", self.unit.qualname)
 
     def _guesses(self) -> tuple[int, int, int]:
         """How many guesses have failed so far."""
@@ -274,7 +274,7 @@ class Lifter:
         if block.succs:
             if self.symbolic.generated:
                 for i in range(len(block.stack)):
-                    fresh_containers.settle(self.symbolic, i)
+                    fresh_containers.as_fresh(self.symbolic, i)
             self._mark_iterators(block)
 
     def _mark_iterators(self, block: Lifted) -> None:

@@ -123,8 +123,8 @@ def _lead(operand: Expr) -> int:
 
 def _begin_with_or(left: Span, right: Span, least: dict[int, int], *, first: bool) -> bool:
     """Whether the line of the right operand, the next one, begins with ``or``; ``first``: that of the left one does not."""
-    (line, start), (behind, _), (below, column) = left[0], left[1], right[0]
-    if not line == behind == below - 1 or least.get(line) != start or least.get(below) != column:
+    (line, start), (last, _), (below, column) = left[0], left[1], right[0]
+    if not line == last == below - 1 or least.get(line) != start or least.get(below) != column:
         return False
     begins = start % STEP == (0 if first else _OR)
     return begins and column % STEP == _OR and abs(column - start - (_OR if first else 0)) in (0, len("not "))

@@ -243,7 +243,7 @@ class Symbolic(Engine):
                 continue
             if isinstance(value, Shared) and self.atomic(value.expr):
                 continue
-            if self.generated and isinstance(value, Display) and fresh_containers.settle(self, i) is not None:
+            if self.generated and isinstance(value, Display) and fresh_containers.as_fresh(self, i) is not None:
                 continue
             if isinstance(value, IterOf):
                 self.start_iterator(stack, i, self.instr.line)
@@ -251,7 +251,7 @@ class Symbolic(Engine):
             if isinstance(value, (Shared, Chain)):
                 self.force(value.origin)
             if self.generated and isinstance(value, Func) and value.unit.name in COMPREHENSIONS:
-                continue  # to make it does nothing, and it has no text of its own
+                continue  # making it has no effect, and it has no text
             temp = self.new_temp()
             self.stmts.append(Assign((temp,), value, self.instr.line))
             for j in range(i, len(stack)):

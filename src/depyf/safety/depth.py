@@ -155,7 +155,7 @@ def limited(name: str, size: int, work: Callable[[], _Result]) -> _Result:
 
 
 def with_room(work: Callable[[], _Result]) -> _Result:
-    """What ``work()`` returns or raises, in this thread if the stack has room enough, else in one of its own.
+    """What ``work()`` returns or raises, in this thread if the stack has room enough, else in a new one.
 
     Raises DepyfError where the recursion limit is too low for any code, or where no thread can be started.
     """

@@ -40,7 +40,7 @@ def warn(text: str) -> None:
     """A warning at the line of the program that called depyf; on standard error where warnings are errors."""
     try:
         warnings.warn(printable_lines(text), RuntimeWarning, stacklevel=_level())
-    except Exception:  # the program's filters make it one, or it shows warnings in a way of its own
+    except Exception:  # the program's filters make it one, or it shows warnings in its way
         say(text)
 
 

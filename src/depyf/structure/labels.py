@@ -50,7 +50,7 @@ from depyf.structure.exits import (
     unwritten,
 )
 from depyf.structure.layout.flag_variables import with_flag
-from depyf.structure.layout.star_exits import exits_behind, falls_behind, leaves_clause
+from depyf.structure.layout.star_exits import falls_through, leave_clauses_first, leaves_clause
 from depyf.structure.layout.written_exits import exits_in_try
 from depyf.structure.match.match_statements import Raising, has_cases, is_wildcard
 
@@ -93,9 +93,9 @@ class Lowering:
             return reraises(self._lowered(stmts, loops=Loop in kinds))
         stmts = exits_in_try(stmts)
         lowered = self._lowered(stmts)
-        if leaves_clause(lowered) or falls_behind(stmts):
+        if leaves_clause(lowered) or falls_through(stmts):
             self.flags = self.once = self.copies = 0
-            lowered = self._lowered(exits_behind(stmts))
+            lowered = self._lowered(leave_clauses_first(stmts))
         return reraises(lowered)
 
     def _lowered(self, stmts: Body, *, loops: bool = True) -> Body:

@@ -16,7 +16,7 @@ EXTEND_NOTE = "where a list is extended by what is not iterable, the message of 
 WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
 KEYWORDS_NOTE = "assumes that no callee keeps or changes the dict of its keyword arguments, which is a copy in the text"
 PLAIN_NOTE = (
-    "assumes that what a conversion or a format gives is a plain string, no subclass with a __format__ of its own"
+    "assumes that what a conversion or a format gives is a plain string, no subclass that has another __format__"
 )
 SET_NOTE = "assumes that nothing depends on the order of a set of numbers, which no text of it gives"
 SEED_NOTE = "assumes that nothing depends on the order of a constant set of text, which is another in each process"
@@ -55,13 +55,13 @@ IMPORT_NOTE = "the text imports builtins under other names: assumes that nothing
 # What the program that wrote the code promises (``depyf.generated.contract``).
 STABLE_NOTE = "assuming that the globals which the generator of this code installed are not rebound"
 FIXED_NOTE = "assuming that the functions of torch's own modules and the builtins are not rebound while it runs"
-GRAPH_NOTE = "assuming that a compiled graph returns a list or tuple which nobody changes"
+GRAPH_NOTE = "assuming that a compiled graph returns a list or tuple which is never changed"
 MAKER_NOTE = "assuming that making a resume function from cells has no effect"
 READ_NOTE = "assuming that what the guards have just read can be read in another order"
 MARK_NOTE = "assuming that torch's profiler marks change nothing the program can see"
 KEYS_NOTE = "assuming that hashing and comparing the keys which torch puts in a large dict or set changes nothing"
 IDLE_NOTE = "assuming that a function whose code does nothing keeps that code"
-UNREACHED_NOTE = "assuming that no exception is suppressed by a 'with' behind which torch raises None then"
+UNREACHED_NOTE = "assuming that no exception is suppressed by a 'with' after which torch then raises None"
 VARIABLE_NOTE = "assuming that nothing looks up by name the variables which the generator added"
 LISTS_NOTE = "assuming that the lists by which torch hands frames on are torch's alone"
 CONTAINERS_NOTE = "assuming that containers which torch hands on half filled are torch's alone: the text copies them"

@@ -22,11 +22,11 @@ def inserted(lowered: Lowered, around: Mapping[int, tuple[Steps, Steps]]) -> Low
     place: list[int] = []
     for at, instr in enumerate(lowered.instrs):
         place.append(len(instrs))
-        before, behind = around.get(at, ((), ()))
+        before, later = around.get(at, ((), ()))
         depth = lowered.depths[at]
         own = instr._replace(target=-1)
         steps = (*(own._replace(op=op, arg=arg) for op, arg in before), instr)
-        for step in (*steps, *(own._replace(op=op, arg=arg) for op, arg in behind)):
+        for step in (*steps, *(own._replace(op=op, arg=arg) for op, arg in later)):
             instrs.append(step)
             depths.append(depth)
             takes, gives = ops.stack_effect(step.op, step.arg)

@@ -14,7 +14,7 @@ from depyf.bytecode.lower import Lowered
 _ELSEWHERE = frozenset({-1})
 
 Origins = tuple[frozenset[int], ...]
-"""For each slot of the stack the instructions that may have put it there; -1 stands for all others."""
+"""For each slot of the stack the instructions that may have put it there; -1 means any other."""
 
 
 def origins(lowered: Lowered, also: Collection[str] = ()) -> dict[int, Origins]:

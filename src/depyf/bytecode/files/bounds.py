@@ -113,7 +113,7 @@ def _uses(unit: CodeUnit) -> dict[tuple[str, int], int]:
 
 
 def _arguments(name: str, arg: int, version: tuple[int, int]) -> tuple[tuple[str, int], ...]:
-    """What an argument stands for; of the kinds of instructions that have several, all."""
+    """What an argument means; for an instruction with several meanings, all of them."""
     if "CONST" in name and "KEY_MAP" not in name and "COMMON" not in name or name == "KW_NAMES":
         return (("const", arg), ("local", arg >> 4)) if "FAST" in name else (("const", arg),)
     if "FAST" in name or "DEREF" in name or "CLOSURE" in name:

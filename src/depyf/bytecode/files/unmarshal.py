@@ -268,7 +268,7 @@ class _Reader:
         return value
 
     def frozendict(self, slot: int) -> Reading:
-        """3.15; where this interpreter has no frozendict a read-only view stands for it."""
+        """3.15; a read-only view where this interpreter has no frozendict."""
         make = getattr(builtins, "frozendict", types.MappingProxyType)
         return make((yield from self.pairs()))
 

@@ -139,7 +139,7 @@ def _direction(op: Op) -> int | None:
 # Offsets.
 
 Offsets = dict[int, tuple[int, int]]
-"""By id of an Op: where it starts and where it ends, caches excluded; -1 stands for the end of the code."""
+"""By id of an Op: where it starts and where it ends, caches excluded; -1 is the end of the code."""
 
 
 def _prefixes(offsets: Offsets, op: Op) -> int:

@@ -146,7 +146,7 @@ _SAME_EVERYWHERE: dict[int, Meaning] = dict.fromkeys(dis.hascompare, _comparison
 def _meanings(code: CodeType, shown: Callable[[Any], str]) -> dict[int, Meaning]:
     """Opcode -> how its argument is read in ``code``; the index of what ``code`` lacks means nothing."""
     variables, cells = code.co_varnames, code.co_cellvars + code.co_freevars
-    if VERSION >= (3, 11):  # one array; a parameter that is a cell has no slot of its own
+    if VERSION >= (3, 11):  # one array; a parameter that is a cell has no second slot
         variables = cells = (*variables, *(name for name in cells if name not in variables))
     consts = code.co_consts
     found = dict.fromkeys(dis.hasconst, lambda argument: shown(consts[argument]) if argument < len(consts) else "")

@@ -18,7 +18,7 @@ _Entry = tuple[int, int | None, Place]
 class Columns:
     """The columns of one code unit, read when they are first asked for; empty where the version has none.
 
-    ``behind_for``, ``behind_with`` and ``behind_assert`` say how far the smallest column of such a statement lies to the right of its
+    ``after_for``, ``after_with`` and ``after_assert`` say how far the smallest column of such a statement lies to the right of its
     start: where it is 0, some of its instructions have the place of the whole statement.
     """
 
@@ -28,9 +28,9 @@ class Columns:
         self.known = unit.version >= (3, 11)
         """Whether the version has columns at all."""
         late = unit.version >= (3, 13)
-        self.behind_for = len("for ") if late else 0
-        self.behind_with = len("with ") if late else 0
-        self.behind_assert = len("assert ") if unit.version < (3, 12) else 0
+        self.after_for = len("for ") if late else 0
+        self.after_with = len("with ") if late else 0
+        self.after_assert = len("assert ") if unit.version < (3, 12) else 0
 
     @cached_property
     def first(self) -> dict[int, int]:

@@ -30,7 +30,7 @@ def loop_ends(unit: CodeUnit, instrs: tuple[Instr, ...]) -> dict[int, int]:
     return {i: bisect_right(offsets, ends[at]) - 1 for i, at in enumerate(offsets) if at in ends}
 
 
-def behind_dead_jumps(unit: CodeUnit, instrs: tuple[Instr, ...]) -> frozenset[int]:
+def after_dead_jumps(unit: CodeUnit, instrs: tuple[Instr, ...]) -> frozenset[int]:
     """Instructions with a jump in front of them that nothing reaches: a test that led to it goes to its target at once."""
     if not unit.keeps_dead_code or not any(0 <= instr.target <= i for i, instr in enumerate(instrs)):
         return frozenset()

@@ -53,7 +53,7 @@ def end_send(cx: Context, i: int, arg: int) -> None:
 
 
 def intrinsic_1(names: tuple[str, ...]) -> Rule:
-    """CALL_INTRINSIC_1: those with an operation of their own, then the rest by name."""
+    """CALL_INTRINSIC_1: those with a separate operation, then the rest by name."""
     own: dict[str, tuple[str, object]] = {
         "UNARY_POSITIVE": (ops.UNARY, "+"),
         "LIST_TO_TUPLE": (ops.LIST_TO_TUPLE, None),

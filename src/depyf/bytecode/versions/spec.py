@@ -107,7 +107,7 @@ class Context:
         self.buried: Buried | None = None
         self.varnames = unit.varnames
         if unit.version >= (3, 11):
-            # One array since 3.11; a cell that is also a local (an argument) has no slot of its own.
+            # One array since 3.11; a cell that is also a local (an argument) has no second slot.
             own = set(unit.varnames)
             self.localsplus = unit.varnames + tuple(n for n in unit.cellvars if n not in own) + unit.freevars
         else:

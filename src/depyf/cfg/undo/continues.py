@@ -21,7 +21,7 @@ _DELETES = frozenset({ops.DELETE_FAST, ops.DELETE_NAME, ops.DELETE_GLOBAL, ops.D
 
 
 class Continues:
-    """Asked for the jumps of one function (``is_one``), once ``settle`` has edited containers and ``leaders``."""
+    """Asked for the jumps of one function (``is_one``), once ``place_jumps`` has edited containers and ``leaders``."""
 
     def __init__(self, blocks: Blocks, leaders: set[int], incoming: dict[int, int]) -> None:
         self.blocks, self.leaders, self.incoming = blocks, leaders, incoming
@@ -32,10 +32,10 @@ class Continues:
             if self.program.instrs[i].op == ops.BRANCH:
                 self._tests.setdefault(self.program.jump[i], []).append(i)
 
-    def settle(self) -> None:
+    def place_jumps(self) -> None:
         """Move each ``continue`` to where it is written."""
         moved = self._in_handlers()
-        self._behind_cleanups(moved)
+        self._after_cleanups(moved)
 
     def is_one(self, index: int) -> bool:
         """Whether a jump back is a ``continue``: it has a separate line, after that of the code before it.
@@ -108,7 +108,7 @@ class Continues:
             around = containers.tree[around].parent
         return False
 
-    def _behind_cleanups(self, moved: set[int]) -> None:
+    def _after_cleanups(self, moved: set[int]) -> None:
         """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``; ``moved`` are there already.
 
         Where other code goes there as well, it is not known to be one.

@@ -70,7 +70,7 @@ class Tails:
         for i in of:
             if instrs[i].op in _EXITS or tries and self._leaves_try(i):
                 places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
-        behind = set() if self.anywhere else {program.next[i] for i in of if instrs[i].op == WITH_EXIT}
+        past_exits = set() if self.anywhere else {program.next[i] for i in of if instrs[i].op == WITH_EXIT}
         starts: list[int] = []
         whole: list[int] = []
         for found in places.values():
@@ -98,7 +98,7 @@ class Tails:
                 sides = any(self._is_returned_side(at, i) for i, at in same)
                 if sides and not any(self._ends_chain(at - 1) for _, at in same):
                     continue
-                if not self.anywhere and not any(at in behind for _, at in same):
+                if not self.anywhere and not any(at in past_exits for _, at in same):
                     continue
                 if key in arms or same[0][0] == same[0][1] or self._complete(same[0][1], same[0][0]):
                     best.update((i, (at, key)) for i, at in same if i not in best or at < best[i][0])
@@ -209,8 +209,8 @@ class Tails:
         if not candidates:
             return []
         candidates.sort()
-        behind = _LinesBehind({i: instrs[i].line for i in of})
-        late = [i for i, before, line in candidates if behind.any_between(i, before, line)]
+        lines_after = _LinesAfter({i: instrs[i].line for i in of})
+        late = [i for i, before, line in candidates if lines_after.any_between(i, before, line)]
         if not late:
             return []
         keys = {i: (tuple([instruction_content(self.program, at) for at in arm]), of[i]) for i, arm in arms.items()}
@@ -319,10 +319,10 @@ class Tails:
         return height == 1 or height == 0 and self.program.next[start - 1] == start and instrs[start - 1].op == ops.POP
 
 
-class _LinesBehind:
+class _LinesAfter:
     """Which source lines the code after an instruction has; asked for growing indices.
 
-    A line is gone where its last instruction is passed, and then stands for the next one that is left: sets that are
+    A line is gone where its last instruction is passed, and then means the next one that is left: sets that are
     only ever joined (union by path halving, Tarjan and van Leeuwen 1984), so that all questions together are linear.
     """
 

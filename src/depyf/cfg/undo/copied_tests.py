@@ -1,7 +1,7 @@
 """Finds the copies of a test: an inverted ``while`` loop has one above the loop and one at its end.
 
 Input: instructions with explicit edges, and where blocks begin so far.  Output: the span of each such test, from its
-first operand to its branch.  A span may hold short circuits of its own (``while a[: b or None]:``); no edge enters it
+first operand to its branch.  A span may hold short circuits (``while a[: b or None]:``); no edge enters it
 but at its start, so that two spans of the same content are one.
 """
 

@@ -246,7 +246,7 @@ class Copies:
             if tested is None:
                 return None
         if any(program.instrs[i].op == WITH_EXIT for i in node.code) and not self._copied_exit(node):
-            return None  # too long for the compiler to copy: each stands for a statement that leaves the ``with``
+            return None  # too long for the compiler to copy: each comes from a statement that leaves the ``with``
         if program.unit.keeps_dead_code and program.instrs[node.code[-1]].op != ops.RETURN:
             return None  # that compiler copied returns, and bodies of ``finally``, which are gone
         if (

@@ -24,7 +24,7 @@ _QUIET = (ops.SILENT - _STORES) | {WITH_EXIT}
 def merge_implicit_returns(blocks: Blocks) -> None:
     """Falling off the end of a function is one place, however often the compiler copied its return.
 
-    A copy has no line of its own: it has none at all, or that of the statement before it.  ``pass`` on a separate line
+    A copy has no separate line: it has none at all, or that of the statement before it.  ``pass`` on a separate line
     leads there, too, and so does ``break`` in a loop that ends the function.
     """
     program = blocks.program

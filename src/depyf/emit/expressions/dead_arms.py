@@ -54,7 +54,7 @@ def arm_of_comprehension(p: Printer, node: Comp) -> str:
 
 
 def is_never_reached(node: Comp) -> bool:
-    """Whether the element of a comprehension stands for one that the compiler left out."""
+    """Whether the element of a comprehension replaces one that the compiler left out."""
     last = node.generators[-1].ifs[-1:]
     return bool(last) and isinstance(last[0], Const) and last[0].value is False
 

@@ -2,7 +2,7 @@
 
 From 3.12 on anything may stand between the braces; single quotes are still preferred there, for the reader.  Before, an
 inner expression must not contain the quotes of any string around it, nor a backslash: the outer quotes are tried in
-order of beauty until everything inside finds quotes of its own; where none will do, the string is cut into adjacent ones.
+order of beauty until quotes are left for everything inside; where none will do, the string is cut into adjacent ones.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ _PIECES = re.compile("\"+|'+|\n+|[^\"'\n]+")
 
 
 def _in_pieces(p: Printer, parts: tuple[str | Fmt, ...], prefix: str, candidates: tuple[str, ...]) -> str | None:
-    """Adjacent literals in quotes of their own, which the compiler joins; None where no quotes are left for a part."""
+    """Adjacent literals with separate quotes, which the compiler joins; None where no quotes are left for a part."""
     atoms = [atom for part in parts for atom in ([part] if isinstance(part, Fmt) else _PIECES.findall(part))]
     shown = {quote: [_inside(p, (atom,), quote, candidates) for atom in atoms] for quote in candidates}
     pieces: list[str] = []

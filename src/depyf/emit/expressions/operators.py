@@ -213,7 +213,7 @@ def walrus(p: Printer, node: Walrus, level: int) -> str:
         if node.target.scope == "global":
             scope.stores["global"].add(ident)
         else:
-            scope.reads["cell"].add(ident)  # a comprehension with code of its own reaches it by a cell
+            scope.reads["cell"].add(ident)  # a comprehension that is nested code reaches it by a cell
         scope = scope.parent
     scope.stores[node.target.scope].add(ident)
     return _wrap(p, f"{p.spelled(ident)} := {value}", LOOSE, level)

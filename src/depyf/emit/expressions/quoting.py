@@ -42,7 +42,7 @@ def raw(value: str) -> str | None:
 
 
 def unmasked(text: str) -> str:
-    """A finished line of text with the control characters that stand-ins of ``raw`` stand for."""
+    """A finished line of text with control characters in the place of the stand-ins that ``raw`` put."""
     return text if text.isascii() else text.translate(_UNMASKED)
 
 

@@ -97,7 +97,7 @@ def _turn(lowered: Lowered, entry: int, head: int, loop: set[int]) -> list[int]:
     around = _around(lowered, head)
     first = lowered.instrs[head]
     if first.op == ops.FOR_ITER:
-        behind = reached([first.target], lambda index: successors(lowered, index))
+        past_loop = reached([first.target], lambda index: successors(lowered, index))
     else:
         # deeper on the stack are the tails of handlers, which have an exception there
         ends = [target for index in loop for target in next_ones(lowered, index) if target not in loop]
@@ -106,8 +106,8 @@ def _turn(lowered: Lowered, entry: int, head: int, loop: set[int]) -> list[int]:
             for target in ends
             if lowered.depths[target] <= lowered.depths[head] and not _leaves_soon(lowered, target)
         ]
-        behind = reached(left, lambda index: next_ones(lowered, index))
-    outside = {head, *behind}
+        past_loop = reached(left, lambda index: next_ones(lowered, index))
+    outside = {head, *past_loop}
 
     def inside(index: int) -> list[int]:
         handler = lowered.instrs[index].handler
@@ -181,7 +181,7 @@ def _copied(lowered: Lowered, jump: int, turn: list[int], head: int) -> Lowered:
 
 
 def _breaks(lowered: Lowered, turn: list[int], head: int) -> set[int]:
-    """What a ``break`` leaves in the turn: where there is no loop, it is no statement of its own."""
+    """What a ``break`` leaves in the turn: where there is no loop, it is no statement."""
     found: set[int] = set()
     for index in turn:
         instr = lowered.instrs[index]
@@ -193,9 +193,9 @@ def _breaks(lowered: Lowered, turn: list[int], head: int) -> set[int]:
     return found
 
 
-def _jump(behind: Instr, target: int) -> Instr:
-    line = None if behind.line is None else behind.line - _APART
-    return Instr(ops.JUMP, None, target, line, behind.offset, -1)
+def _jump(before: Instr, target: int) -> Instr:
+    line = None if before.line is None else before.line - _APART
+    return Instr(ops.JUMP, None, target, line, before.offset, -1)
 
 
 def _moved(handler: Handler, moved: Callable[[int], int]) -> Handler:

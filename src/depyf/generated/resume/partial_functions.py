@@ -149,8 +149,8 @@ class _Earlier:
         else:
             return None
         taken = [((ops.LOAD_CONST, index), (ops.SUBSCR, None)) for _, index in items]
-        behind = list(taken[0])
+        following = list(taken[0])
         for (key_first, _), taking in zip(items[1:], taken[1:]):
-            behind += [*key_first, (ops.LOAD_FAST, variable), *taking]
+            following += [*key_first, (ops.LOAD_FAST, variable), *taking]
         making = ops.BUILD_TUPLE if op == ops.BUILD_TUPLE else ops.BUILD_MAP
-        return items[0][0], (*behind, (making, count))
+        return items[0][0], (*following, (making, count))

@@ -36,7 +36,7 @@ Rule = Callable[["Symbolic", Any], None]
 
 
 def link(left: Expr, op: str, right: Expr) -> Cmp:
-    """``left op right``, or the next link of the chained comparison that ``left`` stands for."""
+    """``left op right``, or the next link of the chained comparison that ``left`` is."""
     if isinstance(left, LinkedLeft):
         chain = left.comparison
         assert isinstance(chain, Cmp)
@@ -108,7 +108,7 @@ def _return(s: Symbolic, _: Any) -> None:
 
 
 def _jump(s: Symbolic, _: Any) -> None:
-    """Of the jumps only those are left in the code that stand for a ``continue``."""
+    """The only jumps left in the code are those of a ``continue``."""
     s.stmts.append(ExprStmt(Marker("continue"), s.instr.line))
 
 

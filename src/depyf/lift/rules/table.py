@@ -1,6 +1,6 @@
 """One rule per operation: what it does to the symbolic stack, and which statements it makes.
 
-Rules of names, displays, calls and fresh containers are in modules of their own.
+Rules of names, displays, calls and fresh containers are in other modules.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _rot(s: Symbolic, n: int) -> None:
 
 
 def _only_entry(s: Symbolic) -> bool:
-    """Whether the block has left nothing of its own on the stack, such as the value that it is about to return."""
+    """Whether the block itself has left nothing on the stack, such as the value that it is about to return."""
     return all(value is before for value, before in zip(s.stack, s.block.entry)) and len(s.stack) < s.block.depth
 
 

@@ -7,7 +7,7 @@ the ``NOP`` where a jump to the next instruction stood (3.11+).
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.tables.loop_ends import behind_dead_jumps
+from depyf.bytecode.tables.loop_ends import after_dead_jumps
 from depyf.cfg.program import NONE, Program
 from depyf.ir.expr import Marker
 from depyf.lift.lifted_block import Lifted
@@ -47,7 +47,7 @@ def _note_directly_reached(program: Program, blocks: dict[int, Lifted]) -> None:
     jumped = {
         program.jump[i] for i, instr in enumerate(program.instrs) if instr.op == ops.JUMP and not _skips(program, i)
     }
-    jumped |= behind_dead_jumps(program.unit, tuple(program.instrs))
+    jumped |= after_dead_jumps(program.unit, tuple(program.instrs))
     for block in blocks.values():
         at = block.id
         here = block.code[:1] == [at] and at not in jumped

@@ -28,7 +28,7 @@ Labels = frozenset[int]
 def leave_loops_first(body: Body) -> Body:
     """``body`` with one exit after each such loop."""
     fresh = map(partial(make_label, LabelKind.LOOP_END), count())
-    return _settle(body, frozenset(), frozenset(), fresh)
+    return _leave(body, frozenset(), frozenset(), fresh)
 
 
 def leave_inner_loops_first(body: Body) -> Body:
@@ -36,23 +36,23 @@ def leave_inner_loops_first(body: Body) -> Body:
 
     Two ``break`` in a row are one jump in the code.
     """
-    return _settle_inner(body, False, map(partial(make_label, LabelKind.INNER_LOOP_END), count()))
+    return _leave_inner(body, False, map(partial(make_label, LabelKind.INNER_LOOP_END), count()))
 
 
 @any_depth
-def _settle_inner(body: Body, inside: bool, fresh: Iterator[int]) -> Body:
+def _leave_inner(body: Body, inside: bool, fresh: Iterator[int]) -> Body:
     result: list[Stmt] = []
     for stmt in body:
         within = inside or isinstance(stmt, Loop)
         if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner, within=within: _settle_inner(inner, within, fresh))  # type: ignore[misc]
+            stmt = with_bodies(stmt, lambda inner, within=within: _leave_inner(inner, within, fresh))  # type: ignore[misc]
         places = leaving((stmt,)) if isinstance(stmt, Loop) and inside else set[int]()
         result.extend(_left_first(stmt, min(places), next(fresh)) if len(places) == 1 else (stmt,))
     return tuple(result)
 
 
 @any_depth
-def _settle(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -> Body:
+def _leave(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -> Body:
     """``around`` are the labels of the statements around ``body``, ``outside`` those around its handler, if it is in one."""
     result: list[Stmt] = []
     for stmt in body:
@@ -60,13 +60,13 @@ def _settle(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -
             handlers = {id(clause.body) for clause in stmt.handlers}
             stmt = with_bodies(
                 stmt,
-                lambda inner, handlers=handlers: _settle(  # type: ignore[misc]
+                lambda inner, handlers=handlers: _leave(  # type: ignore[misc]
                     inner, around, around if id(inner) in handlers else frozenset(), fresh
                 ),
             )
         elif bodies(stmt):
             within = around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
-            stmt = with_bodies(stmt, lambda inner, within=within: _settle(inner, within, outside, fresh))  # type: ignore[misc]
+            stmt = with_bodies(stmt, lambda inner, within=within: _leave(inner, within, outside, fresh))  # type: ignore[misc]
         places = leaving((stmt,)) if isinstance(stmt, Loop) and outside else set[int]()
         if len(places) == 1 and places <= outside:
             result.extend(_left_first(stmt, min(places), next(fresh)))

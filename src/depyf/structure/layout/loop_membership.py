@@ -37,12 +37,12 @@ class Inside:
         last = max(self.ends.get(loop.header, 0), *(items[key].last for key in loop.body))
         known = follow in items and follow != entry
         follow_line = items[follow].first_line if known else None
-        behind = follow if known else NONE
+        exhausted = follow if known else NONE
         if head is not None and not is_for(self.blocks, loop.header) and follow != NONE:
             low = min((b[0] for b in bounds if b is not None), default=None)
             within = follow_line is not None and low is not None and high is not None and low < follow_line <= high
             if head.stmts or labels[head.falls] == follow:
-                follow = behind = NONE  # an ``if`` in an endless loop
+                follow = exhausted = NONE  # an ``if`` in an endless loop
             elif within:
                 follow = NONE
         if follow_line is not None and high is not None and follow_line <= high:
@@ -53,7 +53,7 @@ class Inside:
         entering: dict[int, list[int]] = {}  # where each block is entered from, as far as that may be outside
         while work:
             for key in items[work.pop()].succs:
-                if key in loop.body or key in (follow, behind) or key not in reachable or key not in items:
+                if key in loop.body or key in (follow, exhausted) or key not in reachable or key not in items:
                     continue
                 sources = entering.get(key)
                 if sources is None:
@@ -62,7 +62,7 @@ class Inside:
                     sources.pop()
                 if sources or self.ends_function(key):
                     continue
-                if is_for(self.blocks, loop.header) and self._behind_loop(key, loop.header):
+                if is_for(self.blocks, loop.header) and self._after_break(key, loop.header):
                     continue
                 if (
                     self._in_match(key, loop.header, preds[key])
@@ -88,7 +88,7 @@ class Inside:
         only = block.stmts[0] if block is not None and len(block.stmts) == 1 else None
         return isinstance(only, ExprStmt) and isinstance(only.value, Marker) and only.value.kind == "end_finally"
 
-    def _behind_loop(self, key: int, header: int) -> bool:
+    def _after_break(self, key: int, header: int) -> bool:
         """Whether a block drops the loop's iterator before it does anything but return, or finds it dropped: after a ``break``."""
         block, head = self.blocks.get(key), self.blocks.get(header)
         if block is None or head is None:

@@ -51,17 +51,17 @@ def _leaves(body: Body, loop: bool) -> bool:
     return False
 
 
-def falls_behind(body: Body) -> bool:
+def falls_through(body: Body) -> bool:
     """Whether a clause is known to end before control goes on."""
     return any(isinstance(stmt, Exit) and stmt.falls for stmt in walk(body))
 
 
-def exits_behind(body: Body) -> Body:
+def leave_clauses_first(body: Body) -> Body:
     """``body`` with one exit after each ``try`` whose clauses leave for one place, and must not do so themselves."""
-    return _Behind().run(body)
+    return _ClauseExits().run(body)
 
 
-class _Behind:
+class _ClauseExits:
     def __init__(self) -> None:
         self.count = 0
 
@@ -72,14 +72,14 @@ class _Behind:
             label = _left_for(stmt)
             if label is None or label == inside:
                 continue
-            behind = make_label(LabelKind.STATEMENT_END, self.count)
+            end = make_label(LabelKind.STATEMENT_END, self.count)
             self.count += 1
 
-            def moved(inner: Stmt, old: int = label, new: int = behind) -> Stmt:
+            def moved(inner: Stmt, old: int = label, new: int = end) -> Stmt:
                 return Exit(new) if isinstance(inner, Exit) and inner.label == old and not inner.written else inner
 
             # what follows a block that ends in the statement is its ``else``
-            made = Block(behind, self.run(map_statements(body[i:], moved), behind))
+            made = Block(end, self.run(map_statements(body[i:], moved), end))
             return (*self._inner(body[:i]), made, Exit(label))
         return self._inner(body)
 

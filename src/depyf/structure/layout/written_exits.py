@@ -23,7 +23,7 @@ def exits_in_try(body: Body) -> Body:
     for i, stmt in enumerate(stmts):
         if isinstance(stmt, Try) and len(stmt.orelse) == 1 and _is_before(stmt.orelse[0], stmt):
             stmt = Try((*stmt.body, *stmt.orelse), stmt.handlers, (), stmt.final, stmt.star, stmt.line)
-        elif isinstance(stmt, Try) and not stmt.orelse and _is_behind(stmt):
+        elif isinstance(stmt, Try) and not stmt.orelse and _is_written_after(stmt):
             stmt = Try(stmt.body[:-1], stmt.handlers, stmt.body[-1:], stmt.final, stmt.star, stmt.line)
         after = stmts[i + 1] if i + 2 == len(stmts) else None
         made = _merged(stmt, after) if isinstance(stmt, Block) and isinstance(after, Exit) else None
@@ -57,7 +57,7 @@ def _is_before(stmt: Stmt, tried: Try) -> bool:
     return first is not None and stmt.line < first
 
 
-def _is_behind(tried: Try) -> bool:
+def _is_written_after(tried: Try) -> bool:
     """Whether the body ends with an exit that the source has after the handlers, and none of them ends there."""
     last = tried.body[-1] if len(tried.body) > 1 else None
     if not isinstance(last, Exit) or last.written or last.line is None or not tried.handlers:
@@ -65,5 +65,5 @@ def _is_behind(tried: Try) -> bool:
     if any(isinstance(clause.type, Marker) for clause in tried.handlers):
         return False  # a ``with``: its body ends where its manager is left
     caught = tuple(stmt for clause in tried.handlers for stmt in clause.body)
-    behind = max((stmt.line or 0 for stmt in walk(caught)), default=0)
-    return last.line > max(behind, tried.handlers[-1].line or 0) and last.label not in exit_labels(caught)
+    caught_line = max((stmt.line or 0 for stmt in walk(caught)), default=0)
+    return last.line > max(caught_line, tried.handlers[-1].line or 0) and last.label not in exit_labels(caught)

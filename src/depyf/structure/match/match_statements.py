@@ -6,7 +6,7 @@ an ``If`` on a ``case`` marker; its other arm, or what follows the block around 
     block L: { if case 1: { if guard: { A } else: exit L }  exit L }  if case 2: { B }  C
         ->  match subject: { case 1 if guard: A   case 2: B   case _: C }
 
-A case that does not go on like that becomes a ``match`` of its own, on a variable that holds the subject.
+A case that does not go on like that becomes a separate ``match``, on a variable that holds the subject.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Raising:
     def run(self, stmts: Body) -> Body:
         """``stmts`` with every case in a ``Match``."""
         self._note_labels(stmts, 0)
-        raised = _hoist(self._settle_defaults(self._raise(stmts)))
+        raised = _hoist(self._place_defaults(self._raise(stmts)))
         for stmt in walk(raised):
             if isinstance(stmt, Match):
                 self._uses[id(stmt.subject)] = self._uses.get(id(stmt.subject), 0) + 1
@@ -129,11 +129,11 @@ class Raising:
                 self._note_labels(inner, depth + 1)
 
     @any_depth
-    def _settle_defaults(self, stmts: Body) -> Body:
+    def _place_defaults(self, stmts: Body) -> Body:
         result: list[Stmt] = []
         for stmt in stmts:
             if bodies(stmt):
-                stmt = with_bodies(stmt, self._settle_defaults)
+                stmt = with_bodies(stmt, self._place_defaults)
             if isinstance(stmt, Match) and id(stmt.cases[-1].pattern) in self._defaults:
                 *cases, default = stmt.cases
                 if not self._is_default(tuple(cases), default.body):

@@ -52,16 +52,16 @@ def find_regions(program: Program, *, idioms: bool = True, clauses: bool = True)
     if idioms:
         # a copy is recognised once the copies inside it are gone, wherever the compiler put them
         pending = sorted(regions.table.values(), key=lambda region: -region.target)
-        settled = True
+        classified = True
         withs = withs_inside(regions)
         while pending:
             for region in pending:
                 if region.kind == "except":
-                    strip_finally(regions, region, withs.get(region.index, []), settled=settled)
+                    strip_finally(regions, region, withs.get(region.index, []), classified=classified)
             rest = [region for region in pending if region.kind == "except"]
-            if len(rest) == len(pending) and not settled:
+            if len(rest) == len(pending) and not classified:
                 break
-            settled = len(rest) != len(pending)
+            classified = len(rest) != len(pending)
             pending = rest
     program.line_own_returns()
     return regions

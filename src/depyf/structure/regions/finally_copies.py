@@ -36,11 +36,11 @@ def withs_inside(regions: Regions) -> dict[int, list[Region]]:
     return found
 
 
-def strip_finally(regions: Regions, region: Region, withs: list[Region], *, settled: bool = True) -> None:
+def strip_finally(regions: Regions, region: Region, withs: list[Region], *, classified: bool = True) -> None:
     """Take the copies of a ``finally`` body out, if ``region``, which has ``withs`` in it, has such a body.
 
-    ``settled`` asks that what is protected within the body and a copy of it is known to be the same kind of statement:
-    copies inside them would be left over otherwise.
+    ``classified`` asks that what is protected within the body and a copy of it is known to be the same kind of statement:
+    otherwise copies inside them would remain.
     """
     program = regions.program
     start = region.target
@@ -59,9 +59,9 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
     continuation: dict[int, int] = {}
     for after in [after for _, after in exits] + [inner.resume for inner in resumed]:
         if after not in continuation:
-            found = after if start in ends else _match_copy(regions, region, start, after, ends, settled)
+            found = after if start in ends else _match_copy(regions, region, start, after, ends, classified)
             if found == NONE and ends:  # only where an exception is caught inside does the body come to its end
-                caught = _match_copy(regions, region, start, after, ends, settled, through_handlers=True)
+                caught = _match_copy(regions, region, start, after, ends, classified, through_handlers=True)
                 found = NONE if caught is None else caught
             if found is None:
                 return
@@ -80,7 +80,7 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, sett
         if continuation[after] != NONE:
             redirect(program, source, after, continuation[after])
             ret = continuation[after]
-            if _is_behind(program, returned_constant(program, ret), start):
+            if _is_loaded_after(program, returned_constant(program, ret), start):
                 continue
             if after != ret and (program.instrs[ret].op == ops.RETURN or written_return(regions, ret)):
                 program.own_returns.add(ret)
@@ -106,7 +106,7 @@ def _is_body(program: Program, start: int) -> bool:
     return at != NONE and program.line[start] is not None and program.line[at] == program.line[start]
 
 
-def _is_behind(program: Program, at: int, start: int) -> bool:
+def _is_loaded_after(program: Program, at: int, start: int) -> bool:
     """Whether a constant that is returned has a separate line after the first one of the handler: it is no part of the body."""
     if at == NONE:
         return False
@@ -115,7 +115,7 @@ def _is_behind(program: Program, at: int, start: int) -> bool:
 
 
 def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resumed: list[Region]) -> None:
-    """Restore the statements that ``exits`` stand for, where the body of ``finally``, to copies of which they lead, always leaves.
+    """Restore the statements of ``exits``, where the body of ``finally``, to copies of which they lead, always leaves.
 
     A value on the stack was to be returned, it is dropped in its copy; a copy in the middle of the region is that of another
     ``return``.  What follows the other copies, one of which is kept, is dead then (``idioms/whole_bodies.py``).
@@ -239,7 +239,7 @@ def _match_copy(
     body: int,
     copy: int,
     ends: set[int],
-    settled: bool,
+    classified: bool,
     *,
     through_handlers: bool = False,
 ) -> int | None:
@@ -292,7 +292,7 @@ def _match_copy(
                 work.append((left, program.next[right]))
                 continue
             return None
-        if settled and kinds(left) != kinds(right):
+        if classified and kinds(left) != kinds(right):
             return None
         matched += 1
         first, second = program.successors(left), program.successors(right)
@@ -302,7 +302,7 @@ def _match_copy(
         if through_handlers:
             pairs = zip(around(left), around(right), strict=False)
             work.extend((_caught_at(x), _caught_at(y)) for x, y in pairs)
-    # a returned value that is dropped before ``finally: return`` needs no code of its own after that (3.8)
+    # a returned value that is dropped before ``finally: return`` needs no code after that (3.8)
     return continuation if matched or joined and program.depths[copy] > region.depth else None
 
 

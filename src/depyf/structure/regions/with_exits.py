@@ -34,11 +34,11 @@ def strip_withs(regions: Regions) -> None:
 
 
 class _Left(NamedTuple):
-    """``exits`` leave the body of a ``with``, each to a copy of its exit, followed by ``behind`` (-1 if it is none)."""
+    """``exits`` leave the body of a ``with``, each to a copy of its exit, followed by ``following`` (-1 if it is none)."""
 
     region: Region
     exits: list[tuple[int, int]]
-    behind: dict[int, int]
+    following: dict[int, int]
 
 
 class _Incoming:
@@ -126,12 +126,12 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> _Left 
         for exit_at in sorted({after for _, after in left})
     }
     if resume in program.unreached:
-        region.resume = _behind(program, exits, region.depth - slots, resume)
+        region.resume = _resume_after(program, exits, region.depth - slots, resume)
     note_continues(regions, {copy: after for copy, after in exits.items() if after != NONE})
     return _Left(region, left, exits)
 
 
-def _behind(program: Program, exits: dict[int, int], depth: int, otherwise: int) -> int:
+def _resume_after(program: Program, exits: dict[int, int], depth: int, otherwise: int) -> int:
     """Where a ``with`` ends whose manager suppresses nothing: there its body ends, if anywhere."""
     ends = [copy for copy, after in exits.items() if after != NONE and program.depths[after] == depth]
     return exits[max(ends)] if ends else otherwise
@@ -146,7 +146,7 @@ def _note_returns(regions: Regions, left: _Left) -> None:
     lines = {program.line[i] for i in regions.members(left.region.index)}
     last = max((line for line in lines if line is not None), default=0)
     for source, copy in left.exits:
-        after = left.behind[copy]
+        after = left.following[copy]
         at = returned_constant(program, after) if after != NONE else NONE
         line = program.line_in_front(copy)
         own = line is not None and line not in lines

@@ -212,12 +212,12 @@ def _whole(code: Lowered) -> Lowered | None:
         at for at, name in enumerate(raw.names) if name in ("JUMP_FORWARD", "JUMP_ABSOLUTE") and raw.targets[at] > at
     )
     way = next(forward, -1)
-    behind = [offset for offset, at in raw.index_at.items() if at == way + 1]
-    if way < 0 or not behind:
+    after = [offset for offset, at in raw.index_at.items() if at == way + 1]
+    if way < 0 or not after:
         return None
     first = raw.offsets[prologue.length(raw)] if unit.version >= prologue.SINCE else 0
     nop = bytes([spec.opnames.index("NOP"), 0])
-    filled = unit.code[:first] + nop * ((behind[0] - first) // 2) + unit.code[behind[0] :]
+    filled = unit.code[:first] + nop * ((after[0] - first) // 2) + unit.code[after[0] :]
     try:
         return lower(replace(unit, code=filled))
     except BytecodeError:

@@ -18,7 +18,7 @@ def empty_stores(code: Lowered) -> frozenset[int]:
     """The instructions that store an empty slot where no value can be."""
     unit = code.unit
     given = {*unit.params, *unit.cellvars, *unit.freevars}
-    pairs = [at for at in _stores_behind(code, ops.NULL) if code.instrs[at].arg not in given]
+    pairs = [at for at in _stores_after(code, ops.NULL) if code.instrs[at].arg not in given]
     found: set[int] = set()
     for at in pairs:
         name = code.instrs[at].arg
@@ -38,7 +38,7 @@ def flag_stores(code: Lowered, promises: GeneratorContract) -> frozenset[int]:
     flags = frozenset(promises.tracing_flags).intersection(code.unit.varnames)
     if not flags or shows_locals(code):
         return frozenset()
-    stores = [at for at in _stores_behind(code, ops.LOAD_CONST) if code.instrs[at].arg in flags]
+    stores = [at for at in _stores_after(code, ops.LOAD_CONST) if code.instrs[at].arg in flags]
     used = {
         instr.arg
         for at, instr in enumerate(code.instrs)
@@ -47,7 +47,7 @@ def flag_stores(code: Lowered, promises: GeneratorContract) -> frozenset[int]:
     return frozenset(place for at in stores if code.instrs[at].arg not in used for place in (at - 1, at))
 
 
-def _stores_behind(code: Lowered, op: str) -> list[int]:
+def _stores_after(code: Lowered, op: str) -> list[int]:
     """Where a local variable gets what the instruction before, an ``op``, has put on the stack."""
     entered = {instr.target for instr in code.instrs} | {handler.target for handler in code.handlers}
     return [

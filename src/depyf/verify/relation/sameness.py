@@ -47,7 +47,7 @@ class Sameness:
         if not pair.fresh:
             return
         of_a = reachable(pair.a.stack, pair.fresh, self.values)
-        # temporaries are numbered in the order of the stack slots they stand for, where they stand for slots
+        # temporaries are numbered in the order of the stack slots they hold, where they hold slots
         names = sorted(pair.temps, key=lambda name: (len(name), name))
         of_b = reachable([*pair.b.stack, *[pair.temps[name] for name in names]], pair.fresh, self.values)
         for waiting in update_operands(pair, pair.b, self.values):

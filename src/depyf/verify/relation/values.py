@@ -29,7 +29,7 @@ Desc = tuple[Any, ...]
 
 SCALARS = frozenset({int, str, bytes, bool, type(None), type(Ellipsis)})
 OUTPUT = "output"
-"""Tag of an item of what a compiled graph returned (``promised``): unlike a tuple of parts, an object of its own."""
+"""Tag of an item of what a compiled graph returned (``promised``): unlike a tuple of parts, one object."""
 BOOL_TAGS = frozenset({"is", "not", "mapping?", "sequence?"}) | {
     "has __enter__",
     "has __exit__",
@@ -213,7 +213,7 @@ class Values:
         """``left is right`` as a value."""
         desc, desc_r = self.desc[left], self.desc[right]
         if left == right:
-            if not _unsettled(desc):
+            if not _has_unknown_identity(desc):
                 return self.true
         elif desc is not None and desc_r is not None and desc[0] == desc_r[0] == "const":
             if type(desc[1]) is not type(desc_r[1]) or type(desc[1]) is bool:
@@ -268,7 +268,7 @@ class Values:
             return None
 
 
-def _unsettled(desc: Desc | None) -> bool:
+def _has_unknown_identity(desc: Desc | None) -> bool:
     """Whether a value is a constant, or made of parts, whose identity its value does not determine."""
     return desc is not None and (
         (desc[0] == "const" and desc[1] is not None and type(desc[1]) not in (bool, type(Ellipsis)))

@@ -190,7 +190,7 @@ def _resolved(pair: Pair, values: Values, value: int, tag: str, parts: tuple[int
     return pair.facts.get(new, new)
 
 
-def settle_facts(pair: Pair, values: Values) -> bool:
+def propagate_facts(pair: Pair, values: Values) -> bool:
     """What is decided about booleans made of other decided ones holds of the same made of constants.
 
     False where that contradicts another decision: no run takes this path.
@@ -486,7 +486,7 @@ def _meet(
 
 
 def _mixed(memo: dict[tuple[int, int], int], fresh: Fresh, values: Values) -> set[tuple[int, int]]:
-    """The pairs of objects, joined to one of its own, of which one is in a place where the other is not."""
+    """The pairs of objects, joined to a separate one, of which one is in a place where the other is not."""
     places: dict[tuple[bool, int], set[int]] = {}
     for o, n in memo:
         if not any(known is not None and known[0] in ("mark", "maybe") for known in (values.desc[o], values.desc[n])):

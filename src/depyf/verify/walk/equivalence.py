@@ -29,12 +29,12 @@ from depyf.verify.promises.passed_over import is_resumed
 from depyf.verify.promises.suppressed import arms_of_suppressed
 from depyf.verify.relation.facts import take
 from depyf.verify.state.proof import GaveUp, Ground, Proof
-from depyf.verify.state.proof_state import Pair, Side, reachable, resolve, settle_facts
+from depyf.verify.state.proof_state import Pair, Side, propagate_facts, reachable, resolve
 from depyf.verify.walk.agreement import CALLS, FRAME_READER, Agreement
 from depyf.verify.walk.joins import Joins
 from depyf.verify.walk.managers import ENTERING, asks, refuses
 from depyf.verify.walk.observable import DIVERGE, RESULT_TYPES, TRUTH, UNWIND, Event
-from depyf.verify.walk.results import push_results, settle
+from depyf.verify.walk.results import decide, push_results
 from depyf.verify.walk.step import advance
 
 STEPS_PER_INSTRUCTION = 60
@@ -178,7 +178,7 @@ class _Walk:
         for constant in (values.false, values.true):
             new = pair.copy()
             new.facts[base] = constant
-            if settle_facts(new, values):
+            if propagate_facts(new, values):
                 self.work.append(new)
 
     def _arrive(self, pair: Pair) -> None:
@@ -221,11 +221,11 @@ class _Walk:
             arm = self.suppressed.get(a.pc, -1)
             for truth in (False, True):
                 new = pair.copy()
-                settle(new.a, values, truth)
+                decide(new.a, values, truth)
                 if new.a.pc == arm and self.promised is not None:
                     self.promised.use(UNREACHED_NOTE)
                     continue
-                settle(new.b, values, truth)
+                decide(new.b, values, truth)
                 self.work.append(new)
             return False
         if op == ops.FOR_ITER:

@@ -198,7 +198,7 @@ def _empty_and_alone(pair: Pair, side: Side, value: int) -> bool:
 
     CALL_FUNCTION_EX (3.8-3.15) takes an exact dict as it is: no code runs for it, and ``args`` becomes a tuple in both.
     ``_PyVectorcall_Call`` takes the same path for an empty dict as for none, and so without keyword names; a Python function has a
-    dict of its own for ``**``; a ``tp_call`` in C gets an empty dict or NULL, which its protocol defines to be the same, as it
+    new dict for ``**``; a ``tp_call`` in C gets an empty dict or NULL, which its protocol defines to be the same, as it
     is for ``f(x, **{})`` above.  What such a callee leaves in the dict is not observable, because nothing else holds it.
     """
     return (

@@ -6,7 +6,7 @@ One promise, one rule; each that was used is named in the verdict.
   table, and such a constant keeps nothing alive that its module does not.
 - The items of what a graph returned are read without an effect and are the same at every reading.
 - A function made from cells is an object that has not escaped.
-- The guards of the code have read every source it begins with, in an order of their own, right before it runs, as
+- The guards of the code have read every source it begins with, in another order, right before it runs, as
   often as they liked: that reading has no effect and is repeatable is what the guards themselves rest on.  So up to the
   first event of another kind (``Pair.early``) a read is a value that depends on its operands alone.
 - A call of a constant function whose code is ``return None`` takes an empty slot off the stack, and nothing else.
@@ -62,7 +62,7 @@ _HANDED_ON = UNPACKING.keys() | {
 
 
 class Stable:
-    """Stands for an object that is never exchanged: the value of a global, an attribute of one, an item of one."""
+    """An object that is never exchanged: the value of a global, an attribute of one, an item of one."""
 
     __slots__ = ("name", "owner")
 
@@ -305,7 +305,7 @@ class Promised:
         return instrs[pair.a.pc].op == ops.SUBSCR and last_item_of(instrs, pair.a.pc) == name
 
     def any_order(self) -> bool:
-        """Whether a set filled from a constant may stand for one filled element by element."""
+        """Whether a set filled from a constant may replace one filled element by element."""
         if self.promises.unordered:
             self.use(SET_ORDER_NOTE)
         return self.promises.unordered

@@ -28,7 +28,7 @@ def push_results(pair: Pair, event_a: Event, event_b: Event, values: Values, res
         side.pc += 1 + event.ahead
 
 
-def settle(side: Side, values: Values, truth: bool) -> None:
+def decide(side: Side, values: Values, truth: bool) -> None:
     """Both outcomes of a truth test: a branch goes its way, ``not`` leaves a constant."""
     side.gone.append(side.stack.pop())
     program = side.program

@@ -44,13 +44,13 @@ def any_key(pair: Pair, side: Side, other: Side, values: Values, count: int = 0,
         return False
     if other.pc >= 0:
         at = other.program.instrs[other.pc]
-        if at.op in AT_ONCE and op in AT_ONCE or at.op in _ADDING and not _is_behind(pair, other, at, into):
+        if at.op in AT_ONCE and op in AT_ONCE or at.op in _ADDING and not _is_less_filled(pair, other, at, into):
             return False
     return values.promised.any_key()
 
 
-def _is_behind(pair: Pair, other: Side, at: Instr, into: int) -> bool:
-    """Whether less is in ``into`` than in what the original adds to next: then this is no step of its own."""
+def _is_less_filled(pair: Pair, other: Side, at: Instr, into: int) -> bool:
+    """Whether less is in ``into`` than in what the original adds to next: then this is no separate step."""
     mine, theirs = pair.fresh.get(into), pair.fresh.get(other.stack[-at.arg - _ADDING[at.op]])
     return theirs is not None and (mine is None or len(mine[1]) < len(theirs[1]))
 

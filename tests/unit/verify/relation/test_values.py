@@ -68,7 +68,7 @@ def test_not_of_not_is_the_value() -> None:
     assert values.truth(values.const(())) is False and values.truth(values.const(object())) is None
 
 
-def test_identity_is_settled_for_singletons_and_constants_of_two_types() -> None:
+def test_identity_is_known_for_singletons_and_constants_of_two_types() -> None:
     values = Values()
     x, y = values.new(), values.new()
     assert values.identity(x, x) == values.identity(values.none, values.none) == values.true
