@@ -149,13 +149,13 @@ def main() -> int:
     from depyf.driver.pipeline import _Attempts, decompile_code
 
     attempts: list[str] = []
-    before = _Attempts._bump
+    before = _Attempts._escalate
 
     def bump(self: Any, qualname: str, reason: str) -> bool:
         attempts.append(f"{qualname}: {reason}")
         return before(self, qualname, reason)
 
-    _Attempts._bump = bump  # type: ignore[method-assign]
+    _Attempts._escalate = bump  # type: ignore[method-assign]
     published = Published(arguments.published) if arguments.published else None
     total = {
         "frames": 0,

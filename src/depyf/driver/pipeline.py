@@ -179,7 +179,7 @@ class _Attempts:
             try:
                 emitted = self._emit(body)
             except DecompilationError as error:
-                if not self._bump_around(error.function, str(error.reason)):
+                if not self._escalate_around(error.function, str(error.reason)):
                     raise
                 continue
             if not self.options.verify:
@@ -190,16 +190,16 @@ class _Attempts:
                 if error.lineno is None:
                     return self._unproven(emitted, str(error))
                 culprit = emitted.function_at(error.lineno)
-                if not self._bump_around(culprit, f"does not compile: {error}"):
+                if not self._escalate_around(culprit, f"does not compile: {error}"):
                     raise DecompilationError(f"does not compile: {error}", culprit) from None
                 continue
             emitted, made = self._in_order(body, emitted, made)
             verdicts = self._verdicts(work, emitted, made[0])
             culprits = [v for v in verdicts if not v.proven and v.status is not Status.FAILED and not _inherited(v)]
-            if not culprits or not self._bump_all(culprits):
+            if not culprits or not self._escalate_all(culprits):
                 wrong = next((v for v in verdicts if v.status is Status.WRONG), None)
                 if wrong is not None:
-                    if self._bump_around(wrong.qualname, wrong.reason):
+                    if self._escalate_around(wrong.qualname, wrong.reason):
                         continue
                     raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
                 linemap = tuple((line, own_line(written)) for line, written in emitted.linemap)
@@ -304,7 +304,7 @@ class _Attempts:
         shown = [key for keys in self.keys.values() for key in keys if self.rungs.get(key, 0) in plain]
         return tuple(qualname for qualname, _ in sorted(shown, key=lambda key: (key[1], key[0])))
 
-    def _bump_all(self, culprits: list[Verdict]) -> bool:
+    def _escalate_all(self, culprits: list[Verdict]) -> bool:
         moved = False
         for verdict in culprits:
             if verdict.status is Status.UNVERIFIED and not self.ending:
@@ -316,18 +316,18 @@ class _Attempts:
                     if key in self.accepted:
                         self.accepted.discard(key)
                         self.rungs[key] = len(self.ladder) - 1
-            moved = self._bump(verdict.qualname, verdict.reason) or moved
+            moved = self._escalate(verdict.qualname, verdict.reason) or moved
         return moved
 
-    def _bump_around(self, qualname: str, reason: str) -> bool:
-        """As ``_bump``; where no rung is left for the code itself, the code around it is given up."""
-        while not self._bump(qualname, reason, undecided=False):
+    def _escalate_around(self, qualname: str, reason: str) -> bool:
+        """As ``_escalate``; where no rung is left for the code itself, the code around it is given up."""
+        while not self._escalate(qualname, reason, undecided=False):
             if qualname in ("", self.unit.qualname):
                 return False
             qualname = qualname.rpartition(".")[0].removesuffix(".<locals>") or self.unit.qualname
         return True
 
-    def _bump(self, qualname: str, reason: str, *, undecided: bool = True) -> bool:
+    def _escalate(self, qualname: str, reason: str, *, undecided: bool = True) -> bool:
         """Move the code objects of that name to their next rung; false if there is none left.
 
         ``undecided`` says whether a text without a proof, in which no difference was found, may be accepted in the end.
