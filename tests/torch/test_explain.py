@@ -42,6 +42,7 @@ def test_report(capsys):
     assert data["entries"][1]["compile_id"] == "0/0" and data["resumes"][0]["entries"]
     page = report._repr_html_()
     assert page.count("<table>") == page.count("</table>") == 4 and "L[&#x27;n&#x27;] == 2" in page
+    assert "<script" not in page and page.count("<details") == page.count("</details>") > 4
     assert "0x7f" not in text + page + json.dumps(data)
     capsys.readouterr()
 
@@ -125,7 +126,8 @@ def test_a_branch_on_a_tensor():
     (found,) = report.breaks
     assert found.line == line and "which way this branch goes depends on the values in a tensor" in found.cause
     assert "1 graph break," in str(report) and f"graph break (line {line})" in str(report)
-    assert f"<b>graph break (line {line})</b>: which way" in report._repr_html_()
+    page = report._repr_html_()
+    assert "graph break</span>which way" in page and f"{__file__}:{line}</span><code>if y.sum() &gt; 0:</code>" in page
     resumes = [entry for resume in report.resumes for entry in resume.entries]
     assert all("mark_dynamic(y" not in entry.advice for entry in resumes), "nobody passes y"
     left_alone = [item.cause for resume in report.resumes for item in resume.skipped]
@@ -135,6 +137,25 @@ def test_a_branch_on_a_tensor():
         for part in depyf.why(compiled, torch.ones(3), torch.ones(4, 3)).refusals
         if "one entry per value" in part.advice
     ]
+
+
+def test_what_a_prompt_shows():
+    """``repr`` is a line or two, however much there is to tell; ``print`` shows it all."""
+    compiled = torch.compile(torch.nn.Sequential(*[torch.nn.Linear(3, 3) for _ in range(20)]), backend="eager")
+    compiled(torch.ones(2, 3))
+    report = depyf.explain(compiled)
+    from depyf.driver.pipeline import decompile_code
+
+    answers = [
+        report, report.entries, depyf.why(compiled, torch.ones(4, 3)), depyf.why(compiled, torch.ones(2, 3)),
+        depyf.compare(compiled, torch.ones(2, 3), backends=("eager", "eager")), depyf.replay(compiled),
+        decompile_code(broken.__code__),
+    ]  # fmt: skip
+    for answer in answers:
+        assert len(repr(answer)) < 400 and "\n" not in repr(answer), repr(answer)
+    assert "1 cache entry, 1 graph, 0 graph breaks" in repr(report) and len(str(report)) > 500
+    assert "no cache entry fits" in repr(answers[2]) and "cache entry 0/0 runs" in repr(answers[3])
+    assert "1 graph, on the same inputs: the same" in repr(answers[4])
 
 
 def test_the_line_of_a_break_that_torch_keeps():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -58,6 +59,11 @@ class Decompiled:
     needs: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        statuses = Counter(verdict.status.value for verdict in self.verdicts)
+        counts = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
+        return f"<Decompiled: {len(source_lines(self.source))} lines, {counts}; .source is the text>"
 
     @property
     def proven(self) -> bool:

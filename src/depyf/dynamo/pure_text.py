@@ -21,6 +21,7 @@ from depyf.dynamo.pure_access import (
     own_attributes,
     short_name,
 )
+from depyf.safety.escape import cut
 
 _LONGEST = 80
 _MOST = 8
@@ -30,8 +31,7 @@ _CONTAINERS = (tuple, list, set, frozenset, dict)
 
 def short(text: str) -> str:
     """On one line, cut where it is long."""
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return cut(" ".join(text.split()), _LONGEST)
 
 
 def describe(value: Any) -> str:

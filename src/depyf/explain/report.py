@@ -8,7 +8,6 @@ programs.  What cannot be known after the fact is said to be unknown, never gues
 from __future__ import annotations
 
 import ast
-import html
 import linecache
 import re
 import types
@@ -34,6 +33,7 @@ from depyf.dynamo.require import require_torch
 from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.target import find_target
 from depyf.emit.comments import remark
+from depyf.safety.escape import cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,18 @@ class EntryReport:
     advice: str
     """What to change so that it would have fitted; "" where depyf knows nothing."""
     continues_in: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<cache entry {self.compile_id}: {', '.join(self.facts())}, {_counted(len(self.guards), 'guard')}>"
+
+    def facts(self) -> list[str]:
+        """Counts of graphs and operations, the backend, the time it took; without what is unknown."""
+        facts = [_counted(self.graphs, "graph")]
+        if self.operations is not None:
+            facts.append(_counted(self.operations, "operation"))
+        return facts + [
+            part for part in (f"backend {self.backend}" if self.backend else "", _time(self.seconds)) if part
+        ]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -125,44 +137,44 @@ class Report:
     def __str__(self) -> str:
         return "\n".join(self._lines(top=True))
 
-    def _repr_html_(self) -> str:
-        rows = []
-        for report in self.all():
-            where = f"{report.filename}:{report.line}"
-            rows.append(f"<h4>{html.escape(report.function)} <small>{html.escape(where)}</small></h4>")
-            rows += [_paragraph(lines, "b") for lines in report._left_alone()]
-            rows += [_entry_html(entry) for entry in report.entries]
-            rows += [_paragraph(_break_lines("graph break", item), "b") for item in report.breaks]
-            rows += [_paragraph([line]) for line in report._forgotten()]
-        return f"<div>{self._headline()}{''.join(rows)}</div>"
+    def __repr__(self) -> str:
+        return f"<depyf.explain of {self.function}: {self._headline()}; print() shows all of it>"
 
-    def _headline(self) -> str:
+    def _repr_html_(self) -> str:
+        from depyf.explain.notebook_view import explain_html
+
+        return explain_html(self)
+
+    def facts(self) -> list[str]:
+        """Counts of entries, graphs, graph breaks and recompilations, resume functions included."""
         breaks = sum(len(report.breaks) for report in self.all())
         again = sum(bool(entry.recompiled_because) for report in self.all() for entry in report.entries)
-        parts = [
+        return [
             _counted(sum(len(report.entries) for report in self.all()), "cache entry", "cache entries"),
             _counted(self.graphs, "graph"),
             _counted(breaks, "graph break"),
             _counted(again, "recompilation"),
         ]
-        return ", ".join(parts)
+
+    def _headline(self) -> str:
+        return ", ".join(self.facts())
 
     def _lines(self, top: bool = False) -> list[str]:
         lines = [f"{self.function} ({self.filename}:{self.line})"]
         if top:
             lines[0] += f": {self._headline()}"
-        for told in self._left_alone():
+        for told in self.left_alone():
             lines += told
         for entry in self.entries:
             lines += _entry_lines(entry)
         for item in self.breaks:
             lines += _break_lines("graph break", item)
-        lines += self._forgotten()
+        lines += self.forgotten()
         for resume in self.resumes:
             lines += ["", *resume._lines()]
         return lines
 
-    def _left_alone(self) -> list[list[str]]:
+    def left_alone(self) -> list[list[str]]:
         """Why nothing is compiled for it, or not everything."""
         if self.entries or self.skipped:
             return [_break_lines("not compiled, runs as ordinary Python", item) for item in self.skipped]
@@ -174,7 +186,8 @@ class Report:
             )
         return [lines]
 
-    def _forgotten(self) -> list[str]:
+    def forgotten(self) -> list[str]:
+        """A remark where torch does not remember every compilation."""
         return (
             [] if self.complete else ["  torch no longer remembers all of these compilations: reasons may be missing"]
         )
@@ -291,11 +304,7 @@ def _break(text: str, line: int | None = None) -> ReportedBreak:
 
 
 def _entry_lines(entry: EntryReport) -> list[str]:
-    facts = [_counted(entry.graphs, "graph")]
-    if entry.operations is not None:
-        facts.append(_counted(entry.operations, "operation"))
-    facts += [part for part in (f"backend {entry.backend}" if entry.backend else "", _time(entry.seconds)) if part]
-    lines = [f"  {entry.compile_id}: {', '.join(facts)}"]
+    lines = [f"  {entry.compile_id}: {', '.join(entry.facts())}"]
     if entry.recompiled_because:
         lines.append(f"    compiled because {entry.recompiled_because}")
         lines += [f"      to avoid it: {entry.advice}"] if entry.advice else []
@@ -319,7 +328,7 @@ def brief(expression: str) -> str:
         cls, dtype = ast.literal_eval(tree.args[1]), ast.unparse(tree.args[2]).removeprefix("torch.")
         grad = ", requires_grad" if wanted.get("requires_grad") == "True" else ""
         return f"{named(ast.unparse(tree.args[0]))}: {cls} {dtype}{wanted.get('size', '')}, stride {wanted.get('stride', '')}{grad}"
-    return text if len(text) <= 110 else text[:107] + "..."
+    return cut(text, 110)
 
 
 def split_guards(guards: tuple[GuardRecord, ...]) -> tuple[list[GuardRecord], int]:
@@ -332,33 +341,6 @@ _MACHINERY = re.compile(
     r"^(?:same_object|no_dynamic_marks|torch_checks)\(|__import_(?:_\(')?torch|^type_is\(.*\._(?:modules|parameters|buffers)\b|\.__dict__$"
 )
 """Guards that follow from how torch finds values, not from what the user's program does with them."""
-
-
-_LEFT = 'style="text-align: left"'
-"""Notebooks set cells of tables to the right."""
-
-
-def _paragraph(lines: list[str], first: str = "span") -> str:
-    """Lines of the text as one paragraph; of the first one, what stands before its colon in an element of its own."""
-    head, colon, rest = lines[0].strip().partition(":")
-    told = [f"<{first}>{html.escape(head)}</{first}>{colon}{html.escape(rest)}", *(html.escape(line.strip()) for line in lines[1:])]  # fmt: skip
-    return f"<p>{'<br>'.join(told)}</p>"
-
-
-def _entry_html(entry: EntryReport) -> str:
-    about, _ = split_guards(entry.guards)
-    head, *more = _entry_lines(entry)
-    reasons = "".join(
-        f"<br>{html.escape(line.strip())}" for line in more if not line.startswith(("    guard ", "    and "))
-    )
-    rows = "".join(
-        f'<tr><td {_LEFT}><code title="{html.escape(plain(guard.expression))}">{html.escape(brief(guard.expression))}</code></td>'
-        f"<td {_LEFT}>{html.escape(str(guard.place) if guard.place is not None else '')}</td></tr>"
-        for guard in about
-    )
-    summary = f"{_counted(len(entry.guards), 'guard')}, {len(about)} of them on your values"
-    table = f"<table><tr><th {_LEFT}>guard</th><th {_LEFT}>from</th></tr>{rows}</table>" if rows else ""
-    return f"<p>{html.escape(head.strip())}{reasons}</p><details><summary>{summary}</summary>{table}</details>"
 
 
 def _break_lines(what: str, item: ReportedBreak) -> list[str]:

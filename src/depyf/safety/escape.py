@@ -47,6 +47,42 @@ def printable_lines(text: str) -> str:
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
+def cut(text: str, longest: int) -> str:
+    """``text``, or, where it is longer than ``longest`` characters, its beginning and ``...``.
+
+    A quotation or a code span that the cut would leave open is closed after the dots.
+
+    >>> cut("raise ValueError('no such file')", 26)
+    "raise ValueError('no s...'"
+    """
+    if len(text) <= longest:
+        return text
+    quote = _open_quote(text[: longest - 3])
+    start = text[: longest - 3 - len(quote)]
+    return start + "..." + _open_quote(start)
+
+
+_QUOTES = re.compile(r"(?P<escaped>\\.)|(?P<quote>\"\"\"|\'\'\'|`+|\"|\')")
+_PREFIX = re.compile(r"(?:^|\W)(?:[rRbBfFuUtT]|[rR][bBfFtT]|[bBfFtT][rR])$")
+
+
+def _open_quote(text: str) -> str:
+    """The mark of the quotation or code span that ``text`` ends inside of; "" where it ends in none.
+
+    An apostrophe within a word, or at its end outside of a quotation, is none: it opens where no word precedes, or the
+    prefix of a literal.
+    """
+    mark = ""
+    for found in _QUOTES.finditer(text):
+        quote, before = found["quote"], text[: found.start()]
+        if mark:
+            ends = quote == mark and not (quote == "'" and text[found.end() : found.end() + 1].isalnum())
+            mark = "" if ends else mark
+        elif quote and (quote[0] == "`" or not before[-1:].isalnum() or _PREFIX.search(before[-3:])):
+            mark = quote
+    return mark
+
+
 def _shows(char: str) -> bool:
     return char.isprintable() and not _SHOWS_NOTHING.match(char)
 

@@ -10,7 +10,7 @@ import pytest
 from depyf.dump.compile_stages import WRAPPER
 from depyf.dump.files.layout import disassembly_file, full_code_files, kernel_file, transformed_file
 from depyf.dump.records import CodeRecord, CompileKey, GraphRecord
-from depyf.safety.escape import file_name, printable, printable_lines, safe_name
+from depyf.safety.escape import cut, file_name, printable, printable_lines, safe_name
 
 HOSTILE = ["a\nb", "\x1b[31mred\x1b[0m", "a\u202eb", "\u2066x", "\x9b2J", "\u2028", "\x00", "\ud800", "\u200b", "\u3164", "\ufeff", "x" * 200 + "\r"]  # fmt: skip
 NAMES = [*HOSTILE, "x" * 300, "\u540d" * 66, "\u540d" * 300, "<lambda>", "con", "NUL.txt", "a:b", "..", ".", "", " a ", "a.", "a/b\\c", "x\xb2", "\ufb01"]  # fmt: skip
@@ -80,3 +80,30 @@ def test_names_that_differ_in_case_get_files_of_their_own() -> None:
     codes = tuple(record(name) for name in ("f", "F", "F", "\xe9", "e\u0301"))
     names = full_code_files(codes)
     assert len({unicodedata.normalize("NFC", name).casefold() for name in names}) == len(codes)
+
+
+@pytest.mark.parametrize(
+    "text, longest, expected",
+    [
+        ("short", 5, "short"),
+        ("x" * 9, 8, "xxxxx..."),
+        ("raise ValueError('no such file')", 26, "raise ValueError('no s...'"),
+        ("raise ValueError('no such file')", 17, "raise ValueErr..."),
+        ("the builtin `print` and the builtin `input`", 40, "the builtin `print` and the builtin ..."),
+        ("see ``a `quoted` name`` here, and more", 20, "see ``a `quoted...``"),
+        ("torch doesn't know the users' functions", 30, "torch doesn't know the user..."),
+        ("print(f\"{x} and\", rb'bytes of a file')", 30, "print(f\"{x} and\", rb'bytes...'"),
+        ('log("""a "quoted" text of several""")', 24, 'log("""a "quoted" ..."""'),
+        ("say('it\\'s a text that goes on')", 20, "say('it\\'s a tex...'"),
+    ],
+)
+def test_cut(text: str, longest: int, expected: str) -> None:
+    found = cut(text, longest)
+    assert len(found) <= longest and found == expected
+
+
+def test_cut_leaves_no_quotation_open() -> None:
+    text = "f(a='one', b=\"two 'and' three\", c=`four`) and then"
+    for longest in range(12, len(text)):
+        shown = cut(text, longest)
+        assert len(shown) <= longest and shown.count("`") % 2 == 0 and shown.count('"') % 2 == 0

@@ -24,7 +24,7 @@ from depyf.dump.records import (
     RunRecord,
     values_beside,
 )
-from depyf.safety.escape import one_line
+from depyf.safety.escape import cut, one_line
 
 Pages = dict[str, tuple[FunctionRecord, ...]]
 
@@ -189,7 +189,7 @@ def _at(place: Place | None) -> str:
     if place is None:
         return "in a line that torch did not name"
     text = place.text or linecache.getline(place.filename, place.line).strip()
-    text = text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 3] + "..."
+    text = cut(text, _LONGEST_LINE)
     return f"{plain(place.filename)}:{place.line}" + (f" {code(text)}" if text else "")
 
 

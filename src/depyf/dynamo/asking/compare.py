@@ -42,8 +42,12 @@ class GraphComparison:
     number: int
     operations: int
     place: str
-    """The user's line of its first operation."""
+    """The user's line of its first operation; "" where torch does not know."""
     finding: Finding | None
+
+    @property
+    def title(self) -> str:
+        return f"graph {self.number} ({self.operations} operations{', from ' + self.place if self.place else ''})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +65,45 @@ class Comparison:
         """The first difference, in the order the graphs ran."""
         return next((graph.finding for graph in self.graphs if graph.finding is not None), None)
 
-    def __str__(self) -> str:
-        first, second = self.backends
-        lines = [f"{first} against {second}: {len(self.graphs)} graph(s), on the same inputs"]
+    def remarks(self) -> list[str]:
+        """What was compared, in a line; why nothing was, in another."""
+        several = "graph" if len(self.graphs) == 1 else "graphs"
+        lines = [f"{' against '.join(self.backends)}: {len(self.graphs)} {several}, on the same inputs"]
         if not self.graphs:
             lines.append("nothing was compiled in this call, so nothing was compared; depyf.explain says why")
+        return lines
+
+    def __str__(self) -> str:
+        lines = self.remarks()
         for graph in self.graphs:
-            head = f"graph {graph.number} ({graph.operations} operations, from {graph.place or 'unknown'})"
-            lines.append(f"{head}: " + ("the same" if graph.finding is None else "DIFFERENT"))
+            lines.append(f"{graph.title}: " + ("the same" if graph.finding is None else "DIFFERENT"))
             if graph.finding is not None:
-                lines += ["  " + line for line in _describe(graph.finding, first, second)]
+                lines += ["  " + line for line in _describe(graph.finding, *self.backends)]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        different = [f"graph {graph.number}" for graph in self.graphs if graph.finding is not None]
+        found = "the same" if self else f"{', '.join(different)} different" if different else "nothing compared"
+        return f"<depyf.compare: {self.remarks()[0]}: {found}; print() shows all of it>"
+
+    def _repr_html_(self) -> str:
+        from depyf.dynamo.asking.answers_html import compare_html
+
+        return compare_html(self)
+
+
+def headline(finding: Finding) -> str:
+    """What differs, in a line."""
+    if finding.node is None:
+        return f"its {'gradients differ' if finding.gradient else 'results differ'}; no single node shows it alone"
+    what = "gradient of " if finding.gradient else ""
+    return f"first difference: {what}{finding.node.name} ({finding.node.operation})"
 
 
 def _describe(finding: Finding, first: str, second: str) -> list[str]:
-    what = "gradient of " if finding.gradient else ""
-    if finding.node is None:
-        lines = [f"its {'gradients differ' if finding.gradient else 'results differ'}; no single node shows it alone"]
-    else:
-        lines = [f"first difference: {what}{finding.node.name} ({finding.node.operation})"]
-        if finding.node.place:
-            lines.append(f"from {finding.node.place}")
+    lines = [headline(finding)]
+    if finding.node is not None and finding.node.place:
+        lines.append(f"from {finding.node.place}")
     for user in finding.used_by:
         place = f", {user.place}" if user.place else ""
         lines.append(f"which the backward of {user.name} ({user.operation}) computes{place}")

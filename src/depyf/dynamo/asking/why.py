@@ -6,7 +6,6 @@ runs, and torch's caches, statistics and order of guards stay as they are.
 
 from __future__ import annotations
 
-import html
 import linecache
 import re
 from dataclasses import dataclass, replace
@@ -103,8 +102,13 @@ class Why:
             lines += ["  " + line for line in refusal.lines()]
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"<depyf.why of {self.function}: {self.outcome}; print() shows all of it>"
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from depyf.dynamo.asking.answers_html import why_html
+
+        return why_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: dictionaries, lists, strings."""

@@ -29,6 +29,7 @@ from depyf.dynamo.pure_access import (
 )
 from depyf.dynamo.pure_tensors import tells_sizes, tensor
 from depyf.dynamo.resume import RESUME_PREFIX, origin
+from depyf.safety.escape import cut
 
 _REPORTERS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
 """The function of torch that reports; without the s before torch 2.7."""
@@ -63,8 +64,7 @@ class CallValues:
         except (UnreadableError, SyntaxError, ValueError, RecursionError):
             return ""
         if type(value) in _SIMPLE:
-            text = repr(value)
-            return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+            return cut(repr(value), _LONGEST)
         if is_a(value, enum.Enum):
             return f"{short_name(type(value))}.{attribute(value, '_name_')}"
         return f"a {short_name(type(value))}"

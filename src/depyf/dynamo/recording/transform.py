@@ -28,6 +28,7 @@ from depyf.dynamo.resume import resume_globals
 from depyf.emit.comments import remark, source_lines
 from depyf.errors import DepyfError
 from depyf.options import Options
+from depyf.safety.escape import cut
 from depyf.safety.guarded import Door
 
 if TYPE_CHECKING:
@@ -120,8 +121,7 @@ class DecompiledCode:
 
     def stable(self, text: str) -> str:
         """``text`` without what differs in every run, and of bounded length."""
-        text = without_addresses(rename(text, self.renamed))
-        return text if len(text) <= 500 else text[:500] + "..."
+        return cut(without_addresses(rename(text, self.renamed)), 500)
 
     def page(self, reason: str) -> TransformedPage:
         known = self._pages.get(reason)
