@@ -100,8 +100,8 @@ def uninstall() -> None:
 
 
 def why(compiled_fn: Any, /, *args: Any, **kwargs: Any) -> Why:
-    """What a call ``compiled_fn(*args, **kwargs)`` would run: a cache entry, or for each entry the guard that fails
-    first, with the expected and the actual value.
+    """What a call ``compiled_fn(*args, **kwargs)`` would run: a cache entry, or for each entry every guard that
+    fails, with the expected and the actual value, the entry with the fewest of them first.
 
     Nothing is compiled or called, and torch's caches stay as they are.  DepyfError where ``compiled_fn`` is no Python
     function or module; TypeError where the arguments do not fit its signature.

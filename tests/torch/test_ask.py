@@ -205,7 +205,7 @@ def test_globals_modules_modes(monkeypatch):
             assert f"{subject} differs" in str(depyf.why(compiled, X))
     with torch.no_grad():
         assert agree(compiled, X) == []
-        assert "expected  grad_mode=True" in str(depyf.why(compiled, X)) or "check_global_state()" in str(
+        assert "expected grad_mode=True" in str(depyf.why(compiled, X)) or "check_global_state()" in str(
             depyf.why(compiled, X)
         )
     with torch.inference_mode():

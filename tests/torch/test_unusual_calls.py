@@ -120,7 +120,7 @@ def test_lengths_and_keys():
     compiled = torch.compile(total, backend="eager")
     compiled(torch.ones(2), [1, 2], {"a": 1})
     (refusal,) = depyf.why(compiled, torch.ones(2), [1, 2, 3], {"a": 1}).refusals
-    assert refusal.lines()[0].endswith("len(items) differs") and "keep len(items) the same" in refusal.advice
+    assert refusal.differences[0].subject == "len(items) differs" and "keep len(items) the same" in refusal.advice
     (refusal,) = depyf.why(compiled, torch.ones(2), [1, 2], {"b": 1}).refusals
     assert "the same keys" in refusal.advice
 
@@ -280,7 +280,7 @@ def test_one_object_or_two():
     x = torch.ones(3)
     compiled(x, x)
     (refusal,) = depyf.why(compiled, x, torch.ones(3)).refusals
-    assert refusal.lines()[0].endswith("x and y are not one object")
+    assert refusal.differences[0].subject == "x and y are not one object"
     assert refusal.guard.actual == "two objects, Tensor float32[3] and Tensor float32[3]"
     assert "pass distinct tensors" in refusal.advice
     (refusal,) = depyf.why(compiled, x, 2).refusals

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from depyf.dump.pages import notebook
 from depyf.dump.pages.notebook import Markup, Part, chip, dim, folded, joined, line
+from depyf.dynamo.guards.guard_values import plain
 
 if TYPE_CHECKING:
     from depyf.dynamo.asking.compare import Comparison, Finding, GraphComparison
-    from depyf.dynamo.asking.why import Refusal, Why
+    from depyf.dynamo.asking.differences import FailedGuard, Refusal
+    from depyf.dynamo.asking.why import Why
 
 
 def why_html(answer: Why) -> Markup:
@@ -24,23 +26,32 @@ def _kind(runs: str | None) -> str:
 
 
 def _refusal(refusal: Refusal, opened: bool) -> Markup:
-    from depyf.dynamo.asking.why import subject
-    from depyf.dynamo.guards.guard_values import plain
-
-    guard = refusal.guard
-    if guard is None:
+    if not refusal.differences:
         return line(chip(refusal.compile_id), f"does not run: {refusal.because}")
-    rows: list[tuple[Part, Part]] = [
-        (dim("guard"), notebook.code(plain(guard.expression))),
-        (dim("expected"), notebook.code(guard.expected)),
-        (dim("actual"), notebook.code(guard.actual)),
-    ]
-    place = guard.place
-    known = place is not None and "torch/_dynamo/" not in place.filename
-    source = notebook.source(f"{place.filename}:{place.line}", place.text) if known and place is not None else ""
-    advice = line(chip("advice", "good"), refusal.advice) if refusal.advice else ""
-    head = joined([chip(refusal.compile_id), f"does not run: {subject(guard.expression)}"])
-    return folded(head, source, notebook.table((), rows), advice, opened=opened)
+    number = len(refusal.differences)
+    what = refusal.differences[0].subject if number == 1 else f"{number} guards fail"
+    parts = [part for group in refusal.alike() for part in _alike(group)]
+    unknown = [line(dim(f"not asked: {refusal.unknown}"))] if refusal.not_asked else []
+    return folded(joined([chip(refusal.compile_id), f"does not run: {what}"]), *parts, *unknown, opened=opened)
+
+
+def _alike(group: tuple[list[FailedGuard], list[FailedGuard]]) -> list[Part]:
+    """Differences of one kind: the first ones, and the names of the others."""
+    parts: list[Part] = []
+    for difference in group[0]:
+        place, step = difference.place, difference.step
+        rows: list[tuple[Part, Part]] = [
+            (dim("guard"), notebook.code(plain(step.expression))),
+            (dim("expected"), notebook.code(step.expected)),
+            (dim("actual"), notebook.code(step.actual)),
+        ]
+        source = notebook.source(f"{place.filename}:{place.line}", place.text) if place is not None else ""
+        advice = line(chip("advice", "good"), difference.advice) if difference.advice else ""
+        parts += [line(difference.subject), source, notebook.table((), rows), advice]
+    if group[1]:
+        names = ", ".join(dict.fromkeys(difference.about for difference in group[1]))
+        parts.append(folded(dim(f"{len(group[1])} more of this kind"), line(names)))
+    return parts
 
 
 def compare_html(comparison: Comparison) -> Markup:

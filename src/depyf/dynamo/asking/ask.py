@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.dump.addresses import without_addresses
+from depyf.dump.advice import named
 from depyf.dump.guard_vocabulary import ASKING
 from depyf.dump.records import GuardRecord
 from depyf.dynamo.caches.entries import LiveEntry
+from depyf.dynamo.guards.guard_order import GuardOrder
 from depyf.dynamo.guards.guard_remarks import split_comment
 from depyf.dynamo.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
-from depyf.dynamo.guards.guard_values import GuardStep, evaluate, values_of
+from depyf.dynamo.guards.guard_values import NOT_THERE, GuardStep, evaluate, values_of
 from depyf.dynamo.guards.printed_guards import readable
 
 
@@ -33,12 +35,26 @@ class EntryAnswer:
     failing: GuardStep | None = None
     """The guard that torch names as the first to fail."""
 
+    @property
+    def failing_steps(self) -> tuple[GuardStep, ...]:
+        """Every guard that fails, each once, the one that torch names first."""
+        first = () if self.failing is None else (self.failing,)
+        found = [step for step in (*first, *self.steps) if not step.holds]
+        once = {(step.expression, step.expected, step.actual): step for step in reversed(found)}
+        return tuple(reversed(once.values()))
+
+    @property
+    def not_asked(self) -> tuple[GuardStep, ...]:
+        """The guards of which nothing is known."""
+        return tuple(step for step in self.steps if step.not_asked)
+
 
 def ask_entry(entry: LiveEntry, L: dict[str, Any], resolve: Callable[[str], str] = lambda name: name) -> EntryAnswer:
     """Evaluate every guard of ``entry`` for the frame locals ``L``."""
     names = namespace(entry, L)
     guards = live_guards(entry, resolve)
-    steps = tuple(_step(guard, names) for guard in guards)
+    order = GuardOrder(names)
+    steps = tuple(_step(guard, names, order) for guard in guards)
     info = entry.manager.check_verbose(L) if hasattr(entry.manager, "check_verbose") else None
     if info is None:
         return EntryAnswer(entry.compile_id, False, steps)
@@ -47,15 +63,32 @@ def ask_entry(entry: LiveEntry, L: dict[str, Any], resolve: Callable[[str], str]
     return EntryAnswer(entry.compile_id, False, steps, _failing(guards, steps, info, resolve))
 
 
-def _step(guard: LiveGuardRecord, names: dict[str, Any]) -> GuardStep:
+def _step(guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder) -> GuardStep:
     record = guard.record
+    follows = order.follows(record.expression)
+    if follows and not order.may_ask(record.expression):
+        return _not_asked(record, f"{named(follows)} differs already")
     python = evaluate(record.expression, names)
-    answer = ask_leaves(guard.leaves, names)
+    answer = None if follows and record.expression.startswith(_MARKS) else ask_leaves(guard.leaves, names)
     asking = record.expression.partition("(")[0] in ASKING
     holds = python and (answer is None or answer) if asking else python
     agrees = answer is None or answer == holds
     expected, actual = values_of(record.expression, names, holds)
+    if not holds and follows and NOT_THERE in actual:
+        return _not_asked(record, f"{named(follows)} differs already")
+    if holds and asking and answer is None:
+        return replace(_not_asked(record, "torch answers it only as a part of the whole"), actual=actual)
+    if not holds:
+        order.failed(record.expression)
     return GuardStep(record.expression, holds, expected, actual, record.place, record.why, agrees)
+
+
+_MARKS = ("no_dynamic_marks(", "marks_within(")
+"""torch's own guards on marks ask with ``hasattr``, which calls ``__getattr__``."""
+
+
+def _not_asked(record: GuardRecord, why: str) -> GuardStep:
+    return GuardStep(record.expression, True, place=record.place, why=record.why, not_asked=why)
 
 
 def _failing(

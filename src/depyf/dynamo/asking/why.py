@@ -1,4 +1,4 @@
-"""``depyf.why``: which cache entry would run for these arguments, or which guard of each one fails first.
+"""``depyf.why``: which cache entry would run for these arguments, or every guard of each one that fails.
 
 Input: a compiled function and arguments.  Output: a ``Why`` of plain text.  Nothing is compiled, nothing of the user
 runs, and torch's caches, statistics and order of guards stay as they are.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.advice import (
@@ -24,6 +24,7 @@ from depyf.dump.advice import (
     named,
 )
 from depyf.dynamo.asking.ask import EntryAnswer, ask_entry
+from depyf.dynamo.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries
 from depyf.dynamo.events.call_values import CallValues
 from depyf.dynamo.guards.guard_values import NOT_THERE, GuardStep, plain
@@ -31,43 +32,6 @@ from depyf.dynamo.guards.printed_guards import file_resolver
 from depyf.dynamo.require import require_torch
 from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.target import Target, find_target
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A cache entry that would not run, and the guard that says so."""
-
-    compile_id: str
-    guard: GuardStep | None
-    because: str = ""
-    """Where it is not a guard that stands in the way."""
-    of_module: bool = False
-    """The guard is about an attribute of an ``nn.Module``."""
-    instead: str = ""
-    """Advice that takes the other entries into account."""
-
-    @property
-    def advice(self) -> str:
-        """How the recompilation could be avoided, where a rule is known; else ""."""
-        return self.instead or ("" if self.guard is None else advice(self.guard, self.of_module))
-
-    def lines(self) -> list[str]:
-        if self.guard is None:
-            return [f"{self.compile_id} does not run: {self.because}"]
-        guard = self.guard
-        shown = plain(guard.expression)
-        shown = shown if len(shown) <= 100 else shown.partition("(")[0] + "(...)"
-        lines = [
-            f"{self.compile_id} does not run: {subject(guard.expression)}",
-            f"    guard     {shown}",
-            f"    expected  {guard.expected}",
-            f"    actual    {guard.actual}",
-        ]
-        if guard.place is not None and "torch/_dynamo/" not in guard.place.filename:
-            lines.append(f"    because   {guard.place}" + (f": {guard.place.text}" if guard.place.text else ""))
-        if self.advice:
-            lines.append(f"    advice    {self.advice}")
-        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +43,7 @@ class Why:
     runs: str | None
     """The compile id of the entry that would run; None where none fits."""
     refusals: tuple[Refusal, ...]
-    """The entries that torch would try first and pass over."""
+    """The entries that torch would pass over before it, or all of them; the one with the fewest failing guards first."""
     otherwise: str
     """What torch would do where no entry fits."""
     continues_in: tuple[str, ...] = ()
@@ -98,8 +62,7 @@ class Why:
 
     def __str__(self) -> str:
         lines = [f"{self.function} ({self.place}): {self.outcome}"]
-        for refusal in self.refusals:
-            lines += ["  " + line for line in refusal.lines()]
+        lines += ["  " + line for line in refusal_lines(self.refusals)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -117,22 +80,8 @@ class Why:
             "place": self.place,
             "runs": self.runs,
             "outcome": self.outcome,
-            "refusals": [_refusal(refusal) for refusal in self.refusals],
+            "refusals": [refusal.to_json() for refusal in self.refusals],
         }
-
-
-def _refusal(refusal: Refusal) -> dict[str, Any]:
-    guard = refusal.guard
-    if guard is None:
-        return {"compile_id": refusal.compile_id, "because": refusal.because}
-    return {
-        "compile_id": refusal.compile_id,
-        "guard": plain(guard.expression),
-        "expected": guard.expected,
-        "actual": guard.actual,
-        "from": str(guard.place) if guard.place is not None else "",
-        "advice": refusal.advice,
-    }
 
 
 def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
@@ -143,42 +92,57 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     code = target.code
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
     entries = cache_entries(code)
-    refusals: list[Refusal] = []
     runs: str | None = None
     later: tuple[str, ...] = ()
+    passed: list[Refusal] = []
+    answers: list[EntryAnswer] = []
     for entry in entries:
         if other_backend(entry, target):
-            refusals.append(Refusal(entry.compile_id, None, "it was compiled for another backend"))
+            passed.append(Refusal(entry.compile_id, because="it was compiled for another backend"))
             continue
         answer = ask_entry(entry, L, resolve)
         if answer.runs:
             runs = answer.compile_id
             later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
             break
-        refusals.append(_refused(answer, L))
-    refusals = _unrolled(refusals)
+        answers.append(answer)
+    refusals = nearest_first([*_refusals(answers, CallValues(L)), *passed])
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = getattr(code, "co_qualname", code.co_name)
-    return Why(name, place, runs, tuple(refusals), _otherwise(target, entries), later)
+    return Why(name, place, runs, refusals, _otherwise(target, entries), later)
+
+
+def _refusals(answers: list[EntryAnswer], call: CallValues) -> list[Refusal]:
+    found = []
+    fixed = [step for answer in answers for step in answer.failing_steps]
+    unrolled = _unrolled(fixed)
+    for answer in answers:
+        differences = tuple(_difference(step, call, unrolled) for step in answer.failing_steps)
+        because = "" if differences else "its guards were dropped (what it was compiled for is gone)"
+        found.append(Refusal(answer.compile_id, differences, because, answer.not_asked))
+    return found
+
+
+def _difference(step: GuardStep, call: CallValues, unrolled: set[str]) -> FailedGuard:
+    source = _SOURCE.search(step.expression)
+    of_module = source is not None and call.of_module(source.group())
+    number = _fixed(step)
+    if number is not None and number[0] in unrolled and not of_module:
+        return FailedGuard(step, subject(step.expression), for_unrolled(number[0]))
+    return FailedGuard(step, subject(step.expression), advice(step, of_module))
 
 
 _NUMBER = re.compile(r"(?P<source>L\[.*\]) == (?P<value>-?\d+)")
 _SIZE = re.compile(r"size\[(?P<index>\d+)\]=(?P<value>\d+)")
 
 
-def _unrolled(refusals: list[Refusal]) -> list[Refusal]:
-    """With the advice for numbers and sizes that torch did not make dynamic when they changed: their values are needed."""
-    wanted = [_fixed(refusal.guard) if refusal.guard is not None else None for refusal in refusals]
+def _unrolled(steps: list[GuardStep]) -> set[str]:
+    """The numbers and sizes that torch did not make dynamic when they changed: their values are needed."""
     values: dict[str, set[str]] = {}
-    for found in wanted:
+    for found in map(_fixed, steps):
         if found is not None:
             values.setdefault(found[0], set()).add(found[1])
-    return [
-        replace(refusal, instead=for_unrolled(found[0]))
-        if found is not None and len(values[found[0]] - {"0", "1"}) > 1 and not refusal.of_module
-        else refusal
-        for refusal, found in zip(refusals, wanted)
-    ]
+    return {source for source, wanted in values.items() if len(wanted - {"0", "1"}) > 1}
 
 
 def _fixed(guard: GuardStep) -> tuple[str, str] | None:
@@ -195,13 +159,6 @@ def _fixed(guard: GuardStep) -> tuple[str, str] | None:
 
 _KIND = re.compile(r".* \((\w+)\)", re.S)
 """How a value is shown that equals another one or not, and is of another class."""
-
-
-def _refused(answer: EntryAnswer, L: dict[str, Any]) -> Refusal:
-    source = _SOURCE.search(answer.failing.expression) if answer.failing is not None else None
-    of_module = source is not None and CallValues(L).of_module(source.group())
-    because = "" if answer.failing is not None else "its guards were dropped (what it was compiled for is gone)"
-    return Refusal(answer.compile_id, answer.failing, because, of_module)
 
 
 def other_backend(entry: LiveEntry, target: Target) -> bool:

@@ -41,8 +41,12 @@ class GuardStep:
     """What torch adds to the guard's origin (a hint, duck sizing, 0/1 specialisation)."""
     agrees: bool = True
     """Whether torch's own guard, asked alone, says the same."""
+    not_asked: str = ""
+    """Why nothing is known of it; it counts as one that holds."""
 
     def __str__(self) -> str:
+        if self.not_asked:
+            return f"?    {self.expression}  (not asked: {self.not_asked})"
         mark = "ok  " if self.holds else "FAIL"
         values = f"  (expected {self.expected}, actual {self.actual})" if not self.holds else f"  ({self.actual})"
         return f"{mark} {self.expression}{values if self.actual else ''}"
