@@ -13,18 +13,18 @@ from dataclasses import replace
 
 from depyf.ir.expr import Const, Expr, Name, Temp
 from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, Return, Stmt
-from depyf.ir.walk_stmt import bodies, with_bodies
-from depyf.safety.depth import any_depth
+from depyf.ir.transformer import Transformer
 
 
-@any_depth
 def drop_copies(body: Body) -> Body:
     """``body`` without temporaries that are bound, passed on once and deleted at once."""
-    result: list[Stmt] = []
-    for stmt in body:
-        result.append(with_bodies(stmt, drop_copies) if bodies(stmt) else stmt)
-        _shorten(result)
-    return tuple(result)
+    return _Copies().run(body)
+
+
+class _Copies(Transformer):
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        done.append(stmt)
+        _shorten(done)
 
 
 def _shorten(done: list[Stmt]) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from depyf.cfg.blocks import Node
 from depyf.cfg.containers import Containers
 from depyf.ir.expr import Const, Expr, Marker, Temp
-from depyf.ir.walk_expr import children
-from depyf.safety.depth import any_depth, spend
+from depyf.ir.walk_expr import own_children, walk_all
+from depyf.safety.depth import spend
 
 
 class Marks:
@@ -87,9 +87,7 @@ def _differ(mark: Expr, other: Expr) -> bool:
     return holds_mark(mark) and mark != other and (not isinstance(other, Marker) or holds_mark(other))
 
 
-@any_depth
 def caught(value: Expr) -> list[Marker]:
     """The caught exceptions in a value."""
-    if isinstance(value, Marker):
-        return [value] if value.kind == "exc" and isinstance(value.detail, int) else []
-    return [marker for part in children(value) if isinstance(part, Expr) for marker in caught(part)]
+    nodes = walk_all((value,), lambda part: [] if isinstance(part, Marker) else own_children(part))
+    return [part for part in nodes if isinstance(part, Marker) and part.kind == "exc" and isinstance(part.detail, int)]

@@ -41,7 +41,7 @@ from depyf.ir.expr import (
     TempKey,
 )
 from depyf.ir.stmt import Assign, Delete, Stmt
-from depyf.ir.walk_expr import children
+from depyf.ir.walk_expr import children, walk_own
 from depyf.lift.inlined_comprehensions import Once
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.rules import names
@@ -477,11 +477,8 @@ class PlainSymbolic(Symbolic):
         return True
 
 
-@any_depth
 def _temps(value: Expr) -> list[Temp]:
-    if isinstance(value, Temp):
-        return [value]
-    return [temp for part in children(value) if isinstance(part, Expr) for temp in _temps(part)]
+    return [part for part in walk_own((value,)) if isinstance(part, Temp)]
 
 
 def _argument_count(unit: CodeUnit) -> int:

@@ -19,18 +19,19 @@ from depyf.generated.contract import GeneratorContract
 from depyf.generated.effects import variable
 from depyf.ir.expr import Const, Display, Expr, Invoke, Name, Purpose, Temp
 from depyf.ir.stmt import Assign, Body, ExprStmt, Return, Stmt
+from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import next_number
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.ir.walk_stmt import walk
 from depyf.safety.depth import any_depth
 
 
 def bind_argument_lists(body: Body, promises: GeneratorContract) -> Body:
     """``body`` with a temporary for each list of temporaries that is passed to the rest of a function."""
     work = _Binding(body, promises)
-    return work.block(body) if any(work.lists(stmt) for stmt in walk(body)) else body
+    return work.run(body) if any(work.lists(stmt) for stmt in walk(body)) else body
 
 
-class _Binding:
+class _Binding(Transformer):
     def __init__(self, body: Body, promises: GeneratorContract) -> None:
         self.closure_factories = promises.closure_factories
         self.stable = promises.stable
@@ -42,23 +43,17 @@ class _Binding:
         """The variables that hold a function made from cells."""
         self.next = next_number(body, Purpose.GENERATED)
 
-    @any_depth
-    def block(self, body: Body) -> Body:
-        out: list[Stmt] = []
-        for stmt in body:
-            found = self.lists(stmt)
-            if bodies(stmt):
-                stmt = with_bodies(stmt, self.block)
-            elif found and isinstance(stmt, (Return, Assign, ExprStmt)) and isinstance(stmt.value, Invoke):
-                args = list(stmt.value.args)
-                for at in found:
-                    held = Temp(self.next, Purpose.GENERATED)
-                    self.next += 1
-                    out.append(Assign((held,), args[at], stmt.line))
-                    args[at] = held
-                stmt = replace(stmt, value=replace(stmt.value, args=tuple(args)))
-            out.append(stmt)
-        return tuple(out)
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        found = self.lists(stmt)
+        if found and isinstance(stmt, (Return, Assign, ExprStmt)) and isinstance(stmt.value, Invoke):
+            args = list(stmt.value.args)
+            for at in found:
+                held = Temp(self.next, Purpose.GENERATED)
+                self.next += 1
+                done.append(Assign((held,), args[at], stmt.line))
+                args[at] = held
+            stmt = replace(stmt, value=replace(stmt.value, args=tuple(args)))
+        done.append(stmt)
 
     def lists(self, stmt: Stmt) -> list[int]:
         """Which arguments of the call that ``stmt`` is are such lists, and may be made before the others."""

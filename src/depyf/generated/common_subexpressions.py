@@ -17,9 +17,9 @@ from dataclasses import replace
 from depyf.generated.contract import GeneratorContract
 from depyf.ir.expr import Const, Expr, Invoke, Name, Sub, Temp, TempKey
 from depyf.ir.stmt import Assign, Body, For, Loop, Stmt, While
+from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import map_expressions
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
-from depyf.safety.depth import any_depth
+from depyf.ir.walk_stmt import walk
 
 
 def share_subexpressions(body: Body, promises: GeneratorContract) -> Body:
@@ -50,7 +50,7 @@ def share_subexpressions(body: Body, promises: GeneratorContract) -> Body:
     once = {key for key, count in bound.items() if count == 1}
     same: dict[TempKey, Temp] = {}
     again: list[Stmt] = []
-    left = _block(body, graphs, once, same, again) if graphs else body
+    left = _Items(graphs, once, same, again).run(body) if graphs else body
     if not same and not again:
         return body
 
@@ -64,27 +64,34 @@ def _is_graph(value: Expr, promises: GeneratorContract) -> bool:
     return isinstance(value, Name) and bool(promises.graphs) and value.id.startswith(promises.graphs)
 
 
-@any_depth
-def _block(
-    body: Body, graphs: set[str], once: set[TempKey | str], same: dict[TempKey, Temp], again: list[Stmt]
-) -> Body:
-    known: dict[tuple[str, int], Temp] = {}
-    out: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt) and not isinstance(stmt, (For, Loop, While)):
-            stmt = with_bodies(stmt, lambda inner: _block(inner, graphs, once, same, again))
-        read = _item(stmt, graphs)
-        target = stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
-        if read is not None and isinstance(target, Temp) and target.key in once:
-            first = known.setdefault(read, target)
-            if first is not target:
-                same[target.key] = first
-                continue
-        elif read in known and isinstance(stmt, Assign):
-            stmt = replace(stmt, value=known[read])
-            again.append(stmt)
-        out.append(stmt)
-    return tuple(out)
+class _Items(Transformer):
+    def __init__(
+        self, graphs: set[str], once: set[TempKey | str], same: dict[TempKey, Temp], again: list[Stmt]
+    ) -> None:
+        self.graphs = graphs
+        self.once = once
+        self.same = same
+        self.again = again
+
+    def enter(self, stmt: Stmt) -> Stmt | None:
+        return None if isinstance(stmt, (For, Loop, While)) else stmt
+
+    def finish(self, done: list[Stmt]) -> Body:
+        known: dict[tuple[str, int], Temp] = {}
+        out: list[Stmt] = []
+        for stmt in done:
+            read = _item(stmt, self.graphs)
+            target = stmt.targets[0] if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
+            if read is not None and isinstance(target, Temp) and target.key in self.once:
+                first = known.setdefault(read, target)
+                if first is not target:
+                    self.same[target.key] = first
+                    continue
+            elif read in known and isinstance(stmt, Assign):
+                stmt = replace(stmt, value=known[read])
+                self.again.append(stmt)
+            out.append(stmt)
+        return tuple(out)
 
 
 def _item(stmt: Stmt, graphs: set[str]) -> tuple[str, int] | None:

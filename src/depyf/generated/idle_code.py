@@ -15,29 +15,40 @@ from dataclasses import replace
 
 from depyf.ir.expr import Const, Name
 from depyf.ir.stmt import Body, Delete, ExprStmt, If, PassStmt, Raise, Stmt, With
-from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
+from depyf.ir.transformer import Transformer, map_statements
+from depyf.ir.walk_stmt import walk
 from depyf.lift.negation import negate
-from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
 
 
 def drop_idle_parameters(body: Body, parameters: Set[str]) -> Body:
     """``body`` without statements that are a parameter alone, one that nothing deletes."""
     deleted = {t.id for s in walk(body) if isinstance(s, Delete) for t in s.targets if isinstance(t, Name)}
-    return _block(body, frozenset(parameters) - deleted)
+    return _IdleParameters(frozenset(parameters) - deleted).run(body)
 
 
-@any_depth
+class _IdleParameters(Transformer):
+    fills = True
+
+    def __init__(self, bound: Set[str]) -> None:
+        self.bound = bound
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        named = stmt.value if isinstance(stmt, ExprStmt) else None
+        if not (isinstance(named, Name) and named.scope == "fast" and named.id in self.bound):
+            done.append(stmt)
+
+
 def drop_unreached(body: Body) -> Body:
     """``body`` without each ``raise None`` after a ``with`` that is always left from inside."""
-    out: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, drop_unreached)
+    return _Unreached().run(body)
+
+
+class _Unreached(Transformer):
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         nothing = isinstance(stmt, Raise) and isinstance(stmt.exc, Const) and stmt.exc.value is None
-        if not (nothing and out and isinstance(out[-1], With) and ends(out[-1].body)):
-            out.append(stmt)
-    return tuple(out)
+        if not (nothing and done and isinstance(done[-1], With) and ends(done[-1].body)):
+            done.append(stmt)
 
 
 def drop_empty_arms(body: Body) -> Body:
@@ -49,15 +60,3 @@ def _turned(stmt: Stmt) -> Stmt:
     if isinstance(stmt, If) and stmt.orelse and all(isinstance(inner, PassStmt) for inner in stmt.body):
         return replace(stmt, test=negate(stmt.test), body=stmt.orelse, orelse=())
     return stmt
-
-
-@any_depth
-def _block(body: Body, bound: Set[str]) -> Body:
-    out: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _block(inner, bound) or ((PassStmt(),) if inner else ()))
-        named = stmt.value if isinstance(stmt, ExprStmt) else None
-        if not (isinstance(named, Name) and named.scope == "fast" and named.id in bound):
-            out.append(stmt)
-    return tuple(out)

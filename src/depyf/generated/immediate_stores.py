@@ -16,54 +16,51 @@ from typing import TypeGuard
 
 from depyf.ir.expr import Display, Expr, Name, Temp, TempKey, Walrus
 from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, Stmt
+from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import walk_all
-from depyf.ir.walk_stmt import bodies, with_bodies
-from depyf.safety.depth import any_depth
 
 
 def store_at_once(body: Body) -> Body:
     """``body`` with such temporaries gone."""
     mentions = Counter(node.key for node in walk_all(body) if isinstance(node, Temp))
-    return _block(body, mentions)
+    return _ImmediateStores(mentions).run(body)
 
 
-@any_depth
-def _block(body: Body, mentions: Counter[TempKey]) -> Body:
-    out: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _block(inner, mentions))
+class _ImmediateStores(Transformer):
+    def __init__(self, mentions: Counter[TempKey]) -> None:
+        self.mentions = mentions
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         waiting = stmt.value if isinstance(stmt, Assign) else None
-        if isinstance(stmt, Assign) and isinstance(waiting, Temp) and mentions[waiting.key] == 2:  # bound, and here
-            at = len(out) - 1
-            while at >= 0 and _deletes_variables(out[at]):
+        if (
+            isinstance(stmt, Assign) and isinstance(waiting, Temp) and self.mentions[waiting.key] == 2
+        ):  # bound, and here
+            at = len(done) - 1
+            while at >= 0 and _deletes_variables(done[at]):
                 at -= 1
-            before = out[at] if at >= 0 else None
-            if isinstance(before, Assign) and _is(before.targets, waiting) and _may_join(stmt, out[at + 1 :]):
-                out[at] = Assign(stmt.targets, before.value, before.line)
-                continue
-        out.append(stmt)
-    return tuple(out)
+            before = done[at] if at >= 0 else None
+            if isinstance(before, Assign) and _is(before.targets, waiting) and _may_join(stmt, done[at + 1 :]):
+                done[at] = Assign(stmt.targets, before.value, before.line)
+                return
+        done.append(stmt)
 
 
 def exchange(body: Body) -> Body:
     """``body`` with the old value of a variable handed on without a temporary, as a person exchanges two of them."""
     mentions = Counter(node.key for node in walk_all(body) if isinstance(node, Temp))
-    return _exchanged(body, mentions)
+    return _Exchanges(mentions).run(body)
 
 
-@any_depth
-def _exchanged(body: Body, mentions: Counter[TempKey]) -> Body:
-    out: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _exchanged(inner, mentions))
-        joined = _exchange(out[-2], out[-1], stmt, mentions) if len(out) > 1 else None
+class _Exchanges(Transformer):
+    def __init__(self, mentions: Counter[TempKey]) -> None:
+        self.mentions = mentions
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        joined = _exchange(done[-2], done[-1], stmt, self.mentions) if len(done) > 1 else None
         if joined is not None:
-            out[-2:] = [joined]
+            done[-2:] = [joined]
         else:
-            out.append(stmt)
-    return tuple(out)
+            done.append(stmt)
 
 
 def _exchange(kept: Stmt, changed: Stmt, stored: Stmt, mentions: Counter[TempKey]) -> Assign | None:

@@ -23,6 +23,7 @@ from depyf.generated.effects import EVENT, PURE, READ, Effects, Variable, condit
 from depyf.generated.usage import Usage
 from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Invoke, Name, Sub, TempKey, Walrus
 from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, For, If, Raise, Return, Stmt, While
+from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import children, map_expressions
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
@@ -96,7 +97,7 @@ class _Round:
         self.gone |= values.keys()
         if not self.gone:
             return self._without_idle(body)
-        return self._without_idle(tuple(map_expressions(stmt, change) for stmt in self._without_gone(body)))
+        return self._without_idle(tuple(map_expressions(stmt, change) for stmt in _WithoutGone(self).run(body)))
 
     def _lasts(self, name: Variable, value: Expr) -> bool:
         """Whether ``value`` may stand wherever ``name`` does."""
@@ -116,22 +117,6 @@ class _Round:
         if self.ours(source):
             return self.usage.writes[source] == 1 and (source[0] == "name" or name[0] == "temp")
         return not self.usage.writes[source] and not self.usage.opaque
-
-    @any_depth
-    def _without_gone(self, body: Body) -> Body:
-        """``body`` without what binds or deletes a variable that is gone."""
-        out: list[Stmt] = []
-        for stmt in body:
-            if isinstance(stmt, Delete):
-                left = tuple(target for target in stmt.targets if variable(target) not in self.gone)
-                if left:
-                    out.append(stmt if len(left) == len(stmt.targets) else Delete(left, stmt.line))
-                    continue
-            elif not isinstance(stmt, Assign) or self.bound(stmt) not in self.gone:
-                out.append(with_bodies(stmt, self._without_gone) if bodies(stmt) else stmt)
-                continue
-            self.changed = True
-        return tuple(out)
 
     def _without_idle(self, body: Body) -> Body:
         """``x = x`` does nothing, nor does ``[x]``."""
@@ -156,7 +141,7 @@ class _Round:
     def moves(self, body: Body) -> Body:
         """Values that are used once are computed where they are used."""
         body = self._block(body)
-        return self._without_gone(body) if self.changed else body
+        return _WithoutGone(self).run(body) if self.changed else body
 
     @any_depth
     def _block(self, body: Body) -> Body:
@@ -415,6 +400,25 @@ def _touched(stmt: Stmt) -> set[Variable]:
     """The variables that a compound statement binds or deletes."""
     inner = Usage((stmt,))
     return {*inner.writes, *inner.deletes}
+
+
+class _WithoutGone(Transformer):
+    """A body without what binds or deletes a variable that is gone."""
+
+    def __init__(self, work: _Round) -> None:
+        self.work = work
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        gone = self.work.gone
+        if isinstance(stmt, Delete):
+            left = tuple(target for target in stmt.targets if variable(target) not in gone)
+            if left:
+                done.append(stmt if len(left) == len(stmt.targets) else Delete(left, stmt.line))
+                return
+        elif not isinstance(stmt, Assign) or self.work.bound(stmt) not in gone:
+            done.append(stmt)
+            return
+        self.work.changed = True
 
 
 def operands(stmt: Stmt) -> list[Expr]:

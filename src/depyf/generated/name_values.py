@@ -35,8 +35,9 @@ from depyf.ir.expr import (
     Walrus,
 )
 from depyf.ir.stmt import Assign, Body, Delete, For, FuncDef, If, Return, Stmt
+from depyf.ir.transformer import Transformer, map_statements
 from depyf.ir.walk_expr import children, map_expressions, next_number, walk_all
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.ir.walk_stmt import walk
 from depyf.safety.depth import any_depth
 
 _LINE = 90
@@ -64,7 +65,7 @@ def name_values(unit: CodeUnit, body: Body, promises: GeneratorContract) -> Body
         return Invoke(Const(set), ()) if isinstance(node, Display) and (node.kind, node.elts) == ("set", ()) else node
 
     body = tuple(map_expressions(stmt, change) for stmt in body)
-    return _joined(_defined(body) if names else body)
+    return _Joined().run(map_statements(body, _defined) if names else body)
 
 
 def _without_numbered(body: Body, promises: GeneratorContract) -> tuple[Body, dict[TempKey, str]]:
@@ -111,24 +112,19 @@ def _defined_before(body: Body) -> Body:
     return (*body[:-1], *before, changed) if before else body
 
 
-@any_depth
 def _functions(node: object) -> list[Func]:
     """The functions that ``node`` makes itself, not within others."""
-    return [node] if isinstance(node, Func) else [found for part in children(node) for found in _functions(part)]
+    nodes = walk_all((node,), lambda part: [] if isinstance(part, Func) else children(part))
+    return [part for part in nodes if isinstance(part, Func)]
 
 
-@any_depth
-def _defined(body: Body) -> Body:
+def _defined(stmt: Stmt) -> Stmt:
     """A function that a variable of its name is bound to is a ``def``."""
-    out: list[Stmt] = []
-    for stmt in body:
-        stmt = with_bodies(stmt, _defined) if bodies(stmt) else stmt
-        if isinstance(stmt, Assign) and len(stmt.targets) == 1 and isinstance(stmt.value, Func):
-            target = stmt.targets[0]
-            if isinstance(target, Name) and target.id == stmt.value.unit.name:
-                stmt = FuncDef(target, stmt.value, (), stmt.line)
-        out.append(stmt)
-    return tuple(out)
+    if isinstance(stmt, Assign) and len(stmt.targets) == 1 and isinstance(stmt.value, Func):
+        target = stmt.targets[0]
+        if isinstance(target, Name) and target.id == stmt.value.unit.name:
+            return FuncDef(target, stmt.value, (), stmt.line)
+    return stmt
 
 
 def _names(unit: CodeUnit, body: Body, promises: GeneratorContract) -> dict[TempKey, str]:
@@ -337,23 +333,19 @@ def _container(node: Expr, names: dict[TempKey, str]) -> str:
     return name.strip("_") or (_item(node, names) if isinstance(node, Sub) else "")
 
 
-@any_depth
-def _joined(body: Body) -> Body:
+class _Joined(Transformer):
     """Neighbouring deletions of variables in one statement; what follows an arm that returns needs no ``else``."""
-    out: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, _joined)
-        last = out[-1] if out else None
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        last = done[-1] if done else None
         if isinstance(stmt, Delete) and isinstance(last, Delete) and _plain(stmt) and _plain(last):
             if sum(_length(target) for target in (*last.targets, *stmt.targets)) < _LINE:
-                out[-1] = Delete((*last.targets, *stmt.targets), last.line)
-                continue
-        out.append(stmt)
+                done[-1] = Delete((*last.targets, *stmt.targets), last.line)
+                return
+        done.append(stmt)
         if isinstance(stmt, If) and stmt.orelse and stmt.body and isinstance(stmt.body[-1], Return):
-            out[-1] = replace(stmt, orelse=())
-            out.extend(stmt.orelse)
-    return tuple(out)
+            done[-1] = replace(stmt, orelse=())
+            done.extend(stmt.orelse)
 
 
 def _plain(stmt: Delete) -> bool:

@@ -18,24 +18,25 @@ from dataclasses import replace
 from depyf.idioms.dead_temporaries import mentions
 from depyf.ir.expr import Const, Expr, Name, Temp, TempKey
 from depyf.ir.stmt import Assign, Body, If, PassStmt, Stmt
-from depyf.ir.walk_stmt import bodies, with_bodies
-from depyf.safety.depth import any_depth
+from depyf.ir.transformer import Transformer
 from depyf.structure.exits import ends
 
 
-@any_depth
 def sink_assignments(body: Body) -> Body:
     """``body`` with such assignments made once."""
-    out: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, sink_assignments)
+    return _Sunk().run(body)
+
+
+class _Sunk(Transformer):
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         if isinstance(stmt, If) and not ends(stmt.body) and not ends(stmt.orelse):
             stmt, shared = _parted(stmt)
-            out += [stmt, *shared]
+            done += [stmt, *shared]
         else:
-            out.append(stmt)
-    return tuple(stmt for position, stmt in enumerate(out) if not _overwritten(stmt, out[position + 1 :]))
+            done.append(stmt)
+
+    def finish(self, done: list[Stmt]) -> Body:
+        return tuple(stmt for position, stmt in enumerate(done) if not _overwritten(stmt, done[position + 1 :]))
 
 
 def _overwritten(stmt: Stmt, rest: list[Stmt]) -> bool:

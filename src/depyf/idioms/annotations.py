@@ -16,9 +16,9 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
 from depyf.ir.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
 from depyf.ir.stmt import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If, Raise, Return, Stmt, Try, While
+from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import names_of_block
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
-from depyf.safety.depth import any_depth
+from depyf.ir.walk_stmt import bodies, walk
 
 REACHED = "__conditional_annotations__"
 _PROLOGUE = ("__module__", "__qualname__", "__firstlineno__", "__type_params__", "__doc__", "__classdict__")
@@ -41,7 +41,7 @@ def place_annotations(body: Body, in_class: bool) -> Body:
             if notes is not None:
                 notes = [note._replace(value=names_of_block(note.value)) for note in notes]
                 rest = body[:index] + body[index + 1 :]
-                marked = _marked(rest, {note.mark: note for note in notes if note.mark is not None})
+                marked = _Marked({note.mark: note for note in notes if note.mark is not None}).run(rest)
                 conditional = {id(note.value) for note in notes if note.mark is not None}
                 return _place(_conditional(marked, conditional) if in_class else marked, notes)
     # under ``from __future__ import annotations`` the set is made but not used
@@ -142,26 +142,24 @@ def _stored_lines(unit: CodeUnit) -> _Lines:
     return found
 
 
-@any_depth
-def _marked(body: Body, notes: dict[int | None, _Note]) -> Body:
+class _Marked(Transformer):
     """Marks become annotated assignments, together with the assignment before them."""
-    result: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _marked(inner, notes))
+
+    def __init__(self, notes: dict[int | None, _Note]) -> None:
+        self.notes = notes
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         if _is_reset(stmt):
-            continue
-        note = notes.get(_reached(stmt))
+            return
+        note = self.notes.get(_reached(stmt))
+        before = done[-1] if done else None
         if note is None:
-            result.append(stmt)
-            continue
-        before = result[-1] if result else None
-        if before is not None and _assigns(before, note, None):
+            done.append(stmt)
+        elif before is not None and _assigns(before, note, None):
             assert isinstance(before, Assign)
-            result[-1] = AnnAssign(before.targets[0], note.value, before.value, before.line)
+            done[-1] = AnnAssign(before.targets[0], note.value, before.value, before.line)
         else:
-            result.append(AnnAssign(Name(note.name, "name"), note.value, None, stmt.line))
-    return tuple(result)
+            done.append(AnnAssign(Name(note.name, "name"), note.value, None, stmt.line))
 
 
 def _lost(body: Body, in_class: bool) -> Body:
@@ -172,32 +170,30 @@ def _lost(body: Body, in_class: bool) -> Body:
     marks = sorted({mark for stmt in walk(body) if (mark := _reached(stmt)) is not None})
     if not marks:
         return body
-    body = _unknown(body, set(range(marks[-1])).difference(marks))
+    body = _Unknown(set(range(marks[-1])).difference(marks)).run(body)
     return _conditional(body, {id(value) for stmt in body for value in _annotations(stmt)}) if in_class else body
 
 
-@any_depth
-def _unknown(body: Body, unseen: set[int]) -> Body:
-    result: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _unknown(inner, unseen))
+class _Unknown(Transformer):
+    def __init__(self, unseen: set[int]) -> None:
+        self.unseen = unseen
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         mark = _reached(stmt)
         if mark is None:
-            result.append(stmt)
-            continue
-        before = result[-1] if result else None
+            done.append(stmt)
+            return
+        before = done[-1] if done else None
         target = before.targets[0] if isinstance(before, Assign) and len(before.targets) == 1 else None
         if isinstance(before, Assign) and isinstance(target, Name):
-            result[-1] = AnnAssign(target, Const(None), before.value, before.line)
+            done[-1] = AnnAssign(target, Const(None), before.value, before.line)
         else:
-            result.append(AnnAssign(Name("_", "name"), Const(None), None, stmt.line))
-        for number in sorted(unseen):
+            done.append(AnnAssign(Name("_", "name"), Const(None), None, stmt.line))
+        for number in sorted(self.unseen):
             if number < mark:
-                unseen.discard(number)
+                self.unseen.discard(number)
                 dead = AnnAssign(Name("_", "name"), Const(None), None, stmt.line)
-                result.insert(-1, If(Const(False), (dead,), (), stmt.line))
-    return tuple(result)
+                done.insert(-1, If(Const(False), (dead,), (), stmt.line))
 
 
 def _conditional(body: Body, marked: set[int]) -> Body:

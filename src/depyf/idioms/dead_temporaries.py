@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from depyf.ir.expr import Const, Func, Temp, TempKey
+from depyf.ir.expr import Const, Temp, TempKey
 from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, If, PassStmt, Return, Stmt, Try
-from depyf.ir.walk_expr import children
+from depyf.ir.walk_expr import walk_own
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
@@ -71,17 +71,7 @@ def held_until(body: Body, unread: frozenset[TempKey]) -> dict[int, list[Temp]]:
 
 def mentions(body: Body) -> Counter[TempKey]:
     """How often each temporary of the function stands in ``body``; nested functions have their own."""
-    found: Counter[TempKey] = Counter()
-    stack: list[object] = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Temp):
-            found[node.key] += 1
-        elif isinstance(node, Func):
-            stack.extend([*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)])
-        else:
-            stack.extend(children(node))
-    return found
+    return Counter(node.key for node in walk_own(body) if isinstance(node, Temp))
 
 
 @any_depth

@@ -13,15 +13,14 @@ from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
 from depyf.emit.naming import is_legal, mangling_prefix
 from depyf.ir.expr import Attr, Const, Expr, Marker, Name, Sub
 from depyf.ir.stmt import AnnAssign, Assign, Body, ExprStmt, Stmt
-from depyf.ir.walk_stmt import bodies, with_bodies
-from depyf.safety.depth import any_depth
+from depyf.ir.transformer import Transformer
 from depyf.safety.unheard import parse
 
 
 def eager_annotations(unit: CodeUnit, body: Body) -> Body:
     """``body`` with annotated assignments, if the compiler found any annotation in it."""
     mark = next((i for i, stmt in enumerate(body) if is_mark(stmt)), None)
-    return body if mark is None else (*body[:mark], *_annotated(unit, body[mark + 1 :]))
+    return body if mark is None else (*body[:mark], *_Annotated(unit).run(body[mark + 1 :]))
 
 
 def is_mark(stmt: Stmt) -> bool:
@@ -29,21 +28,16 @@ def is_mark(stmt: Stmt) -> bool:
     return isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations"
 
 
-@any_depth
-def _annotated(unit: CodeUnit, body: Body) -> Body:
-    result: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner: _annotated(unit, inner))
-        before = result[-1] if result else None
-        note = _kept(unit, stmt, before) or _dropped(stmt, before)
-        if note is None:
-            result.append(stmt)
-            continue
-        if note.value is not None:
-            result.pop()
-        result.append(note)
-    return tuple(result)
+class _Annotated(Transformer):
+    def __init__(self, unit: CodeUnit) -> None:
+        self.unit = unit
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        before = done[-1] if done else None
+        note = _kept(self.unit, stmt, before) or _dropped(stmt, before)
+        if note is not None and note.value is not None:
+            done.pop()
+        done.append(stmt if note is None else note)
 
 
 def _kept(unit: CodeUnit, stmt: Stmt, before: Stmt | None) -> AnnAssign | None:

@@ -12,7 +12,8 @@ from depyf.bytecode.tables.columns import Columns
 from depyf.idioms.leaving_finally import unbinds
 from depyf.ir.expr import Const, Expr
 from depyf.ir.stmt import Body, If, Match, PassStmt, Return, Stmt, Try, With
-from depyf.ir.walk_stmt import map_statements, walk, with_bodies
+from depyf.ir.transformer import map_statements
+from depyf.ir.walk_stmt import walk, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import ends
 

@@ -36,7 +36,7 @@ from depyf.ir.expr import (
 )
 from depyf.ir.grown import Grown
 from depyf.ir.stmt import Assign, Delete, ExprStmt, If, Raise, Return, Stmt
-from depyf.ir.walk_expr import children
+from depyf.ir.walk_expr import children, walk_all
 from depyf.safety.depth import any_depth
 
 _PASSIVE = (Const, Temp, Display, SliceOf, Star, CellOf, Marker, DictOf)
@@ -194,11 +194,9 @@ def _takes(event: Expr, chosen: set[int]) -> bool:
     )
 
 
-@any_depth
 def _has_temporary(node: Expr) -> bool:
-    return any(isinstance(child, Temp) or _has_temporary(child) for child in children(node))
+    return any(isinstance(child, Temp) for child in walk_all((node,)) if child is not node)
 
 
-@any_depth
 def _contains(outer: Expr, inner: Expr) -> bool:
-    return outer is not inner and any(child is inner or _contains(child, inner) for child in children(outer))
+    return outer is not inner and any(child is inner for child in walk_all((outer,)))

@@ -9,27 +9,25 @@ from dataclasses import replace
 
 from depyf.ir.grown import grown
 from depyf.ir.stmt import Body, Delete, Import, Stmt
-from depyf.ir.walk_stmt import bodies, with_bodies
-from depyf.safety.depth import any_depth
+from depyf.ir.transformer import Transformer
 
 
-@any_depth
 def join_lines(body: Body) -> Body:
     """``body`` with such statements made one again, where their lines are known."""
-    out: list[Stmt] = []
-    for stmt in body:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, join_lines)
-        joined = _joined(out[-1], stmt) if out else None
+    return _Lines().run(body)
+
+
+class _Lines(Transformer):
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        joined = _joined(done[-1], stmt) if done and stmt.line == done[-1].line else None
         if joined is None:
-            out.append(stmt)
+            done.append(stmt)
         else:
-            out[-1] = joined
-    return tuple(out)
+            done[-1] = joined
 
 
 def _joined(before: Stmt, stmt: Stmt) -> Stmt | None:
-    if stmt.line is None or before.line != stmt.line:
+    if stmt.line is None:
         return None
     if isinstance(before, Delete) and isinstance(stmt, Delete):
         return replace(before, targets=grown(before.targets, stmt.targets))

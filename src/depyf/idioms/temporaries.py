@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from depyf.ir.expr import Expr, Func, NestedTemp, Temp, TempKey
 from depyf.ir.stmt import Body
-from depyf.ir.walk_expr import children, map_expressions
+from depyf.ir.walk_expr import map_expressions, walk_own
 
 
 def renumber_nested(body: Body) -> Body:
@@ -30,17 +30,9 @@ def number_temporaries(body: Body, *, by_slot: bool = False) -> Body:
     ``by_slot``: those of stack slots first, lowest slot first, so that the proof finds what belongs together.
     """
     names: dict[TempKey, Temp] = {}
-    stack: list[object] = list(reversed(body))
-    while stack:
-        node = stack.pop()
+    for node in walk_own(body):
         if isinstance(node, Temp):
             names.setdefault(node.key, Temp(len(names)))
-        elif isinstance(node, Func):
-            stack.extend(
-                reversed([*node.defaults, *(v for _, v in node.kwdefaults), *(v for _, v in node.annotations)])
-            )
-        else:
-            stack.extend(reversed(list(children(node))))
     if by_slot:
         names = {key: Temp(number) for number, key in enumerate(sorted(names))}
     if not names or all(key == temp.key for key, temp in names.items()):

@@ -70,9 +70,17 @@ def _collect(values: Iterable[Any], found: list[Any]) -> None:
             _collect(value, found)
 
 
-def walk_all(body: Body) -> Iterator[Any]:
-    """Every node in ``body``; nested function bodies are entered too."""
-    stack: list[Any] = list(reversed(body))
+def own_children(node: Any) -> list[Any]:
+    """``children``, but of a nested function only what is evaluated where it is made."""
+    if isinstance(node, Func):
+        return [*node.defaults, *(value for _, value in node.kwdefaults), *(value for _, value in node.annotations)]
+    return children(node)
+
+
+def walk_all(nodes: Iterable[Any], inside: Callable[[Any], list[Any]] = children) -> Iterator[Any]:
+    """Every node in some, outer before inner, in order; nested function bodies are entered too."""
+    stack: list[Any] = list(nodes)
+    stack.reverse()
     seen = 0
     try:
         while stack:
@@ -80,9 +88,14 @@ def walk_all(body: Body) -> Iterator[Any]:
             seen += 1
             yield node
             if type(node) not in LEAVES:
-                stack.extend(reversed(children(node)))
+                stack.extend(reversed(inside(node)))
     finally:
         note(seen)
+
+
+def walk_own(nodes: Iterable[Any]) -> Iterator[Any]:
+    """As ``walk_all``, but of a nested function only what is evaluated where it is made."""
+    return walk_all(nodes, own_children)
 
 
 def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
 from depyf.ir.stmt import Block, Body, ExceptClause, For, If, Loop, Match, MatchCase, Stmt, Try, While, With
-from depyf.safety.depth import any_depth, note
+from depyf.safety.depth import note
 
 COMPOUND = frozenset({If, While, For, Block, Loop, With, Try, Match})
 """The statements that have others inside."""
@@ -29,43 +29,55 @@ def bodies(stmt: Stmt) -> tuple[Body, ...]:
     return ()
 
 
-def with_bodies(stmt: Stmt, change: Callable[[Body], Body]) -> Stmt:
-    """``stmt`` with ``change`` applied to each statement list directly inside it; itself if that changes nothing.
+def with_new_bodies(stmt: Stmt, new: Sequence[Body]) -> Stmt:
+    """``stmt`` with others in the place of the lists that ``bodies`` gives; itself if they are the same.
 
     Statements are equal only to themselves: comparing lists of them compares identities.
     """
-    if isinstance(stmt, If):
-        body, orelse = change(stmt.body), change(stmt.orelse)
-        same = body == stmt.body and orelse == stmt.orelse
-        return stmt if same else If(stmt.test, body, orelse, stmt.line)
-    if isinstance(stmt, (While, For)):
-        body, orelse = change(stmt.body), change(stmt.orelse)
-        return stmt if body == stmt.body and orelse == stmt.orelse else replace(stmt, body=body, orelse=orelse)
+    if isinstance(stmt, (If, While, For)):
+        body, orelse = new
+        if body == stmt.body and orelse == stmt.orelse:
+            return stmt
+        return (
+            If(stmt.test, body, orelse, stmt.line) if isinstance(stmt, If) else replace(stmt, body=body, orelse=orelse)
+        )
     if isinstance(stmt, (Block, Loop, With)):
-        body = change(stmt.body)
-        return stmt if body == stmt.body else replace(stmt, body=body)
+        return stmt if new[0] == stmt.body else replace(stmt, body=new[0])
     if isinstance(stmt, Try):
-        inside = [change(clause.body) for clause in stmt.handlers]
-        body, orelse, final = change(stmt.body), change(stmt.orelse), change(stmt.final)
+        body, *inside, orelse, final = new
         handlers = stmt.handlers
-        if any(new != clause.body for new, clause in zip(inside, handlers, strict=True)):
-            handlers = tuple(ExceptClause(c.type, c.name, new, c.line) for new, c in zip(inside, handlers, strict=True))
+        if any(inner != clause.body for inner, clause in zip(inside, handlers, strict=True)):
+            handlers = tuple(
+                ExceptClause(c.type, c.name, inner, c.line) for inner, c in zip(inside, handlers, strict=True)
+            )
         elif body == stmt.body and orelse == stmt.orelse and final == stmt.final:
             return stmt
         return Try(body, handlers, orelse, final, stmt.star, stmt.line)
-    if isinstance(stmt, Match):
-        return replace(stmt, cases=tuple(MatchCase(c.pattern, c.guard, change(c.body)) for c in stmt.cases))
+    if isinstance(stmt, Match) and any(body != case.body for body, case in zip(new, stmt.cases, strict=True)):
+        pairs = zip(new, stmt.cases, strict=True)
+        return replace(stmt, cases=tuple(MatchCase(case.pattern, case.guard, body) for body, case in pairs))
     return stmt
 
 
-@any_depth
-def map_statements(body: Body, change: Callable[[Stmt], Stmt]) -> Body:
-    """``body`` with every statement replaced, innermost first."""
+def with_bodies(stmt: Stmt, change: Callable[[Body], Body]) -> Stmt:
+    """``stmt`` with ``change`` applied to each statement list directly inside it; itself if that changes nothing."""
+    return with_new_bodies(stmt, [change(body) for body in bodies(stmt)])
 
-    def inside(inner: Body) -> Body:
-        return map_statements(inner, change)
 
-    return tuple(change(with_bodies(stmt, inside) if bodies(stmt) else stmt) for stmt in body)
+def open_blocks(body: Body) -> tuple[list[tuple[Block, Body]], Body]:
+    """The blocks that ``body`` begins with, each inside the one before it, with what follows it; and the innermost list."""
+    around: list[tuple[Block, Body]] = []
+    while body and isinstance(body[0], Block):
+        around.append((body[0], body[1:]))
+        body = body[0].body
+    return around, body
+
+
+def close_blocks(around: list[tuple[Block, Body]], body: Body) -> Body:
+    """``body`` as the innermost list of such blocks."""
+    for block, rest in reversed(around):
+        body = (replace(block, body=body), *rest)
+    return body
 
 
 def walk(body: Body) -> Iterator[Stmt]:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from depyf.ir.expr import Const, Expr, Marker, Name, Star, Temp, Un
 from depyf.ir.stmt import (
     Assign,
-    Block,
     Body,
     Delete,
     ExceptClause,
@@ -26,9 +25,9 @@ from depyf.ir.stmt import (
     While,
     With,
 )
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.ir.transformer import Transformer, map_statements
+from depyf.ir.walk_stmt import bodies, close_blocks, open_blocks, walk
 from depyf.lift.stack_values import IterOf
-from depyf.safety.depth import any_depth
 from depyf.structure.caught_exception import mentions
 from depyf.structure.exits import ends
 
@@ -109,29 +108,30 @@ def _resets(body: Body) -> tuple[Body, Body]:
     return body[:count], body[count:]
 
 
-@any_depth
 def _bound_name(body: Body) -> tuple[Name | None, Body]:
-    if body and isinstance(body[0], Block):
-        name, inner = _bound_name(body[0].body)
-        return name, (replace(body[0], body=inner), *body[1:])
-    if body and isinstance(body[0], Assign) and len(body[0].targets) == 1:
-        target, value = body[0].targets[0], body[0].value
-        if isinstance(target, Name) and isinstance(value, Marker) and value.kind == "exc":
-            return target, body[1:]
+    target, rest = _assigned_first(body, "exc")
+    return (target, rest) if isinstance(target, Name) else (None, body)
+
+
+def _assigned_first(body: Body, kind: str) -> tuple[Expr | None, Body]:
+    """The target of the first statement, perhaps inside blocks, if that assigns a marker of a kind; and the other statements."""
+    around, inner = open_blocks(body)
+    if inner and isinstance(first := inner[0], Assign) and len(first.targets) == 1:
+        if isinstance(first.value, Marker) and first.value.kind == kind:
+            return first.targets[0], close_blocks(around, inner[1:])
     return None, body
 
 
-@any_depth
 def loop_heads(stmts: Body) -> Body:
     """Loops that begin with a test become ``for`` or ``while``; ``orelse`` then starts with an exit naming the loop."""
-    result: list[Stmt] = []
-    for stmt in stmts:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, loop_heads)
-        if isinstance(stmt, Loop):
-            stmt = _loop_head(stmt)
-        result.append(stmt)
-    return _take_iterators(tuple(result))
+    return _LoopHeads().run(stmts)
+
+
+class _LoopHeads(Transformer):
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        stmt = _loop_head(stmt) if isinstance(stmt, Loop) else stmt
+        if not (done and type(done[-1]) is ExprStmt and _takes_start(stmt, done)):
+            done.append(_fill_free(stmt) if type(stmt) is For else stmt)
 
 
 def _loop_head(stmt: Loop) -> Stmt:
@@ -142,7 +142,7 @@ def _loop_head(stmt: Loop) -> Stmt:
     if isinstance(head.test, Marker) and head.test.kind == "for":
         if stmt.body[1:] and not ends(head.orelse):
             return stmt
-        target, body = _item(head.body + stmt.body[1:])
+        target, body = _assigned_first(head.body + stmt.body[1:], "item")
         if target is None:
             return stmt
         return For(target, head.test, body, (label, *head.orelse), False, head.line)
@@ -152,50 +152,25 @@ def _loop_head(stmt: Loop) -> Stmt:
     return stmt
 
 
-@any_depth
-def _item(body: Body) -> tuple[Expr | None, Body]:
-    """Target of a ``for`` and the rest of its body."""
-    if body:
-        first = body[0]
-        if isinstance(first, Assign) and len(first.targets) == 1 and _is_item(first.value):
-            return first.targets[0], body[1:]
-        if isinstance(first, Block):
-            target, inner = _item(first.body)
-            return target, (replace(first, body=inner), *body[1:])
-    return None, body
+def _takes_start(stmt: Stmt, done: list[Stmt]) -> bool:
+    """Whether the start of a loop or a ``with``, the last of ``done``, has become a part of ``stmt``, which replaces it."""
+    before = done[-1]
+    loop, manager = marker_of(before, "iter_start"), marker_of(before, "with_start")
+    if loop is None and manager is None:
+        return False
+    around, inner = open_blocks((stmt,))
+    made = None
+    if inner and loop is not None:
+        made = _fill(inner[0], loop.detail)
+    elif inner and manager is not None:
+        made = _enter(inner[0], manager.detail, before.line)
+    if made is not None:
+        done[-1:] = close_blocks(around, (made, *inner[1:]))
+    return made is not None
 
 
-def _is_item(value: Expr) -> bool:
-    return isinstance(value, Marker) and value.kind == "item"
-
-
-def _take_iterators(stmts: Body) -> Body:
-    """``iter_start`` directly before its loop gives the ``for`` its iterable."""
-    result: list[Stmt] = []
-    for stmt in stmts:
-        if result:
-            start = marker_of(result[-1], "iter_start")
-            if start is not None:
-                filled = _fill(stmt, start.detail)
-                if filled is not None:
-                    result[-1] = filled
-                    continue
-            start = marker_of(result[-1], "with_start")
-            if start is not None:
-                entered = _enter(stmt, start.detail, result[-1].line)
-                if entered is not None:
-                    result[-1] = entered
-                    continue
-        result.append(_fill_free(stmt))
-    return tuple(result)
-
-
-@any_depth
 def _enter(stmt: Stmt, marker: Marker, line: int | None) -> Stmt | None:
-    """The ``with`` whose manager was entered just before ``stmt``, its protected body, perhaps inside blocks."""
-    if isinstance(stmt, Block) and stmt.body:
-        inner = _enter(stmt.body[0], marker, line)
-        return None if inner is None else replace(stmt, body=(inner, *stmt.body[1:]))
+    """The ``with`` whose manager was entered just before ``stmt``, its protected body."""
     if isinstance(stmt, Try) and any(isinstance(c.type, Marker) for c in stmt.handlers):
         manager, is_async = marker.detail
         target, body = _entered(stmt.body)
@@ -206,11 +181,8 @@ def _enter(stmt: Stmt, marker: Marker, line: int | None) -> Stmt | None:
     return None
 
 
-@any_depth
 def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
-    if isinstance(stmt, Block) and stmt.body:
-        inner = _fill(stmt.body[0], marker)
-        return None if inner is None else replace(stmt, body=(inner, *stmt.body[1:]))
+    """The loop ``stmt`` with its iterable, whose iterator was made just before it."""
     if isinstance(stmt, For) and isinstance(stmt.iter, Marker) and stmt.iter.detail is marker:
         source = marker.detail
         assert isinstance(source, IterOf)
@@ -229,32 +201,14 @@ def _fill_free(stmt: Stmt) -> Stmt:
 
 def reraises(stmts: Body) -> Body:
     """Turns re-raising the handled exception into a bare ``raise``."""
-    return _with_raises(stmts) if any(marker_of(stmt, "reraise") for stmt in walk(stmts)) else stmts
+    if not any(marker_of(stmt, "reraise") for stmt in walk(stmts)):
+        return stmts
+    return map_statements(stmts, lambda stmt: Raise(None, None, stmt.line) if marker_of(stmt, "reraise") else stmt)
 
 
-@any_depth
-def _with_raises(stmts: Body) -> Body:
-    result: list[Stmt] = []
-    for stmt in stmts:
-        if bodies(stmt):
-            stmt = with_bodies(stmt, _with_raises)
-        elif marker_of(stmt, "reraise"):
-            stmt = Raise(None, None, stmt.line)
-        result.append(stmt)
-    return tuple(result)
-
-
-@any_depth
 def _entered(body: Body) -> tuple[Expr | None, Body]:
-    if body:
-        first = body[0]
-        if isinstance(first, Block):
-            target, inner = _entered(first.body)
-            return target, (replace(first, body=inner), *body[1:])
-        if marker_of(first, "entered"):
-            return None, body[1:]
-        if isinstance(first, Assign) and len(first.targets) == 1:
-            value = first.value
-            if isinstance(value, Marker) and value.kind == "entered":
-                return first.targets[0], body[1:]
-    return None, body
+    """The target of a ``with``, and its body."""
+    around, inner = open_blocks(body)
+    if inner and marker_of(inner[0], "entered"):
+        return None, close_blocks(around, inner[1:])
+    return _assigned_first(body, "entered")

@@ -31,6 +31,7 @@ from depyf.ir.stmt import (
     While,
     With,
 )
+from depyf.ir.transformer import Transformer
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
@@ -441,17 +442,18 @@ def _would_catch(block: Block, tail: Body) -> bool:
 
 
 def _replace_exits(body: Body, label: int, tail: Body) -> Body:
-    @any_depth
-    def change(inner: Body) -> Body:
-        result: list[Stmt] = []
-        for stmt in inner:
-            if isinstance(stmt, Exit) and stmt.label == label:
-                result.extend(tail)
-            else:
-                result.append(with_bodies(stmt, change) if bodies(stmt) else stmt)
-        return tuple(result)
+    return _Copied(label, tail).run(body)
 
-    return change(body)
+
+class _Copied(Transformer):
+    """A copy of what follows a label at each exit to it."""
+
+    def __init__(self, label: int, tail: Body) -> None:
+        self.label = label
+        self.tail = tail
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        done.extend(self.tail if isinstance(stmt, Exit) and stmt.label == self.label else (stmt,))
 
 
 def tidy_if(stmt: If) -> If:

@@ -19,7 +19,7 @@ from depyf.cfg.loops import components
 from depyf.cfg.program import NONE
 from depyf.ir.expr import Cmp, Const, Expr, Marker, Purpose, Temp
 from depyf.ir.stmt import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
-from depyf.ir.walk_stmt import map_statements
+from depyf.ir.transformer import map_statements
 from depyf.lift.lifted_block import Lifted
 from depyf.safety.depth import any_depth, spend
 from depyf.structure.acyclic import Acyclic

@@ -9,7 +9,8 @@ Input and output: the labelled dialect.
 from __future__ import annotations
 
 from depyf.ir.stmt import Block, Exit, Return, Stmt
-from depyf.ir.walk_stmt import map_statements, walk
+from depyf.ir.transformer import map_statements
+from depyf.ir.walk_stmt import walk
 from depyf.structure.label_kinds import LabelKind, make_label
 
 END = make_label(LabelKind.BODY_END, 0)

@@ -17,7 +17,8 @@ from functools import partial
 from itertools import count
 
 from depyf.ir.stmt import Block, Body, Exit, Loop, Stmt, Try
-from depyf.ir.walk_stmt import bodies, map_statements, with_bodies
+from depyf.ir.transformer import Transformer, map_statements
+from depyf.ir.walk_stmt import bodies, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.exits import leaving
 from depyf.structure.label_kinds import LabelKind, make_label
@@ -36,19 +37,22 @@ def leave_inner_loops_first(body: Body) -> Body:
 
     Two ``break`` in a row are one jump in the code.
     """
-    return _leave_inner(body, False, map(partial(make_label, LabelKind.INNER_LOOP_END), count()))
+    return _InnerLoops().run(body)
 
 
-@any_depth
-def _leave_inner(body: Body, inside: bool, fresh: Iterator[int]) -> Body:
-    result: list[Stmt] = []
-    for stmt in body:
-        within = inside or isinstance(stmt, Loop)
-        if bodies(stmt):
-            stmt = with_bodies(stmt, lambda inner, within=within: _leave_inner(inner, within, fresh))  # type: ignore[misc]
-        places = leaving((stmt,)) if isinstance(stmt, Loop) and inside else set[int]()
-        result.extend(_left_first(stmt, min(places), next(fresh)) if len(places) == 1 else (stmt,))
-    return tuple(result)
+class _InnerLoops(Transformer):
+    def __init__(self) -> None:
+        self.fresh = map(partial(make_label, LabelKind.INNER_LOOP_END), count())
+        self.depth = 0
+
+    def enter(self, stmt: Stmt) -> Stmt:
+        self.depth += isinstance(stmt, Loop)
+        return stmt
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        self.depth -= isinstance(stmt, Loop)
+        places = leaving((stmt,)) if isinstance(stmt, Loop) and self.depth else set[int]()
+        done.extend(_left_first(stmt, min(places), next(self.fresh)) if len(places) == 1 else (stmt,))
 
 
 @any_depth

@@ -29,7 +29,8 @@ from depyf.ir.stmt import (
     Try,
     While,
 )
-from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
+from depyf.ir.transformer import map_statements
+from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.label_kinds import LabelKind, make_label
 

@@ -10,27 +10,29 @@ from __future__ import annotations
 
 from depyf.ir.expr import Marker
 from depyf.ir.stmt import Block, Body, Exit, Stmt, Try
-from depyf.ir.walk_stmt import bodies, map_statements, walk, with_bodies
-from depyf.safety.depth import any_depth
+from depyf.ir.transformer import Transformer, map_statements
+from depyf.ir.walk_stmt import walk
 from depyf.structure.exits import exit_labels, first_line
 
 
-@any_depth
 def exits_in_try(body: Body) -> Body:
     """``body`` with such exits in the ``try``."""
-    result: list[Stmt] = []
-    stmts = tuple(with_bodies(stmt, exits_in_try) if bodies(stmt) else stmt for stmt in body)
-    for i, stmt in enumerate(stmts):
-        if isinstance(stmt, Try) and len(stmt.orelse) == 1 and _is_before(stmt.orelse[0], stmt):
-            stmt = Try((*stmt.body, *stmt.orelse), stmt.handlers, (), stmt.final, stmt.star, stmt.line)
-        elif isinstance(stmt, Try) and not stmt.orelse and _is_written_after(stmt):
-            stmt = Try(stmt.body[:-1], stmt.handlers, stmt.body[-1:], stmt.final, stmt.star, stmt.line)
-        after = stmts[i + 1] if i + 2 == len(stmts) else None
-        made = _merged(stmt, after) if isinstance(stmt, Block) and isinstance(after, Exit) else None
-        if made is not None:
-            return (*result, *made)
-        result.append(stmt)
-    return tuple(result)
+    return _WrittenExits().run(body)
+
+
+class _WrittenExits(Transformer):
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        if type(stmt) is Try:
+            if len(stmt.orelse) == 1 and _is_before(stmt.orelse[0], stmt):
+                stmt = Try((*stmt.body, *stmt.orelse), stmt.handlers, (), stmt.final, stmt.star, stmt.line)
+            elif not stmt.orelse and _is_written_after(stmt):
+                stmt = Try(stmt.body[:-1], stmt.handlers, stmt.body[-1:], stmt.final, stmt.star, stmt.line)
+        done.append(stmt)
+
+    def finish(self, done: list[Stmt]) -> Body:
+        if len(done) > 1 and isinstance(block := done[-2], Block) and isinstance(after := done[-1], Exit):
+            done[-2:] = _merged(block, after) or done[-2:]
+        return tuple(done)
 
 
 def _merged(block: Block, after: Exit) -> Body | None:

@@ -30,7 +30,8 @@ from depyf.ir.stmt import (
     Return,
     Stmt,
 )
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.ir.transformer import map_lists, map_statements
+from depyf.ir.walk_stmt import bodies, close_blocks, open_blocks, walk, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
 
@@ -60,11 +61,11 @@ class Raising:
     def run(self, stmts: Body) -> Body:
         """``stmts`` with every case in a ``Match``."""
         self._note_labels(stmts, 0)
-        raised = _hoist(self._place_defaults(self._raise(stmts)))
+        raised = _hoist(map_lists(self._raise(stmts), self._place_defaults))
         for stmt in walk(raised):
             if isinstance(stmt, Match):
                 self._uses[id(stmt.subject)] = self._uses.get(id(stmt.subject), 0) + 1
-        return self._name_subjects(self._place_subjects(raised))
+        return map_statements(map_lists(raised, self._place_subjects), self._name_subject)
 
     @any_depth
     def _raise(self, stmts: Body) -> Body:
@@ -128,12 +129,9 @@ class Raising:
             for inner in bodies(stmt):
                 self._note_labels(inner, depth + 1)
 
-    @any_depth
-    def _place_defaults(self, stmts: Body) -> Body:
+    def _place_defaults(self, stmts: list[Stmt]) -> Body:
         result: list[Stmt] = []
         for stmt in stmts:
-            if bodies(stmt):
-                stmt = with_bodies(stmt, self._place_defaults)
             if isinstance(stmt, Match) and id(stmt.cases[-1].pattern) in self._defaults:
                 *cases, default = stmt.cases
                 if not self._is_default(tuple(cases), default.body):
@@ -165,11 +163,7 @@ class Raising:
         if following is not None:  # its guard is constant
             head = MatchCase(case.pattern, Const(False), ())
             return _replace_leading(rest, replace(following, cases=(head, *following.cases), line=stmt.line))
-        wrapped: list[Block] = []
-        inner = rest
-        while len(inner) >= 1 and isinstance(inner[0], Block):
-            wrapped.append(inner[0])
-            inner = inner[0].body
+        wrapped, inner = open_blocks(rest)
         guard = inner[0] if inner else None
         if isinstance(guard, If) and len(inner) == 1 and (not case.last or guard.line == case.line):
             yes, no, test = guard.body, guard.orelse, guard.test
@@ -186,7 +180,7 @@ class Raising:
             elif case.last:
                 made = self._with_default((head,), Match(subject, (head,), stmt.line), no)
             if made is not None:
-                return made if not wrapped else _rewrap(rest, made)
+                return close_blocks(wrapped, made)
         if not case.last or is_wildcard(case.pattern) and not case.first:
             # its guard is constantly true, and the cases that can never be reached are gone, all but one
             gone = MatchCase(MatchAs(None, None), None, ())
@@ -220,13 +214,10 @@ class Raising:
             return (*prefix, *_replace_leading(after, replace(found, cases=cases + following.cases)))
         return (*prefix, *self._with_default(cases, found, after))
 
-    @any_depth
-    def _place_subjects(self, stmts: Body) -> Body:
+    def _place_subjects(self, stmts: list[Stmt]) -> Body:
         """The subject is evaluated right before its ``match``: put it there."""
         result: list[Stmt] = []
         for stmt in stmts:
-            if bodies(stmt):
-                stmt = with_bodies(stmt, self._place_subjects)
             if result:
                 start = _start_of(result[-1])
                 if start is not None and self._uses.get(id(start)) == 1:
@@ -237,21 +228,15 @@ class Raising:
             result.append(stmt)
         return tuple(result)
 
-    @any_depth
-    def _name_subjects(self, stmts: Body) -> Body:
+    def _name_subject(self, stmt: Stmt) -> Stmt:
         """What could not be put into a ``match`` gets a variable."""
-        result: list[Stmt] = []
-        for stmt in stmts:
-            if bodies(stmt):
-                stmt = with_bodies(stmt, self._name_subjects)
-            start = _start_of(stmt)
-            if start is not None:
-                stmt = Assign((self._variable(start),), start.detail, stmt.line)
-            elif isinstance(stmt, Match) and _is_subject(stmt.subject):
-                assert isinstance(stmt.subject, Marker)
-                stmt = replace(stmt, subject=self._variable(stmt.subject))
-            result.append(stmt)
-        return tuple(result)
+        start = _start_of(stmt)
+        if start is not None:
+            return Assign((self._variable(start),), start.detail, stmt.line)
+        if isinstance(stmt, Match) and _is_subject(stmt.subject):
+            assert isinstance(stmt.subject, Marker)
+            return replace(stmt, subject=self._variable(stmt.subject))
+        return stmt
 
     def _variable(self, marker: Marker) -> Temp:
         known = self._variables.get(id(marker))
@@ -280,31 +265,19 @@ def _is_subject(value: Expr) -> bool:
 
 def _leading_match(stmts: Body, subject: Expr) -> Match | None:
     """The ``match`` on ``subject`` that ``stmts`` begin with, perhaps inside blocks."""
-    while stmts:
-        first = stmts[0]
-        if isinstance(first, Match):
-            return first if first.subject is subject else None
-        if not isinstance(first, Block):
-            return None
-        stmts = first.body
-    return None
+    _, inner = open_blocks(stmts)
+    first = inner[0] if inner else None
+    return first if isinstance(first, Match) and first.subject is subject else None
 
 
-@any_depth
 def _replace_leading(stmts: Body, match: Match) -> Body:
-    first = stmts[0]
-    if isinstance(first, Block):
-        return (replace(first, body=_replace_leading(first.body, match)), *stmts[1:])
-    return (match, *stmts[1:])
+    around, inner = open_blocks(stmts)
+    return close_blocks(around, (match, *inner[1:]))
 
 
-@any_depth
 def _rewrap(stmts: Body, inner: Body) -> Body:
     """``inner`` in place of what the blocks that ``stmts`` begin with hold."""
-    first = stmts[0]
-    if isinstance(first, Block):
-        return (replace(first, body=_rewrap(first.body, inner)), *stmts[1:])
-    return inner
+    return close_blocks(open_blocks(stmts)[0], inner)
 
 
 def _leading_match_any(stmts: Body) -> tuple[Body, Match, Body] | None:
@@ -382,9 +355,7 @@ def _guard(case: MatchCase, label: int, line: int | None) -> MatchCase | None:
     """A case whose body exits to ``label`` in one place, the other side of its guard (on ``line``, if that is known)."""
     if _exits(case.body, label) != 1 or case.guard is not None:
         return None
-    inner = case.body
-    while len(inner) >= 1 and isinstance(inner[0], Block):
-        inner = inner[0].body
+    _, inner = open_blocks(case.body)
     test = inner[0] if len(inner) == 1 else None
     if not isinstance(test, If) or isinstance(test.test, Marker) or line is not None and test.line != line:
         return None
@@ -425,16 +396,13 @@ def is_wildcard(pattern: Pattern) -> bool:
     return isinstance(pattern, MatchAs) and pattern.pattern is None and pattern.name is None
 
 
-@any_depth
 def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
-    if isinstance(stmt, Block) and stmt.body:
-        inner = _fill(stmt.body[0], marker)
-        return None if inner is None else replace(stmt, body=(inner, *stmt.body[1:]))
-    if isinstance(stmt, Match) and stmt.subject is marker:
-        value = marker.detail
-        assert isinstance(value, Expr)
-        return replace(stmt, subject=value)
-    return None
+    match = _leading_match((stmt,), marker)
+    if match is None:
+        return None
+    value = marker.detail
+    assert isinstance(value, Expr)
+    return _replace_leading((stmt,), replace(match, subject=value))[0]
 
 
 __all__ = ["Raising", "has_cases", "irrefutable", "is_wildcard"]
