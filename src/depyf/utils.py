@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 import types
@@ -10,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from depyf.bytecode.codeunit import codes
 from depyf.errors import DepyfError
 
 
@@ -64,11 +64,7 @@ def get_function_signature(code_obj: types.CodeType, overwite_fn_name: str | Non
 
 def collect_all_code_objects(code: types.CodeType) -> list[types.CodeType]:
     """``code`` and every code object nested in it, outermost first."""
-    found = [code]
-    for const in code.co_consts:
-        if inspect.iscode(const):
-            found += collect_all_code_objects(const)
-    return found
+    return list(codes(code))
 
 
 def safe_create_directory(path: str | os.PathLike[str]) -> None:

@@ -217,7 +217,26 @@ def units(unit: CodeUnit) -> Iterator[CodeUnit]:
     while pending:
         found = pending.pop()
         yield found
-        pending.extend(const for const in reversed(found.consts) if type(const) is CodeUnit)
+        pending.extend(reversed(nested_units(found)))
+
+
+def nested_units(unit: CodeUnit) -> list[CodeUnit]:
+    """The code directly inside ``unit``, in the order of its constants."""
+    return [const for const in unit.consts if type(const) is CodeUnit]
+
+
+def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """``code`` and all code nested in it, outer first; live code objects."""
+    pending = [code]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending.extend(reversed(nested_codes(found)))
+
+
+def nested_codes(code: types.CodeType) -> list[types.CodeType]:
+    """The code objects directly inside ``code``, in the order of its constants."""
+    return [const for const in code.co_consts if type(const) is types.CodeType]
 
 
 CO_OPTIMIZED = 0x1

@@ -10,13 +10,12 @@ the given code is put into it, and that function is decompiled and proven as any
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
 from dataclasses import replace
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE
 from typing import Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, codes, nested_codes
 from depyf.bytecode.lower import lower
 from depyf.driver.pipeline import FUTURE_FLAGS, Decompiled, decompile_code
 from depyf.errors import DepyfError
@@ -45,7 +44,7 @@ def _around(code: types.CodeType, name: str) -> types.CodeType | None:
     display = _DISPLAYS.get(code.co_name)
     if display is None or code.co_varnames[:1] != (".0",) or code.co_argcount != 1:
         return None
-    used = {ident for inner in _codes(code) for ident in (*inner.co_names, *inner.co_varnames, *inner.co_freevars)}
+    used = {ident for inner in codes(code) for ident in (*inner.co_names, *inner.co_varnames, *inner.co_freevars)}
     iterable = "iterable"
     while iterable in used or iterable == name:
         iterable += "_"
@@ -74,19 +73,10 @@ def _short(consts: tuple[object, ...], name: str) -> tuple[object, ...]:
 
 
 def _inner(code: types.CodeType, name: str) -> types.CodeType:
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType) and const.co_name == name:
-            return const
+    for inner in nested_codes(code):
+        if inner.co_name == name:
+            return inner
     raise DepyfError(f"{code.co_name} defines no {name}")
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """``code`` and all code in it."""
-    work = [code]
-    while work:
-        inner = work.pop()
-        yield inner
-        work += [const for const in inner.co_consts if isinstance(const, types.CodeType)]
 
 
 def _named(code: types.CodeType, qualname: str) -> types.CodeType:
@@ -96,7 +86,7 @@ def _named(code: types.CodeType, qualname: str) -> types.CodeType:
 
 def _renamed(code: types.CodeType, qualname: str) -> types.CodeType:
     """``code`` under another qualified name, and what is nested in it under the names that go with it."""
-    inside = {const.co_name for const in code.co_consts if isinstance(const, types.CodeType)}
+    inside = {inner.co_name for inner in nested_codes(code)}
 
     def inner(const: object) -> object:
         if isinstance(const, types.CodeType):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
 from depyf.errors import DecompilationError
 from depyf.ir.expr import Attr, Comp, Const, Func, Generator, Invoke, Name
 from depyf.ir.stmt import Body, ClassDef, FuncDef, Raise, Return, Stmt
@@ -21,7 +21,7 @@ def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[
     if unit.name == "<lambda>":
         nothing = Comp("generator", Name("_", "fast"), None, (Generator(Name("_", "fast"), Const(()), ()),))
         return (Return(Invoke(Attr(nothing, "throw"), (error,))),)
-    found = [const for const in unit.consts if isinstance(const, CodeUnit) and _is_defined(const)]
+    found = filter(_is_defined, nested_units(unit))
     return (*(_definition(unit, inner, nested) for inner in found), Raise(error, None))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from depyf.bytecode.codeunit import nested_codes
 from depyf.dump.global_names import RESUME_FN
 from depyf.dynamo.caches.entries import LiveEntry
 from depyf.dynamo.pure_access import attribute, cell_contents
@@ -35,11 +36,6 @@ def origin(code: types.CodeType) -> types.CodeType | None:
 def resume_globals(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of resume functions among the globals of transformed code."""
     return tuple(name for name in names if RESUME_FN.match(name))
-
-
-def nested_codes(code: types.CodeType) -> list[types.CodeType]:
-    """Code constants of ``code``: resume functions with free variables are made in place."""
-    return [const for const in code.co_consts if type(const) is types.CodeType]
 
 
 def resume_targets(entry: LiveEntry) -> list[tuple[str, types.CodeType]]:

@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, nested_units
 from depyf.emit.expressions.literals import filled_in_order, literal
 from depyf.emit.naming import DEF, is_legal
 from depyf.emit.result import Emitted
@@ -53,7 +53,7 @@ def needed(
     found += [f"{name} is a default value without a literal" for name in defaults]
     found += [f"{name} is the cell of the variable {variable}" for name, variable in emitted.cells.items()]
     seen = {name for unit in units for name in (*unit.names, *unit.params)} - {".0"}
-    seen.update(const.name for unit in units for const in unit.consts if isinstance(const, CodeUnit))
+    seen.update(inner.name for unit in units for inner in nested_units(unit))
     for new, old in emitted.renames.items():
         if old in seen and new.removeprefix(DEF) != old:
             found.append(f"{new.removeprefix(DEF)} is the name {old!r}, which no source can have")

@@ -12,10 +12,9 @@ import builtins
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterator
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, units
 from depyf.bytecode.lower import lower
 from depyf.bytecode.tables.static_attributes import static_attributes
 from depyf.errors import BytecodeError
@@ -95,10 +94,7 @@ class Names:
         known = self._mangled.get(class_name)
         if known is None:
             listed: set[str] = set()
-            pending = [self.unit]
-            while pending:
-                unit = pending.pop()
-                pending.extend(const for const in unit.consts if isinstance(const, CodeUnit))
+            for unit in units(self.unit):
                 if unit.name == class_name:
                     listed |= static_attributes(unit) or frozenset()
             prefix = mangling_prefix(class_name)
@@ -140,7 +136,7 @@ class Names:
         """The names that some code of the text binds, or may find in an enclosing function."""
         if self._variables is None:
             bound, looked_up = set[str](), set[str]()
-            for unit in self._units():
+            for unit in units(self.unit):
                 bound.update(unit.varnames, unit.cellvars, unit.freevars, (unit.name,))
                 try:
                     instrs = lower(unit).instrs
@@ -160,18 +156,11 @@ class Names:
         """The names that some code of the text looks up among the globals and the builtins."""
         return self._looked_up if self.variables is not None else frozenset()
 
-    def _units(self) -> Iterator[CodeUnit]:
-        pending = [self.unit]
-        while pending:
-            unit = pending.pop()
-            yield unit
-            pending.extend(const for const in unit.consts if isinstance(const, CodeUnit))
-
     @property
     def taken(self) -> set[str]:
         if self._taken is None:
             self._taken = set()
-            for unit in self._units():
+            for unit in units(self.unit):
                 self._taken.update(unit.names, unit.varnames, unit.cellvars, unit.freevars, (unit.name,))
         return self._taken
 

@@ -27,8 +27,6 @@ from depyf.lift.stack_values import IterOf
 if TYPE_CHECKING:
     from depyf.fallback.plain import PlainSymbolic
 
-MORE = 5_000_000
-"""The variable that says whether the last step of an iterator gave an item."""
 _FOLDED = {ops.UNARY: 1, ops.BINARY: 2, ops.SUBSCR: 2}
 """Operators that the compiler runs where it knows the operands, and how many they are."""
 _SUBSCRIBING = frozenset({ops.SUBSCR, ops.STORE_SUBSCR, ops.DELETE_SUBSCR})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED, CodeUnit, nested_units
 from depyf.ir.expr import Const, Func, Name
 from depyf.ir.stmt import AnnAssign, Assign, Body, ClassDef, If, ImportFrom, Stmt, TypeAlias
 from depyf.ir.walk_expr import LEAVES, children
@@ -51,8 +51,7 @@ def _annotations_see(unit: CodeUnit) -> bool:
 
 def _passes_on(unit: CodeUnit) -> bool:
     """Whether a class in here has conditional annotations: the compiler looks for their cell around it, and makes one."""
-    nested = [const for const in unit.consts if isinstance(const, CodeUnit) and const.name != "__annotate__"]
-    return any(CONDITIONAL in inner.freevars for inner in nested)
+    return any(CONDITIONAL in inner.freevars for inner in nested_units(unit) if inner.name != "__annotate__")
 
 
 def _first(stmt: Stmt, body: Body) -> Body:

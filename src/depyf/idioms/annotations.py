@@ -41,7 +41,7 @@ def place_annotations(body: Body, in_class: bool) -> Body:
             if notes is not None:
                 notes = [note._replace(value=names_of_block(note.value)) for note in notes]
                 rest = body[:index] + body[index + 1 :]
-                marked = _Marked({note.mark: note for note in notes if note.mark is not None}).run(rest)
+                marked = _MarkedAnnotations({note.mark: note for note in notes if note.mark is not None}).run(rest)
                 conditional = {id(note.value) for note in notes if note.mark is not None}
                 return _place(_conditional(marked, conditional) if in_class else marked, notes)
     # under ``from __future__ import annotations`` the set is made but not used
@@ -142,7 +142,7 @@ def _stored_lines(unit: CodeUnit) -> _Lines:
     return found
 
 
-class _Marked(Transformer):
+class _MarkedAnnotations(Transformer):
     """Marks become annotated assignments, together with the assignment before them."""
 
     def __init__(self, notes: dict[int | None, _Note]) -> None:
@@ -170,11 +170,11 @@ def _lost(body: Body, in_class: bool) -> Body:
     marks = sorted({mark for stmt in walk(body) if (mark := _reached(stmt)) is not None})
     if not marks:
         return body
-    body = _Unknown(set(range(marks[-1])).difference(marks)).run(body)
+    body = _LostAnnotations(set(range(marks[-1])).difference(marks)).run(body)
     return _conditional(body, {id(value) for stmt in body for value in _annotations(stmt)}) if in_class else body
 
 
-class _Unknown(Transformer):
+class _LostAnnotations(Transformer):
     def __init__(self, unseen: set[int]) -> None:
         self.unseen = unseen
 

@@ -55,8 +55,6 @@ from depyf.structure.layout.star_exits import falls_through, leave_clauses_first
 from depyf.structure.layout.written_exits import exits_in_try
 from depyf.structure.match.match_statements import Raising, has_cases, is_wildcard
 
-FLAGS = 2_000_000
-
 
 class Lowering:
     """Lowers one function; ``flags`` counts the flag variables it needed, ``once`` the loops that run once, ``copies``

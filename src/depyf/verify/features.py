@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit, units
+from depyf.bytecode.codeunit import CodeUnit, nested_units, units
 from depyf.bytecode.edits.without import without
 from depyf.bytecode.lower import Lowered
 from depyf.verify.state.checked_code import MODULE_NAMES
@@ -39,7 +39,7 @@ def without_imports(recompiled: Lowered, features: Collection[str]) -> Lowered:
         return recompiled
     end, bound = _import_at(recompiled, start)
     used = {i.arg for i in instrs[:start] + instrs[end:] if i.op in MODULE_NAMES}
-    used.update(name for const in recompiled.unit.consts if isinstance(const, CodeUnit) for name in _names(const))
+    used.update(name for inner in nested_units(recompiled.unit) for name in _names(inner))
     if not end or sorted(name for name, _ in bound) != sorted(features) or not used.isdisjoint(features):
         return recompiled
     return without(recompiled, range(start - 2, end))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
 from depyf.bytecode.lower import Lowered
 from depyf.generated.contract import READ_LOCALS
 
@@ -43,9 +43,8 @@ def misplaced(original: CodeUnit, recompiled: CodeUnit) -> Iterator[CodeUnit]:
         if [v for v in one if v in other] != [v for v in other if v in one]:
             yield original
     others: dict[str, list[CodeUnit]] = {}
-    for const in recompiled.consts:
-        if isinstance(const, CodeUnit):
-            others.setdefault(const.name, []).append(const)
-    for const in original.consts:
-        if isinstance(const, CodeUnit) and others.get(const.name):
-            yield from misplaced(const, others[const.name].pop(0))
+    for inner in nested_units(recompiled):
+        others.setdefault(inner.name, []).append(inner)
+    for inner in nested_units(original):
+        if others.get(inner.name):
+            yield from misplaced(inner, others[inner.name].pop(0))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, units
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units, units
 from depyf.bytecode.edits.without import without
 from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.tables.set_order import varies
@@ -143,7 +143,7 @@ class _Checker:
             others.setdefault(id(left), []).append(other)
         nested: list[Verdict] = []
         broken: Verdict | None = None
-        for unit in _nested_units(original):
+        for unit in nested_units(original):
             reports = [self.report(unit, other, (original, recompiled)) for other in others.get(id(unit), ())]
             if reports:
                 found = min(reports, key=_trust)
@@ -349,16 +349,12 @@ def _guessed(verdict: Verdict) -> Verdict:
     return replace(verdict, status=Status.UNVERIFIED) if verdict.status is Status.WRONG else verdict
 
 
-def _nested_units(unit: CodeUnit) -> list[CodeUnit]:
-    return [item for item in unit.consts if type(item) is CodeUnit]
-
-
 def _namesake(unit: CodeUnit, original: CodeUnit, recompiled: CodeUnit) -> CodeUnit | None:
     """The nested code of the same name and rank, to report on what a failed walk did not reach.
 
     One with other parameters is something else: text that has no translation keeps a lambda for its variables' scopes.
     """
-    rank = [item for item in _nested_units(original) if item.name == unit.name].index(unit)
-    others = [item for item in _nested_units(recompiled) if item.name == unit.name]
+    rank = [item for item in nested_units(original) if item.name == unit.name].index(unit)
+    others = [item for item in nested_units(recompiled) if item.name == unit.name]
     found = others[rank] if rank < len(others) else None
     return None if found is None or signature_difference(unit, found) else found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, nested_units
 from depyf.bytecode.decode import decode
 from depyf.bytecode.versions import spec_for
 from depyf.errors import BytecodeError
@@ -57,7 +57,7 @@ class _Sizes:
         todo = [outermost]
         while todo:
             unit = todo[-1]
-            inner = [const for const in unit.consts if isinstance(const, CodeUnit) and id(const) not in self.units]
+            inner = [nested for nested in nested_units(unit) if id(nested) not in self.units]
             if inner:
                 todo += inner
             else:

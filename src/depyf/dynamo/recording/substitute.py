@@ -11,6 +11,7 @@ import builtins
 import types
 from typing import Any
 
+from depyf.bytecode.codeunit import nested_codes
 from depyf.dynamo.pure_access import attribute, short_name
 
 _KIND_FLAGS = (
@@ -61,11 +62,6 @@ def _parts(const: Any) -> list[Any]:
     if type(const) is slice:  # a constant since 3.14
         return [item for part in (const.start, const.stop, const.step) for item in _parts(part)]
     return [const]
-
-
-def nested_codes(made: types.CodeType) -> list[types.CodeType]:
-    """The code objects among the constants of ``made``."""
-    return [const for const in made.co_consts if type(const) is types.CodeType]
 
 
 def with_original_codes(made: types.CodeType, candidate: types.CodeType) -> types.CodeType:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from depyf.bytecode.codeunit import nested_codes
 from depyf.dump.addresses import without_addresses
 from depyf.dump.files.layout import disassembly_file, transformed_file
 from depyf.dump.files.writer import DumpWriter
@@ -68,7 +69,7 @@ class TransformHook:
         if reason or work.found is None:
             return None, reason or "it could not be decompiled"
         path = self._writer.path(transformed_file(work.key, work.function))
-        kept = substitute.nested_codes(work.made)
+        kept = nested_codes(work.made)
         recompiled = work.found.compile_at(str(path), work.page("").first_line, kept)
         candidate = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
         reason = substitute.refuse(code, work.made, candidate) or substitute.refuse_constants(work.made, candidate)

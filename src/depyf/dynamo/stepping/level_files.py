@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from depyf.bytecode.codeunit import nested_codes
 from depyf.debugger.pause import pause_for_new_file
 from depyf.dump.compile_stages import WRAPPER
 from depyf.dump.files.layout import graph_file, kernel_file, transformed_file
@@ -195,7 +196,7 @@ class LevelFiles:
                 continue
             page = transformed_page(entry.key, function.code, entry.transformed, "")
             path = self._session.writer.path(transformed_file(entry.key, function.code))
-            recompiled = work.found.compile_at(str(path), page.first_line, substitute.nested_codes(made))
+            recompiled = work.found.compile_at(str(path), page.first_line, nested_codes(made))
             candidate = substitute.with_original_codes(made, substitute.like(made, recompiled))
             if not (substitute.refuse(code, made, candidate) or substitute.refuse_constants(made, candidate)):
                 return candidate

@@ -18,8 +18,6 @@ from depyf.bytecode.edits.control_flow import next_ones, predecessors, reached, 
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.ops import Handler, Instr
 
-_APART = 1_000_000
-"""How many lines before the original the copy is placed, so that the two are never confused."""
 _MOST = 2_000
 """Longer turns are not copied."""
 _FEW = 12
@@ -37,9 +35,21 @@ def peel_loops(lowered: Lowered) -> Lowered:
     return _protected(lowered)
 
 
+class PeeledLine(int):
+    """The line of an instruction of the copy: one before all lines of the original, in whose order the copies are."""
+
+    original: int
+    """The line of what was copied."""
+
+    def __new__(cls, line: int, apart: int) -> PeeledLine:
+        made = super().__new__(cls, line - apart)
+        made.original = line.original if isinstance(line, PeeledLine) else line
+        return made
+
+
 def own_line(line: int | None) -> int | None:
     """The line of what a copy was made of, given that of the copy; any other as it is."""
-    return line if line is None or line >= 0 else line % _APART
+    return line.original if isinstance(line, PeeledLine) else line
 
 
 def _jump_of_head(lowered: Lowered) -> int:
@@ -140,16 +150,18 @@ def _around(lowered: Lowered, at: int) -> list[int]:
 def _copied(lowered: Lowered, jump: int, turn: list[int], head: int) -> Lowered:
     """``lowered`` with a copy of these instructions after the jump to one of them, which leads to the copy."""
     instrs, handlers, depths = lowered.instrs, list(lowered.handlers), lowered.depths
+    lines = [instr.line for instr in instrs if instr.line is not None]
+    apart = 1 + max(lines, default=0) - min(lines, default=0)
     inside, breaks = frozenset(turn), _breaks(lowered, turn, head)
     copies: list[tuple[Instr, int]] = []
     place: dict[int, int] = {}
     for index in turn:
         place[index] = jump + 1 + len(copies)
         instr = instrs[index]
-        line = None if instr.line is None or index in breaks else instr.line - _APART
-        copies.append((instr._replace(line=line), depths[index]))
+        line = None if instr.line is None else PeeledLine(instr.line, apart)
+        copies.append((instr._replace(line=None if index in breaks else line), depths[index]))
         if instr.op not in ops.TERMINATORS and index + 1 not in inside:
-            copies.append((_jump(instr, index + 1), depths[index + 1]))
+            copies.append((Instr(ops.JUMP, None, index + 1, line, instr.offset, -1), depths[index + 1]))
     shift = len(copies)
 
     def moved(index: int) -> int:
@@ -191,11 +203,6 @@ def _breaks(lowered: Lowered, turn: list[int], head: int) -> set[int]:
                 index -= 1
                 found.add(index)
     return found
-
-
-def _jump(before: Instr, target: int) -> Instr:
-    line = None if before.line is None else before.line - _APART
-    return Instr(ops.JUMP, None, target, line, before.offset, -1)
 
 
 def _moved(handler: Handler, moved: Callable[[int], int]) -> Handler:

@@ -15,7 +15,7 @@ import types
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CodeUnit, nested_codes, nested_units
 from depyf.bytecode.files.unmarshal import loads
 from depyf.bytecode.tables.set_order import filling_order
 from depyf.errors import BytecodeError, DepyfError
@@ -152,7 +152,7 @@ def _line(error: WorkerError) -> int | None:
 def dig(code: types.CodeType, path: tuple[str, ...]) -> types.CodeType:
     """The first code object of each name in turn."""
     for name in path:
-        inner = next((item for item in code.co_consts if type(item) is types.CodeType and item.co_name == name), None)
+        inner = next((item for item in nested_codes(code) if item.co_name == name), None)
         if inner is None:
             raise RecompileError(f"{code.co_name} holds no code object {name}")
         code = inner
@@ -162,7 +162,7 @@ def dig(code: types.CodeType, path: tuple[str, ...]) -> types.CodeType:
 def dig_unit(unit: CodeUnit, path: tuple[str, ...]) -> CodeUnit:
     """``dig`` for code units."""
     for name in path:
-        inner = next((item for item in unit.consts if type(item) is CodeUnit and item.name == name), None)
+        inner = next((item for item in nested_units(unit) if item.name == name), None)
         if inner is None:
             raise RecompileError(f"{unit.name} holds no code object {name}")
         unit = inner
