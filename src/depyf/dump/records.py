@@ -147,9 +147,33 @@ class SymbolRecord:
     why: str = ""
     where: Place | None = None
     """The line that specialised it."""
+    sources: tuple[str, ...] = ()
+    """All that torch takes for it in the end, the first one first: sizes that were equal in the first call share a symbol."""
+    final: str = ""
+    """The range after all guards, ``[48, 51]``; "" where torch's ranges were not seen at the end."""
+    equals: str = ""
+    """What torch puts in its place in the end: another symbol, an expression, a number; "" where it stays."""
+    dynamic: str = ""
+    """Why it is a symbol: ``marked`` (the program said so), ``changed`` (between two compilations), ``asked`` (``dynamic=True``)."""
+    by: str = ""
+    """The operator that specialised it."""
 
     def specialised(self, became: str, why: str, where: Place | None) -> SymbolRecord:
         return replace(self, became=became, why=why, where=where)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFact:
+    """One condition on symbols that torch took down while compiling, and what asked for it."""
+
+    expression: str
+    """As torch writes it: ``Eq(Mod(s53, 4), 0)``."""
+    place: Place | None
+    """The program's line; None for bounds of torch's own."""
+    operator: str = ""
+    """The operation of the program that was compiled then: ``view``, ``cat``; "" where the program compared sizes itself."""
+    asker: str = ""
+    """The function of torch that asked: ``torch._refs._broadcast_shapes``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +318,8 @@ class EntryRecord:
     caches: tuple[CacheRecord, ...] = ()
     before: bool = False
     """Compiled before the recording began."""
+    shape_facts: tuple[ShapeFact, ...] = ()
+    """Each once, in the order in which torch found them."""
 
 
 @dataclass(frozen=True, slots=True)

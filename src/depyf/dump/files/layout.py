@@ -10,6 +10,8 @@ from depyf.safety.escape import safe_name
 
 MANIFEST = reading.MANIFEST
 INDEX = "index.md"
+SHAPES = "shapes.md"
+MEMORY = "memory.md"
 TIMINGS = "timings.json"
 """The one file that differs from run to run."""
 

@@ -16,6 +16,8 @@ from typing import Any
 from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     INDEX,
+    MEMORY,
+    SHAPES,
     TIMINGS,
     disassembly_file,
     graph_file,
@@ -28,7 +30,7 @@ from depyf.dump.files.writer import unfinished_files
 from depyf.dump.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
 from depyf.safety.escape import one_line
 
-_WHOLE_RUN = ((INDEX, "index"), (TIMINGS, "timings"))
+_WHOLE_RUN = ((INDEX, "index"), (SHAPES, "shapes"), (MEMORY, "memory"), (TIMINGS, "timings"))
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", ".depyf-")
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 
@@ -112,7 +114,7 @@ def remove_old_dump(directory: Path, deepest: int = 20) -> None:
         ways = name.split("/")
         if all(map(_FORK.fullmatch, ways)):
             _remove_fork(directory, ways, deepest)
-        elif is_plain(name) and (name.startswith(_OURS) or name in (INDEX, TIMINGS, MANIFEST)):
+        elif is_plain(name) and (name.startswith(_OURS) or name in (INDEX, SHAPES, MEMORY, TIMINGS, MANIFEST)):
             _remove(os.unlink, directory / name)
 
 
@@ -250,8 +252,17 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                         "became": s.became,
                         "why": s.why,
                         "specialised_at": _text(s.where),
+                        "specialised_by": s.by,
+                        "sources": list(s.sources),
+                        "final_range": s.final,
+                        "equals": s.equals,
+                        "dynamic": s.dynamic,
                     }
                     for s in entry.symbols
+                ],
+                "shape_conditions": [
+                    {"expression": f.expression, "at": _text(f.place), "operator": f.operator, "asked_by": f.asker}
+                    for f in entry.shape_facts
                 ],
                 "caches": [{"cache": c.cache, "status": c.status, "reason": c.reason} for c in entry.caches],
             }

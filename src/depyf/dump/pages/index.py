@@ -7,12 +7,11 @@ graph break, recompilation and function that ran as ordinary Python is on it, wi
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable
 
-from depyf.dump.advice import named
 from depyf.dump.compile_stages import BY_EVENT, CAPTURED, COLUMNS, FORWARD, WRAPPER
-from depyf.dump.files.layout import TIMINGS, graph_file
+from depyf.dump.files.layout import SHAPES, TIMINGS, graph_file
 from depyf.dump.pages.markdown import code, message, plain
+from depyf.dump.pages.shapes import shapes_section
 from depyf.dump.records import (
     BreakRecord,
     CodeRecord,
@@ -57,7 +56,7 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         ("Graphs of no compiled function", _alone(run)),
         ("Graph breaks", [_break(n, *found) for n, found in enumerate(breaks, 1)]),
         ("Recompilations", [_recompile(f, e) for f, e in again]),
-        ("Dynamic shapes", _symbols(e for _, e in entries)),
+        ("Dynamic shapes", shapes_section(run, SHAPES)),
         ("Stages", _stages(run, kernels)),
         ("Forked processes that compiled, too", [f"- {_link(name, name + '/index.md')}" for name in run.forks]),
         (f"Not reported by torch {run.torch_version}", [f"- {what}" for what in run.not_reported]),
@@ -233,24 +232,6 @@ def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
         if record.advice and record is entry.recompiles[0]:
             lines.append(f"    - to avoid it: {message(record.advice)}")
     return "\n".join(lines)
-
-
-def _symbols(entries: Iterable[EntryRecord]) -> list[str]:
-    lines = []
-    for entry in entries:
-        for symbol in entry.symbols:
-            value = f", {symbol.value} when compiled" if symbol.value else ""
-            bounds = f", in {symbol.range}" if symbol.range else ""
-            made = f", made at {_at(symbol.place)}" if symbol.place else ""
-            lines.append(
-                f"- {entry.key.label}: {symbol.name} is {plain(named(symbol.source)) or 'computed'}{value}{bounds}{made}"
-            )
-            lines += [f"  - assumed {plain(expression)} at {_at(place)}" for expression, place in symbol.assumptions]
-            if symbol.became:
-                lines.append(
-                    f"  - became the constant {plain(symbol.became)} ({message(symbol.why)}) at {_at(symbol.where)}"
-                )
-    return lines
 
 
 def _stages(run: RunRecord, kernels: dict[str, int]) -> list[str]:

@@ -7,11 +7,13 @@ Input: torch's events ``create_symbol``, ``create_unbacked_symbol``, ``symbolic_
 from __future__ import annotations
 
 import re
+import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from depyf.dump.records import Place, SymbolRecord
+from depyf.dump.records import Place, ShapeFact, SymbolRecord
 from depyf.dynamo.caches.seen_code import of_libraries
+from depyf.dynamo.events.shape_env import final_symbols, shape_question
 
 _SYMBOL = re.compile(r"\b[suz]+\d+\b")
 _FEW = 4
@@ -26,26 +28,47 @@ class SymbolTable:
     _assumed: dict[str, dict[tuple[str, Place], None]] = field(default_factory=dict)
     """Symbol -> what the program assumed of it; what names many symbols stands at the first of them alone."""
 
+    facts: dict[ShapeFact, None] = field(default_factory=dict)
+    _env: weakref.ref[Any] | None = None
+    """torch's shape environment, which is gone soon after the compilation."""
+
     def take(self, event: str, data: dict[str, Any]) -> None:
         """Take one event in; what it does not say stays empty."""
+        asked = shape_question()
+        if asked.env is not None and (self._env is None or self._env() is not asked.env):
+            self._env = weakref.ref(asked.env)
         if event in ("create_symbol", "create_unbacked_symbol"):
-            name = str(data.get("symbol", ""))
+            name, place = str(data.get("symbol", "")), user_place(data)
             self.symbols[name] = SymbolRecord(
-                name, str(data.get("source", "")), str(data.get("val", "")), str(data.get("vr", "")), user_place(data)
-            )
+                name, str(data.get("source", "")), str(data.get("val", "")), str(data.get("vr", "")), place,
+                dynamic=asked.dynamic,
+            )  # fmt: skip
         elif event == "symbolic_shape_specialization":
             known = self._known(str(data.get("symbol", "")), data)
             became = str(data.get("value", ""))
             reason = str(data.get("reason", "")).replace("_", " ")
-            self.symbols[known.name] = known.specialised(became, reason, user_place(data))
+            made = known.specialised(became, reason, user_place(data) or asked.place)
+            self.symbols[known.name] = replace(made, by=asked.operator)
         else:
             expression = str(data.get("expr", ""))
             place = user_place(data)
+            fact = ShapeFact(shortened(expression), place or asked.place, asked.operator, asked.asker)
+            self.facts[fact] = None
             if place is None:  # torch's own bounds, not the program's
                 return
             names = [name for name in dict.fromkeys(_SYMBOL.findall(expression)) if name in self.symbols]
             for name in names if len(names) <= _FEW else names[:1]:
                 self._assumed.setdefault(name, {})[shortened(expression), place] = None
+
+    def finish(self) -> None:
+        """torch makes the guards now: what it knows of the symbols is final."""
+        env = self._env() if self._env is not None else None
+        for name, final in final_symbols(env).items() if env is not None else ():
+            known = self.symbols.get(name)
+            if known is not None:
+                self.symbols[name] = replace(
+                    known, sources=final.sources, final=final.range, equals=final.equals
+                )  # fmt: skip
 
     def _known(self, name: str, data: dict[str, Any]) -> SymbolRecord:
         sources = data.get("sources")

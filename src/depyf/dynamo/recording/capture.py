@@ -174,6 +174,7 @@ class Capture:
                 entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
             elif event.name == "dynamo_cpp_guards_str":
                 entry.guard_text = event.payload
+                entry.symbols.finish()
             elif event.name == "dynamo_error":
                 entry.failed = entry.failed or last_line(event.payload)
             elif event.name in ("compilation_metrics", "bwd_compilation_metrics"):
@@ -195,6 +196,7 @@ class Capture:
         if event.name != "compilation_metrics" and not refused:  # 2.6: what failed before torch knew which it is
             return
         entry.closed = True
+        entry.symbols.finish()
         function = self.functions.get(entry.key.function)
         if function is not None and function.live is None:
             _find(function)

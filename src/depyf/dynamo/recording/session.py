@@ -18,6 +18,7 @@ from depyf.dump.compile_stages import POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     INDEX,
     MANIFEST,
+    SHAPES,
     TIMINGS,
     full_code_files,
     graph_file,
@@ -34,6 +35,7 @@ from depyf.dump.pages.graph_page import graph_page, quick_page, unchecked_page
 from depyf.dump.pages.index import index_page, provisional_page
 from depyf.dump.pages.kernels import CALLS_IN_CPP, kernels_in
 from depyf.dump.pages.original import original_page
+from depyf.dump.pages.shapes import shapes_page
 from depyf.dump.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
 from depyf.dynamo import live
 from depyf.dynamo.caches.entries import cache_entries
@@ -149,6 +151,8 @@ class Session:
         kernels = self._write_kernels(run)
         self.writer.write(TIMINGS, timings_page(self.capture.timings))
         counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
+        if shapes := shapes_page(run):
+            self.writer.write(SHAPES, shapes)
         self.writer.write(INDEX, index_page(run, pages, counts))
         if self.writer.problems:
             self.capture.note("not written: " + "; ".join(self.writer.problems))

@@ -188,6 +188,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         symbols=symbols,
         caches=tuple(entry.caches),
         before=entry.before,
+        shape_facts=tuple(entry.symbols.facts),
     )
 
 
