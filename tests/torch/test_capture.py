@@ -318,8 +318,8 @@ def test_symbols_of_library_code(tmp_path):
 
     with depyf.prepare_debug(tmp_path):
         torch.compile(applied, backend="eager", dynamic=True)(torch.ones(2, 3, 8, 8))
-    index = (tmp_path / "index.md").read_text()
-    assert f"made at {__file__}:{applied.__code__.co_firstlineno + 1} `return model(x) * 2`" in index
+    page = (tmp_path / "shapes.md").read_text()
+    assert f"test_capture.py:{applied.__code__.co_firstlineno + 1} `return model(x) * 2`, `conv2d`" in page
 
 
 def test_kernels_in_cpp(tmp_path):

@@ -279,6 +279,8 @@ def _allowed(symbol: SymbolRecord, conditions: Sequence[_Condition]) -> tuple[Al
     shown = described(values, tried, last_low, last_high)
     if last_low is None and said:  # a number of the program's, below zero, too
         shown = replace(shown, words="what meets " + " and ".join(said))
+    if not decisions and symbol.place is not None:
+        decisions[Decision(symbol.place, note="first used there")] = None
     only = [d for d in decisions if d.place is not None or d.note not in _DYNAMIC.values()]
     return shown, tuple(only or decisions)
 
