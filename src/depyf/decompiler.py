@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import types
 from collections.abc import Callable
@@ -22,7 +24,7 @@ __all__ = ["DecompilationError", "Decompiled", "Decompiler", "decompile", "decom
 
 
 def code_of(target: types.CodeType | Callable[..., Any]) -> types.CodeType:
-    """The code object of a function, method, generator, class instance with ``__call__``, or of itself.
+    """The code object of itself, or of the function inside it: see ``owner_of_code``.
 
     Raises DepyfError for an object that has no bytecode.
     """
@@ -31,33 +33,74 @@ def code_of(target: types.CodeType | Callable[..., Any]) -> types.CodeType:
 
 def _code_and_function(target: Any) -> tuple[types.CodeType, types.FunctionType | None]:
     """The code object, and the function it was found in, if it was found in one."""
-    found: Any = target
-    function: types.FunctionType | None = None
-    for _ in range(8):
-        if isinstance(found, types.CodeType):
-            return found, function
-        if isinstance(found, types.MethodType):
-            found = found.__func__
-        function = found if isinstance(found, types.FunctionType) else None
-        for name in ("__code__", "__func__", "gi_code", "cr_code", "ag_code", "__wrapped__"):
-            inner = getattr(found, name, None)
-            if inner is not None:
-                found = inner
-                break
-        else:
-            if isinstance(found, type) or not callable(found):
-                break
-            call = getattr(type(found), "__call__", None)  # noqa: B004
-            if call is None or isinstance(call, (types.WrapperDescriptorType, types.MethodWrapperType)):
-                break
-            found = call
-    raise DepyfError(
-        f"{type(target).__name__} object has no bytecode: pass a Python function, method, lambda, generator or code object"
-    )
+    owner = owner_of_code(target)
+    if owner is None:
+        raise DepyfError(
+            f"{type(target).__name__} object has no bytecode: pass a Python function, method, lambda, generator or code object"
+        )
+    if isinstance(owner, types.CodeType):
+        return owner, None
+    return owner.__code__, owner
+
+
+def owner_of_code(target: Any) -> types.CodeType | types.FunctionType | None:
+    """The function inside ``target``, whose ``__code__`` can be exchanged, or a code object; None where there is none.
+
+    Looked through are methods, ``functools.partial`` and its like, wrappers of ``lru_cache``, what ``torch.compile``
+    returns, descriptors (``staticmethod``, ``property``), generators, and objects that can be called, modules among them.
+    """
+    seen: list[Any] = []
+    while not any(target is known for known in seen):
+        if isinstance(target, types.CodeType):
+            return target
+        compiled = _inside_torch(target) if isinstance(target, types.FunctionType) else None
+        if isinstance(target, types.FunctionType) and compiled is None:
+            return target
+        seen.append(target)
+        target = _one_step_inside(target) if compiled is None else compiled
+    return None
+
+
+def _inside_torch(function: types.FunctionType) -> Any:
+    """What torch.compile was given, where ``function`` is what it made of that; else None."""
+    if function.__code__.co_filename.endswith("external_utils.py"):  # around a function of torch's own
+        return getattr(function, "__wrapped__", None)
+    return getattr(function, "_torchdynamo_orig_callable", None)
+
+
+_INSIDE = ("__func__", "func", "fget", "__wrapped__", "_orig_mod", "gi_code", "cr_code", "ag_code")
+"""Of the types below: the attribute that leads to what they wrap."""
+_MODULE_CALLS = ("_wrapped_call_impl", "_call_impl")
+"""Through which an ``nn.Module`` calls its ``forward``."""
+_WRAPPERS = (
+    types.MethodType, staticmethod, classmethod, property, functools.partial, functools.partialmethod,
+    functools.cached_property, functools.singledispatchmethod, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
+)  # fmt: skip
+
+
+def _one_step_inside(target: Any) -> Any:
+    """What ``target`` wraps, or calls when it is called; itself where that cannot be told."""
+    if isinstance(target, type) or not (isinstance(target, _WRAPPERS) or callable(target)):
+        return target
+    if isinstance(target, types.MethodType) and getattr(target.__func__, "__name__", "") in _MODULE_CALLS:
+        return getattr(target.__self__, "forward", target.__func__)
+    attributes = _INSIDE if isinstance(target, _WRAPPERS) else ("__wrapped__", "_orig_mod")
+    for name in attributes:
+        inner = getattr(target, name, None)
+        if inner is not None and (callable(inner) or isinstance(inner, (types.CodeType, *_WRAPPERS))):
+            return inner
+    call = inspect.getattr_static(type(target), "__call__", None)
+    forward = getattr(target, "forward", None)
+    if callable(forward) and str(getattr(call, "__module__", "")).startswith("torch."):  # the call of an nn.Module
+        return forward
+    return target if isinstance(call, (types.WrapperDescriptorType, types.MethodWrapperType, type(None))) else call
 
 
 def decompile(target: types.CodeType | Callable[..., Any]) -> str:
     """The Python source of ``target``: a code object, or a function, method, lambda, generator or other object that has one.
+
+    Looked through are ``functools.partial``, the wrapper of ``lru_cache``, what ``torch.compile`` returns, descriptors such as
+    ``staticmethod``, modules and other objects that can be called.
 
     The result is a ``str`` that ends in a newline.  It is proven to mean the same as the bytecode; otherwise its first line
     says so, and why.  Constants without a literal are defined at its top.  Where that is impossible, or a name is one that

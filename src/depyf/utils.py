@@ -10,32 +10,20 @@ from dataclasses import replace
 from typing import Any
 
 from depyf.bytecode.codeunit import codes
+from depyf.decompiler import owner_of_code
 from depyf.errors import DepyfError
 
 
 def get_code_owner(fn: Any) -> Any:
-    """The object whose ``__code__`` is the code of ``fn``: a function, or ``fn`` itself for a code object.
+    """The object whose ``__code__`` can be exchanged: the function inside ``fn``, or ``fn`` itself for a code object.
 
-    Methods, ``functools.partial`` objects, modules and callables are looked through.  DepyfError where there is none.
+    Methods, ``functools.partial`` objects, wrappers of ``lru_cache``, compiled functions, modules and other callables are
+    looked through.  DepyfError where there is none.
     """
-    seen: set[int] = set()
-    while id(fn) not in seen:
-        seen.add(id(fn))
-        if isinstance(fn, types.CodeType) or hasattr(fn, "__code__"):
-            return fn
-        for attribute in ("func", "__func__", "__wrapped__"):
-            inner = getattr(fn, attribute, None)
-            if callable(inner):
-                fn = inner
-                break
-        else:
-            forward = getattr(fn, "forward", None)
-            call = getattr(type(fn), "__call__", None)  # noqa: B004
-            if callable(forward):
-                fn = forward
-            elif isinstance(call, types.FunctionType):
-                fn = call
-    raise DepyfError(f"{fn!r} has no Python bytecode")
+    owner = owner_of_code(fn)
+    if owner is None:
+        raise DepyfError(f"{type(fn).__name__} object has no Python bytecode")
+    return owner
 
 
 def decompile_ensure(fn: Callable[..., Any] | types.CodeType, overwite_fn_name: str | None = None) -> str:

@@ -117,10 +117,15 @@ def test_get_code_owner():
 
     assert get_code_owner(f) is f
     assert get_code_owner(functools.partial(f, 1)).__code__ is f.__code__
-    assert get_code_owner(C().method).__code__ is C.method.__code__
+    assert get_code_owner(C().method) is C.method
     assert get_code_owner(C()).__code__ is C.__call__.__code__
     assert get_code_owner(torch.nn.Linear(1, 1)).__code__ is torch.nn.Linear.forward.__code__
     assert get_code_owner(f.__code__) is f.__code__
+    module = torch.nn.Linear(1, 1)
+    for compiled in (torch.compile(module), torch.compile(module).forward):
+        assert get_code_owner(compiled).__code__ is torch.nn.Linear.forward.__code__
+    assert get_code_owner(torch.compile(f)) is f and get_code_owner(torch.compile(C().method)) is C.method
+    assert "def forward(self, input):" in depyf.decompile(torch.compile(module))
 
 
 def test_utils(tmp_path):

@@ -95,12 +95,14 @@ LAYERS = (
     ("dump",),
     ("debugger",),
     ("dynamo",),
-    ("gallery", "explain", "optimization"),
-    ("api", "decompiler", "testing", "utils"),
+    ("gallery", "optimization"),
+    ("api", "decompiler", "explain", "testing", "utils"),
     ("cli", "pytest_plugin", "__main__"),
 )
 """What is imported before what imports it; packages of one layer may import each other in one direction."""
 FILES_IN_A_FOLDER = 16
+PUBLISHED_TWICE = ("explain/utils.py",)
+"""The published depyf has two modules of this name, and others import both."""
 TEXT_FOR_SCRIPTS = ("harness.py", "modes.py")
 """Shown in gallery scripts, never imported."""
 
@@ -148,7 +150,8 @@ def test_folders_are_small() -> None:
 
 
 def test_module_names_are_unique() -> None:
-    names = Counter(path.stem for path in FILES if path.stem not in ("__init__", "__main__"))
+    files = [path for path in FILES if relative(path) not in PUBLISHED_TWICE]
+    names = Counter(path.stem for path in files if path.stem not in ("__init__", "__main__"))
     assert [name for name, count in names.items() if count > 1] == []
 
 

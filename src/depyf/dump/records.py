@@ -28,8 +28,9 @@ class CompileKey:
 
     @property
     def label(self) -> str:
-        """The id as people read it: torch's own, and after how many resets."""
-        return f"{self.text} (after reset {self.generation})" if self.generation else self.text
+        """The id as people read it: torch's own, and after how many resets; "none" for what was compiled without one."""
+        text = self.text or "none"
+        return f"{text} (after reset {self.generation})" if self.generation else text
 
     @property
     def function(self) -> tuple[int, str]:

@@ -20,10 +20,13 @@ from depyf.dump.compile_stages import WRAPPER
 from depyf.dump.files.layout import MANIFEST, graph_file
 from depyf.dump.files.manifest import remove_old_dump
 from depyf.dump.files.writer import DumpWriter
+from depyf.dump.global_names import graph_name
+from depyf.dump.records import CompileKey
 from depyf.dynamo.recording.capture import Capture
 from depyf.dynamo.recording.forks import Forks, at_end_of_worker
 from depyf.dynamo.recording.ranks import rank_directory
 from depyf.dynamo.recording.session import Session
+from depyf.dynamo.recording.transform import current_compile_id
 from depyf.dynamo.require import require_torch
 from depyf.dynamo.stepping.at_a_stop import AtAStop
 from depyf.dynamo.stepping.code_exchange import Stepping
@@ -47,6 +50,22 @@ class _Current:
     last: ClassVar[Session | None] = None
     known: ClassVar[dict[str, Session]] = {}
     """Directory -> the session that wrote it: entering it again in the same process adds to the dump."""
+
+
+def current_recording() -> tuple[str | None, bool]:
+    """The directory of the recording that is active, or of the last one, if any; and whether one is active here."""
+    active = _Current.active
+    here = active is not None and active.capture.here
+    session = active if here else _Current.last
+    return (None if session is None else str(session.writer.directory)), here
+
+
+def current_graph_name() -> str:
+    """What the names of the files begin with that belong to the compilation torch is at in this thread."""
+    text = current_compile_id().replace("unknown", "")
+    active = _Current.active
+    key = active.capture.key(text) if active is not None and active.capture.here else CompileKey(0, text)
+    return graph_name(key)
 
 
 class PrepareDebug:

@@ -46,6 +46,7 @@ from depyf.dynamo.recording.cached_lines import with_lines_of_another_run
 from depyf.dynamo.recording.capture import Capture, FunctionBuilder
 from depyf.dynamo.recording.forks import Forks
 from depyf.dynamo.recording.formatted_graphs import Formatted
+from depyf.dynamo.recording.loaded_code import loaded_files, text_of
 from depyf.dynamo.recording.packed import Packed, pack, unpack
 from depyf.dynamo.recording.snapshot import freeze, live_code_of
 from depyf.dynamo.recording.transform import TransformHook, decompile_made
@@ -75,6 +76,7 @@ class Session:
         self._before: set[tuple[int, str]] = set()
         """Code object and compile id of what was compiled when recording began."""
         self._seen_before: set[int] = set()
+        self._loaded_before: dict[str, None] = {}
         self._packed: Packed | None = None
 
     def start(self) -> None:
@@ -83,6 +85,7 @@ class Session:
         self.wake()
         self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
         self._seen_before = {id(code) for code in codes_seen()}
+        self._loaded_before = loaded_files()
         self.writer.begin()
         self.writer.write(INDEX, provisional_page())
         self.capture.start()
@@ -107,7 +110,7 @@ class Session:
     def sleep(self) -> None:
         """Compress the records, which are no longer in use; leave no unfinished work in caches."""
         with Door("the records could not be packed", self.capture.note):
-            self._before, self._seen_before = set(), set()
+            self._before, self._seen_before, self._loaded_before = set(), set(), {}
             for cache in (readable, without_addresses, safe_name, slug):
                 cache.cache_clear()
             if self._packed is None:
@@ -130,6 +133,7 @@ class Session:
         """Whether the manifest is written, so that all is."""
         self._add_compiled_before()
         self._add_cached_wrappers()
+        self._add_loaded_code()
         finished = self._final_graphs()
         elsewhere = with_lines_of_another_run(self.capture)
         for record in [graph.record for graph in self.capture.graphs]:
@@ -240,6 +244,18 @@ class Session:
                     if wrapper not in known:
                         self.capture.add_graph(key, POST_GRAD, str(post_grad or ""))
                         self.capture.add_graph(key, WRAPPER, wrapper, wrapper_path(wrapper))
+
+    def _add_loaded_code(self) -> None:
+        """What Inductor loaded and did not report: it belongs to no compile id."""
+        wrappers = [graph.record for graph in self.capture.graphs if graph.record.stage == WRAPPER]
+        known = {*self._loaded_before, *(wrapper.path for wrapper in wrappers)}
+        fresh = [path for path in loaded_files() if path not in known]
+        reported = [wrapper.text for wrapper in wrappers]
+        reported += [kernel.text for text in reported for kernel in kernels_in(text, "")] if fresh else []
+        for path in fresh:
+            text = text_of(path)
+            if not any(other.rstrip().endswith(text.strip()) for other in reported):
+                self.capture.add_graph(self.capture.key(""), WRAPPER, text, path)
 
     def live_graphs(self) -> list[GraphMatch]:
         """Each captured graph that is still alive, with its GraphModule."""
