@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
+from depyf.dump.advice.registry import sentence
 from depyf.safety.guarded import Door
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _reason(reason: RecompileRecord) -> list[str]:
     if reason.place is not None:
         lines.append(f"    because of {reason.place}" + (f": {reason.place.text}" if reason.place.text else ""))
     if reason.advice:
-        lines.append(f"    advice: {reason.advice}")
+        lines.append(f"    advice: {sentence(reason.advice)}")
     return lines
 
 

@@ -120,9 +120,9 @@ def test_recompile_values(tmp_path):
     manifest = check_dump(tmp_path)
     _, second, third, newest = sorted(entries(manifest, "scaled"), key=lambda e: e["compile_id"])
     assert second["recompiled_because"][0]["expected"] == "1" and second["recompiled_because"][0]["actual"] == "2"
-    assert "a tensor" in second["recompiled_because"][0]["advice"]
+    assert "a tensor" in second["recompiled_because"][0]["advice"][1]["text"]
     assert third["recompiled_because"][0]["expected"] == "2" and third["recompiled_because"][0]["actual"] == "3"
-    assert "mark_dynamic(x, 0)" in third["recompiled_because"][0]["advice"]
+    assert "mark_dynamic(x, 0)" in third["recompiled_because"][0]["advice"][0]["text"]
     assert newest["recompiled_because"][0]["expected"] == "None"
     assert newest["recompiled_because"][0]["actual"] == "'yes'"
 

@@ -32,7 +32,7 @@ def of_two_sizes(tmp_path):
 
 def test_a_size_that_is_needed_while_compiling(of_two_sizes, tmp_path):
     entries = [e for f in json.loads((tmp_path / "manifest.json").read_text())["functions"] for e in f["entries"]]
-    told = [reason["advice"] for entry in entries for reason in entry["recompiled_because"]]
+    told = [a["text"] for entry in entries for r in entry["recompiled_because"] for a in r["advice"]]
     report = depyf.explain(of_two_sizes)
     told += [entry.advice for entry in report.entries if entry.advice]
     told += [refusal.advice for refusal in depyf.why(of_two_sizes, torch.ones(4)).refusals]
@@ -90,7 +90,10 @@ def test_a_number_of_a_module_whatever_it_calls_itself():
     told = [entry.advice for entry in depyf.explain(compiled).entries if entry.advice]
     assert (
         told
-        == ["this.k is a constant of the compiled code: torch._dynamo.config.allow_unspec_int_on_nn_module = True"]
+        == [
+            "this.k is a constant of the compiled code: torch._dynamo.config.allow_unspec_int_on_nn_module = True; or keep this.k "
+            "as a tensor (register_buffer)"
+        ]
         * reasons_kept()
     )
 

@@ -10,6 +10,7 @@ import functools
 import re
 from dataclasses import dataclass, replace
 
+from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.graphs.graph_facts import GraphFacts
 from depyf.emit.naming import is_legal, legalised
 
@@ -101,6 +102,8 @@ class BreakRecord:
     """It could not go on because a loop of the function was running."""
     caller: Place | None = None
     """Where ``place`` is in torch's code or the standard library's: the line of the program that led there."""
+    advice: tuple[AdviceUse, ...] = ()
+    """What would avoid it, the best first; only what can help under the options that were set then."""
 
     @property
     def limit(self) -> bool:
@@ -130,7 +133,8 @@ class RecompileRecord:
     place: Place | None
     expected: str
     actual: str
-    advice: str
+    advice: tuple[AdviceUse, ...] = ()
+    """What would make it fit, the best first; only what can help under the options that were set then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +312,7 @@ class EntryRecord:
     """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen."""
     breaks: tuple[BreakRecord, ...] = ()
     recompiles: tuple[RecompileRecord, ...] = ()
-    """The earlier entries that did not fit, the newest first."""
+    """The earlier entries that did not fit, the nearest to the call first: the one of which the fewest guards failed."""
     failed: str = ""
     """Why there is no compiled code, in one line; "" where there is."""
     raised: bool = False
@@ -321,6 +325,8 @@ class EntryRecord:
     """Compiled before the recording began."""
     shape_facts: tuple[ShapeFact, ...] = ()
     """Each once, in the order in which torch found them."""
+    advice: tuple[AdviceUse, ...] = ()
+    """What would avoid that nothing was compiled, where that is no matter of a graph break or a guard."""
 
 
 @dataclass(frozen=True, slots=True)

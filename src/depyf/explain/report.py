@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.dump.advice import named
+from depyf.dump.advice.registry import sentence
+from depyf.dump.advice.source_names import named
 from depyf.dump.records import GuardRecord, RecompileRecord
 from depyf.dynamo.asking.ask import user_place
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
@@ -250,7 +251,7 @@ def _entry(
         _backend_name(backend if entry.backend is None else entry.backend),
         compilation.seconds if compilation is not None else None,
         "; ".join(map(_unfit, unfit)),
-        next((record.advice for record in unfit if record.advice), ""),
+        sentence(next((record.advice for record in unfit if record.advice), ())),
         tuple(dict.fromkeys(f"{code.co_name}, line {code.co_firstlineno}" for _, code in resume_targets(entry))),
     )
 

@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.records import CompileKey, Place
 
 
@@ -24,14 +25,6 @@ class CauseKind(enum.Enum):
     """A graph ended, and another began after it."""
     RAN_AS_PYTHON = "ran as Python"
     """A whole function, or the rest of one, ran as ordinary Python."""
-
-
-@dataclass(frozen=True, slots=True)
-class AdviceUse:
-    """A way out: the id of an advice, and the values that fill its text."""
-
-    id: str
-    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
+from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.advice.registry import text_of
 from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     INDEX,
@@ -234,11 +236,12 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                         "at": _text(r.place),
                         "expected": r.expected,
                         "actual": r.actual,
-                        "advice": r.advice,
+                        "advice": _advice(r.advice),
                     }
                     for r in entry.recompiles
                 ],
                 "failed": one_line(entry.failed),
+                "advice": _advice(entry.advice),
                 "raised": entry.raised,
                 "restarts": list(entry.restarts),
                 "symbols": [
@@ -279,10 +282,15 @@ def _break(record: BreakRecord) -> dict[str, Any]:
         "reason": record.reason,
         "cause": record.cause,
         "hints": list(record.hints),
+        "advice": _advice(record.advice),
         "code": record.code,
         "skipped": record.skipped,
         "rest_skipped": record.cut,
     }
+
+
+def _advice(uses: tuple[AdviceUse, ...]) -> list[dict[str, Any]]:
+    return [{"id": use.id, "values": dict(use.values), "text": text_of(use)} for use in uses]
 
 
 def _text(place: Place | None) -> str:

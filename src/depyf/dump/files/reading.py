@@ -188,6 +188,7 @@ class _Text:
 _NAME, _ID, _FORK = _Text("plain file name"), _Text("compile id"), _Text("folder of a forked process")
 _OPTIONAL_TEXT = (str, None)
 
+_ADVICE = {"id": str, "text": str}
 _BREAK = {
     "at": str,
     "function": str,
@@ -195,6 +196,7 @@ _BREAK = {
     "reason": str,
     "cause": str,
     "hints": [str],
+    "advice": [_ADVICE],
     "code": str,
     "skipped": bool,
     "rest_skipped": bool,
@@ -216,7 +218,7 @@ _RECOMPILED = {
     "at": str,
     "expected": _OPTIONAL_TEXT,
     "actual": _OPTIONAL_TEXT,
-    "advice": _OPTIONAL_TEXT,
+    "advice": [_ADVICE],
 }
 _ENTRY = {
     "compile_id!": _ID,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 
+from depyf.dump.advice.registry import sentence
 from depyf.dump.compile_stages import BY_EVENT, CAPTURED, COLUMNS, FORWARD, WRAPPER
 from depyf.dump.files.layout import SHAPES, TIMINGS, graph_file
 from depyf.dump.pages.markdown import code, message, plain
@@ -208,7 +209,8 @@ def _break(number: int, record: BreakRecord, parts: dict[str, list[str]]) -> str
     lines.append(f"   - torch: {message(record.reason)}{number_of_torch}")
     if record.explanation and record.explanation != record.cause:
         lines.append(f"   - {message(record.explanation)}")
-    lines += [f"   - hint: {message(hint)}" for hint in record.hints]
+    lines += [f"   - torch says: {message(hint)}" for hint in record.hints]
+    lines += [f"   - to avoid it: {message(sentence(record.advice))}"] if record.advice else []
     ids = parts[""]
     last = f"   - met in {', '.join(ids)}"
     for part, ends in parts.items():
@@ -230,7 +232,7 @@ def _recompile(function: FunctionRecord, entry: EntryRecord) -> str:
             f"  - {plain(record.entry or 'an earlier entry')} did not fit: {code(record.guard)}{place}{message(values)}"
         )
         if record.advice and record is entry.recompiles[0]:
-            lines.append(f"    - to avoid it: {message(record.advice)}")
+            lines.append(f"    - to avoid it: {message(sentence(record.advice))}")
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from depyf.dump.advice import named
+from depyf.dump.advice.source_names import named
 
 _SIZE = re.compile(r"(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]", re.S)
 _OFFSET = re.compile(r"(?P<tensor>.+)\.storage_offset\(\)", re.S)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.dump.addresses import without_addresses
-from depyf.dump.advice import named
+from depyf.dump.advice.source_names import named
 from depyf.dump.guard_vocabulary import ASKING
 from depyf.dump.records import GuardRecord
 from depyf.dynamo.caches.entries import LiveEntry

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.dump.advice import (
+from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.advice.for_guards import (
     for_condition,
     for_global_state,
     for_kind,
@@ -21,12 +22,15 @@ from depyf.dump.advice import (
     for_unrolled,
     for_value,
     kind_of_keys,
-    named,
 )
+from depyf.dump.advice.in_force import applicable
+from depyf.dump.advice.registry import sentence
+from depyf.dump.advice.source_names import named
 from depyf.dynamo.asking.ask import EntryAnswer, ask_entry
 from depyf.dynamo.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries
 from depyf.dynamo.events.call_values import CallValues
+from depyf.dynamo.events.torch_options import in_force, recompile_limit
 from depyf.dynamo.guards.guard_values import NOT_THERE, GuardStep, plain
 from depyf.dynamo.guards.printed_guards import file_resolver
 from depyf.dynamo.require import require_torch
@@ -128,8 +132,10 @@ def _difference(step: GuardStep, call: CallValues, unrolled: set[str]) -> Failed
     of_module = source is not None and call.of_module(source.group())
     number = _fixed(step)
     if number is not None and number[0] in unrolled and not of_module:
-        return FailedGuard(step, subject(step.expression), for_unrolled(number[0]))
-    return FailedGuard(step, subject(step.expression), advice(step, of_module))
+        given = for_unrolled(number[0])
+    else:
+        given = advice(step, of_module)
+    return FailedGuard(step, subject(step.expression), sentence(applicable(given, in_force())))
 
 
 _NUMBER = re.compile(r"(?P<source>L\[.*\]) == (?P<value>-?\d+)")
@@ -180,17 +186,10 @@ def _otherwise(target: Target, entries: tuple[LiveEntry, ...]) -> str:
     return "no cache entry fits: torch compiles another one"
 
 
-def recompile_limit() -> int | None:
-    """``torch._dynamo.config.recompile_limit``, also under its older name."""
-    from torch._dynamo import config
-
-    limit = getattr(config, "recompile_limit", getattr(config, "cache_size_limit", None))
-    return limit if isinstance(limit, int) else None
-
-
 _ONE_OBJECT = re.compile(r"([LG]\[.+) is ([LG]\[.+)")
 _SOURCE = re.compile(r"[LG]\['\w+'\](?:\.\w+|\[[^\[\]]+\])*")
 
+_SIZE_READ = re.compile(r"(?P<tensor>[\w.'\"\[\]]+)\.size\(\)\[(?P<index>\d+)\]")
 
 _KEYS = "dispatch keys "
 
@@ -213,8 +212,8 @@ def subject(expression: str) -> str:
     return f"{named(found.group())} differs" if check != "check_no_aliasing" else "two arguments are one tensor"
 
 
-def advice(guard: GuardStep, of_module: bool = False) -> str:
-    """What would make one compilation serve both values; "" where depyf knows no rule.  ``of_module``: they are those of an
+def advice(guard: GuardStep, of_module: bool = False) -> tuple[AdviceUse, ...]:
+    """What would make one compilation serve both values; () where depyf knows no rule.  ``of_module``: they are those of an
     attribute of an ``nn.Module``."""
     expression = plain(guard.expression)
     found = _SOURCE.search(expression)
@@ -225,9 +224,10 @@ def advice(guard: GuardStep, of_module: bool = False) -> str:
             return for_tensor(source, kind_of_keys(sets[0] ^ sets[1]))
         wrong = re.match(r"(?P<what>\w+)(?:\[(?P<index>\d+)\])?=", guard.expected)
         small = any(text.endswith(("=0", "=1")) for text in (guard.expected, guard.actual))
-        return for_tensor(source, wrong["what"], wrong["index"] or "", small=small) if wrong else ""
-    if re.search(r"\.size\(\)\[\d+\]", expression) and guard.why.startswith("user code shown is first use"):
-        return for_small_size()
+        return for_tensor(source, wrong["what"], wrong["index"] or "", small=small) if wrong else ()
+    size = _SIZE_READ.search(expression)
+    if size and guard.why.startswith("user code shown is first use"):
+        return for_small_size(size["tensor"], size["index"])
     if _ONE_OBJECT.fullmatch(expression):
         return for_kind("check_no_aliasing")
     if expression.startswith("type_is(") and guard.expected.startswith("type ") and guard.actual.startswith("type "):
@@ -244,6 +244,7 @@ def advice(guard: GuardStep, of_module: bool = False) -> str:
         return for_value(whole if whole.startswith(("len(", "list(dict.keys(")) else source, guard.expected, of_module)
     if expression == f"not {source}":
         return for_value(f"len({source})", "0", of_module)
-    if re.search(r"\.size\(\)\[\d+\]", expression):
-        return for_small_size() if guard.actual.endswith((" is 0", " is 1")) else for_condition()
+    if size:
+        small = guard.actual.endswith((" is 0", " is 1"))
+        return for_small_size(size["tensor"], size["index"]) if small else for_condition()
     return for_kind(expression)

@@ -11,6 +11,9 @@ import linecache
 import re
 import sys
 
+from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.advice.for_breaks import BreakFacts, for_break, for_loop
+from depyf.dump.advice.in_force import applicable
 from depyf.dump.records import BreakRecord, Place
 from depyf.dynamo.caches.seen_code import of_libraries
 
@@ -86,8 +89,9 @@ def must_not_break() -> bool:
 _ADDRESS = re.compile(r" ?\bat 0x[0-9a-fA-F]{5,}")
 
 
-def parse_break(text: str) -> BreakRecord:
-    """The record of one report, without the addresses of objects that torch shows: they differ in every run."""
+def parse_break(text: str, in_force: frozenset[str] = frozenset()) -> BreakRecord:
+    """The record of one report, without the addresses of objects that torch shows: they differ in every run.  ``in_force``
+    are the options that are as an advice would have them."""
     text = _ADDRESS.sub("", text)
     at = _AT.search(text)
     frames = list(_FRAME.finditer(text.partition("User code traceback:")[2].partition("\nTraceback ")[0]))
@@ -104,6 +108,7 @@ def parse_break(text: str) -> BreakRecord:
     fields = _fields(text.partition("User code traceback:")[0])
     reason = _reason(text)
     explanation = " ".join(fields.get("Explanation", ()))
+    advice = applicable(_advice(text, reason, explanation, tuple(fields.get("Hint", ())), place, caller), in_force)
     return BreakRecord(
         text=text,
         place=place,
@@ -116,7 +121,19 @@ def parse_break(text: str) -> BreakRecord:
         cut=_CUT in text,
         in_loop=_IN_LOOP in text,
         caller=caller,
+        advice=advice,
     )
+
+
+def _advice(
+    text: str, reason: str, explanation: str, hints: tuple[str, ...], place: Place | None, caller: Place | None
+) -> tuple[AdviceUse, ...]:
+    shown = caller or place
+    line = linecache.getline(shown.filename, shown.line).strip() if shown is not None else ""
+    filename = place.filename if place is not None else ""
+    of_library = bool(filename) and of_libraries(filename)
+    found = for_break(BreakFacts(reason, explanation, hints, filename, of_library, line, text))
+    return (*found, *for_loop()) if _IN_LOOP in text else found
 
 
 def told_later(text: str) -> tuple[str, str]:

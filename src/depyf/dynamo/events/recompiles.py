@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from depyf.dump import advice
 from depyf.dump.addresses import without_addresses
+from depyf.dump.advice import for_guards as advice
+from depyf.dump.advice.source_names import named, root
 from depyf.dump.records import GuardRecord, RecompileRecord, SymbolRecord
 from depyf.dynamo.events.call_values import CallValues, comparison
 from depyf.dynamo.guards.guard_remarks import split_comment
@@ -23,7 +24,7 @@ from depyf.dynamo.guards.printed_guards import readable, with_class
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
 _MISMATCH = re.compile(
     r"^tensor '(?P<name>.*?)' (?P<what>[\w ]+?) mismatch(?: at index (?P<index>\d+))?\. "
-    r"expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*))?$"
+    r"expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*?))?(?:\. Guard failed on a parameter.*)?$"
 )
 _KEYS = re.compile(r"\b\w+\b")
 _OTHER_CLASS = re.compile(
@@ -67,11 +68,11 @@ def specialised(record: RecompileRecord, symbols: Iterable[SymbolRecord]) -> Rec
     wanted = comparison(record.guard)
     size = None if wanted else _MISMATCH.match(record.guard)
     if size and size["what"] == "size" and size["index"]:
-        subject = f"{advice.named(size['name'])}.size()[{size['index']}]"
+        subject = f"{named(size['name'])}.size()[{size['index']}]"
     else:
-        subject = advice.named(wanted[0]) if wanted else ""
+        subject = named(wanted[0]) if wanted else ""
     for symbol in symbols:
-        if symbol.became and symbol.where is not None and advice.named(symbol.source) == subject:
+        if symbol.became and symbol.where is not None and named(symbol.source) == subject:
             return replace(record, advice=advice.for_specialised(subject, symbol.where))
     return record
 
@@ -82,10 +83,10 @@ def still_fixed(record: RecompileRecord, guards: Iterable[GuardRecord]) -> Recom
     size = _MISMATCH.match(record.guard)
     if size is None or size["what"] != "size" or not size["index"] or {record.expected, record.actual} & {"0", "1"}:
         return record
-    subject = advice.named(size["name"])
+    subject = named(size["name"])
     for guard in guards:
         sizes = _SIZES.search(guard.expression)
-        if sizes is None or advice.named(guard.source) != subject:
+        if sizes is None or named(guard.source) != subject:
             continue
         values = sizes[1].split(", ")
         if int(size["index"]) < len(values) and values[int(size["index"])] == record.actual:
@@ -133,7 +134,7 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
             expected = "no items"
         if call.of_optimizer(source):
             return RecompileRecord(entry, guard, place, expected, actual, advice.for_optimizer())
-        remedy = advice.for_value(source, expected, call.of_module(source), advice.root(source) in call.inner)
+        remedy = advice.for_value(source, expected, call.of_module(source), root(source) in call.inner)
         return RecompileRecord(entry, guard, place, expected, actual, remedy)
     same = re.match(r"same_object\((?P<source>.+), '[^']*'\)$", guard)
     actual = call.shown(same["source"]) if same else ""
@@ -149,7 +150,7 @@ def _tensor_differs(entry: str, guard: str, mismatch: re.Match[str], call: CallV
         what = advice.kind_of_keys(wanted ^ found)
         expected, actual = _apart(wanted, found), _apart(found, wanted)
         guard = f"tensor '{mismatch['name']}' dispatch key set mismatch. expected {expected}, actual {actual}"
-    inner = advice.root(mismatch["name"]) in call.inner
+    inner = root(mismatch["name"]) in call.inner
     remedy = advice.for_tensor(
         mismatch["name"], what, mismatch["index"] or "", inner, bool({expected, actual} & {"0", "1"})
     )

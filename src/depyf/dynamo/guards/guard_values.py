@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.addresses import without_addresses
-from depyf.dump.advice import OF_THAT_NAME
+from depyf.dump.advice.for_guards import OF_THAT_NAME
 from depyf.dump.records import Place
 from depyf.dump.reprs import sets_in_order
 from depyf.dynamo import guard_checks

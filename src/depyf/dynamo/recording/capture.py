@@ -38,6 +38,7 @@ from depyf.dynamo.events.listening import Listener, ignore, listen
 from depyf.dynamo.events.metrics import cache_record, failure, first_line, last_line, phases
 from depyf.dynamo.events.recompiles import parse_recompile, refused_recompile, specialised
 from depyf.dynamo.events.symbols import SymbolTable, interned
+from depyf.dynamo.events.torch_options import in_force
 from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.safety.guarded import Door
@@ -74,6 +75,8 @@ class EntryBuilder:
     transformed: TransformedRecord | None = None
     guard_text: str = ""
     breaks: list[str] = field(default_factory=list)
+    in_force: frozenset[str] = frozenset()
+    """The options that were as an advice would have them when torch reported a break or a recompilation."""
     recompiles: tuple[RecompileRecord, ...] = ()
     failed: str = ""
     raised: bool = False
@@ -168,9 +171,11 @@ class Capture:
                 path = str(event.data.get("file_path") or event.data.get("filename") or "")
                 self.add_graph(key, BY_EVENT[event.name], event.payload, path, event.attempt, self._facts(event))
             elif event.name == "dynamo_graph_break_reason":
+                entry.in_force = in_force()
                 if event.payload and event.payload not in entry.breaks:
                     entry.breaks.append(event.payload)
             elif event.name == "recompile_reasons":
+                entry.in_force = in_force()
                 entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
             elif event.name == "dynamo_cpp_guards_str":
                 entry.guard_text = event.payload

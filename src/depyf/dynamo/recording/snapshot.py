@@ -15,12 +15,25 @@ from types import MappingProxyType
 
 from depyf.bytecode.host.handler_depths import with_one_depth
 from depyf.dump.addresses import without_addresses
-from depyf.dump.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RunRecord
+from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.advice.for_breaks import OPTIMIZER, for_failure, for_limit, for_step
+from depyf.dump.advice.in_force import applicable
+from depyf.dump.nearest import nearest_first
+from depyf.dump.records import (
+    BreakRecord,
+    CodeRecord,
+    EntryRecord,
+    FunctionRecord,
+    RecompileRecord,
+    RunRecord,
+    SymbolRecord,
+)
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.caches.seen_code import NOTHING_TO_COMPILE
 from depyf.dynamo.events.graph_breaks import parse_break
 from depyf.dynamo.events.missing_reports import gaps
 from depyf.dynamo.events.recompiles import resolved, specialised
+from depyf.dynamo.events.torch_options import recompile_limit
 from depyf.dynamo.generated import resume_options
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.recording.capture import Capture, EntryBuilder, FunctionBuilder
@@ -51,6 +64,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             _function(function, builder, capture, live[function], entries.get(function, {}), by_code, names, resolve)
             for function, builder in sorted(capture.functions.items(), key=lambda item: _order(item[0]))
         )
+        functions = _whole_steps(functions)
         graphs = sorted((graph.record for graph in capture.graphs), key=lambda g: (g.key.order, g.stage, g.index))
         return RunRecord(
             torch_version=_torch_version(),
@@ -62,6 +76,30 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             ranks=rank_count(),
             never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
         )
+
+
+def _whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
+    """The breaks in optimizers with their advice, where the line that led there is in a function that calls backward()."""
+    steps = {
+        (place.filename, place.function)
+        for function in functions
+        for entry in function.entries
+        for record in entry.breaks
+        if record.advice == for_step() and (place := record.caller or record.place) is not None
+    }
+
+    def told(record: BreakRecord) -> BreakRecord:
+        called = record.caller
+        inside = record.place is not None and OPTIMIZER.search(record.place.filename)
+        if record.advice or called is None or not inside or (called.filename, called.function) not in steps:
+            return record
+        return replace(record, advice=for_step())
+
+    if not steps:
+        return functions
+    return tuple(
+        replace(f, entries=tuple(replace(e, breaks=tuple(map(told, e.breaks))) for e in f.entries)) for f in functions
+    )
 
 
 def _order(function: tuple[int, str]) -> tuple[int, int, str]:
@@ -134,6 +172,7 @@ def _function(
     ordered = [entry for entry in live if entry.compile_id in mine]
     records = [_entry(mine.pop(entry.compile_id), entry, resolve) for entry in ordered]
     records += [_entry(entry, None, resolve) for entry in sorted(mine.values(), key=lambda e: e.key.order)]
+    records = nearest_first(records)
     if source is not None:
         record = _resume_source(builder.code, code)
     elif builder.code.disassembly:  # written before, when it was alive
@@ -180,8 +219,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         guards=parse_guards(text, resolve),
         guard_state=state,
         breaks=_breaks(entry, live),
-        # a number that changed began as a symbol in this entry: what became of it here is known now
-        recompiles=tuple(specialised(resolved(record, resolve), symbols) for record in entry.recompiles),
+        recompiles=tuple(_recompile(record, entry, symbols, resolve) for record in entry.recompiles),
         failed=_failure(entry, live),
         raised=entry.raised and entry.transformed is None and live is None,
         restarts=entry.restarts,
@@ -189,12 +227,31 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         caches=tuple(entry.caches),
         before=entry.before,
         shape_facts=tuple(entry.symbols.facts),
+        advice=_advice(entry, live),
     )
+
+
+def _recompile(
+    record: RecompileRecord, entry: EntryBuilder, symbols: tuple[SymbolRecord, ...], resolve: Callable[[str], str]
+) -> RecompileRecord:
+    """A number that changed began as a symbol in this entry: what became of it here is known now."""
+    known = specialised(resolved(record, resolve), symbols)
+    return replace(known, advice=applicable(known.advice, entry.in_force))
+
+
+def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...]:
+    """What would avoid that nothing was compiled, where neither a break nor a guard says it."""
+    if not _failure(entry, live):
+        return ()
+    if entry.recompiles and not entry.started and not entry.raised:
+        limit = recompile_limit()
+        return () if limit is None else for_limit(limit)
+    return for_failure(entry.failed)
 
 
 def _breaks(entry: EntryBuilder, live: LiveEntry | None) -> tuple[BreakRecord, ...]:
     """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
-    records = tuple(parse_break(text) for text in entry.breaks)
+    records = tuple(parse_break(text, entry.in_force) for text in entry.breaks)
     went_on = entry.transformed is not None or live is not None or entry.raised or not entry.closed
     if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
         return (*records[:-1], replace(records[-1], skipped=True))

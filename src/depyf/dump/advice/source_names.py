@@ -1,0 +1,36 @@
+"""What a guard is about, as the user would call it.
+
+Input: torch's name of a source (``L['self'].k``, ``G['MODE']``).  Output: text.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def named(source: str) -> str:
+    """``L['self'].k`` -> ``self.k``; ``G['MODE']`` -> ``the global MODE``; methods such as ``.size()`` are cut."""
+    text = re.sub(r"\.(?:size|stride|storage_offset)$", "", source)
+    text = re.sub(r"\._(?:modules|parameters|buffers)\['(\w+)'\]", r".\1", text)
+    if text.startswith("len(") and text.endswith(")"):
+        return f"len({named(text[4:-1])})"
+    match = re.match(r"([LG])\['(\w+)'\](.*)$", text, re.S)
+    if match is None:
+        return text
+    return f"{match[2]}{match[3]}" if match[1] == "L" else f"the global {match[2]}{match[3]}"
+
+
+def root(source: str) -> str:
+    """The variable that a source begins with: ``x`` of ``L['x'].size()[0]``; "" where it begins with none."""
+    match = re.match(r"(?:len\()?(?:L\['(\w+)'\]|(\w+))", source)
+    return (match[1] or match[2]) if match and not source.startswith("G[") else ""
+
+
+def is_global(source: str) -> bool:
+    """Whether a source begins with a global."""
+    return source.removeprefix("len(").startswith("G[")
+
+
+def in_module(source: str) -> bool:
+    """Whether a source is a parameter or a buffer of a module."""
+    return re.search(r"\._(?:parameters|buffers)\[", source) is not None
