@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from depyf.bytecode.versions.spec import VersionSpec
 
 _WHERE, _OUTERMOST = 3, 4
-"""Bits of the operand of RESUME: 2 and 3 in a send loop; no handler of the body protects the yield."""
+"""Bits of the operand of RESUME (3.13+): 2 and 3 in a send loop; no handler of the body protects the yield.
+
+Before, a number above 1 is in a send loop."""
+_UNIT = 2
+"""Bytes to the next instruction, which the interpreter looks at: not where it has a prefix."""
 _STEPS = 1000
 """How far CLEANUP_THROW may lie from the end of its loop; a compiler needs one jump."""
 
@@ -34,8 +38,9 @@ def check(draft: Draft, protection: Protection | None, spec: VersionSpec) -> Non
         if name != "YIELD_VALUE":
             continue
         driven = i > 0 and names[i - 1] == "SEND"
-        resumed_at = raw.args[i + 1] if names[i + 1 : i + 2] == ["RESUME"] else 0
-        if (resumed_at & _WHERE > 1) != driven:
+        directly = names[i + 1 : i + 2] == ["RESUME"] and raw.offsets[i + 1] == raw.offsets[i] + _UNIT
+        resumed_at = raw.args[i + 1] if directly else 0
+        if ((resumed_at & _WHERE if spec.close_skips_handlers else resumed_at) > 1) != driven:
             raise _error(draft, i, "the RESUME after it is of another kind")
         handler = protection.of[i] if protection is not None else -1
         # a lambda and the code of a module have no wrapper: the loop's handler is the outermost there

@@ -167,7 +167,7 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
     raised, test = stmt.body, _negated(stmt.test)
     if len(raised) == 1 and isinstance(raised[0], Assert):
         inner = raised[0]
-        return Assert(test, inner.message, stmt.line) if _never(inner.test) else None
+        return Assert(test, inner.message, _first(stmt, inner)) if _never(inner.test) else None
     if len(raised) != 1 or not isinstance(raised[0], Raise) or raised[0].cause is not None:
         return None
     exc = raised[0].exc
@@ -184,7 +184,7 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
     return None
 
 
-def _first(stmt: If, raised: Raise) -> int | None:
+def _first(stmt: If, raised: Raise | Assert) -> int | None:
     """The line of an ``assert``: that of its ``raise``, where the test is on separate lines."""
     lines = [line for line in (stmt.line, raised.line) if line is not None]
     return min(lines) if stmt.line is not None and lines else stmt.line

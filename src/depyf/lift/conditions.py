@@ -49,7 +49,7 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     """Two tests that share a destination become one: ``a and b``, ``a or b``, or a link of a chained comparison."""
     if parent.cond is None or child.stmts or parent.container != child.container or not _is_test(parent):
         return False
-    if parent.id == child.id:
+    if parent.id == child.id or lifter.asserts.around(parent.begins) != lifter.asserts.around(child.begins):
         return False
     if _fold_link(lifter, parent, child):
         return True
@@ -84,6 +84,12 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     child_yes, child_no = child.succs
     if yes == no or child_yes == child_no and child_yes not in (yes, no):
         return False
+    places = _source(program := lifter.graph.program, parent.begins), _source(program, child.begins)
+    if child.keep is None and places[0] is not None and places[1] is not None:
+        if _earlier_operand_follows(lifter, parent, child, max(places[0], places[1])):
+            return False
+        if places[1] < places[0] and child.id == yes and no in child.succs:
+            return _fold_else_constant(lifter, parent, child)
     falls = child.falls
     shared = parent.succs[1 - parent.falls]
     if not one_line and shared <= parent.id and child.succs[falls] == shared:
@@ -272,6 +278,46 @@ def _fold_constant_arm(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     assert parent.cond is not None and child.cond is not None
     test = parent.cond if parent.falls == 0 else negate(parent.cond)
     cond = Cond(test, Const(target == child.succs[0]), child.cond)
+    _take(lifter, parent, child, cond, list(child.succs), child.falls)
+    parent.branch = NONE
+    return True
+
+
+def _source(program: Program, branch: int) -> tuple[int, int] | None:
+    """Where the operand that ``branch`` tests begins in the source (3.11+)."""
+    if branch == NONE:
+        return None
+    value, instr = program.place(branch - 1), program.instrs[branch - 1]
+    if branch > 1 and program.instrs[branch - 2].offset == instr.offset:
+        # of a superinstruction it has the place of the first half; the test may have that of its operand, as wide as the name
+        value = program.place(branch)
+        if value is None or (value[0][0], value[0][1] + len(str(instr.arg))) != value[1]:
+            return None
+    return None if value is None else value[0]
+
+
+def _earlier_operand_follows(lifter: Lifter, parent: Lifted, child: Lifted, begins: tuple[int, int]) -> bool:
+    """Whether ``child`` leads to a test that stands before ``begins``, as in ``b if a else False``: these two are taken first.
+
+    All three share a destination.
+    """
+    program, graph = lifter.graph.program, lifter.graph
+    for after in child.succs:
+        node = graph.nodes[after]
+        if after in lifter.blocks or lifter.preds[after] != [child.id] or node.container != child.container:
+            continue
+        test = node.code[-1]
+        if program.instrs[test].op == ops.BRANCH and not set(parent.succs).isdisjoint(node.succs):
+            at = _source(program, test)
+            if at is not None and at < begins:
+                return True
+    return False
+
+
+def _fold_else_constant(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+    """``if (b if c else True)``: where ``c`` is false, control goes where ``b`` goes, too."""
+    assert parent.cond is not None and child.cond is not None
+    cond = Cond(parent.cond, child.cond, Const(parent.succs[1] == child.succs[0]))
     _take(lifter, parent, child, cond, list(child.succs), child.falls)
     parent.branch = NONE
     return True

@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from depyf.bytecode import ops
+from depyf.cfg.assertions import Assertions
 from depyf.cfg.graph import Graph, Node
 from depyf.cfg.program import ASYNC_FOR_ITER, WITH_EXIT
 from depyf.errors import DecompilationError
@@ -50,6 +51,7 @@ class Lifter:
     ) -> None:
         self.graph = graph
         self.unit = graph.program.unit
+        self.asserts = Assertions(graph.program)
         self.symbolic = engine
         self.symbolic.implicit = graph.implicit
         self._protected: dict[int, int] = {}

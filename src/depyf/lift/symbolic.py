@@ -94,6 +94,8 @@ class Symbolic(Engine):
         self.spills = 0
         self.implicit: set[int] = set()
         self.at = 0
+        self.asserted: int | None = None
+        """The line of the ``assert`` whose error was loaded last."""
         self.instr: Instr
         self.block: Lifted
         self.stack: list[Expr] = []

@@ -13,6 +13,7 @@ NOTED_NOTE = (
     "assumes that nothing reads __static_attributes__, where the text cannot note an attribute that it sets by setattr"
 )
 EXTEND_NOTE = "where a list is extended by what is not iterable, the message of the TypeError may differ"
+AWAITED_NOTE = "where what 'async with' awaits is not awaitable, the message of the TypeError may differ"
 WHOLE_NOTE = "a mapping that updates a dict made in another block is read whole before the dict changes"
 KEYWORDS_NOTE = "assumes that no callee keeps or changes the dict of its keyword arguments, which is a copy in the text"
 PLAIN_NOTE = (

@@ -14,6 +14,7 @@ from depyf.bytecode.lower import lower
 from depyf.bytecode.versions import spec_for
 from depyf.errors import BytecodeError
 from depyf.verify import Status, verify
+from depyf.verify.assumptions import AWAITED_NOTE
 from depyf.verify.run.recompile import recompile
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
@@ -129,3 +130,24 @@ def test_operands_that_belong_together() -> None:
 def test_a_yield_that_says_it_drives_a_delegate(version: str) -> None:
     with pytest.raises(BytecodeError, match="send loop"):
         lower(changed(function(version, GENERATOR), with_operand("YIELD_VALUE", 1)))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_cell_of_what_is_no_cell_variable(version: str) -> None:
+    unit = function(version, "def f(a):\n    def g():\n        return a\n    return g\n")
+    lower(unit)
+    plain = function(version, "def f(a, b):\n    return a\n")
+    spec = spec_for(plain.version)
+    made = bytes((spec.opnames.index("MAKE_CELL"), 0))
+    with pytest.raises(BytecodeError, match="no cell variable"):
+        lower(replace(plain, code=made + plain.code, live=None))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_an_awaitable_is_taken_from(version: str) -> None:
+    """Its operand chooses the words of an error: ``await``, the entry or the exit of a manager."""
+    unit = function(version, "async def f(a):\n    async with a:\n        await a\n")
+    assert verify(unit, unit)[0].status is Status.IDENTICAL
+    other = changed(unit, with_operand("GET_AWAITABLE", 1))
+    for found in (verify(unit, other)[0], verify(other, unit)[0]):
+        assert found.status is Status.EQUIVALENT and AWAITED_NOTE in found.reason

@@ -54,9 +54,21 @@ def test_marks_at_a_yield(version: tuple[int, int]) -> None:
         at = raw.names.index("YIELD_VALUE")
         assert raw.names[at + 1] == "RESUME"
         refused(with_byte(unit, raw.offsets[at + 1] + 1, 1 if driven else 2), "of another kind")
+        if version < (3, 13) and not driven:
+            refused(with_byte(unit, raw.offsets[at + 1] + 1, 17), "of another kind")
         if version >= (3, 13):
             refused(with_byte(unit, raw.offsets[at] + 1, 2), "how the generator is left|belongs to")
             refused(with_byte(unit, raw.offsets[at + 1] + 1, raw.args[at + 1] | 4), "how the generator is left")
+
+
+def test_a_prefix_hides_the_mark() -> None:
+    """The interpreter looks at the two bytes after the yield."""
+    unit, raw = function((3, 11), "async def f(a):\n    await a\n")
+    at = raw.offsets[raw.names.index("YIELD_VALUE") + 1]
+    code = bytearray(unit.code[:at] + bytes((spec_for(unit.version).extended_arg, 0)) + unit.code[at:])
+    code[raw.offsets[raw.names.index("SEND")] + 1] += 1
+    code[raw.offsets[raw.names.index("JUMP_BACKWARD_NO_INTERRUPT")] + 3] += 1
+    refused(dataclasses.replace(unit, code=bytes(code)), "of another kind")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

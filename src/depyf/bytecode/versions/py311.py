@@ -105,6 +105,7 @@ RULES: dict[str, Rule | None] = {
     "COPY_FREE_VARS": None,
     "ASYNC_GEN_WRAP": None,
     "MAKE_CELL": make_cell,
+    "GET_AWAITABLE": counted(ops.GET_AWAITABLE),
     "RETURN_GENERATOR": return_generator,
     "PUSH_NULL": fixed(ops.NULL),
     "COPY": counted(ops.COPY),

@@ -116,7 +116,9 @@ def _raise(s: Symbolic, count: int) -> None:
     values = s.pops(count)
     exc = values[0] if values else None
     cause = values[1] if count > 1 else None
-    s.emit(Raise(exc, cause, s.instr.line))
+    raised = exc.func if isinstance(exc, Invoke) else exc
+    asserts = isinstance(raised, Marker) and raised.kind == "common" and raised.detail == "AssertionError"
+    s.emit(Raise(exc, cause, s.asserted if asserts else s.instr.line))
 
 
 def _reraise(s: Symbolic, _: Any) -> None:

@@ -318,6 +318,12 @@ def _special(kind: str) -> Rule:
     return rule
 
 
+def _load_common(s: Symbolic, arg: str) -> None:
+    if arg == "AssertionError":
+        s.asserted = s.instr.line
+    s.push(Marker("common", arg))
+
+
 RULES: dict[str, Rule] = {
     ops.NULL: _special("null"),
     ops.POP: _pop,
@@ -340,7 +346,7 @@ RULES: dict[str, Rule] = {
     ops.UNPACK_SEQUENCE: _unpack,
     ops.UNPACK_EX: _unpack,
     ops.LOAD_BUILD_CLASS: _special("build_class"),
-    ops.LOAD_COMMON: _special("common"),
+    ops.LOAD_COMMON: _load_common,
     ops.LOAD_LOCALS: _special("locals"),
     **control.RULES,
     **names.RULES,

@@ -160,7 +160,19 @@ class Values:
         return self.op("slice", elements)
 
     def string_of(self, parts: tuple[int, ...]) -> int:
-        """The concatenation of strings; neighbouring constants are joined, nested concatenations flattened."""
+        """The concatenation of strings."""
+        merged = self.joined(parts)
+        return merged[0] if len(merged) == 1 else self.op("str", merged)
+
+    def is_string(self, value: int) -> bool:
+        """Whether the value is known to be a plain string."""
+        known = self.desc[value]
+        if known is None:
+            return False
+        return known[0:2] in (("type", "str"), ("op", "str")) or known[0] == "const" and type(known[1]) is str
+
+    def joined(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        """The parts of a concatenation: neighbouring constants are joined, nested concatenations flattened."""
         flat: list[int] = []
         desc = self.desc
         for part in parts:
@@ -182,9 +194,7 @@ class Values:
             merged.append(part)
         if text or not merged:
             merged.append(self.const(text))
-        if len(merged) == 1:
-            return merged[0]
-        return self.op("str", tuple(merged))
+        return tuple(merged)
 
     def constants(self, values: tuple[int, ...]) -> list[Any] | None:
         """The objects that ``values`` denote if every one is a plain constant (code objects are not)."""

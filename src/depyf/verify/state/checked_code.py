@@ -105,6 +105,8 @@ class CheckedCode:
         """The handlers that begin by calling the exit of a manager, or by asking which exception it is."""
         self.again = False
         """Whether it raises, by a statement, an exception that the other code lets go on."""
+        self.forgets = False
+        """Whether it raises an exception while a temporary holds an object that nothing reads any more."""
         self.formats = False
         """Whether it formats a string that was converted or formatted before."""
         self.keeps = False

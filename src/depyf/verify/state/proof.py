@@ -17,6 +17,8 @@ from depyf.generated.contract import NO_CONTRACT, GeneratorContract
 from depyf.verify.assumptions import (
     AGAIN_NOTE,
     BUILTIN_NOTE,
+    CAUGHT_NOTE,
+    FORGOTTEN_NOTE,
     HANDLED_NOTE,
     NAMESPACE_NOTE,
     PLAIN_NOTE,
@@ -26,7 +28,8 @@ from depyf.verify.assumptions import (
     UNWIND_NOTE,
     VARIABLE_NOTE,
 )
-from depyf.verify.mismatch import Mismatch
+from depyf.verify.local_order import looks_at_locals
+from depyf.verify.mismatch import LifetimeMismatch, Mismatch
 from depyf.verify.promises.handed_on import HandedOn
 from depyf.verify.relation.facts import MAX_TRACKED, widest
 from depyf.verify.relation.sameness import Sameness
@@ -104,7 +107,7 @@ class Ground:
             self.proof.notes.append(text)
 
     def done(self) -> Proof:
-        """The proof, once every path has been gone through."""
+        """The proof, once every path has been gone through; LifetimeMismatch where a temporary would be seen."""
         for text in self.promised.notes if self.promised is not None else ():
             self.note(text)
         if self.values.shuffles:
@@ -113,6 +116,10 @@ class Ground:
             self.note(UNWIND_NOTE)
         if self.b.keeps:
             self.note(HANDLED_NOTE)
+        if self.b.forgets and self.lifetimes:
+            self.note(CAUGHT_NOTE)
+        if not {CAUGHT_NOTE, FORGOTTEN_NOTE}.isdisjoint(self.proof.notes) and looks_at_locals(self.units[0]):
+            raise LifetimeMismatch("what looks at its local variables sees a temporary")
         if self.b.again:
             self.note(AGAIN_NOTE)
         if self.b.builtins_named:

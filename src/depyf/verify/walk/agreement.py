@@ -6,6 +6,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.exception_table import GENERATORS
 from depyf.generated.contract import READ_LOCALS
 from depyf.verify.assumptions import (
+    AWAITED_NOTE,
     CYCLE_NOTE,
     END_ORDER_NOTE,
     EXTEND_NOTE,
@@ -127,6 +128,8 @@ class Agreement:
         key = event_a.key
         if key[0] == ops.LIST_EXTEND and self.a.key[a.pc][0] != self.b.key[b.pc][0]:
             self.ground.note(EXTEND_NOTE)
+        if key == (ops.GET_AWAITABLE,) and self.a.key[a.pc] != self.b.key[b.pc]:
+            self.ground.note(AWAITED_NOTE)
         if event_a.ahead != event_b.ahead and (key[0] == ops.DICT_UPDATE or key == (ops.CALL_EX, True)):
             self.ground.note(KEYWORDS_NOTE if key[0] == ops.CALL_EX else WHOLE_NOTE)
         if a.cur != b.cur and (key != RETURN or self.hands_back) and not self.sameness.same(pair, a.cur, b.cur):

@@ -26,7 +26,7 @@ FOLD = 18  # silent on operands that are known well enough, looked up by name in
 EVENT = 19  # always observable
 
 RARE_OPS = frozenset(
-    {ops.LOAD_CLOSURE, ops.LOAD_LOCALS, ops.LOAD_COMMON, ops.BUILD_LIST, ops.BUILD_STRING, ops.BUILD_SLICE, ops.IS}
+    {ops.LOAD_CLOSURE, ops.LOAD_LOCALS, ops.LOAD_COMMON, ops.BUILD_LIST, ops.BUILD_SLICE, ops.IS}
     | {ops.LOAD_FAST_CLEAR, ops.RESTORE_FAST, ops.PUSH_EXC_INFO, ops.POP_EXCEPT, ops.RERAISE, ops.MAKE_FUNCTION}
     | {ops.MATCH_MAPPING, ops.MATCH_SEQUENCE}
 )
@@ -52,7 +52,7 @@ FOLD_OPS = frozenset(
         ops.DICT_UPDATE,
         ops.DICT_MERGE,
     }
-    | {ops.SET_FUNCTION_ATTRIBUTE, ops.EXC_MATCH, ops.FORMAT}
+    | {ops.SET_FUNCTION_ATTRIBUTE, ops.EXC_MATCH, ops.FORMAT, ops.BUILD_STRING}
 )
 
 BRANCHES = {"true": BRANCH_TRUE, "false": BRANCH_FALSE, "none": BRANCH_NONE, "not none": BRANCH_NOT_NONE}

@@ -20,6 +20,7 @@ from depyf.verify.relation.facts import (
     is_exception,
     new_fresh,
     splats,
+    take,
     truth_of,
 )
 from depyf.verify.relation.values import Values
@@ -54,6 +55,7 @@ def _delete_fast(pair: Pair, side: Side, other: Side, values: Values, name: str)
             pair.bind(name, value)
     elif value == values.unbound:
         return False
+    side.gone.append(value)
     side.dirty[name] = values.unbound
     return True
 
@@ -339,7 +341,16 @@ def _format(pair: Pair, side: Side, other: Side, values: Values, arg: tuple[str,
         return False
     if known == ("type", "str") and side.program.side and side.program.kind[side.pc - 1] == dispatch.LOAD_TEMP:
         side.program.formats = True
-    return known == ("type", "str") or known[0:2] == ("op", "str") or (known[0] == "const" and type(known[1]) is str)
+    return values.is_string(side.stack[-1])
+
+
+def _build_string(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
+    """Strings are joined silently; what is none is an error."""
+    stack = side.stack
+    if not all(map(values.is_string, stack[len(stack) - count :])):
+        return False
+    stack.append(values.string_of(take(stack, count)))
+    return True
 
 
 def _exc_match(pair: Pair, side: Side, other: Side, values: Values, arg: object) -> bool:
@@ -379,6 +390,7 @@ FOLDS: dict[str, Callable[..., bool]] = {
     ops.DICT_MERGE: merge,
     ops.SET_FUNCTION_ATTRIBUTE: _set_function_attribute,
     ops.FORMAT: _format,
+    ops.BUILD_STRING: _build_string,
     ops.RAISE: _raise,
     ops.EXC_MATCH: _exc_match,
 }

@@ -70,6 +70,7 @@ RESULT_TYPES = {
     "TRUTH": "bool",
     ops.FORMAT: "str",
     ops.CONVERT: "str",
+    ops.BUILD_STRING: "str",
     ops.BUILD_SET: "set",
     ops.BUILD_MAP: "dict",
     ops.GET_ITER: "iter",
@@ -334,6 +335,16 @@ def _with_except_start(pair: Pair, side: Side, values: Values, depth: int) -> Ev
     return Event((ops.WITH_EXCEPT_START,), (stack[-depth], exception_of(values, stack[-1])), 0, 1)
 
 
+def _build_string(pair: Pair, side: Side, values: Values, count: int) -> Event:
+    stack = side.stack
+    return Event((ops.BUILD_STRING,), values.joined(tuple(stack[len(stack) - count :])), count, 1)
+
+
+def _get_awaitable(pair: Pair, side: Side, values: Values, origin: int) -> Event:
+    """``origin``, what the awaitable is taken from, chooses the words of an error."""
+    return Event((ops.GET_AWAITABLE,), (side.stack[-1],), 1, 1)
+
+
 def _make_cell(pair: Pair, side: Side, values: Values, name: str) -> Event:
     return Event((ops.MAKE_CELL, name), (), 0, 0)
 
@@ -360,5 +371,7 @@ BUILDERS: dict[str, Callable[..., Event]] = {
     ops.FOR_ITER: _for_iter,
     ops.END_ASYNC_FOR: _end_async_for,
     ops.WITH_EXCEPT_START: _with_except_start,
+    ops.BUILD_STRING: _build_string,
+    ops.GET_AWAITABLE: _get_awaitable,
     ops.MAKE_CELL: _make_cell,
 }

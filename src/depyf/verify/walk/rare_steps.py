@@ -44,10 +44,6 @@ def _build_list(pair: Pair, side: Side, values: Values, count: int) -> None:
     side.stack.append(new_fresh(pair, values, LIST, take(side.stack, count)))
 
 
-def _build_string(pair: Pair, side: Side, values: Values, count: int) -> None:
-    side.stack.append(values.string_of(take(side.stack, count)))
-
-
 def _build_slice(pair: Pair, side: Side, values: Values, count: int) -> None:
     side.stack.append(values.slice_of(take(side.stack, count)))
 
@@ -116,11 +112,13 @@ def raise_again(pair: Pair, side: Side, values: Values, exc: int) -> int:
             memo: dict[int, int] = {}
             kept.update([resolve(pair, values, value, memo) for value in kept])
             kept.update([value for value in pair.temps.values() if resolve(pair, values, value, memo) in kept])
+        before = len(pair.temps)
         pair.temps = {
             name: value for name, value in pair.temps.items() if name in live or value in kept or name[0] == ORIGINAL
         }
         if target in side.program.asking:
             pair.temps = still_held(pair, values, pair.temps, kept)
+        side.program.forgets = side.program.forgets or len(pair.temps) < before
     return target
 
 
@@ -193,7 +191,6 @@ RARE: dict[str, Callable[..., int | None]] = {
     ops.LOAD_LOCALS: _load_locals,
     ops.LOAD_COMMON: _load_common,
     ops.BUILD_LIST: _build_list,
-    ops.BUILD_STRING: _build_string,
     ops.BUILD_SLICE: _build_slice,
     ops.IS: _is,
     ops.LOAD_FAST_CLEAR: _load_fast_clear,

@@ -12,7 +12,7 @@ from depyf.bytecode.files.unmarshal import loads
 from depyf.bytecode.host.assemble import table_of
 from depyf.bytecode.versions import spec_for
 from depyf.verify import Status, Verdict, verify
-from depyf.verify.assumptions import CAUGHT_NOTE, CYCLE_NOTE, RAISED_NOTE, UNWIND_NOTE
+from depyf.verify.assumptions import CAUGHT_NOTE, CYCLE_NOTE, END_ORDER_NOTE, RAISED_NOTE, UNWIND_NOTE
 from depyf.verify.run.worker import worker_for
 from needs import need
 
@@ -95,3 +95,23 @@ def test_a_handler_without_its_clean_up_is_named_on_either_side(version: tuple[i
         for one, other in ((unit, changed), (changed, unit)):
             found = verify(one, other)[0]
             assert not found.proven or found.status is Status.IDENTICAL or UNWIND_NOTE in found.reason
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("raised", ["raise __temp_0", "E(__temp_0)"])
+def test_one_that_is_left_to_a_handler_is_named_and_must_not_be_seen(version: tuple[int, int], raised: str) -> None:
+    plain = f"try:\n        {raised.replace('__temp_0', 'E(1)')}\n    except E:\n        e()\n    "
+    text = f"try:\n        __temp_0 = E(1)\n        {raised}\n        del __temp_0\n    except E:\n        e()\n    "
+    found = verdict(version, plain + "globals()", text + "globals()")
+    assert found.status is Status.EQUIVALENT
+    assert CAUGHT_NOTE in found.reason
+    seen = verdict(version, plain + "locals()", text + "locals()")
+    assert seen.status is Status.UNVERIFIED
+    assert "sees a temporary" in seen.reason or "would see the temporary" in seen.reason
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_order_in_which_a_deleted_variable_and_a_temporary_end(version: tuple[int, int]) -> None:
+    found = verdict(version, "e(E); del e; return 1", "__temp_0 = e(E); del e; del __temp_0; return 1")
+    assert found.status is Status.EQUIVALENT
+    assert END_ORDER_NOTE in found.reason
