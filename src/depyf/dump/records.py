@@ -302,6 +302,15 @@ class TransformedRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class CallerRecord:
+    """A frame that ran while torch compiled: of a function that Dynamo saw, or else one line of the program between two of
+    those."""
+
+    place: Place
+    function: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EntryRecord:
     """One compilation of one code object: a cache entry, or a compilation that left none."""
 
@@ -327,6 +336,8 @@ class EntryRecord:
     """Each once, in the order in which torch found them."""
     advice: tuple[AdviceUse, ...] = ()
     """What would avoid that nothing was compiled, where that is no matter of a graph break or a guard."""
+    callers: tuple[CallerRecord, ...] = ()
+    """Who called the function when it was compiled, the outermost first."""
 
 
 @dataclass(frozen=True, slots=True)

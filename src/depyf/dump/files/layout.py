@@ -12,6 +12,7 @@ MANIFEST = reading.MANIFEST
 INDEX = "index.md"
 SHAPES = "shapes.md"
 MEMORY = "memory.md"
+CALL_TREE = "call_tree.md"
 TIMINGS = "timings.json"
 """The one file that differs from run to run."""
 

@@ -17,6 +17,7 @@ from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.registry import text_of
 from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
+    CALL_TREE,
     INDEX,
     MEMORY,
     SHAPES,
@@ -32,7 +33,13 @@ from depyf.dump.files.writer import unfinished_files
 from depyf.dump.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
 from depyf.safety.escape import one_line
 
-_WHOLE_RUN = ((INDEX, "index"), (SHAPES, "shapes"), (MEMORY, "memory"), (TIMINGS, "timings"))
+_WHOLE_RUN = (
+    (INDEX, "index"),
+    (CALL_TREE, "call_tree"),
+    (SHAPES, "shapes"),
+    (MEMORY, "memory"),
+    (TIMINGS, "timings"),
+)
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", ".depyf-")
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 
@@ -116,7 +123,9 @@ def remove_old_dump(directory: Path, deepest: int = 20) -> None:
         ways = name.split("/")
         if all(map(_FORK.fullmatch, ways)):
             _remove_fork(directory, ways, deepest)
-        elif is_plain(name) and (name.startswith(_OURS) or name in (INDEX, SHAPES, MEMORY, TIMINGS, MANIFEST)):
+        elif is_plain(name) and (
+            name.startswith(_OURS) or name in (INDEX, CALL_TREE, SHAPES, MEMORY, TIMINGS, MANIFEST)
+        ):
             _remove(os.unlink, directory / name)
 
 
@@ -268,6 +277,14 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                     for f in entry.shape_facts
                 ],
                 "caches": [{"cache": c.cache, "status": c.status, "reason": c.reason} for c in entry.caches],
+                "called_by": [
+                    {
+                        "at": _text(c.place),
+                        "function": c.place.function,
+                        **({"frame": c.function[1]} if c.function is not None else {}),
+                    }
+                    for c in entry.callers
+                ],
             }
             for entry in function.entries
         ],

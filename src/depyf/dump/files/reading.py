@@ -233,6 +233,7 @@ _ENTRY = {
     "restarts": [str],
     "symbols": [_SYMBOL],
     "caches": [{"cache": str, "status": str, "reason": str}],
+    "called_by": [{"at": str, "function": str, "frame": str}],
 }
 _FILE = {
     "file!": _NAME,

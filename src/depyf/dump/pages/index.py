@@ -11,6 +11,7 @@ import linecache
 from depyf.dump.advice.registry import sentence
 from depyf.dump.compile_stages import BY_EVENT, CAPTURED, COLUMNS, FORWARD, WRAPPER
 from depyf.dump.files.layout import SHAPES, TIMINGS, graph_file
+from depyf.dump.pages.call_tree import call_tree_section
 from depyf.dump.pages.markdown import code, message, plain
 from depyf.dump.pages.shapes import shapes_section
 from depyf.dump.records import (
@@ -51,6 +52,7 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
     sections = (
         ("Nothing was compiled", [] if run.functions or run.never_compiled else [_NOTHING]),
         ("Functions", _functions(pages)),
+        ("Call tree", call_tree_section(run)),
         ("Ran as ordinary Python", [_eager(f, e) for f, e in eager]),
         ("Errors that torch raised", [_eager(f, e) for f, e in errors]),
         ("Never compiled", [f"- {_where(c)}: {message(why)}" for c, why in run.never_compiled]),

@@ -32,6 +32,7 @@ from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.decorated import decorated
 from depyf.dynamo.events.call_values import call_values
+from depyf.dynamo.events.callers import RunningFrame, running_frames
 from depyf.dynamo.events.graph_breaks import raises
 from depyf.dynamo.events.graph_reading import facts_of
 from depyf.dynamo.events.listening import Listener, ignore, listen
@@ -84,6 +85,7 @@ class EntryBuilder:
     restarts: tuple[str, ...] = ()
     symbols: SymbolTable = field(default_factory=SymbolTable)
     caches: list[CacheRecord] = field(default_factory=list)
+    callers: tuple[RunningFrame, ...] = ()
 
 
 @dataclass
@@ -111,6 +113,9 @@ class Capture:
         self.notes: list[str] = []
         self._generation = 0
         self.current: dict[str, CompileKey] = {}
+        self.substituted: dict[str, tuple[tuple[int, str], dict[int, int]]] = {}
+        """File that runs in place of Dynamo's code -> its function, and its lines as lines of the program."""
+        self._places: set[tuple[str, str, int]] = set()
         self._on_graph = on_graph
         self._on_dropped = on_dropped
         self._on_closed = on_closed
@@ -259,9 +264,25 @@ class Capture:
         entry = self.entries.get(key)
         if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
             key = self._renew(compile_id)
-        self.entry(key).started = True
+        entry = self.entry(key)
+        entry.started = True
         if key.function not in self.functions:
             self.functions[key.function] = FunctionBuilder(_from_start(event))
+        with Door("the callers of a compiled function could not be told", self.note):
+            frames = running_frames(lambda frame: frame.code in self._places or frame.filename in self.substituted)
+            entry.callers = tuple(map(self._of_program, frames))
+        code = self.functions[key.function].code
+        self._places.add((code.filename, code.name, code.line))
+
+    def _of_program(self, frame: RunningFrame) -> RunningFrame:
+        """A frame of our text as one of the function that it is the text of."""
+        function, lines = self.substituted.get(frame.filename, (None, {}))
+        builder = self.functions.get(function) if function is not None else None
+        if builder is None:
+            return frame
+        line = max((number for number in lines if number <= frame.line), default=0)
+        known = builder.code
+        return RunningFrame(known.name, known.qualname, known.filename, known.line, lines.get(line, known.line))
 
     def _renew(self, compile_id: str) -> CompileKey:
         self._generation += 1

@@ -16,6 +16,7 @@ from typing import Any
 from depyf.dump.addresses import without_addresses
 from depyf.dump.compile_stages import POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
+    CALL_TREE,
     INDEX,
     MANIFEST,
     SHAPES,
@@ -29,6 +30,7 @@ from depyf.dump.files.layout import (
 )
 from depyf.dump.files.manifest import manifest_page, timings_page
 from depyf.dump.files.writer import DumpWriter
+from depyf.dump.pages.call_tree import call_tree_page
 from depyf.dump.pages.full_code import caller_name, full_code_page, function_id
 from depyf.dump.pages.graph_inputs import inputs_page
 from depyf.dump.pages.graph_page import graph_page, quick_page, unchecked_page
@@ -158,6 +160,8 @@ class Session:
         if shapes := shapes_page(run):
             self.writer.write(SHAPES, shapes)
         self.writer.write(INDEX, index_page(run, pages, counts))
+        if tree := call_tree_page(run):
+            self.writer.write(CALL_TREE, tree)
         if self.writer.problems:
             self.capture.note("not written: " + "; ".join(self.writer.problems))
             run = replace(run, notes=tuple(self.capture.notes))

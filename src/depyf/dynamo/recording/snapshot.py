@@ -21,6 +21,7 @@ from depyf.dump.advice.in_force import applicable
 from depyf.dump.nearest import nearest_first
 from depyf.dump.records import (
     BreakRecord,
+    CallerRecord,
     CodeRecord,
     EntryRecord,
     FunctionRecord,
@@ -30,6 +31,7 @@ from depyf.dump.records import (
 )
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.caches.seen_code import NOTHING_TO_COMPILE
+from depyf.dynamo.events.callers import folded
 from depyf.dynamo.events.graph_breaks import parse_break
 from depyf.dynamo.events.missing_reports import gaps
 from depyf.dynamo.events.recompiles import resolved, specialised
@@ -60,8 +62,11 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
         entries: dict[tuple[int, str], dict[str, EntryBuilder]] = {}
         for key, entry in capture.entries.items():
             entries.setdefault(key.function, {})[key.text] = entry
+        callers = _callers(capture)
         functions = tuple(
-            _function(function, builder, capture, live[function], entries.get(function, {}), by_code, names, resolve)
+            _function(
+                function, builder, capture, live[function], entries.get(function, {}), by_code, names, resolve, callers
+            )
             for function, builder in sorted(capture.functions.items(), key=lambda item: _order(item[0]))
         )
         functions = _whole_steps(functions)
@@ -163,6 +168,7 @@ def _function(
     by_code: dict[int, tuple[int, str]],
     resume_names: dict[tuple[int, str], tuple[str, ...]],
     resolve: Callable[[str], str],
+    callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
 ) -> FunctionRecord:
     code = live_code_of(builder)
     source = origin(code) if code is not None else None
@@ -170,8 +176,11 @@ def _function(
     if parent is None and builder.code.name.startswith(RESUME_PREFIX):
         parent = _parent_by_name(builder.code, capture)
     ordered = [entry for entry in live if entry.compile_id in mine]
-    records = [_entry(mine.pop(entry.compile_id), entry, resolve) for entry in ordered]
-    records += [_entry(entry, None, resolve) for entry in sorted(mine.values(), key=lambda e: e.key.order)]
+    found = [(mine.pop(entry.compile_id), entry) for entry in ordered]
+    rest = sorted(mine.values(), key=lambda e: e.key.order)
+    records = [
+        replace(_entry(e, alive, resolve), callers=callers(e)) for e, alive in (*found, *((e, None) for e in rest))
+    ]
     records = nearest_first(records)
     if source is not None:
         record = _resume_source(builder.code, code)
@@ -184,6 +193,12 @@ def _function(
         record = replace(record, disassembly=without_addresses(disassembly(code)))
     names = tuple(dict.fromkeys([*resume_names.get(function, ()), *builder.resume_names]))
     return FunctionRecord(function, record, tuple(records), parent, names)
+
+
+def _callers(capture: Capture) -> Callable[[EntryBuilder], tuple[CallerRecord, ...]]:
+    """Of an entry the callers, those of functions that Dynamo saw by their number."""
+    known = {(b.code.filename, b.code.name, b.code.line): function for function, b in capture.functions.items()}
+    return lambda entry: folded(entry.callers, lambda frame: known.get(frame.code), linecache.getline)
 
 
 def _parent_by_name(code: CodeRecord, capture: Capture) -> tuple[int, str] | None:

@@ -73,7 +73,12 @@ class TransformHook:
         recompiled = work.found.compile_at(str(path), work.page("").first_line, kept)
         candidate = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
         reason = substitute.refuse(code, work.made, candidate) or substitute.refuse_constants(work.made, candidate)
-        return (None, reason) if reason else (candidate, "")
+        if reason:
+            return None, reason
+        below = work.page("").first_line - 1
+        lines = {number + below: user for number, user in work.found.linemap if user is not None}
+        self._capture.substituted[str(path)] = (work.key.function, lines)
+        return candidate, ""
 
 
 @dataclass(frozen=True, slots=True)
