@@ -10,9 +10,10 @@ import linecache
 
 from depyf.dump.advice.registry import sentence
 from depyf.dump.compile_stages import BY_EVENT, CAPTURED, COLUMNS, FORWARD, WRAPPER
-from depyf.dump.files.layout import SHAPES, TIMINGS, graph_file
+from depyf.dump.files.layout import MEMORY, SHAPES, TIMINGS, graph_file
 from depyf.dump.pages.call_tree import call_tree_section
 from depyf.dump.pages.markdown import code, message, plain
+from depyf.dump.pages.memory import memory_section
 from depyf.dump.pages.shapes import shapes_section
 from depyf.dump.records import (
     BreakRecord,
@@ -60,6 +61,7 @@ def index_page(run: RunRecord, pages: Pages, kernels: dict[str, int]) -> str:
         ("Graph breaks", [_break(n, *found) for n, found in enumerate(breaks, 1)]),
         ("Recompilations", [_recompile(f, e) for f, e in again]),
         ("Dynamic shapes", shapes_section(run, SHAPES)),
+        ("Kept for the backward", memory_section(run, MEMORY)),
         ("Stages", _stages(run, kernels)),
         ("Forked processes that compiled, too", [f"- {_link(name, name + '/index.md')}" for name in run.forks]),
         (f"Not reported by torch {run.torch_version}", [f"- {what}" for what in run.not_reported]),

@@ -228,6 +228,14 @@ def simplified(expression: SizeExpression, positive: frozenset[str] = frozenset(
     return _multiple(op, one, other) or _bound(op, one, other)
 
 
+def summed(expression: SizeExpression) -> SizeExpression:
+    """A sum of products, each once; the expression itself where it is none."""
+    try:
+        return _sum(_polynomial(expression))
+    except ValueError:
+        return expression
+
+
 def _divided(whole: Polynomial, positive: frozenset[str]) -> Polynomial:
     """Without the positive factors that all have."""
     for name in min(whole, key=len):

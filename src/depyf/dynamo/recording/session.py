@@ -19,6 +19,7 @@ from depyf.dump.files.layout import (
     CALL_TREE,
     INDEX,
     MANIFEST,
+    MEMORY,
     SHAPES,
     TIMINGS,
     full_code_files,
@@ -36,6 +37,7 @@ from depyf.dump.pages.graph_inputs import inputs_page
 from depyf.dump.pages.graph_page import graph_page, quick_page, unchecked_page
 from depyf.dump.pages.index import index_page, provisional_page
 from depyf.dump.pages.kernels import CALLS_IN_CPP, kernels_in
+from depyf.dump.pages.memory import memory_page
 from depyf.dump.pages.original import original_page
 from depyf.dump.pages.shapes import shapes_page
 from depyf.dump.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
@@ -157,8 +159,10 @@ class Session:
         kernels = self._write_kernels(run)
         self.writer.write(TIMINGS, timings_page(self.capture.timings))
         counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
-        if shapes := shapes_page(run):
-            self.writer.write(SHAPES, shapes)
+        for name, page_of in ((SHAPES, shapes_page), (MEMORY, memory_page)):
+            with Door(f"{name} could not be written", self.capture.note):
+                if text := page_of(run):
+                    self.writer.write(name, text)
         self.writer.write(INDEX, index_page(run, pages, counts))
         if tree := call_tree_page(run):
             self.writer.write(CALL_TREE, tree)

@@ -1,0 +1,159 @@
+"""``memory.md``: what training keeps for the backward, and what Inductor's code allocates at once.
+
+Input: a ``RunRecord``.  Output invariant: the same run gives the same text; what the texts of torch do not say is said to be unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from depyf.dump.memory.allocation_plan import AllocationPlan
+from depyf.dump.memory.graph_memory import GraphMemory, graph_memories
+from depyf.dump.memory.saved_tensors import GIVEN, KEPT, KeptForBackward, SavedTensor
+from depyf.dump.memory.tensor_bytes import shown_bytes
+from depyf.dump.pages.markdown import code, plain
+from depyf.dump.pages.shapes import folded, line_of
+from depyf.dump.records import RunRecord
+
+_MOST_ROWS, _MOST_LINES = 40, 12
+
+_LEGEND = """\
+What the forward of each compiled graph keeps until its backward has run, the largest first: from the graphs of AOTAutograd, before
+Inductor. *computed* takes memory of its own; a *view* shares that of what it names; *given* is a parameter, a buffer or an input, which
+the program holds anyway. What is *computed again* is not kept: the backward repeats these operations."""
+_PLANNED = """\
+*Planned peak* is the most that is alive at once of what the code of Inductor allocates (its lines `empty_strided...`, `del` and
+`# reuse`); a backward holds what was kept, and the gradients that it is given, until it deletes them. Inductor reports no figure of its
+own by default. Parameters and inputs, and what kernels and libraries allocate inside, are not in it."""
+_UNPLANNED = "No graph was compiled by Inductor, so there is no plan of allocations: *planned peak* is missing."
+
+
+def memory_page(run: RunRecord) -> str:
+    """The whole page; "" where nothing is known of memory."""
+    memories = graph_memories(run)
+    if not memories:
+        return ""
+    planned = any(memory.forward is not None for memory in memories)
+    head = "| graph | kept for the backward | given anyway | computed again | peak of the forward | of the backward |"
+    table = [head, "|---|---|---|---|---|---|", *map(_row, memories)]
+    parts = ["# Memory", _LEGEND, _PLANNED if planned else _UNPLANNED, "\n".join(table)]
+    alike: dict[tuple[object, ...], list[GraphMemory]] = {}
+    for memory in memories:
+        if memory.kept is not None:
+            tensors = tuple(
+                (t.name, t.kind, t.operator, t.place) for t in sorted(memory.kept.saved, key=lambda t: t.name)
+            )
+            alike.setdefault((memory.key.function, tensors), []).append(memory)
+    for first, *others in alike.values():
+        assert first.kept is not None
+        parts += _graph(first, first.kept)
+        if others:
+            labels = folded([memory.key.label for memory in others])
+            parts.append(f"{labels}: the same tensors, for other sizes.")
+    return "\n\n".join(parts) + "\n"
+
+
+def memory_section(run: RunRecord, page: str) -> list[str]:
+    """A line or two for the index; ``page`` is the name of ``memory.md``."""
+    memories = [memory for memory in graph_memories(run) if memory.kept is not None]
+    if not memories:
+        return []
+    largest = memories[0]
+    assert largest.kept is not None
+    kept = [tensor for tensor in largest.kept.saved if tensor.kind == KEPT]
+    text = f"- {_title(largest)} keeps {_kept_bytes(largest.kept)} for its backward in {_count(len(kept), 'tensor')}"
+    if kept and kept[0].place is not None and largest.code is not None:
+        text += (
+            f", the largest ({shown_bytes(kept[0].size.count or 0)}) of {line_of(kept[0].place, largest.code.filename)}"
+        )
+    more = f"; {_count(len(memories) - 1, 'other training graph')}" if len(memories) > 1 else ""
+    return [f"{text}{more}: [{page}]({page})"]
+
+
+def _kept_bytes(kept: KeptForBackward) -> str:
+    unknown = f" and {_count(kept.unknown, 'tensor')} of unknown size" if kept.unknown else ""
+    return shown_bytes(kept.bytes) + unknown
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _title(memory: GraphMemory) -> str:
+    name = f"{code(memory.code.qualname)} " if memory.code is not None else ""
+    return f"{name}{memory.key.label}"
+
+
+def _row(memory: GraphMemory) -> str:
+    kept = memory.kept
+    cells = [_title(memory)]
+    if kept is None:
+        cells += ["no backward", "", ""]
+    else:
+        again = sum(line.bytes for line in kept.recomputed)
+        cells += [_kept_bytes(kept), shown_bytes(kept.given_bytes), shown_bytes(again) if again else "-"]
+    cells += [_peak(memory.forward), _peak(memory.backward)]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _peak(plan: AllocationPlan | None) -> str:
+    if plan is None:
+        return "-"
+    unknown = f", without {', '.join(map(plain, plan.unknown[:3]))}" if plan.unknown else ""
+    return f"{shown_bytes(plan.peak)} in {_count(plan.buffers, 'buffer')}{unknown}"
+
+
+def _graph(memory: GraphMemory, kept: KeptForBackward) -> list[str]:
+    home = memory.code.filename if memory.code is not None else ""
+    title = f"## {_title(memory)}" + (f" ({plain(home)}:{memory.code.line})" if memory.code is not None else "")
+    sizes = ", ".join(f"{code(name)} = {value}" for name, value in memory.sizes)
+    lines = (
+        [f"For {sizes}, as in the call that was compiled.\n"]
+        if sizes and any(t.size.formula for t in kept.saved)
+        else []
+    )
+    shown = [tensor for tensor in kept.saved if tensor.kind != GIVEN]
+    lines += ["| bytes | tensor | name | what | made by |", "|---|---|---|---|---|"]
+    lines += [_tensor(tensor, home) for tensor in shown[:_MOST_ROWS]]
+    rest = shown[_MOST_ROWS:]
+    if rest:
+        total = sum(t.size.count or 0 for t in rest if t.kind == KEPT)
+        lines.append(f"| {shown_bytes(total)} | {len(rest)} more, smaller ones | | | |")
+    parts = [title, "\n".join(lines)]
+    given = [tensor for tensor in kept.saved if tensor.kind == GIVEN]
+    notes = []
+    if given:
+        roles = [_count(sum(t.role == role for t in given), role) for role in ("parameter", "buffer", "input") if any(t.role == role for t in given)]  # fmt: skip
+        notes.append(f"- Given, no memory more: {', '.join(roles)}, {shown_bytes(kept.given_bytes)}: {_names(given)}.")
+    again = kept.recomputed
+    if again:
+        total = sum(line.bytes for line in again)
+        notes.append(f"- Computed again in the backward, {shown_bytes(total)} not kept:")
+        for line in again[:_MOST_LINES]:
+            where = f", {line_of(line.place, home)}" if line.place is not None else ""
+            operators = ", ".join(code(operator.removeprefix("aten.")) for operator in line.operators[:6])
+            more = f" and {len(line.operators) - 6} more" if len(line.operators) > 6 else ""
+            notes.append(f"  - {shown_bytes(line.bytes)}: {_count(line.count, 'operation')} ({operators}{more}){where}")
+        if len(again) > _MOST_LINES:
+            notes.append(f"  - {len(again) - _MOST_LINES} more lines")
+    return [*parts, "\n".join(notes)] if notes else parts
+
+
+def _tensor(tensor: SavedTensor, home: str) -> str:
+    size = "?" if tensor.size.count is None else shown_bytes(tensor.size.count)
+    if tensor.size.formula:
+        size += f" = {code(tensor.size.formula)}"
+    what = "computed" if tensor.kind == KEPT else f"{tensor.kind} {code(tensor.of)}"
+    what += ", also returned" if tensor.returned else ""
+    made = code(tensor.operator.removeprefix("aten.")) if tensor.operator else ""
+    place = line_of(tensor.place, home) if tensor.place is not None else ""
+    cells = [
+        size if tensor.kind == KEPT else "0 B", code(tensor.size.type), code(tensor.name), what,
+        ", ".join(part for part in (place, made) if part),
+    ]  # fmt: skip
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _names(given: Sequence[SavedTensor], most: int = 6) -> str:
+    names = [code(tensor.of) for tensor in given[:most]]
+    return ", ".join(names) + (f" and {len(given) - most} more" if len(given) > most else "")
