@@ -37,9 +37,17 @@ class BytecodeError(DepyfError):
 class NonFiniteError(DepyfError):
     """A graph created the value that ``depyf.debug(stop_on=...)`` names, and no debugger was there to stop in.
 
-    ``where`` (a ``depyf.Where``) is the line of the graph, with the user's line.
+    ``where`` (a ``depyf.Where``) is the line of the graph, with the user's line.  ``module`` is the path of the ``nn.Module``
+    that computes it (``h.0.attn``; "" outside of modules).  ``value`` and ``operands`` (a tuple) say what the line computed and
+    from what: each has ``name``, ``shape``, ``dtype``, ``low`` and ``high`` of the finite elements, ``nans``, ``infs`` (how many)
+    and ``first`` (the index of the first such element; None without one).
     """
 
-    def __init__(self, message: str, where: object) -> None:
+    def __init__(
+        self, message: str, where: object, module: str = "", value: object = None, operands: tuple[object, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.where = where
+        self.module = module
+        self.value = value
+        self.operands = operands

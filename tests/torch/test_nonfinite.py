@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -77,6 +80,8 @@ def test_planted(broken, kind, planted, stage, backend, tmp_path):
     with pytest.raises(depyf.NonFiniteError) as caught, depyf.debug(stop_on=kind):
         fn(x).sum().backward()
     place = caught.value.where
+    assert caught.value.module == "layers.4" and "\n  in module layers.4\n" in str(caught.value)
+    assert caught.value.value.first == (0, 0, 0) or kind == "inf"
     assert planted in place.user_code and place.user_file == __file__
     assert place.stage == f"{stage} graph of AOTAutograd"
     fn(x).sum().backward()  # outside the context nothing is watched
@@ -131,7 +136,7 @@ def test_breakpoint_in_the_dispatcher_and_stop_at_the_nan(backend, tmp_path):
     terminal.command("c", f"{page}(")
     terminal.command("p L['w'].requires_grad", "True")
     terminal.command("n", "return __transformed_code_0_0_for_layer")
-    answer = terminal.command("c", "depyf: log is the first value of a graph with a NaN")
+    answer = terminal.command("c", "depyf: log has a NaN that none of its operands has")
     assert f"from {script}:7 in layer: return torch.log(h - 2).sum()" in answer
     assert re.search(r"> \S+\.Forward_graph\.0\.py\(\d+\)", answer)
     terminal.command("p log.isnan().all()", "tensor(True)")
@@ -155,3 +160,96 @@ def test_infinities_that_are_meant(level):
     assert "(weights.half() * 60000) * 2" in str(caught.value) and "mul" in caught.value.where.node
     with depyf.debug(stop_on="nan", level=level):
         fn(torch.ones(3, 3))
+
+
+def test_what_is_said_of_the_values(tmp_path):
+    """How many and where, and what the operands were like: those of a line with several outputs and of complex numbers, too."""
+
+    def layer(x, y):
+        return torch.stack([x, x / y]).sum(0)
+
+    fn = torch.compile(layer, backend="eager")
+    x, y = torch.arange(6.0).reshape(2, 3), torch.tensor([[2.0, 1.0, 0.5], [1.0, 0.0, 0.0]])
+    x[1, 1] = 0.0
+    with pytest.raises(depyf.NonFiniteError) as caught, depyf.debug(stop_on="nan"):
+        fn(x, y)
+    error = caught.value
+    assert (error.value.nans, error.value.infs, error.value.first, error.value.shape) == (1, 1, (1, 1), (2, 3))
+    assert (error.value.low, error.value.high) == (0.0, 4.0) and error.module == ""
+    assert [(o.low, o.high, o.nans, o.infs, o.first) for o in error.operands] == [
+        (0.0, 5.0, 0, 0, None),
+        (0.0, 2.0, 0, 0, None),
+    ]
+    assert "  div: float32[2, 3] min 0 max 4, 1 NaN and 1 inf of 6, the first at [1, 1]" in str(error)
+    assert re.search(r"\n  operand \w+: float32\[2, 3\] min 0 max 5, all finite\n  operand", str(error))
+
+
+def test_the_next_one_raises_as_well():
+    """A program that catches the error, and one that goes on after a stop, come to the next line."""
+
+    def layer(x):
+        return torch.log(x - 2) * 0.0, torch.sqrt(x - 3)
+
+    fn = torch.compile(layer, backend="eager")
+    with depyf.debug(stop_on="nan"):
+        for x in (torch.ones(2), torch.ones(2), torch.full((2,), 2.5)):
+            with pytest.raises(depyf.NonFiniteError) as caught:
+                fn(x)
+            assert ("sqrt" if x[0] > 2 else "log") in caught.value.where.node
+
+
+NEXT = PROGRAM.replace("return torch.log(h - 2).sum()", "return torch.log(h - 2).sum() * 0.0 + torch.sqrt(h - 3).sum()")
+
+
+def test_continue_leads_to_the_next_one(tmp_path):
+    script, dump = tmp_path / "program.py", tmp_path / "dump"
+    script.write_text(NEXT)
+    terminal = Terminal([str(script), "eager", str(dump)])
+    assert "depyf: log has a NaN that none of its operands has" in terminal.first
+    terminal.command("p log.isnan().all()", "tensor(True)")
+    terminal.command("c", "depyf: sqrt has a NaN that none of its operands has")
+    terminal.command("p sqrt.isnan().all()", "tensor(True)")
+    terminal.child.sendline("c")
+    assert "LEFT" in terminal.end()
+
+
+UNATTACHED = """
+import sys
+import torch
+import {module}
+import depyf
+def layer(x):
+    return torch.log(x - 2).sum()
+fn = torch.compile(layer, backend="eager")
+assert {hooked} == (sys.breakpointhook is not sys.__breakpointhook__)
+with depyf.prepare_debug(sys.argv[1]):
+    fn(torch.full((3,), 3.0))
+with depyf.debug():
+    fn(torch.full((3,), 3.0))
+try:
+    with depyf.debug(stop_on="nan"):
+        fn(torch.ones(3))
+except depyf.NonFiniteError as error:
+    print("RAISED", error)
+"""
+
+
+@pytest.mark.parametrize("module", ["debugpy._vendored.force_pydevd", "sys"])
+def test_nobody_is_there_to_stop(module, tmp_path):
+    """A debugger's hook without its front end (a Jupyter kernel has one), and a standard input that is no terminal; a tool
+    that traces the program, such as coverage, is no debugger."""
+    script = tmp_path / "program.py"
+    traced = "sys.settrace(type('Tool', (), {'__call__': lambda self, *event: None})())\n" if module == "sys" else ""
+    text = UNATTACHED.format(module=module, hooked=module != "sys").replace(
+        "with depyf.debug():", traced + "with depyf.debug():"
+    )
+    script.write_text(text)
+    environment = {k: v for k, v in os.environ.items() if k not in ("DEPYF_NO_PAUSE", "PYTHONBREAKPOINT")}
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "dump")], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        env=environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "RAISED log has a NaN that none of its operands has" in done.stdout
+    assert done.stdout.count("nothing stops: run it in a terminal, or connect a debugger") == 1
+    assert "set breakpoints now" not in done.stdout

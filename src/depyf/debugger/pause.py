@@ -15,20 +15,44 @@ import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from depyf.debugger.program_pdb import hooked, pdb_in_caller
+from depyf.debugger.program_pdb import attached, hooked, pdb_in_caller
 from depyf.safety.guarded import say
 
 
 def should_pause() -> bool:
-    if os.environ.get("DEPYF_NO_PAUSE", "") not in ("", "0"):
+    """Whether a stop has a prompt: a terminal or a debugger is there, and the environment does not say otherwise."""
+    if _asked_not_to():
         return False
-    if os.environ.get("PYTHONBREAKPOINT") == "0":
-        return False
-    if sys.gettrace() is not None or os.environ.get("PYTHONBREAKPOINT") or _under_bdb():
+    if _debugger_traces() or os.environ.get("PYTHONBREAKPOINT") or _under_bdb():
         return True
-    if hooked():
+    if hooked() and attached():
         return True
     return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _debugger_traces() -> bool:
+    """Is what traces this thread a debugger?  A tool for coverage, say, would not stop."""
+    traces = sys.gettrace()
+    owner = type(getattr(traces, "__self__", None))
+    names = [getattr(traces, "__module__", None), *(cls.__module__ for cls in owner.__mro__), type(traces).__module__]
+    return traces is not None and any(str(name).startswith(_DEBUGGERS) for name in names)
+
+
+_DEBUGGERS = ("bdb", "pdb", "pydevd", "_pydevd", "debugpy", "depyf", "pudb")
+"""Modules of debuggers, and what the names of their modules begin with."""
+
+
+def _asked_not_to() -> bool:
+    return os.environ.get("DEPYF_NO_PAUSE", "") not in ("", "0") or os.environ.get("PYTHONBREAKPOINT") == "0"
+
+
+def how_to_stop() -> str:
+    """What to do where nothing can stop: the environment has no terminal, and no debugger is connected."""
+    here = "turn on the notebook's debugger, or " if "ipykernel" in sys.modules else "run it in a terminal, or "
+    return (
+        "there is no terminal and no debugger here, so nothing stops: "
+        f"{here}connect a debugger (debugpy.listen(5678), then attach from the editor), and enter the block again"
+    )
 
 
 def _under_bdb() -> bool:
@@ -63,14 +87,18 @@ def pause(directory: str, steppable: Sequence[str], level: str | None, followed:
             + ("it stop whenever torch looks for compiled code, those in " if followed else "")
             + "__transformed_code_*.py "
             + ("when that code runs" if followed else "stop when that code runs")
-            + (f", and so do those in {len(steppable)} __compiled_fn_* file(s):" if steppable else "."),
+            + (f", and so do those in {_files(len(steppable))}:" if steppable else "."),
             *(f"depyf:   {name}" for name in sorted(steppable, key=_by_number)),
         ]
     if not should_pause():
-        say("\n".join(lines), out=True)
+        say("\n".join([*lines, *([] if _asked_not_to() else [f"depyf: {how_to_stop()}"])]), out=True)
         return
     say("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]), out=True)
     stop()
+
+
+def _files(number: int) -> str:
+    return f"{number} __compiled_fn_* file{'s' * (number != 1)}"
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:
@@ -93,7 +121,7 @@ def stop() -> None:
 
 def stopper() -> Callable[[], None]:
     """What stops in its caller: the debugger of an IDE or of ``PYTHONBREAKPOINT``, or our pdb."""
-    if hooked() or os.environ.get("PYTHONBREAKPOINT"):
+    if (hooked() and attached()) or os.environ.get("PYTHONBREAKPOINT"):
         return breakpoint
     return pdb_in_caller
 

@@ -229,6 +229,19 @@ def hooked() -> bool:
     return sys.breakpointhook not in (sys.__breakpointhook__, program_breakpoint)
 
 
+def attached() -> bool:
+    """Is a front end connected to the debugger that ``sys.breakpointhook`` belongs to?
+
+    A Jupyter kernel, and what has called ``debugpy.listen``, has the hook also while nothing is connected: then
+    ``breakpoint()`` does nothing.  Of hooks of others this is not known; they count as connected.
+    """
+    if not str(getattr(sys.breakpointhook, "__module__", "")).startswith(("debugpy", "pydevd", "_pydev")):
+        return True
+    asks = getattr(sys.modules.get("pydevd"), "_is_attached", None)
+    asks = asks or getattr(sys.modules.get("debugpy"), "is_client_connected", None)
+    return bool(asks()) if callable(asks) else True
+
+
 def pdb_in_caller() -> None:
     """A ``ProgramPdb`` at the line after the call."""
     _made().stop_behind(sys._getframe(1))

@@ -38,10 +38,11 @@ from depyf.dynamo.stepping.code_exchange import (
     step_text,
 )
 from depyf.dynamo.stepping.interpreted_kernels import Interpreting
+from depyf.dynamo.stepping.nonfinite import modules_of
 from depyf.safety.guarded import Door, say
 
-Instrument = Callable[[types.CodeType, str], types.CodeType]
-"""(code of a graph, text of its file) -> the code to run: with checks added, on the same lines."""
+Instrument = Callable[[types.CodeType, str, dict[str, str]], types.CodeType]
+"""(code of a graph, text of its file, module path per node) -> the code to run: with checks added, on the same lines."""
 
 
 class LevelFiles:
@@ -107,8 +108,10 @@ class LevelFiles:
 
     def _exchange(self, path: Path, text: str, module: Any) -> bool:
         codes = graph_codes(path, text, module)
+        paths = {type(part).__dict__.get("forward"): modules_of(part.graph) for part in _graphs_in(module)}
         for function, code in codes:
-            self._stepping.exchange(function, self._instrument(code, text) if self._instrument else code)
+            known = paths.get(function, {})
+            self._stepping.exchange(function, self._instrument(code, text, known) if self._instrument else code)
         return bool(codes)
 
     def _dumped(self, stage: str, compile_id: str, text: str) -> list[GraphRecord]:
@@ -208,6 +211,10 @@ class LevelFiles:
             return None
         place = (code.co_name, code.co_filename, code.co_firstlineno)
         return next((f for f in run.functions if (f.code.name, f.code.filename, f.code.line) == place), None)
+
+
+def _graphs_in(module: Any) -> list[Any]:
+    return [part for part in module.modules() if hasattr(part, "graph")]
 
 
 _COUNTER = re.compile(r"(?<=_)\d+\b")

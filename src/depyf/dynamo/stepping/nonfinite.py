@@ -7,15 +7,19 @@ the same operations and a debugger shows the same file.  A line *creates* a valu
 from __future__ import annotations
 
 import ast
+import functools
+import math
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from depyf.bytecode.host.breakpoints import STOPS_AT_ONCE
 from depyf.debugger.pause import should_pause, stopper
-from depyf.debugger.where import Where, where_is
+from depyf.debugger.tensors import statistics
+from depyf.debugger.where import where_is
+from depyf.dynamo.events.module_path import module_path
 from depyf.errors import NonFiniteError
 from depyf.safety.guarded import Door, say
 
@@ -24,15 +28,41 @@ KINDS: tuple[StopOn, ...] = ("nan", "inf")
 _CHECK, _STOP = "depyf: check the value", "depyf: stop here"
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedValue:
+    """A tensor or a number at a stop: the range of its finite elements, and how many are not finite."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    low: float
+    high: float
+    nans: int
+    infs: int
+    first: tuple[int, ...] | None
+    """The index of the first element that is not finite."""
+
+    def __str__(self) -> str:
+        total = math.prod(self.shape)
+        kind = f"{self.name}: {self.dtype}{list(self.shape)}"
+        range_ = f"min {self.low:.6g} max {self.high:.6g}" if total > self.nans + self.infs else "no finite element"
+        if self.first is None:
+            return f"{kind} {range_}, all finite" if total else f"{kind} without elements"
+        odd = " and ".join(f"{count} {what}" for count, what in ((self.nans, "NaN"), (self.infs, "inf")) if count)
+        return f"{kind} {range_}, {odd} of {total}, the first at {list(self.first)}"
+
+
 @dataclass
 class NonFiniteWatch:
-    """Watches the graphs of one ``depyf.debug(stop_on=...)``; stops once."""
+    """Watches the graphs of one ``depyf.debug(stop_on=...)``; stops at each line that creates such a value."""
 
     kind: StopOn
-    found: list[Where] = field(default_factory=list)
 
-    def instrument(self, code: types.CodeType, text: str) -> types.CodeType:
-        """``code``, compiled from the graph file ``text``, with the checks; itself where they cannot be added."""
+    def instrument(self, code: types.CodeType, text: str, modules: dict[str, str]) -> types.CodeType:
+        """``code``, compiled from the graph file ``text``, with the checks; itself where they cannot be added.
+
+        ``modules``: names of the graph -> the path of the module that computes it.
+        """
         tree = ast.parse(text)
         forward = _function_at(tree, code.co_firstlineno)
         if forward is None:
@@ -40,27 +70,40 @@ class NonFiniteWatch:
         forward.body = [part for statement in forward.body for part in self._watched(statement, forward.lineno)]
         module = compile(ast.fix_missing_locations(tree), code.co_filename, "exec", dont_inherit=True)
         made = _code_at(module, code.co_name, code.co_firstlineno)
-        return code if made is None else _with_consts(made, {_CHECK: self._check, _STOP: stopper()})
+        if made is None:
+            return code
+        return _with_consts(made, {_CHECK: functools.partial(self._check, modules), _STOP: stopper()})
 
     def _watched(self, statement: ast.stmt, other_line: int) -> list[ast.stmt]:
         return [statement] if self.kind == "inf" and _meant(statement) else _watched(statement, other_line)
 
-    def _check(self, name: str, value: Any, operands: tuple[str, ...]) -> bool:
+    def _check(self, modules: dict[str, str], name: str, value: Any, operands: tuple[str, ...]) -> bool:
         """Is this where to stop?  Called by the graph after ``name = ...``."""
         frame = sys._getframe(1)
-        created = False
+        error = None
         with Door("depyf: a value cannot be looked at"):
-            created = not self.found and self._creates(frame, name, value, operands)
-        if not created:
+            if self._creates(frame, name, value, operands):
+                error = self._found(frame, name, value, operands, modules.get(name, ""))
+        if error is None:
             return False
-        place = where_is(frame.f_code.co_filename, frame.f_lineno)
-        self.found.append(place)
-        what = "a NaN" if self.kind == "nan" else "an infinity"
-        message = f"{name} is the first value of a graph with {what} that its operands do not have\n{place}"
         if not should_pause():
-            raise NonFiniteError(message, place)
-        say(f"depyf: {message}", out=True)
+            raise error
+        say(f"depyf: {error}", out=True)
         return True
+
+    def _found(
+        self, frame: types.FrameType, name: str, value: Any, operands: tuple[str, ...], module: str
+    ) -> NonFiniteError:
+        place = where_is(frame.f_code.co_filename, frame.f_lineno)
+        what = "a NaN" if self.kind == "nan" else "an infinity"
+        scope = frame.f_locals
+        (made, *_) = [found for found in _values(name, value) if self._has(found[1])]
+        given = [found for operand in operands if operand in scope for found in _values(operand, scope[operand])]
+        shown, ranges = _watched_value(*made), tuple(_watched_value(*found) for found in given)
+        lines = [f"{name} has {what} that none of its operands has", str(place)]
+        lines += [f"  in module {module}"] if module else []
+        lines += [f"  {shown}", *(f"  operand {found}" for found in ranges)]
+        return NonFiniteError("\n".join(lines), place, module, shown, ranges)
 
     def _creates(self, frame: types.FrameType, name: str, value: Any, operands: tuple[str, ...]) -> bool:
         if not self._has(value):
@@ -69,15 +112,49 @@ class NonFiniteWatch:
         return not any(self._has(scope[operand]) for operand in operands if operand in scope and operand != name)
 
     def _has(self, value: Any) -> bool:
-        if isinstance(value, (tuple, list)):
-            return any(self._has(item) for item in value)
         import torch
 
-        if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
-            return False
         with torch.no_grad():
             test: Callable[[Any], Any] = torch.isnan if self.kind == "nan" else torch.isinf
-            return bool(test(value.detach()).any())
+            return any(bool(test(found.detach()).any()) for _, found in _values("", value) if _rounded(found))
+
+
+def _values(name: str, value: Any) -> list[tuple[str, Any]]:
+    """The tensors in a value of a graph, each with what to call it."""
+    import torch
+
+    if isinstance(value, (tuple, list)):
+        return [found for position, item in enumerate(value) for found in _values(f"{name}[{position}]", item)]
+    return [(name, value)] if isinstance(value, torch.Tensor) else []
+
+
+def _rounded(value: Any) -> bool:
+    """Whether a tensor can hold a value that is not finite."""
+    return bool(value.is_floating_point() or value.is_complex())
+
+
+def _watched_value(name: str, value: Any) -> WatchedValue:
+    import torch
+
+    found = statistics(value)
+    first = None
+    if found.nans or found.infs:
+        with torch.no_grad():
+            position = int((~torch.isfinite(value.detach())).flatten().to(torch.uint8).argmax())
+            first = tuple(int(i) for i in torch.unravel_index(torch.tensor(position), value.shape))
+    return WatchedValue(name, found.dtype, found.shape, found.low, found.high, found.nans, found.infs, first)
+
+
+def modules_of(graph: Any) -> dict[str, str]:
+    """Names of a graph's nodes -> the path of the module that computes it, or, in a backward, whose forward it is for."""
+    found = {}
+    for node in graph.nodes:
+        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+        last = next(reversed(stack.values()), None) if isinstance(stack, dict) else None
+        source = last[0] if isinstance(last, tuple) and last else None
+        if isinstance(source, str) and (path := module_path(source)):
+            found[node.name] = path
+    return found
 
 
 def _function_at(tree: ast.Module, line: int) -> ast.FunctionDef | None:
