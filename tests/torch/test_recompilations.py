@@ -53,7 +53,7 @@ def reasons(directory):
     [
         (lambda layer, x: layer(x, ["a"]), "tuple", "list", "let names be a tuple in every call, or a list"),
         (lambda layer, x: layer(x, (), 2.5), "1.0", "2.5", "pass it as a tensor"),
-        (lambda layer, x: layer(x, (), 1.0, collections.OrderedDict()), "None", "a OrderedDict", "every call"),
+        (lambda layer, x: layer(x, (), 1.0, collections.OrderedDict()), "None", "a OrderedDict", "with it is needed"),
         (lambda layer, x: layer(torch.ones(1)), "3", "1", "sizes 0 and 1"),
     ],
 )

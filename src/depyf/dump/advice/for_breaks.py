@@ -42,7 +42,7 @@ class BreakFacts:
 
 _NAMES = (
     re.compile(r"builtin operator `(?P<name>[^`]+)`"),
-    re.compile(r"function:? `(?P<name>[\w.]+?)\.?`"),
+    re.compile(r"function:? `(?P<name>(?:<unknown module>)?[\w.]+?)\.?`"),
     re.compile(r"<(?:built-in )?(?:function|method|bound method) (?P<name>[\w.<>]*\w)"),
     re.compile(r"builtin:? `(?P<name>[^`]+?)\.?`"),
 )
@@ -76,6 +76,8 @@ def _skipped(facts: BreakFacts) -> Uses:
     name = _function(facts)
     if name in ("_warnings.warn", "warnings.warn", "warn"):
         return _writes("warnings.warn")
+    if name.startswith("<unknown"):  # a method of a value that waits for the call: what broke before is to be seen to
+        return ()
     outside = use("call-outside", function=name)
     if "C/C++" in " ".join(facts.hints) and name.partition(".")[0] not in _PLAIN_PYTHON:
         return outside, use("custom-operator", function=name)
@@ -181,14 +183,14 @@ def for_limit(limit: int) -> Uses:
     return (use("raise-limit", limit=str(limit * 8)),)
 
 
-_MARKED = re.compile(r"marked L\['(?P<tensor>\w+)'\][^ ]*?\.size\(\)\[(?P<index>\d+)\] as dynamic")
+_VIOLATED = re.compile(r"Constraints violated \(L\['(?P<tensor>\w+)'\][^ ,)]*\.size\(\)")
 
 
 def for_failure(error: str) -> Uses:
     """The advice on an error that torch raised into the program; ``error`` is its text."""
     if "ConstraintViolationError" not in error:
         return ()
-    found = _MARKED.search(error)
+    found = _VIOLATED.search(error)
     return (use("maybe-mark-dynamic", tensor=found["tensor"] if found else "the tensor"),)
 
 

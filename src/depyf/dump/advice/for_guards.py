@@ -78,6 +78,8 @@ OF_THAT_NAME = " (another class of that name)"
 def for_type(source: str, expected: str, actual: str) -> Uses:
     """A value is of another class than the ``expected`` one."""
     name = named(source)
+    if "NoneType" in (expected, actual):
+        return (use("with-and-without", name=name),)
     if actual.removesuffix(OF_THAT_NAME) == expected:
         return (use("class-made-once", name=name),)
     otherwise = f", or {_one(actual)} in every call" if actual else ""
@@ -85,7 +87,7 @@ def for_type(source: str, expected: str, actual: str) -> Uses:
 
 
 def _one(kind: str) -> str:
-    return "None" if kind == "NoneType" else f"an {kind}" if kind[:1].lower() in "aeiou" else f"a {kind}"
+    return f"an {kind}" if kind[:1].lower() in "aeiou" else f"a {kind}"
 
 
 def for_specialised(name: str, where: Place) -> Uses:
@@ -168,7 +170,7 @@ _KINDS = (
     (("got deallocated",), "keep-the-object"),
     (("unexpected recompilation",), "call-before-threads"),
     (("KeyError on",), "always-there"),
-    (("no_dynamic_marks(", "marks_within("), "mark-alike"),
+    (("no_dynamic_marks(", "marks_within(", "_dynamo_dim_marking", "_indices not a subset"), "mark-alike"),
     (("mode_stack",), "one-mode"),
     ((".__code__, 'code')",), "one-function"),
     (("obj_id", "same_object(", "type_id", "type_is("), "one-object"),

@@ -235,7 +235,7 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                 "compile_id": entry.key.text,
                 "guards": len(entry.guards),
                 "state": entry.guard_state,
-                "compiled": entry.transformed is not None,
+                "compiled": entry.transformed is not None and not entry.failed,
                 "before_recording": entry.before,
                 "graph_breaks": [_break(record) for record in entry.breaks],
                 "recompiled_because": [

@@ -82,6 +82,8 @@ class EntryBuilder:
     failed: str = ""
     raised: bool = False
     """The failure was the user's to see."""
+    given_up: bool = False
+    """torch said at the end that it failed: the bytecode that it may have written by then was never run."""
     restarts: tuple[str, ...] = ()
     symbols: SymbolTable = field(default_factory=SymbolTable)
     caches: list[CacheRecord] = field(default_factory=list)
@@ -213,6 +215,7 @@ class Capture:
         reason = event.data.get("fail_reason")
         if reason:
             entry.failed = failure(event.data)
+            entry.given_up = True
             entry.raised = raises(str(event.data.get("fail_type")))
             if not entry.recompiles:
                 entry.recompiles = tuple(map(self._explained, refused_recompile(str(reason))))

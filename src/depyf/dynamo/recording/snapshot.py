@@ -236,7 +236,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         breaks=_breaks(entry, live),
         recompiles=tuple(_recompile(record, entry, symbols, resolve) for record in entry.recompiles),
         failed=_failure(entry, live),
-        raised=entry.raised and entry.transformed is None and live is None,
+        raised=entry.raised and not _compiled(entry, live),
         restarts=entry.restarts,
         symbols=symbols,
         caches=tuple(entry.caches),
@@ -267,15 +267,20 @@ def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...
 def _breaks(entry: EntryBuilder, live: LiveEntry | None) -> tuple[BreakRecord, ...]:
     """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
     records = tuple(parse_break(text, entry.in_force) for text in entry.breaks)
-    went_on = entry.transformed is not None or live is not None or entry.raised or not entry.closed
+    went_on = _compiled(entry, live) or entry.raised or not entry.closed
     if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
         return (*records[:-1], replace(records[-1], skipped=True))
     return records
 
 
+def _compiled(entry: EntryBuilder, live: LiveEntry | None) -> bool:
+    """Whether there was code to run: bytecode may be written, and the guards fail to be made (ConstraintViolationError)."""
+    return live is not None or (entry.transformed is not None and not entry.given_up)
+
+
 def _failure(entry: EntryBuilder, live: LiveEntry | None) -> str:
     """Why nothing was compiled under this id; "" where something was."""
-    if entry.transformed is not None or live is not None:
+    if _compiled(entry, live):
         return ""
     if entry.recompiles and not entry.started and not entry.raised:
         return "the function has as many entries as torch._dynamo.config.recompile_limit allows"

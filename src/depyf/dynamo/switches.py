@@ -1,0 +1,107 @@
+"""Follows an advice that is a switch: sets an option of torch, or marks a dimension before a function is compiled.
+
+This changes settings of the process: it is for a process of our own only (the child of ``depyf doctor``, a test), never
+for the user's.
+
+Input: the use of an advice, and the function that it is about.  Output: a function that undoes it.  ``SwitchError`` where this
+torch cannot do it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from depyf.dump.advice.advice import AdviceUse, Switch, SwitchKind
+from depyf.dump.advice.registry import ADVICE
+from depyf.dynamo.events.torch_options import function_named
+from depyf.dynamo.pure_access import UnreadableError, attribute, is_a, item
+from depyf.errors import DepyfError
+
+
+class SwitchError(DepyfError):
+    """This torch has no such option, or the advice is no switch."""
+
+
+def follow(use: AdviceUse, function: str = "") -> Callable[[], None]:
+    """Do what the advice says; ``function`` is the qualified name of the one whose argument is marked."""
+    switch = ADVICE[use.id].switch if use.id in ADVICE else None
+    if switch is None:
+        raise SwitchError(f"{use.id} needs an edit of the program")
+    if switch.kind is SwitchKind.MARK:
+        return _mark(switch.name, use.value("tensor"), int(use.value("dimension")), function)
+    from torch._dynamo import config
+
+    if not hasattr(config, switch.name):
+        raise SwitchError(f"this torch has no torch._dynamo.config.{switch.name}")
+    before = getattr(config, switch.name)
+    setattr(config, switch.name, _value(switch, use, before))
+    return lambda: setattr(config, switch.name, before)
+
+
+def _value(switch: Switch, use: AdviceUse, before: Any) -> Any:
+    if switch.kind is SwitchKind.ADD:
+        function = function_named(use.value(switch.value))
+        if function is None:
+            raise SwitchError(f"there is no {use.value(switch.value)}")
+        return {*before, function}
+    return ast.literal_eval(use.value(switch.value) if switch.kind is SwitchKind.LIMIT else switch.value)
+
+
+def _mark(how: str, tensor: str, dimension: int, function: str) -> Callable[[], None]:
+    """As if the program marked the tensor before the first call of the function: when torch is asked to compile it."""
+    from torch._dynamo import convert_frame, decorators
+
+    wrapper = getattr(convert_frame, "CatchErrorsWrapper", None)
+    marked = getattr(decorators, how, None)
+    if wrapper is None or marked is None:
+        raise SwitchError(f"this torch has no place to call {how} at")
+    before = wrapper.__call__
+    seen: list[types.CodeType] = []
+
+    @functools.wraps(before)
+    def marks_first(self: Any, frame: Any, *rest: Any, **more: Any) -> Any:
+        code = frame.f_code
+        if _named(code, function) and not any(code is known for known in seen):
+            seen.append(code)
+            value = _reached(tensor, frame.f_locals)
+            if value is not None:
+                marked(value, dimension)
+        return before(self, frame, *rest, **more)
+
+    wrapper.__call__ = marks_first
+
+    def undo() -> None:
+        wrapper.__call__ = before
+
+    return undo
+
+
+def _named(code: types.CodeType, function: str) -> bool:
+    qualname = getattr(code, "co_qualname", None)
+    return qualname == function if qualname is not None else code.co_name == function.rpartition(".")[2]
+
+
+def _reached(path: str, variables: dict[str, Any]) -> Any:
+    """The tensor at ``x``, ``batch['image']``, ``self.cache``; None where there is none."""
+    import torch
+
+    try:
+        value = _at(ast.parse(path, mode="eval").body, variables)
+    except (SyntaxError, UnreadableError):
+        return None
+    return value if is_a(value, torch.Tensor) else None
+
+
+def _at(node: ast.expr, variables: dict[str, Any]) -> Any:
+    match node:
+        case ast.Name(name):
+            return item(variables, name)
+        case ast.Attribute(owner, name):
+            return attribute(_at(owner, variables), name)
+        case ast.Subscript(owner, ast.Constant(key)):
+            return item(_at(owner, variables), key)
+    raise UnreadableError

@@ -1,0 +1,763 @@
+"""For each advice a program that needs it.
+
+A program is called twice: as it is, and with ``advised=True`` (or under the switch, where the advice is one).  It returns what
+it computed, which must be the same both times.  ``removes`` is what the advice removes: ``compilations``, ``breaks``,
+``python`` (functions that ran as ordinary Python) or ``errors``; "" for an explanation, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import operator
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+import depyf
+
+X = torch.arange(1.0, 4.0)
+FACTOR = 2
+TABLE = torch.ones(4)
+LOG = logging.getLogger("advice_programs")
+
+
+@dataclass(frozen=True)
+class Program:
+    run: Callable[[bool], Any]
+    removes: str
+    asked: bool = False
+    """It returns what ``depyf.why`` says, which has the advice, and the recording does not."""
+
+
+PROGRAMS: dict[str, Program] = {}
+
+
+def needs(id: str, removes: str = "compilations", asked: bool = False) -> Callable[[Any], Any]:
+    def register(run: Callable[[bool], Any]) -> Callable[[bool], Any]:
+        assert id not in PROGRAMS
+        PROGRAMS[id] = Program(run, removes, asked)
+        return run
+
+    return register
+
+
+def compiled(function: Any, **options: Any) -> Any:
+    return torch.compile(function, backend="eager", **options)
+
+
+# sizes
+
+
+def double(x):
+    return x * 2
+
+
+@needs("mark-dynamic")
+def sizes(advised):
+    double_c = compiled(double)
+    return [double_c(torch.ones(size)) for size in (4, 5, 6)]
+
+
+@needs("compile-dynamic")
+def sizes_of_a_global(advised):
+    def scaled(x):
+        return x * TABLE.sum()
+
+    scaled_c = compiled(scaled)
+    results = []
+    for size in (4, 5, 6):
+        globals()["TABLE"] = torch.ones(size)
+        results.append(scaled_c(X))
+    return results
+
+
+@needs("mark-unbacked")
+def size_one(advised):
+    double_c = compiled(double)
+    return [double_c(torch.ones(size)) for size in (1, 5)]
+
+
+@needs("pad-size")
+def size_one_padded(advised):
+    double_c = compiled(lambda x: x * 3, dynamic=True)
+    results = []
+    for size in (5, 1):
+        x = torch.ones(size)
+        if advised and size == 1:
+            x = torch.cat([x, torch.zeros(1)])
+        results.append(double_c(x)[:size])
+    return results
+
+
+class Growing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.ones(4))
+
+    def forward(self, x):
+        return x * self.cache.sum()
+
+
+@needs("dynamic-parameters")
+def sizes_of_buffers(advised):
+    module = Growing()
+    module_c = compiled(module)
+    results = []
+    for size in (4, 5, 6, 7):
+        module.cache = torch.ones(size)
+        results.append(module_c(X))
+    return results
+
+
+@needs("needed-value")
+def unrolled_loop(advised):
+    def add(x):
+        return x + 1
+
+    add_c = compiled(add)
+
+    def many(x, n):
+        for _ in range(n):
+            x = add(x)
+        return x
+
+    many_c = compiled(many)
+    results = []
+    for n in (2, 3, 4):
+        x = X
+        if advised:
+            for _ in range(n):
+                x = add_c(x)
+        results.append(x if advised else many_c(x, n))
+    return results
+
+
+@needs("fixed-value", asked=True)
+def unrolled_size(advised):
+    def unrolled(x):
+        for part in range(x.size(0)):
+            x = x + part
+        return x
+
+    unrolled_c = compiled(unrolled)
+    for size in (4, 3):
+        unrolled_c(torch.ones(size))
+    return str(depyf.why(unrolled_c, torch.ones(5)))
+
+
+@needs("condition", removes="")
+def question_about_a_size(advised):
+    function_c = compiled(lambda x: x * 2 if x.shape[0] > 5 else x + 1, dynamic=True)
+    return [function_c(torch.ones(size)) for size in (4, 8)]
+
+
+# tensors
+
+
+@needs("contiguous")
+def strides(advised):
+    double_c = compiled(double)
+    other = torch.ones(4, 3).t()
+    return [double_c(torch.ones(3, 4)), double_c(other.contiguous() if advised else other)]
+
+
+@needs("one-rank")
+def ranks(advised):
+    double_c = compiled(double)
+    results = []
+    for shape in ((6, 4), (2, 3, 4)):
+        x = torch.ones(shape)
+        results.append(double_c(x.reshape(-1, 4)).reshape(shape) if advised else double_c(x))
+    return results
+
+
+@needs("one-dtype")
+def dtypes(advised):
+    double_c = compiled(double)
+    return [double_c(x.float() if advised else x).float() for x in (X, X.double())]
+
+
+@needs("one-requires-grad")
+def gradients(advised):
+    double_c = compiled(double)
+    return [double_c(x.detach() if advised else x).detach() for x in (X, X.clone().requires_grad_())]
+
+
+@needs("no-inference-tensors")
+def inference_tensors(advised):
+    double_c = compiled(double)
+    results = [double_c(X)]
+    with torch.no_grad() if advised else torch.inference_mode():
+        x = X.clone()
+    return [*results, double_c(x)]
+
+
+@needs("one-kind-of-tensor")
+def conjugates(advised):
+    double_c = compiled(double)
+    x = torch.ones(3, dtype=torch.complex64)
+    return [double_c(x), double_c(x.conj().resolve_conj() if advised else x.conj())]
+
+
+@needs("parameter-or-tensor")
+def parameters(advised):
+    double_c = compiled(double)
+    weight = nn.Parameter(X)
+    return [double_c(X), double_c(weight.detach() if advised else weight).detach()]
+
+
+@needs("distinct-tensors")
+def one_tensor_twice(advised):
+    product_c = compiled(lambda x, y: x * y)
+    return [product_c(X, X + 1), product_c(X, X.clone() if advised else X)]
+
+
+@needs("mark-alike")
+def marks(advised):
+    double_c = compiled(double)
+    first, second = torch.ones(4), torch.ones(4)
+    for x in (first, second) if advised else (second,):
+        torch._dynamo.mark_dynamic(x, 0)
+    return [double_c(first), double_c(second)]
+
+
+# values
+
+
+class Counter(nn.Module):
+    def __init__(self, calls):
+        super().__init__()
+        self.calls = calls
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+
+@needs("unspecialised-int")
+def counting_module(advised):
+    module_c = compiled(Counter(0))
+    return [module_c(X) for _ in range(5)]
+
+
+class TensorCounter(Counter):
+    def __init__(self):
+        super().__init__(0)
+        del self.calls
+        self.register_buffer("calls", torch.tensor(0))
+
+
+@needs("tensor-in-module")
+def counting_with_a_tensor(advised):
+    module_c = compiled(TensorCounter() if advised else Counter(0))
+    return [module_c(X) for _ in range(5)]
+
+
+@needs("number-as-tensor")
+def numbers(advised):
+    scaled_c = compiled(lambda x, n: x * n)
+    return [scaled_c(X, torch.tensor(float(n)) if advised else float(n)) for n in (2, 3, 4)]
+
+
+@needs("tensor-learning-rate")
+def learning_rate(advised):
+    weight = nn.Parameter(X.clone())
+    optimizer = torch.optim.SGD([weight], lr=torch.tensor(0.1) if advised else 0.1)
+    step_c = compiled(optimizer.step)
+    for n in range(4):
+        weight.grad = torch.ones(3)
+        if advised:
+            optimizer.param_groups[0]["lr"].fill_(0.1 / (n + 1))
+        else:
+            optimizer.param_groups[0]["lr"] = 0.1 / (n + 1)
+        step_c()
+    return weight.detach()
+
+
+@needs("global-as-argument")
+def changing_global(advised):
+    by_global = compiled(lambda x: x * FACTOR)
+    by_argument = compiled(lambda x, factor: x * factor)
+    results = []
+    for n in (2, 3, 4, 5):
+        globals()["FACTOR"] = n
+        results.append(by_argument(X, n) if advised else by_global(X))
+    return results
+
+
+@needs("one-value")
+def words(advised):
+    function_c = compiled(lambda x, word: x * 2 if word == "a" else x + x)
+    return [function_c(X, "a" if advised else word) for word in "ab"]
+
+
+@needs("one-flag")
+def flags(advised):
+    function_c = compiled(lambda x, flag: x * 2 if flag else x + x)
+    return [function_c(X, flag or advised) for flag in (True, False)]
+
+
+@needs("with-and-without", removes="")
+def left_out(advised):
+    function_c = compiled(lambda x, y=None: x * 2 if y is None else x * y)
+    return [function_c(X), function_c(X, X)]
+
+
+@needs("train-and-eval", removes="")
+def modes_of_a_module(advised):
+    module = nn.Sequential(nn.Dropout(0.0))
+    module_c = compiled(lambda x: module(x) * 2)
+    return [module_c(X), module.eval() and module_c(X)]
+
+
+@needs("optimizer-state", removes="")
+def first_step(advised):
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    step_c = compiled(optimizer.step)
+    for _ in range(3):
+        model(torch.ones(1, 2)).sum().backward()
+        step_c()
+    return []
+
+
+@needs("one-length")
+def growing_list(advised):
+    by_length = compiled(lambda x, items: x * len(items))
+    by_number = compiled(lambda x, number: x * number)
+    items: list[torch.Tensor] = []
+    results = []
+    for _ in range(4):
+        items.append(X)
+        results.append(by_number(X, torch.tensor(len(items))) if advised else by_length(X, items))
+    return results
+
+
+@needs("same-keys")
+def orders_of_keys(advised):
+    total_c = compiled(lambda d: sum(d.values()))
+    return [total_c(dict.fromkeys(sorted(keys) if advised else keys, X)) for keys in ("ab", "ba")]
+
+
+@needs("always-there", asked=True)
+def missing_key(advised):
+    function_c = compiled(lambda x, d: x * d["a"] if "b" not in d else x)
+    function_c(X, {"a": 2})
+    return str(depyf.why(function_c, X, {"z": 2}))
+
+
+@needs("same-arguments")
+def numbers_of_arguments(advised):
+    total_c = compiled(lambda x, *args: x + sum(args))
+    zero = [torch.zeros(3)] if advised else []
+    return [total_c(X, X + 1, *zero), total_c(X, X + 1, X + 2)]
+
+
+# objects
+
+
+@torch.compiler.disable
+def excluded(x):
+    return x.sin()
+
+
+@needs("one-class")
+def classes(advised):
+    total_c = compiled(lambda x, items: x * sum(items))
+    return [total_c(X, tuple(items) if advised else items) for items in ((1, 2), [1, 2])]
+
+
+def made_anew():
+    class Box:
+        factor = 2
+
+    return Box
+
+
+@needs("class-made-once")
+def classes_made_anew(advised):
+    scaled_c = compiled(lambda x, box: x * box.factor)
+    once = made_anew()
+    return [scaled_c(X, (once if advised else made_anew())()) for _ in range(2)]
+
+
+@needs("one-object")
+def builtin_functions(advised):
+    called_c = compiled(lambda x, function: function(x))
+    return [called_c(X, function) for function in (torch.neg, torch.neg if advised else operator.neg)]
+
+
+@needs("one-function")
+def functions(advised):
+    called_c = compiled(lambda x, function: function(x))
+    add = lambda x: x + x
+    return [called_c(X, function) for function in (double, double if advised else add)]
+
+
+@needs("keep-the-object")
+def method_that_waits(advised):
+    table = {X.shape: X}
+
+    def waits(x):
+        return table.get(excluded(x + 1).shape) + 1
+
+    def waits_not(x):
+        key = excluded(x + 1).shape
+        return table.get(key) + 1
+
+    function_c = compiled(waits_not if advised else waits)
+    return [function_c(X) for _ in range(3)]
+
+
+# settings
+
+
+@needs("compile-once")
+def backends(advised):
+    function = lambda x: x * 2
+    first = compiled(function)
+    second = first if advised else torch.compile(function, backend="aot_eager")
+    return [first(X), second(X)]
+
+
+@needs("one-global-state")
+def grad_modes(advised):
+    double_c = compiled(double)
+    results = []
+    for mode in (nullcontext(), torch.no_grad()):
+        with torch.no_grad() if advised else mode:
+            results.append(double_c(X))
+    return results
+
+
+@needs("one-mode")
+def devices(advised):
+    function_c = compiled(lambda x: x + torch.ones(3))
+    results = []
+    for mode in (nullcontext(), torch.device("cpu")):
+        with torch.device("cpu") if advised else mode:
+            results.append(function_c(X))
+    return results
+
+
+@needs("call-before-threads")
+def calls_of_threads(advised):
+    double_c = compiled(double)
+    if advised:
+        double_c(X)
+    together = threading.Barrier(3)
+
+    def call():
+        together.wait()
+        double_c(X)
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [double_c(X)]
+
+
+@needs("raise-limit", removes="python")
+def many_values(advised):
+    def unrolled(x, n):
+        for _ in range(n):
+            x = x + 1
+        return x
+
+    unrolled_c = compiled(unrolled)
+    return [unrolled_c(X, n) for n in range(2, 14)]
+
+
+# graph breaks
+
+
+@needs("capture-scalars", removes="breaks")
+def number_of_a_tensor(advised):
+    return compiled(lambda x: x * x.sum().item())(X)
+
+
+@needs("keep-tensor", removes="breaks")
+def number_kept_as_tensor(advised):
+    return compiled((lambda x: x * x.sum()) if advised else (lambda x: x * x.sum().item()))(X)
+
+
+@needs("capture-dynamic-shapes", removes="breaks")
+def selection(advised):
+    return compiled(lambda x: x[x > 1] * 2)(X)
+
+
+@needs("branchless", removes="breaks")
+def branch(advised):
+    def asked(x):
+        if x.sum() > 0:
+            return x * 2
+        return x - 1
+
+    def chosen(x):
+        return torch.where(x.sum() > 0, x * 2, x - 1)
+
+    function_c = compiled(chosen if advised else asked)
+    return [function_c(X), function_c(-X)]
+
+
+@needs("check-outside", removes="breaks")
+def assertion(advised):
+    def checked(x):
+        assert x.sum() > 0, f"sum of {x}"
+        return x * 2
+
+    if advised:
+        assert X.sum() > 0, f"sum of {X}"
+    return compiled(double if advised else checked)(X)
+
+
+@needs("num-classes", removes="breaks")
+def one_hot(advised):
+    count = {"num_classes": 3} if advised else {}
+    return compiled(lambda x: nn.functional.one_hot(x, **count) * 2)(torch.arange(3))
+
+
+@needs("reorder-output", removes="breaks")
+def output(advised):
+    def printing(x):
+        y = x + 1
+        print(end="")
+        return y * 2
+
+    return compiled(printing)(X)
+
+
+@needs("write-outside", removes="breaks")
+def output_outside(advised):
+    def printing(x):
+        y = x + 1
+        print(end="")
+        return y * 2
+
+    def silent(x):
+        return (x + 1) * 2
+
+    result = compiled(silent if advised else printing)(X)
+    if advised:
+        print(end="")
+    return result
+
+
+@needs("ignore-logging", removes="breaks")
+def logging_messages(advised):
+    def logs(x):
+        y = x + 1
+        LOG.debug("sum")
+        return y * 2
+
+    return compiled(logs)(X)
+
+
+@needs("backward-outside", removes="breaks")
+def training_step(advised):
+    torch.manual_seed(0)
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def loss_of(x):
+        return model(x).square().sum()
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = loss_of(x)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    loss_c, step_c = compiled(loss_of), compiled(step)
+    losses = []
+    for _ in range(3):
+        if advised:
+            optimizer.zero_grad()
+            loss = loss_c(X)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        else:
+            losses.append(step_c(X))
+    return losses
+
+
+@needs("gradient-outside", removes="breaks")
+def gradient(advised):
+    def energy(x):
+        return (x * x).sum()
+
+    def force(x):
+        (gradient,) = torch.autograd.grad(energy(x), x)
+        return -gradient
+
+    x = X.clone().requires_grad_()
+    if advised:
+        return -torch.autograd.grad(compiled(energy)(x), x)[0]
+    return compiled(force)(x)
+
+
+@needs("call-outside", removes="breaks")
+def clock(advised):
+    def timed(x):
+        begun = time.perf_counter()
+        return x * 2, begun
+
+    return compiled(double)(X) if advised else compiled(timed)(X)[0]
+
+
+@torch.library.custom_op("depyf_tests::checksum", mutates_args=())
+def checksum(x: torch.Tensor) -> torch.Tensor:
+    return torch.tensor(zlib.crc32(x.numpy().tobytes()))
+
+
+@checksum.register_fake
+def _(x):
+    return torch.empty((), dtype=torch.int64)
+
+
+@needs("custom-operator", removes="breaks")
+def library_function(advised):
+    def summed(x):
+        y = x + 1
+        return y * (checksum(y) if advised else zlib.crc32(y.numpy().tobytes()))
+
+    return compiled(summed)(X)
+
+
+class Manager:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+MANAGER = Manager()
+
+
+@needs("context-outside", removes="python")
+def manager(advised):
+    def managed(x):
+        with MANAGER:
+            x = x + 1
+            torch._dynamo.graph_break()
+        return x * 2
+
+    def inside(x):
+        return (x + 1) * 2
+
+    if not advised:
+        return compiled(managed)(X)
+    with MANAGER:
+        return compiled(inside)(X)
+
+
+@needs("parameter-outside", removes="breaks")
+def parameter(advised):
+    def made(x):
+        return x * nn.Parameter(torch.ones(3))
+
+    def given(x, weight):
+        return x * weight
+
+    return (compiled(given)(X, nn.Parameter(torch.ones(3))) if advised else compiled(made)(X)).detach()
+
+
+class Outside:
+    factor = 2
+
+
+@needs("class-outside", removes="breaks")
+def class_inside(advised):
+    def defined(x):
+        class Inside:
+            factor = 2
+
+        return x * Inside.factor
+
+    return compiled((lambda x: x * Outside.factor) if advised else defined)(X)
+
+
+@needs("no-mode-query", removes="breaks")
+def inference_query(advised):
+    return compiled(double if advised else (lambda x: x * 3 if torch.is_inference_mode_enabled() else x * 2))(X)
+
+
+@needs("detach-result", removes="breaks")
+def result_with_gradient(advised):
+    def inside(x):
+        y = x.detach() * 2
+        y.requires_grad_(True)
+        return y
+
+    def outside(x):
+        return x.detach() * 2
+
+    return compiled(outside)(X).requires_grad_(True) if advised else compiled(inside)(X)
+
+
+@needs("no-graph-break", removes="breaks")
+def asked_for(advised):
+    def broken(x):
+        x = x + 1
+        torch._dynamo.graph_break()
+        return x * 2
+
+    return compiled((lambda x: (x + 1) * 2) if advised else broken)(X)
+
+
+@needs("no-disable", removes="breaks")
+def excluded_function(advised):
+    return compiled(lambda x: (torch.sin(x + 1) if advised else excluded(x + 1)) * 2)(X)
+
+
+@needs("loop-body", removes="python")
+def break_in_a_loop(advised):
+    def body(x):
+        x = x + 1
+        time.perf_counter()
+        return x * 2
+
+    def loop(x):
+        for _ in range(3):
+            x = x + 1
+            time.perf_counter()
+            x = x * 2
+        return x
+
+    if not advised:
+        return compiled(loop)(X)
+    body_c, x = compiled(body), X
+    for _ in range(3):
+        x = body_c(x)
+    return x
+
+
+@needs("allow-rnn", removes="breaks")
+def recurrent(advised):
+    torch.manual_seed(0)
+    module = nn.LSTM(3, 3)
+    return compiled(lambda x: module(x)[0] * 2)(torch.ones(2, 1, 3)).detach()
+
+
+@needs("maybe-mark-dynamic", removes="errors")
+def marked_in_vain(advised):
+    function = lambda x: x * 2 if x.shape[0] == 4 else x
+    x = torch.ones(4)
+    (torch._dynamo.maybe_mark_dynamic if advised else torch._dynamo.mark_dynamic)(x, 0)
+    try:
+        return compiled(function)(x)
+    except Exception as error:
+        assert "ConstraintViolationError" in type(error).__name__ + str(error)
+        return function(x)

@@ -1,0 +1,28 @@
+"""The entry that a call nearly fitted comes first, whichever torch tried first."""
+
+from __future__ import annotations
+
+from depyf.dump.nearest import nearest_first
+from depyf.dump.records import CompileKey, EntryRecord, GuardRecord, RecompileRecord
+
+
+def entry(id, guards, *reasons):
+    records = tuple(RecompileRecord(earlier, guard, None, "", "") for earlier, guard in reasons)
+    made = tuple(GuardRecord("", text, text) for text in guards)
+    return EntryRecord(CompileKey(0, id), None, made, "live", recompiles=records)
+
+
+def test_nearest_first():
+    first = entry("0/0", ["size 4", "mode == 'a'"])
+    second = entry("0/1", ["size 4", "mode == 'b'"])
+    third = entry("0/2", ["size 5", "mode == 'a'"], ("0/1", "mode == 'b'"), ("0/0", "size 4"))
+    found = nearest_first([third, second, first])[0].recompiles
+    assert [record.entry for record in found] == ["0/0", "0/1"]
+
+
+def test_unknown_distances_keep_torchs_order():
+    failed = entry("0/2", [], ("0/1", "mode == 'b'"), ("0/0", "size 4"))
+    assert nearest_first([failed, entry("0/0", ["size 4"])])[0] == failed
+    left_out = entry("0/2", ["size 5"], ("0/1", "a is b"), ("0/0", "size 4"))
+    earlier = entry("0/1", ["check_no_aliasing(a, b)", "size 4"])
+    assert nearest_first([left_out, earlier, entry("0/0", ["size 4"])])[0] == left_out
