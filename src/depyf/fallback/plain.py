@@ -41,7 +41,7 @@ from depyf.ir.expr import (
     TempKey,
 )
 from depyf.ir.stmt import Assign, Delete, Stmt
-from depyf.ir.walk_expr import children, walk_own
+from depyf.ir.walk_expr import children
 from depyf.lift.inlined_comprehensions import Once
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.rules import names
@@ -401,7 +401,7 @@ class PlainSymbolic(Symbolic):
 
     def move(self, targets: list[Expr], values: list[Expr], line: int | None) -> None:
         """Assign all at once where one value is in the way of another."""
-        if len(targets) > 1 and any(is_slot(part) for value in values for part in _temps(value)):
+        if len(targets) > 1 and any(is_slot(part) for value in values for part in plain_rules.temporaries(value)):
             self.stmts.append(Assign((Display("tuple", tuple(targets)),), Display("tuple", tuple(values)), line))
             return
         for target, value in zip(targets, values, strict=True):
@@ -475,10 +475,6 @@ class PlainSymbolic(Symbolic):
                 gone -= {Temp(len(stack)).key}
             block.drops.append(tuple(self.temps[key] for key in sorted(gone)))
         return True
-
-
-def _temps(value: Expr) -> list[Temp]:
-    return [part for part in walk_own((value,)) if isinstance(part, Temp)]
 
 
 def _argument_count(unit: CodeUnit) -> int:

@@ -7,6 +7,7 @@ values that statements must keep in temporaries, so that any order of operations
     DICT_UPDATE     __temp_0.update({**x})          ``update`` alone takes more than a mapping
     DICT_MERGE      f(**__temp_0, **x)              keyword arguments that were begun in another block
     FOR_ITER        for __temp_1 in __temp_0: break; else: more = False
+    GET_AWAITABLE   await (__temp_0, __temp_0 := None)[0]       what is awaited may be released before that is done
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.fallback import explicit_tests
-from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Fmt, Invoke, Marker, Purpose, Star, Sub, Temp
+from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Fmt, Invoke, Marker, Purpose, Star, Sub, Taken, Temp
 from depyf.ir.stmt import Assign, Break, ExprStmt, For, Raise
+from depyf.ir.walk_expr import walk_own
 from depyf.lift.rules import container_rules
 from depyf.lift.rules.table import RULES
 from depyf.lift.stack_values import IterOf
@@ -178,10 +180,47 @@ def _merge(s: PlainSymbolic, depth: int, _: int) -> bool:
         raise _underflow(s)
     begun = s.stack[-depth - 1]
     if not isinstance(begun, Temp):
-        return False
+        return _take(s, 1)
+    _take(s, 1)
     items = s.pop()
     s.stack[-depth] = DictOf(((None, begun), (None, items)), True)
     return True
+
+
+def temporaries(value: Expr) -> list[Temp]:
+    """The temporaries in a value, as often as they are read."""
+    return [part for part in walk_own((value,)) if isinstance(part, Temp)]
+
+
+def _take(s: PlainSymbolic, count: int) -> bool:
+    """Of the uppermost values each temporary that nothing else needs is emptied where it is read: the operation releases
+    what it takes before the statement is done."""
+    if count > len(s.stack):
+        raise _underflow(s)
+    at = len(s.stack) - count
+    inside = [temp.key for value in s.stack[at:] for temp in temporaries(value)]
+    below = [s.inside(value) for value in s.stack[:at]]
+
+    def taken(value: Expr) -> Expr:
+        if not isinstance(value, Temp) or inside.count(value.key) > 1 or any(value.key in held for held in below):
+            return value
+        return Taken(value)
+
+    for i, value in enumerate(s.stack[at:], at):
+        if isinstance(value, Display):
+            s.stack[i] = Display(value.kind, tuple(map(taken, value.elts)))
+        else:
+            s.stack[i] = taken(value)
+    return False
+
+
+def _take_one(s: PlainSymbolic, _: object, __: int) -> bool:
+    return _take(s, 1)
+
+
+def _build_unpack(s: PlainSymbolic, shape: tuple[str, int], _: int) -> bool:
+    """3.8: what a call unpacks is released when it has been joined."""
+    return shape[0].startswith("call_") and _take(s, shape[1])
 
 
 def _compute(s: PlainSymbolic, arg: object, _: int) -> bool:
@@ -285,4 +324,7 @@ _RULES: dict[str, Callable[[PlainSymbolic, Any, int], bool]] = {
     ops.CONVERT: _convert,
     ops.GET_ITER: _get_iter,
     ops.FOR_ITER: _for_iter,
+    ops.GET_AWAITABLE: _take_one,
+    ops.GET_YIELD_FROM_ITER: _take_one,
+    ops.BUILD_UNPACK: _build_unpack,
 }

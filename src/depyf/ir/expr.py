@@ -88,6 +88,13 @@ class NestedTemp(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Taken(Expr):
+    """``(temp, temp := None)[0]``: the value of a temporary, which holds it no longer."""
+
+    temp: Temp | NestedTemp
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Attr(Expr):
     value: Expr
     name: str

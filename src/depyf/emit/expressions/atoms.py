@@ -10,7 +10,7 @@ from depyf.emit.expressions.positions import in_field
 from depyf.emit.expressions.quoting import NoQuotes, string, unescaped
 from depyf.emit.line_breaks import EITHER_CLOSE, EITHER_ELSE, EITHER_OPEN, OPERATOR
 from depyf.emit.printer import POWER, PRIMARY, Printer, prints
-from depyf.ir.expr import CellOf, Const, Marker, Name, NestedTemp, Temp
+from depyf.ir.expr import CellOf, Const, Marker, Name, NestedTemp, Taken, Temp
 
 
 @prints(Name)
@@ -62,6 +62,12 @@ def _unquotable(p: Printer, value: Any) -> str:
 @prints(NestedTemp)
 def temp(p: Printer, node: Temp | NestedTemp, level: int) -> str:
     return p.temp(node.number)
+
+
+@prints(Taken)
+def taken(p: Printer, node: Taken, level: int) -> str:
+    name = p.temp(node.temp.number)
+    return f"({name}, {name} := None)[0]"
 
 
 @prints(CellOf)
