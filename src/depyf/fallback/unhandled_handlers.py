@@ -23,7 +23,7 @@ def free_unhandled(program: Program, regions: Regions) -> None:
 
 
 def drop_idle_handlers(program: Program, regions: Regions) -> None:
-    """Remove handlers that nothing can raise to: their code need not be valid."""
+    """Remove handlers that nothing can raise to: their code need not be valid.  A ``with`` keeps its: it is a part of the statement."""
     raised: set[int] = set()
     seen: set[int] = set()
     work = [0]
@@ -34,9 +34,10 @@ def drop_idle_handlers(program: Program, regions: Regions) -> None:
         seen.add(position)
         work.extend(program.successors(position))
         handler = program.handler[position]
-        if handler != NONE and program.instrs[position].op not in ops.SILENT:
+        if handler != NONE:
+            silent = program.instrs[position].op in ops.SILENT
             for region in regions.chain(handler):
-                if region not in raised:
+                if region not in raised and not (silent and regions.table[region].kind != "with"):
                     raised.add(region)
                     record = regions.table[region]
                     work.extend((record.target, record.resume))
@@ -64,6 +65,8 @@ def trim_idle_ranges(program: Program, regions: Regions) -> None:
                 part += fresh
             if all(program.instrs[i].op in ops.SILENT for i in part):
                 idle += part
+        if region.kind == "with" and len(idle) == len(inside):
+            continue
         for i in idle:
             program.handler[i] = region.parent
         if idle:
