@@ -128,6 +128,9 @@ class PlainSymbolic(Symbolic):
         return value
 
     def spill(self, upto: int | None = None) -> None:
+        for i, value in enumerate(self.stack):
+            if isinstance(value, Display) and value.kind == "arguments":
+                self.stack[i] = Display("tuple", value.elts)
         before = list(self.stack)
         super().spill(upto)
         # What a spilled value was made of is used up, unless the stack still has it elsewhere, and goes at once: after
