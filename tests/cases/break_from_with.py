@@ -1,4 +1,3 @@
-# known ugly: 3.8+ awaited: UNVERIFIED original DELEGATE and recompiled DELEGATE: lifetimes differ: __temp_2 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
 """``break`` out of a ``with`` in a loop, and a ``return`` behind the loop that only that way leads to."""
 
 

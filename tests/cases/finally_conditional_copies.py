@@ -1,6 +1,3 @@
-# known ugly: 3.8 <module>: UNVERIFIED original CALL_EX (1, False) and recompiled CALL_EX (1, False): lifetimes differ: __temp_1 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
-# known ugly: 3.8+ raises: UNVERIFIED original DELEGATE and recompiled DELEGATE: lifetimes differ: __temp_0 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
-# known ugly: 3.8 inner: UNVERIFIED original CALL_EX (1, False) and recompiled CALL_EX (1, False): lifetimes differ: __temp_1 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
 def raises():
     try:
         a

@@ -1,7 +1,3 @@
-# known ugly: 3.8 nothing_returned: UNVERIFIED original CALL_EX (1, False) and recompiled CALL_EX (1, False): lifetimes differ: __temp_3 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
-# known ugly: 3.9-3.10 endless: FAILED original CALL_EX (1, True) and recompiled CALL_EX (1, True): lifetimes differ: __temp_4 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
-# known ugly: 3.11 endless: UNVERIFIED original CALL_EX (2, True) and recompiled CALL_EX (2, True): lifetimes differ: __temp_5 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
-# known ugly: 3.12+ endless: UNVERIFIED original CALL_EX (2, True) and recompiled CALL_EX (2, True): lifetimes differ: __temp_4 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
 def raises():
     try:
         return a

@@ -1,4 +1,3 @@
-# known ugly: 3.8-3.10 with_in_finally: FAILED a with_start slot is left in an expression
 def with_in_finally(b, x):
     try:
         h()

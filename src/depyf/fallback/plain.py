@@ -128,9 +128,6 @@ class PlainSymbolic(Symbolic):
         return value
 
     def spill(self, upto: int | None = None) -> None:
-        for i, value in enumerate(self.stack):
-            if isinstance(value, Display) and value.kind == "arguments":
-                self.stack[i] = Display("tuple", value.elts)
         before = list(self.stack)
         super().spill(upto)
         # What a spilled value was made of is used up, unless the stack still has it elsewhere, and goes at once: after
@@ -145,6 +142,11 @@ class PlainSymbolic(Symbolic):
         for value in gone:
             self.consumed.extend(caught(value))
         self.consumed.extend(self.temps[key] for key in sorted(used - dead))
+
+    def spilled(self, value: Expr) -> Expr:
+        if isinstance(value, Display) and value.kind == "arguments":
+            return super().spilled(Display("tuple", value.elts))
+        return super().spilled(value)
 
     def force(self, origin: int) -> None:
         raise DecompilationError("a value is shared", self.program.unit.qualname, self.instr.offset)

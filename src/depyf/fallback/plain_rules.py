@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from depyf.bytecode import ops
 from depyf.errors import DecompilationError
 from depyf.fallback import explicit_tests
-from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Fmt, Invoke, Marker, Purpose, Star, Sub, Taken, Temp
+from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Fmt, Func, Invoke, Marker, Purpose, Star, Sub, Taken, Temp
 from depyf.ir.stmt import Assign, Break, ExprStmt, For, Raise
 from depyf.ir.walk_expr import walk_own
-from depyf.lift.rules import container_rules
+from depyf.lift.rules import container_rules, generics
 from depyf.lift.rules.table import RULES
 from depyf.lift.stack_values import IterOf
 
@@ -55,6 +55,19 @@ def _copy(s: PlainSymbolic, n: int, _: int) -> bool:
         s.spill()
     s.copying = False
     s.stack.append(s.stack[-n])
+    return True
+
+
+def _swap(s: PlainSymbolic, n: int, _: int) -> bool:
+    """A constant changes places with any value, and so does the hidden function of type parameters with the defaults that
+    are passed to it (3.12+): what is computed later need not be computed before."""
+    stack = s.stack
+    if n > len(stack):
+        return False
+    hidden = any(isinstance(value, Func) and value.unit.name.startswith(generics.HIDDEN) for value in stack[-3:])
+    if not hidden and not (n == 2 and isinstance(stack[-2], Const)):
+        return False
+    stack[-1], stack[-n] = stack[-n], stack[-1]
     return True
 
 
@@ -302,6 +315,7 @@ def _vacate(s: PlainSymbolic, slot: Temp) -> None:
 
 _RULES: dict[str, Callable[[PlainSymbolic, Any, int], bool]] = {
     ops.COPY: _copy,
+    ops.SWAP: _swap,
     ops.BEFORE_WITH: _enter,
     ops.BEFORE_ASYNC_WITH: _enter,
     ops.POP_EXCEPT: _pop_except,

@@ -254,11 +254,16 @@ class Symbolic(Engine):
                 self.force(value.origin)
             if self.generated and isinstance(value, Func) and value.unit.name in COMPREHENSIONS:
                 continue  # making it has no effect, and it has no text
-            temp = self.new_temp()
-            self.stmts.append(Assign((temp,), value, self.instr.line))
+            new = self.spilled(value)
             for j in range(i, len(stack)):
                 if stack[j] is value:
-                    stack[j] = temp
+                    stack[j] = new
+
+    def spilled(self, value: Expr) -> Expr:
+        """What takes the place of a value that is computed now: a temporary."""
+        temp = self.new_temp()
+        self.stmts.append(Assign((temp,), value, self.instr.line))
+        return temp
 
     def _in_order(self, upto: int) -> Iterable[int]:
         """The lowest ``upto`` places of the stack, in the order in which their values were evaluated."""
