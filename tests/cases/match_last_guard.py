@@ -1,5 +1,5 @@
 # versions: 3.11+
-# known ugly: 3.11+ g8: FAILED original BRANCH false and recompiled BRANCH false: lifetimes differ: __temp_0 still holds an object that the original has released -- the temporary holds an operand until the statement after; the original drops it first
+# known ugly: 3.11+ g8: FAILED original BRANCH false and recompiled BRANCH false: lifetimes differ: __temp_0 still holds an object that the original has released -- the temporary of the subject is read by the next match too: no statement can empty it where a case takes it
 def g1(a, x, f, g):
     match a:
         case {"k": 1, **b} if a and x:

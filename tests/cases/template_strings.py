@@ -1,5 +1,5 @@
 # versions: 3.14+
-# known ugly: 3.14+ template_texts: FAILED an interpolation on the stack
+# known ugly: 3.14+ template_texts: FAILED an interpolation on the stack -- a field holds the text of its expression, so its value cannot be computed in a statement before it
 def template(a, b):
     one = t"plain"
     two = t"{a}"
