@@ -49,7 +49,7 @@ INSIDE = [
     "depyf.dynamo.recording.transform:substitute.refuse", "depyf.dynamo.recording.transform:transformed_page", "depyf.driver.pipeline:decompile_code",
     "depyf.dump.files.writer:DumpWriter.write", "depyf.dump.files.writer:DumpWriter.append", "depyf.dump.files.writer:write_whole",
     "depyf.dump.files.writer:DumpWriter.begin", "depyf.dump.files.writer:DumpWriter.end", "depyf.dump.files.writer:_put",
-    "depyf.dynamo.recording.session:freeze", "depyf.dynamo.recording.session:index_page", "depyf.dynamo.recording.session:manifest_page",
+    "depyf.dynamo.recording.session:freeze", "depyf.dynamo.recording.session:index_pages", "depyf.dynamo.recording.session:manifest_page",
     "depyf.dynamo.recording.session:full_code_page", "depyf.dynamo.recording.session:graph_page", "depyf.dynamo.recording.session:original_page",
     "depyf.dynamo.recording.session:codes_seen", "depyf.dynamo.recording.session:cache_entries", "depyf.dynamo.recording.session:live_code",
     "depyf.dynamo.recording.session:step_text", "depyf.dynamo.recording.session:live.remember", "depyf.dynamo.recording.session:Session.start",
@@ -57,7 +57,8 @@ INSIDE = [
     "depyf.dynamo.recording.formatted_graphs:Formatted.start", "depyf.dynamo.recording.formatted_graphs:Formatted.stop",
     "depyf.dynamo.contexts:Forks.watch", "depyf.dynamo.contexts:at_end_of_worker", "depyf.dynamo.contexts:remove_old_dump",
     "depyf.dynamo.contexts:_session", "depyf.dynamo.contexts:rank_directory", "depyf.dynamo.recording.snapshot:parse_guards",
-    "depyf.dynamo.recording.snapshot:parse_break", "depyf.safety.guarded:problem", "depyf.safety.guarded:_level",
+    "depyf.dynamo.recording.snapshot:parse_break", "depyf.dynamo.recording.session:causes_of",
+    "depyf.dynamo.recording.capture:traced_module", "depyf.safety.guarded:problem", "depyf.safety.guarded:_level",
 ]  # fmt: skip
 
 

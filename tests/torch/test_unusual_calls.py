@@ -228,7 +228,7 @@ def test_errors_are_no_ordinary_python(tmp_path):
         with pytest.raises(AssertionError):
             torch.compile(names["checked"], backend="eager")(torch.ones(2, 2))
     text = (tmp_path / "dump" / "index.md").read_text()
-    raised = text.partition("## Errors that torch raised\n")[2].partition("\n## ")[0]
+    raised = text.partition("## Failed: torch raised an error\n")[2].partition("\n## ")[0]
     assert "3 errors that torch raised instead of compiling" in text and "`checked`" not in raised
     assert "with `fullgraph=True` that is an error" in raised or "UserError: Dynamic control flow" in raised
     assert "backend='broken' raised: ValueError: no such device" in raised

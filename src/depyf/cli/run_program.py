@@ -19,8 +19,9 @@ import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from depyf.cli.output import complain
+from depyf.cli.output import complain, tell
 from depyf.cli.targets import InputError
+from depyf.dump.files.layout import INDEX
 from depyf.dynamo.require import require_torch
 from depyf.errors import DepyfError
 
@@ -43,7 +44,7 @@ def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: 
     finally:
         prepare.__exit__(None, None, None)
         sys.stdout.flush()
-        complain(_where_to_look(Path(folder)))
+        _tell_what_happened(Path(folder))
 
 
 def _guarded(program: Callable[[], None], interrupted: list[BaseException]) -> int:
@@ -122,6 +123,33 @@ def _main_module(file: str, spec: importlib.machinery.ModuleSpec | None) -> type
     return main
 
 
+def _tell_what_happened(folder: Path) -> None:
+    """What to fix first, and where to read more."""
+    complain(_where_to_look(folder))
+    lines = _fix_first(folder)
+    if lines:
+        tell("", "Fix first:", *lines, error=True)
+
+
+def _fix_first(folder: Path) -> list[str]:
+    """The most expensive causes, with the seconds that they took; of a distributed run those of the first rank."""
+    from depyf.dump.causes.stored import compile_seconds, stored_causes
+    from depyf.dump.files.reading import read_manifest
+    from depyf.dump.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first
+    from depyf.dynamo.recording.ranks import current_rank, rank_directory
+
+    if current_rank():
+        return []
+    try:
+        manifest = read_manifest(rank_directory(folder))
+    except DepyfError:
+        return []
+    causes = stored_causes(manifest)
+    lines = fix_first(causes, ON_TERMINAL, TERMINAL, compile_seconds(manifest, causes))
+    left = len(causes) - ON_TERMINAL
+    return [*lines, f"and {left} more in {manifest.folder / INDEX}"] if left > 0 else lines
+
+
 def _where_to_look(folder: Path) -> str:
     """The first thing to read in the dump, or why there is nothing; each rank of a distributed run says where its own is."""
     from depyf.dump.compare.stages import dumps_in
@@ -135,7 +163,7 @@ def _where_to_look(folder: Path) -> str:
     pages = sorted(path.name for path in first.glob("full_code_for_*.py"))
     if not pages:
         return f"torch compiled nothing while the program ran; {first / 'manifest.json'} has the notes"
-    entry = next((name for name in ("index.md",) if (first / name).exists()), pages[0])
+    entry = INDEX if (first / INDEX).exists() else pages[0]
     rank, merge = (
         (f"rank {current_rank()}: ", f"; `depyf merge {folder}` compares the ranks") if first != folder else ("", "")
     )

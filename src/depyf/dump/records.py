@@ -101,7 +101,13 @@ class BreakRecord:
     in_loop: bool = False
     """It could not go on because a loop of the function was running."""
     caller: Place | None = None
-    """Where ``place`` is in torch's code or the standard library's: the line of the program that led there."""
+    """Where ``place`` is in code of a library: the line of the program that led there."""
+    asked: str = ""
+    """The operator that asked: ``Tensor.item``, ``print``; "" where torch does not say."""
+    expression: str = ""
+    """The part of the program's line that was being evaluated, where the report marks it."""
+    module: str = ""
+    """The module in whose ``forward`` it happened, as the compiled function reaches it: ``h.0.attn``."""
     advice: tuple[AdviceUse, ...] = ()
     """What would avoid it, the best first; only what can help under the options that were set then."""
 
@@ -338,6 +344,8 @@ class EntryRecord:
     """What would avoid that nothing was compiled, where that is no matter of a graph break or a guard."""
     callers: tuple[CallerRecord, ...] = ()
     """Who called the function when it was compiled, the outermost first."""
+    operations: int | None = None
+    """Operations in its graph, as torch counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,3 +377,5 @@ class RunRecord:
     """How many processes the run has, each with a dump."""
     forks: tuple[str, ...] = ()
     """The folders of forked children that compiled something, too."""
+    cells: tuple[tuple[str, str], ...] = ()
+    """File name of a cell of a notebook -> how the notebook calls it, ``In [3]``."""

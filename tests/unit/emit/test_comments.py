@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from depyf.driver.pipeline import Decompiled
+from depyf.dump.advice.registry import use
+from depyf.dump.causes.collect import causes_of
 from depyf.dump.pages.full_code import full_code_page
-from depyf.dump.pages.index import index_page
+from depyf.dump.pages.index import index_pages
 from depyf.dump.pages.markdown import code, message, plain
 from depyf.dump.pages.transformed import transformed_page
 from depyf.dump.records import (
@@ -103,11 +105,12 @@ def hostile_function() -> FunctionRecord:
     )
     key = CompileKey(0, "0/0")
     place = Place(HOSTILE, 3, HOSTILE, HOSTILE)
-    broken = BreakRecord(HOSTILE, place, HOSTILE, HOSTILE, HOSTILE, (HOSTILE,), "", False)
+    advice = (use("no-disable", function=HOSTILE),)
+    broken = BreakRecord(HOSTILE, place, HOSTILE, HOSTILE, HOSTILE, (HOSTILE,), "", False, advice=advice)
     source = "def g(x):\n    return x\n"
     transformed = TransformedRecord(source, False, HOSTILE, (VerdictRecord(HOSTILE, "UNVERIFIED", HOSTILE),), (), ())
     guard = GuardRecord("NONE_MATCH", HOSTILE, "L['x'] is None", "L['x']", place, HOSTILE)
-    again = RecompileRecord(HOSTILE, HOSTILE, place, HOSTILE, HOSTILE, HOSTILE)
+    again = RecompileRecord(HOSTILE, HOSTILE, place, HOSTILE, HOSTILE, advice)
     entry = EntryRecord(key, transformed, (guard,), "live", (broken,), (again,), failed=HOSTILE)
     return FunctionRecord((0, "0"), code_record, (entry,))
 
@@ -125,7 +128,7 @@ def test_pages_of_a_function_with_such_names_are_what_they_would_be_without() ->
 
 def test_the_index_of_a_run_with_such_names_has_no_heading_more() -> None:
     run = RunRecord("2", "3", (hostile_function(),), (), (HOSTILE,), ((hostile_function().code, HOSTILE),))
-    text = index_page(run, {"full_code_for_f.py": (hostile_function(),)}, {})
+    text = index_pages(run, causes_of(run), {"full_code_for_f.py": (hostile_function(),)}, {})["index.md"]
     lines = text.splitlines()
     assert lines == text[:-1].split("\n")
     assert not any(line.startswith(("import", '"""')) for line in lines)
@@ -179,5 +182,11 @@ def test_nothing_else_writes_comments(path: Path) -> None:
 
 def _is_heading(name: str, text: object) -> bool:
     """The first line of a page in Markdown."""
-    markdown = {"dump/pages/index.py": "# What torch.compile did", "gallery/write.py": "# Compiled graphs"}
+    markdown = {
+        "dump/pages/index.py": "# What torch.compile did",
+        "dump/pages/shapes.py": "# Dynamic shapes",
+        "dump/pages/call_tree.py": "# Which call led to which compilation",
+        "dump/pages/memory.py": "# Memory",
+        "gallery/write.py": "# Compiled graphs",
+    }
     return name in markdown and str(text).startswith(markdown[name])

@@ -65,6 +65,13 @@ class Cause:
     inside: Place | None = None
     """Where ``place`` is the program's call of a library: the line of the library that asked."""
 
+    functions: tuple[str, ...] = ()
+    """The program's functions that met it."""
+    python: tuple[str, ...] = ()
+    """Those of them that ended as ordinary Python."""
+    caused: tuple[CompileKey, ...] = ()
+    """The compilations that would not have been without it."""
+
     @property
     def key(self) -> tuple[str, str, int, str]:
         """What two reports of one cause share, whichever entry, frame or attempt met it."""
@@ -81,7 +88,8 @@ class Cause:
             "line": self.place.text if self.place is not None else "",
             "asked": self.asked,
             "module": self.module,
-            "compile_ids": [key.text for key in self.entries],
+            "compile_ids": [_id(key) for key in self.entries],
+            "caused": [_id(key) for key in self.caused],
             "costs": {
                 "compilations": self.costs.compilations,
                 "python": self.costs.python,
@@ -91,7 +99,13 @@ class Cause:
             "text": self.text,
             "advice": [{"id": use.id, "values": dict(use.values)} for use in self.advice],
             "inside": _at(self.inside),
+            "functions": list(self.functions),
+            "ran_as_python": list(self.python),
         }
+
+
+def _id(key: CompileKey) -> dict[str, Any]:
+    return {"compile_id": key.text, "generation": key.generation}
 
 
 def _at(place: Place | None) -> str:

@@ -15,6 +15,10 @@ MEMORY = "memory.md"
 CALL_TREE = "call_tree.md"
 TIMINGS = "timings.json"
 """The one file that differs from run to run."""
+CAUSES, FUNCTIONS, PYTHON, BREAKS = "causes.md", "functions.md", "ordinary_python.md", "graph_breaks.md"
+RECOMPILATIONS, STAGES, REST = "recompilations.md", "stages.md", "notes.md"
+REPORTS = (CAUSES, FUNCTIONS, PYTHON, BREAKS, RECOMPILATIONS, STAGES, REST)
+"""The pages of sections that are too long for the index."""
 
 
 def transformed_file(key: CompileKey, code: CodeRecord) -> str:

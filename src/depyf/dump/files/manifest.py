@@ -15,11 +15,13 @@ from typing import Any
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.registry import text_of
+from depyf.dump.causes.cause import Cause
 from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     CALL_TREE,
     INDEX,
     MEMORY,
+    REPORTS,
     SHAPES,
     TIMINGS,
     disassembly_file,
@@ -33,19 +35,15 @@ from depyf.dump.files.writer import unfinished_files
 from depyf.dump.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
 from depyf.safety.escape import one_line
 
-_WHOLE_RUN = (
-    (INDEX, "index"),
-    (CALL_TREE, "call_tree"),
-    (SHAPES, "shapes"),
-    (MEMORY, "memory"),
-    (TIMINGS, "timings"),
-)
+_REPORTS = ((CALL_TREE, "call_tree"), (SHAPES, "shapes"), (MEMORY, "memory"), *((name, "report") for name in REPORTS))
+_WHOLE_RUN = ((INDEX, "index"), *_REPORTS, (TIMINGS, "timings"))
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", ".depyf-")
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 
 
 def manifest_page(
     run: RunRecord,
+    causes: tuple[Cause, ...],
     full_code: dict[str, tuple[FunctionRecord, ...]],
     files: frozenset[str],
     steppable: frozenset[str],
@@ -87,6 +85,7 @@ def manifest_page(
         "torch": run.torch_version,
         "python": run.python_version,
         "files": sorted(entries, key=lambda item: str(item["file"])),
+        "causes": [cause.to_json() for cause in causes],
         "functions": [_function(function) for function in run.functions],
         "never_compiled": [
             {"function": code.qualname, "from": f"{code.filename}:{code.line}", "reason": reason}
@@ -123,9 +122,7 @@ def remove_old_dump(directory: Path, deepest: int = 20) -> None:
         ways = name.split("/")
         if all(map(_FORK.fullmatch, ways)):
             _remove_fork(directory, ways, deepest)
-        elif is_plain(name) and (
-            name.startswith(_OURS) or name in (INDEX, CALL_TREE, SHAPES, MEMORY, TIMINGS, MANIFEST)
-        ):
+        elif is_plain(name) and (name.startswith(_OURS) or name in (*dict(_WHOLE_RUN), MANIFEST)):
             _remove(os.unlink, directory / name)
 
 

@@ -252,10 +252,17 @@ _FILE = {
     "level": str,
     "verdicts": [{"function": str, "status": str, "reason": str}],
 }
+_KEY = {"compile_id!": _ID, "generation!": int}
+_CAUSE = {
+    "kind!": str, "function!": str, "at!": str, "line!": str, "asked!": str, "module!": str, "compile_ids!": [_KEY],
+    "caused!": [_KEY], "costs!": {"compilations!": int, "python!": int, "operations!": int, "breaks!": int}, "text!": str,
+    "advice!": [{"id!": str, "values!": dict}], "inside!": str, "functions!": [str], "ran_as_python!": [str],
+}  # fmt: skip
 _PAGE = {
     "format": int, "torch": str, "python": str, "files!": [_FILE], "ranks": int, "forks": [_FORK], "notes": [str],
     "functions": [{"function!": str, "from!": str, "resume_of": _OPTIONAL_TEXT, "entries!": [_ENTRY]}],
     "never_compiled": [{"function": str, "from": str, "reason": str}], "not_reported": [str],
+    "causes": [_CAUSE],
 }  # fmt: skip
 """Field -> what it holds: a type, [what the items of a list are], (alternatives); with ``!`` it must be there."""
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+from collections.abc import Callable
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.for_breaks import BreakFacts, for_break, for_loop
 from depyf.dump.advice.in_force import applicable
 from depyf.dump.records import BreakRecord, Place
-from depyf.dynamo.caches.seen_code import of_libraries
+from depyf.dynamo.caches.seen_code import installed, of_libraries
+from depyf.dynamo.events.break_stack import StackFrame, frames_of
 
 _AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
 _REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
 _FIELD = re.compile(r"^  (?P<name>Explanation|Hint|Developer debug context): ?(?P<text>.*)$")
-_FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
-_OF_DUMP = re.compile(r"(?:^|[/\\])__(?:transformed_code|compiled_fn)_[^/\\]*\.py$")
 _SKIPPED = "Skipping the function and falling back to eager"
 _CUT = "then skipping the rest of the function"
 _IN_LOOP = "graph break in a for/while loop"
@@ -89,26 +89,44 @@ def must_not_break() -> bool:
 _ADDRESS = re.compile(r" ?\bat 0x[0-9a-fA-F]{5,}")
 
 
-def parse_break(text: str, in_force: frozenset[str] = frozenset()) -> BreakRecord:
-    """The record of one report, without the addresses of objects that torch shows: they differ in every run.  ``in_force``
-    are the options that are as an advice would have them."""
+def parse_break(
+    text: str,
+    in_force: frozenset[str] = frozenset(),
+    module: str = "",
+    resolve: Callable[[str], str] = lambda name: name,
+) -> BreakRecord:
+    """The record of one report, without the addresses of objects that torch shows: they differ in every run.
+
+    ``in_force``: the options that are as an advice would have them; ``module``: the module in whose ``forward`` it
+    happened; ``resolve``: the whole name of a file from the end of it."""
     text = _ADDRESS.sub("", text)
     at = _AT.search(text)
-    frames = list(_FRAME.finditer(text.partition("User code traceback:")[2].partition("\nTraceback ")[0]))
-    place = None
+    frames = frames_of(text, resolve)
+    place, expression = None, ""
     if at is not None:
-        inner = next((f for f in reversed(frames) if f["file"] == at["file"] and f["line"] == at["line"]), None)
-        place = Place(at["file"], int(at["line"]), inner["function"] if inner else "")
+        where = at["file"], int(at["line"])
+        inner = next((f for f in reversed(frames) if (f.place.filename, f.place.line) == where), None)
+        place = inner.place if inner is not None else Place(*where)
+        expression = inner.expression if inner is not None else ""
     elif frames:
-        place = Place(frames[-1]["file"], int(frames[-1]["line"]), frames[-1]["function"])
-    own = next((f for f in reversed(frames) if not _OF_DUMP.search(f["file"]) and not of_libraries(f["file"])), None)
-    caller = None
-    if place is not None and of_libraries(place.filename) and own is not None:
-        caller = Place(own["file"], int(own["line"]), own["function"])
+        place, expression = frames[-1].place, frames[-1].expression
+    caller = _caller(place, frames)
+    if caller is not None:
+        expression = caller.expression
     fields = _fields(text.partition("User code traceback:")[0])
     reason = _reason(text)
     explanation = " ".join(fields.get("Explanation", ()))
-    advice = applicable(_advice(text, reason, explanation, tuple(fields.get("Hint", ())), place, caller), in_force)
+    advice = applicable(
+        _advice(
+            text,
+            reason,
+            explanation,
+            tuple(fields.get("Hint", ())),
+            place,
+            caller.place if caller is not None else None,
+        ),
+        in_force,
+    )
     return BreakRecord(
         text=text,
         place=place,
@@ -120,9 +138,50 @@ def parse_break(text: str, in_force: frozenset[str] = frozenset()) -> BreakRecor
         skipped=_SKIPPED in text,
         cut=_CUT in text,
         in_loop=_IN_LOOP in text,
-        caller=caller,
+        caller=caller.place if caller is not None else None,
+        asked=asked_by(reason, explanation, " ".join(fields.get("Developer debug context", ()))),
+        expression=expression,
+        module=module,
         advice=advice,
     )
+
+
+def _caller(place: Place | None, frames: list[StackFrame]) -> StackFrame | None:
+    """Where ``place`` is in code of a library: the innermost frame of the program; where all of the program is in
+    libraries, the innermost one that is not in torch or the standard library."""
+    if place is None or not (of_libraries(place.filename) or installed(place.filename)):
+        return None
+    outer = [frame for frame in reversed(frames) if not of_libraries(frame.place.filename)]
+    own = next((frame for frame in outer if not installed(frame.place.filename)), None)
+    if own is None and of_libraries(place.filename):
+        own = outer[0] if outer else None
+    return own
+
+
+_OPERATORS = (
+    re.compile(r"\bcall_method \w+\(.*?\) (?P<name>\w+)"),
+    re.compile(r"\bUnsupported (?P<whole>[Tt]ensor\.\w+)"),
+    re.compile(r"builtin operator `(?P<whole>[^`]+)`"),
+    re.compile(r"^builtin (?P<whole>\w+)\b"),
+    re.compile(r"(?:builtin|function|method|class|context manager|operator) `(?P<whole>[^`]+?)\.?`"),
+    re.compile(r"enter a `(?P<whole>[^`]+)` context manager"),
+    re.compile(r"[Cc]all(?:ed)? (?:to )?`(?P<whole>[^`(]+)"),
+    re.compile(r"\b(?P<whole>aten\.\w+)\."),
+)
+"""How torch's reports name what they could not put into a graph."""
+
+
+def asked_by(reason: str, explanation: str, context: str) -> str:
+    """The operator that asked for what a graph cannot do; "" where the report does not name one."""
+    method = _OPERATORS[0].search(context)
+    if method is not None and "Tensor" in context[: method.end()]:
+        return f"Tensor.{method['name']}"
+    for pattern in _OPERATORS[1:]:
+        for text in (reason, explanation, context):
+            found = pattern.search(text)
+            if found is not None:
+                return found["whole"]
+    return ""
 
 
 def _advice(

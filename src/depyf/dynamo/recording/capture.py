@@ -37,6 +37,7 @@ from depyf.dynamo.events.graph_breaks import raises
 from depyf.dynamo.events.graph_reading import facts_of
 from depyf.dynamo.events.listening import Listener, ignore, listen
 from depyf.dynamo.events.metrics import cache_record, failure, first_line, last_line, phases
+from depyf.dynamo.events.module_path import traced_module
 from depyf.dynamo.events.recompiles import parse_recompile, refused_recompile, specialised
 from depyf.dynamo.events.symbols import SymbolTable, interned
 from depyf.dynamo.events.torch_options import in_force
@@ -75,9 +76,11 @@ class EntryBuilder:
     """It was there when the recording began."""
     transformed: TransformedRecord | None = None
     guard_text: str = ""
-    breaks: list[str] = field(default_factory=list)
+    breaks: dict[str, str] = field(default_factory=dict)
+    """torch's report of each graph break -> the module in whose ``forward`` it happened."""
     in_force: frozenset[str] = frozenset()
     """The options that were as an advice would have them when torch reported a break or a recompilation."""
+    operations: int | None = None
     recompiles: tuple[RecompileRecord, ...] = ()
     failed: str = ""
     raised: bool = False
@@ -180,7 +183,7 @@ class Capture:
             elif event.name == "dynamo_graph_break_reason":
                 entry.in_force = in_force()
                 if event.payload and event.payload not in entry.breaks:
-                    entry.breaks.append(event.payload)
+                    entry.breaks[event.payload] = self._module()
             elif event.name == "recompile_reasons":
                 entry.in_force = in_force()
                 entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
@@ -195,6 +198,11 @@ class Capture:
                 entry.caches.append(cache_record(*cache, event.payload))
             else:
                 entry.symbols.take(event.name, event.data)
+
+    def _module(self) -> str:
+        with Door("the module of a graph break could not be told", self.note):
+            return traced_module()
+        return ""
 
     def _explained(self, record: RecompileRecord) -> RecompileRecord:
         """With what the symbols of the earlier entry tell."""
@@ -223,7 +231,9 @@ class Capture:
                 event.data.get("fail_type") == "Unsupported" and not entry.breaks
             ):  # fullgraph=True: torch does not report it
                 place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
-                entry.breaks.append(f"Graph break in user code at {place}\nGraph Break Reason: {reason}")
+                entry.breaks[f"Graph break in user code at {place}\nGraph Break Reason: {reason}"] = ""
+        operations = event.data.get("graph_op_count")
+        entry.operations = operations if isinstance(operations, int) else None
         restarts = event.data.get("restart_reasons")
         entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
         self._on_closed(entry.key)

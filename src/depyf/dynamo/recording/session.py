@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.dump.addresses import without_addresses
+from depyf.dump.causes.collect import causes_of
 from depyf.dump.compile_stages import POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     CALL_TREE,
@@ -35,7 +36,7 @@ from depyf.dump.pages.call_tree import call_tree_page
 from depyf.dump.pages.full_code import caller_name, full_code_page, function_id
 from depyf.dump.pages.graph_inputs import inputs_page
 from depyf.dump.pages.graph_page import graph_page, quick_page, unchecked_page
-from depyf.dump.pages.index import index_page, provisional_page
+from depyf.dump.pages.index import index_pages, provisional_page
 from depyf.dump.pages.kernels import CALLS_IN_CPP, kernels_in
 from depyf.dump.pages.memory import memory_page
 from depyf.dump.pages.original import original_page
@@ -159,20 +160,20 @@ class Session:
         kernels = self._write_kernels(run)
         self.writer.write(TIMINGS, timings_page(self.capture.timings))
         counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
-        for name, page_of in ((SHAPES, shapes_page), (MEMORY, memory_page)):
+        for name, page_of in ((CALL_TREE, call_tree_page), (SHAPES, shapes_page), (MEMORY, memory_page)):
             with Door(f"{name} could not be written", self.capture.note):
                 if text := page_of(run):
                     self.writer.write(name, text)
-        self.writer.write(INDEX, index_page(run, pages, counts))
-        if tree := call_tree_page(run):
-            self.writer.write(CALL_TREE, tree)
+        causes = causes_of(run)
+        for name, page in index_pages(run, causes, pages, counts).items():
+            self.writer.write(name, page)
         if self.writer.problems:
             self.capture.note("not written: " + "; ".join(self.writer.problems))
             run = replace(run, notes=tuple(self.capture.notes))
         self.record = run
         steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
         return self.writer.write(
-            MANIFEST, manifest_page(run, pages, frozenset(self.writer.written), steppable, kernels)
+            MANIFEST, manifest_page(run, causes, pages, frozenset(self.writer.written), steppable, kernels)
         )
 
     def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:

@@ -233,7 +233,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         transformed=entry.transformed,
         guards=parse_guards(text, resolve),
         guard_state=state,
-        breaks=_breaks(entry, live),
+        breaks=_breaks(entry, live, resolve),
         recompiles=tuple(_recompile(record, entry, symbols, resolve) for record in entry.recompiles),
         failed=_failure(entry, live),
         raised=entry.raised and not _compiled(entry, live),
@@ -242,6 +242,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         caches=tuple(entry.caches),
         before=entry.before,
         shape_facts=tuple(entry.symbols.facts),
+        operations=entry.operations,
         advice=_advice(entry, live),
     )
 
@@ -264,9 +265,9 @@ def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...
     return for_failure(entry.failed)
 
 
-def _breaks(entry: EntryBuilder, live: LiveEntry | None) -> tuple[BreakRecord, ...]:
+def _breaks(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> tuple[BreakRecord, ...]:
     """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
-    records = tuple(parse_break(text, entry.in_force) for text in entry.breaks)
+    records = tuple(parse_break(text, entry.in_force, module, resolve) for text, module in entry.breaks.items())
     went_on = _compiled(entry, live) or entry.raised or not entry.closed
     if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
         return (*records[:-1], replace(records[-1], skipped=True))

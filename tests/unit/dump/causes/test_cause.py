@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from depyf.dump.causes.cause import AdviceUse, Cause, CauseKind, Costs
+from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.causes.cause import Cause, CauseKind, Costs
 from depyf.dump.records import CompileKey, Place
 
 CAUSE = Cause(
@@ -27,6 +28,6 @@ def test_json() -> None:
     page = json.loads(json.dumps(CAUSE.to_json()))
     assert page["at"] == "train.py:16"
     assert page["line"] == "self.calls += 1"
-    assert page["compile_ids"] == ["2/1", "2/2"]
+    assert [key["compile_id"] for key in page["compile_ids"]] == ["2/1", "2/2"]
     assert page["costs"] == {"compilations": 2, "python": 0, "operations": 0, "breaks": 0}
     assert page["advice"] == [{"id": "move-out", "values": {"name": "self.calls"}}]

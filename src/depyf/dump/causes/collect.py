@@ -1,0 +1,163 @@
+"""The causes of a run, the most expensive first.
+
+Input: the records of a run.  Output: ``Cause`` records: events that are one cause are one, however many entries, frames
+and attempts met it.  Pure: the same records give the same causes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.causes.cause import Cause, CauseKind, Costs
+from depyf.dump.causes.events import CostlyEvent, advice_of, events_of
+from depyf.dump.causes.sentences import break_sentence, failure_sentence, recompile_sentence
+from depyf.dump.records import CompileKey, FunctionRecord, Place, RunRecord
+
+_FAILED, _LIMIT, _PYTHON, _BREAK, _COMPILATION, _OPERATIONS = 100.0, 8.0, 5.0, 2.0, 1.0, 0.05
+"""What one of each weighs.  A compilation is paid once, a break and ordinary Python in every call; where a function has
+reached the recompile limit, what it calls is not compiled again either."""
+_MOST_OPERATIONS = 200
+
+
+def causes_of(run: RunRecord) -> tuple[Cause, ...]:
+    """One cause for each thing to fix, ranked by what it costs."""
+    groups: list[list[CostlyEvent]] = []
+    of_key: dict[tuple[object, ...], list[CostlyEvent]] = {}
+    for event in events_of(run):
+        keys = _keys(event)
+        group = next((of_key[key] for key in keys if key in of_key), None)
+        if group is None:
+            group = []
+            groups.append(group)
+        group.append(event)
+        for key in keys:
+            of_key.setdefault(key, group)
+    groups = _with_consequences(groups)
+    known = {function.function: function for function in run.functions}
+    causes = [_cause(group, run, known) for group in groups]
+    return tuple(sorted(causes, key=lambda cause: (-weight(cause), _first(cause.entries))))
+
+
+def _with_consequences(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
+    """Recompilations for a value that went over a graph break, with the break: without it they would not be."""
+    breaks: dict[tuple[str, int], list[CostlyEvent]] = {}
+    for group in groups:
+        for event in group:
+            if event.kind is CauseKind.BREAKS and event.place is not None:
+                breaks.setdefault((event.place.filename, event.place.line), group)
+    left = []
+    for group in groups:
+        place = group[0].place
+        cause = breaks.get((place.filename, place.line)) if place is not None and group[0].over_break else None
+        if cause is None:
+            left.append(group)
+        else:
+            cause += group
+    return left
+
+
+def weight(cause: Cause) -> float:
+    """What a cause costs, in one number."""
+    costs = cause.costs
+    known = min(costs.operations, _MOST_OPERATIONS) * _OPERATIONS
+    python = _LIMIT if cause.kind is CauseKind.RECOMPILES else _PYTHON
+    total = costs.python * python + costs.breaks * _BREAK + costs.compilations * _COMPILATION + known
+    return total + (_FAILED if cause.kind is CauseKind.FAILED else 0.0)
+
+
+def _first(keys: Iterable[CompileKey]) -> tuple[int, int, tuple[int, ...]]:
+    return min((key.order for key in keys), default=(0, 0, ()))
+
+
+def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:
+    """What two events of one cause have in common: either of these is enough."""
+    place = event.place
+    at = (place.filename, place.line) if place is not None else (event.name, 0)
+    keys: list[tuple[object, ...]] = [(event.kind, *at, event.key)]
+    record, subject = event.recompile, event.subject
+    if record is not None and subject is not None and subject.what == "size" and record.expected and record.actual:
+        keys.append(
+            (event.kind, "size", record.expected, record.actual)
+        )  # one input has it, and what is computed from it
+    return keys
+
+
+def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str], FunctionRecord]) -> Cause:
+    broke = [event for event in events if event.broken is not None]
+    first = min(broke or events, key=lambda event: event.entry.key.order)
+    kind = first.kind
+    python = {event.function.function for event in events if _ended_as_python(event)}
+    if kind is CauseKind.BREAKS and python and all(_ended_as_python(event) for event in broke):
+        kind = CauseKind.RAN_AS_PYTHON
+    caused = _caused(events, run, kind)
+    costs = Costs(
+        compilations=len(caused),
+        python=len(python),
+        operations=sum(_operations(known[function]) for function in python),
+        breaks=len({e.function.function for e in broke if not _ended_as_python(e)}) if kind is CauseKind.BREAKS else 0,
+    )
+    advice: dict[AdviceUse, None] = {}
+    for event in events:
+        advice.update(dict.fromkeys(advice_of(event)))
+    sentence = {
+        CauseKind.RECOMPILES: recompile_sentence,
+        CauseKind.FAILED: failure_sentence,
+        CauseKind.BREAKS: break_sentence,
+        CauseKind.RAN_AS_PYTHON: break_sentence,
+    }[kind]
+    return Cause(
+        kind=kind,
+        function=first.name,
+        place=first.place,
+        asked=_asked(first),
+        module=next((module for event in events if (module := _module(event))), ""),
+        entries=tuple(sorted({event.entry.key for event in events}, key=lambda key: key.order)),
+        costs=costs,
+        text=sentence(events),
+        advice=tuple(advice) if kind is not CauseKind.RECOMPILES else tuple(advice)[:1],
+        subject=first.key,
+        inside=_distinct_inside(events),
+        functions=tuple(dict.fromkeys(event.name for event in events)),
+        python=tuple(dict.fromkeys(event.name for event in events if event.function.function in python)),
+        caused=caused,
+    )
+
+
+def _distinct_inside(events: list[CostlyEvent]) -> Place | None:
+    return next((event.inside for event in events if event.inside is not None), None)
+
+
+def _ended_as_python(event: CostlyEvent) -> bool:
+    if event.broken is not None and event.kind is CauseKind.BREAKS:
+        return event.broken.skipped or event.broken.cut
+    return event.limit
+
+
+def _operations(function: FunctionRecord) -> int:
+    """How many operations the graphs of a function held before it ended as ordinary Python."""
+    return max((entry.operations or 0 for entry in function.entries), default=0)
+
+
+def _caused(events: list[CostlyEvent], run: RunRecord, kind: CauseKind) -> tuple[CompileKey, ...]:
+    """Recompilations that were made; of a break, also the first compilations of the rests of functions after it."""
+    found = {e.entry.key for e in events if e.kind is CauseKind.RECOMPILES and not e.entry.failed}
+    if kind is CauseKind.BREAKS:
+        made = [e.entry.transformed for e in events if e.broken is not None and e.entry.transformed is not None]
+        resumes = {name for transformed in made for name in transformed.resumes}
+        for function in run.functions:
+            if function.resume_of is not None and resumes.intersection(function.resume_names):
+                found |= {entry.key for entry in function.entries if not entry.failed and not entry.recompiles}
+    return tuple(sorted(found, key=lambda key: key.order))
+
+
+def _asked(event: CostlyEvent) -> str:
+    if event.broken is not None:
+        return event.broken.asked
+    return event.recompile.guard if event.recompile is not None else ""
+
+
+def _module(event: CostlyEvent) -> str:
+    if event.broken is not None and event.broken.module:
+        return event.broken.module
+    return event.subject.module if event.subject is not None else ""

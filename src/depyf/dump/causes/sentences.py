@@ -1,0 +1,92 @@
+"""What happened, in one sentence for each cause.
+
+Input: the events of one cause.  Output: plain English without the place, which stands before it, and without what it cost,
+which stands after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+from depyf.dump.causes.events import CostlyEvent
+
+_INTEGER = re.compile(r"-?\d+")
+_FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
+_COUNTS = 3
+"""So many values, each one more than the last, make a counter."""
+_MOST_VALUES = 4
+
+
+def recompile_sentence(events: list[CostlyEvent]) -> str:
+    """Why the function was compiled again."""
+    first = events[0]
+    record, subject = first.recompile, first.subject
+    if record is None or subject is None:
+        return ""
+    values = _values(events)
+    said = _over_break(first)
+    if subject.what == "size":
+        return f"{subject} changes{_shown(values)}"
+    if all(map(_INTEGER.fullmatch, values)) and values:
+        numbers = [int(value) for value in values]
+        if len(numbers) >= _COUNTS and all(b - a == numbers[1] - numbers[0] for a, b in pairwise(numbers)):
+            whole, _, name = said.rpartition("the global ")
+            return f"{whole}the {'global ' if name != said else ''}counter {name} is a constant of the compiled code"
+        return f"{said} is a constant of the compiled code{_shown(values)}"
+    if values and all(_FLOAT.fullmatch(value) or _INTEGER.fullmatch(value) for value in values):
+        return f"{said} is a constant of the compiled code{_shown([_rounded(value) for value in values])}"
+    if record.expected and record.actual:
+        return (
+            f"{said} was {record.expected} and is {record.actual}"
+            if not subject.what
+            else f"{subject} changes{_shown(values)}"
+        )
+    return f"a call did not meet {record.guard}"
+
+
+def _over_break(event: CostlyEvent) -> str:
+    """The value, in the program's words; one that went over a graph break has no name there, but an expression."""
+    subject, record = event.subject, event.recompile
+    if subject is None or record is None:
+        return ""
+    if "___stack" in record.guard and "___stack" not in subject.name:
+        return f"the value of {subject.name}, from before the graph break,"
+    if "___stack" in subject.name:
+        return "a value that went over the graph break"
+    return str(subject)
+
+
+def _values(events: Iterable[CostlyEvent]) -> list[str]:
+    """The values that were expected and met, in the order of the calls."""
+    found: dict[str, None] = {}
+    for event in events:
+        record = event.recompile
+        if record is not None:
+            found.update(dict.fromkeys(value for value in (record.expected, record.actual) if value))
+    return list(found)
+
+
+def _shown(values: list[str]) -> str:
+    if not values:
+        return ""
+    shown = values if len(values) <= _MOST_VALUES else [*values[: _MOST_VALUES - 1], "..."]
+    return f" ({', '.join(shown)})"
+
+
+def _rounded(value: str) -> str:
+    return f"{float(value):.4g}"
+
+
+def break_sentence(events: list[CostlyEvent]) -> str:
+    """Why the graph ended."""
+    record = next((event.broken for event in events if event.broken is not None), None)
+    values = next((_over_break(event) for event in events if event.over_break), "")
+    more = f"; {values} is a constant of the code after it" if values else ""
+    return record.cause + more if record is not None else ""
+
+
+def failure_sentence(events: list[CostlyEvent]) -> str:
+    """Why torch raised."""
+    return events[0].entry.failed

@@ -1,0 +1,86 @@
+"""What the program calls the values that go over a graph break: Dynamo calls them ``___stack0``.
+
+Input: the records of a run.  Output: for a resume function, each such variable with the expression whose value it holds:
+the code before the break passes it to the resume function.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+
+from depyf.dump.records import BreakRecord, FunctionRecord, RunRecord
+
+_LONGEST = 60
+_MADE = re.compile(r"\b(?:graph_out|__compiled_fn|__resume_at|__builtins_dict|__import_|___)\w*")
+"""Names in transformed code that are not the program's."""
+
+
+def stack_names(run: RunRecord) -> dict[tuple[int, str], dict[str, str]]:
+    """For each resume function its ``___stack`` variables, in the words of the program."""
+    known = {name: function for function in run.functions for name in function.resume_names}
+    found: dict[tuple[int, str], dict[str, str]] = {}
+    for function in run.functions:
+        for entry in function.entries:
+            if entry.transformed is None or not entry.transformed.resumes:
+                continue
+            for name, passed in _passed(entry.transformed.source).items():
+                target = known.get(name)
+                if target is not None:
+                    words = _words(target, passed, entry.breaks)
+                    for variable, said in words.items():
+                        found.setdefault(target.function, {}).setdefault(variable, said)
+    return found
+
+
+def _passed(source: str) -> dict[str, list[str]]:
+    """Resume function -> what it is called with, the temporaries of the text replaced by what they hold."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    held: dict[str, ast.expr] = {}
+    calls: dict[str, list[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            held[node.targets[0].id] = node.value
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("__resume_at_"):
+            values = [ast.unparse(held.get(a.id, a) if isinstance(a, ast.Name) else a) for a in node.args]
+            calls.setdefault(node.func.id, values)
+    return calls
+
+
+def asked_expression(record: BreakRecord) -> str:
+    """The call in the program's line that broke the graph: ``y.max().item()``; "" where it cannot be told."""
+    place = record.caller or record.place
+    line = place.text or linecache.getline(place.filename, place.line).strip() if place is not None else ""
+    wanted = record.asked.rpartition(".")[2]
+    calls = [node for node in _calls(line) if wanted and ast.unparse(node.func).rpartition(".")[2] == wanted]
+    return ast.unparse(calls[0]) if len(calls) == 1 else ""
+
+
+def _calls(line: str) -> list[ast.Call]:
+    """The calls in a line of a program, which may be the head of a compound statement."""
+    for text in (line, f"{line}\n    pass", f"if True: pass\n{line}\n    pass", f"({line.rstrip(',')})"):
+        try:
+            return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return []
+
+
+def _words(target: FunctionRecord, passed: list[str], breaks: tuple[BreakRecord, ...]) -> dict[str, str]:
+    """The ``___stack`` parameters of ``target``: what the break evaluated for the last of them, what is passed for others."""
+    names = [name for name in target.code.locals if name.startswith("___stack")]
+    expressions = [found for record in breaks if (found := asked_expression(record))]
+    words = {}
+    for name in names:
+        position = target.code.locals.index(name)
+        said = passed[position] if position < len(passed) else ""
+        if name == names[-1] and expressions and not expressions[-1].startswith(said or "("):
+            said = expressions[-1]  # the call that broke the graph has just returned it
+        if said and len(said) <= _LONGEST and not _MADE.search(said):
+            words[name] = said
+    return words

@@ -1,0 +1,79 @@
+"""The section of ``index.md`` on recompilations: which guard of which entry did not hold, and what would avoid it.
+
+Input: functions and entries that were compiled again.  Output: lines of Markdown; what repeats what stands before it is one
+line.
+"""
+
+from __future__ import annotations
+
+from depyf.dump.advice.registry import sentence
+from depyf.dump.causes.folding import folded_ids
+from depyf.dump.causes.subjects import subject_of
+from depyf.dump.pages.markdown import code, message, plain
+from depyf.dump.pages.sections.words import at
+from depyf.dump.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord, values_beside
+
+_FEW = 8
+"""So many values are shown of those that repeat."""
+
+
+def recompile_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:
+    """Each recompilation, or attempt at one, in the order of the compile ids."""
+    lines: list[str] = []
+    rest = list(pairs)
+    while rest:
+        function, entry = rest[0]
+        same = 1
+        while same < len(rest) and rest[same][0] is function and _alike(entry, rest[same][1]):
+            same += 1
+        lines += _recompilation(function, entry)
+        lines += _repeated([again for _, again in rest[1:same]])
+        del rest[:same]
+    return lines
+
+
+def _alike(first: EntryRecord, other: EntryRecord) -> bool:
+    """Whether the newest entry did not fit for the same reason, and what came of it is the same."""
+    one, two = first.recompiles[0], other.recompiles[0]
+    ends = bool(first.failed) == bool(other.failed) and first.raised == other.raised
+    return ends and one.place == two.place and one.advice == two.advice and _subject(one) == _subject(two)
+
+
+def _subject(record: RecompileRecord) -> str:
+    return str(subject_of(record.guard))
+
+
+def _recompilation(function: FunctionRecord, entry: EntryRecord) -> list[str]:
+    end = "torch raised an error" if entry.raised else "it ran as ordinary Python"
+    ran = f" (not compiled again: {end})" if entry.failed else ""
+    lines = [f"- {code(function.code.qualname)}, {entry.key.label}{ran}:"]
+    told: dict[tuple[str, object], int] = {}
+    for record in entry.recompiles:
+        reason = _subject(record), record.place
+        if reason in told:
+            told[reason] += 1
+            continue
+        told[reason] = 0
+        lines.append(_unfit(record))
+        if record.advice and record is entry.recompiles[0]:
+            lines.append(f"    - to avoid it: {message(sentence(record.advice))}")
+    more = sum(told.values())
+    if more:
+        lines.append(f"  - {more} earlier {'entry' if more == 1 else 'entries'} did not fit for the same reason")
+    return lines
+
+
+def _unfit(record: RecompileRecord) -> str:
+    values = values_beside(record.guard, record.expected, record.actual)
+    place = f" ({at(record.place)})" if record.place else ""
+    return f"  - {plain(record.entry or 'an earlier entry')} did not fit: {code(record.guard)}{place}{message(values)}"
+
+
+def _repeated(entries: list[EntryRecord]) -> list[str]:
+    """One line for the entries that were compiled for the same reason as the one before them."""
+    if not entries:
+        return []
+    keys: list[CompileKey] = [entry.key for entry in entries]
+    values = list(dict.fromkeys(entry.recompiles[0].actual for entry in entries if entry.recompiles[0].actual))
+    shown = values if len(values) <= _FEW else [*values[: _FEW - 1], "..."]
+    return [f"  - {folded_ids(keys)}: the same" + (f", got {message(', '.join(shown))}" if shown else "")]

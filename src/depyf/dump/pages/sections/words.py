@@ -1,0 +1,34 @@
+"""Places, links and counts as the sections of ``index.md`` write them.
+
+Input: records.  Output: Markdown on one line, with everything of the program escaped.
+"""
+
+from __future__ import annotations
+
+import linecache
+
+from depyf.dump.pages.markdown import code, plain
+from depyf.dump.records import CodeRecord, Place
+from depyf.safety.escape import cut
+
+LONGEST_LINE = 160
+"""Of a line of the program so much is shown: the same line may be the place of very many symbols."""
+
+
+def at(place: Place | None) -> str:
+    """``train.py:16 `self.calls += 1` ``."""
+    if place is None:
+        return "a line that torch did not name"
+    text = place.text or linecache.getline(place.filename, place.line).strip()
+    text = cut(text, LONGEST_LINE)
+    return f"{plain(place.filename)}:{place.line}" + (f" {code(text)}" if text else "")
+
+
+def where(record: CodeRecord) -> str:
+    """A function and the line that it begins in."""
+    return f"{code(record.qualname)} ({plain(record.filename)}:{record.line})"
+
+
+def link(text: str, target: str) -> str:
+    """A link to a file of the dump."""
+    return f"[{plain(text)}]({target})"
