@@ -168,3 +168,91 @@ def test_the_line_of_a_break_that_torch_keeps():
     compiled(torch.ones(2))
     (found,) = depyf.explain(compiled).breaks
     assert found.line == says.__code__.co_firstlineno + 2 and found.to_json()["line"] == found.line
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(4, 4)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        y = self.lin(x) * self.calls
+        return y.sigmoid()
+
+
+def scaled(x, n):
+    return x * n + 1
+
+
+def test_functions_compiled_in_between():
+    """A graph break in a loop: the function runs as Python, and what it calls is compiled by itself."""
+    inner = Counting().requires_grad_(False)
+
+    def step(x):
+        for n in range(2):
+            print(end="")
+            x = scaled(x, n)
+            x = inner(x)
+        return x
+
+    torch._dynamo.reset()
+    torch._dynamo.utils._compilation_metrics.clear()
+    compiled = torch.compile(step, backend="eager", dynamic=False)
+    for _ in range(3):
+        compiled(torch.ones(4))
+    report = depyf.explain(compiled)
+    names = [part.function.rpartition(".")[2] for part in report.inside]
+    assert sorted(names) == ["forward", "scaled"], names
+    of = dict(zip(names, report.inside))
+    assert len(of["forward"].entries) == 6 and len(of["scaled"].entries) == 2
+    line = step.__code__.co_firstlineno + 4
+    assert [call.line for call in of["forward"].calls] == [line]
+    assert report.graphs == 8 and "6 recompilations" in str(report).splitlines()[0]
+    text = str(report)
+    assert f"Counting.forward, called at line {line}: 1/0 ... 1/5 ok" in text.replace("2/", "1/")
+    assert "self.calls == " in text and text.count("self.calls == ") <= 2, "alike entries stand together"
+    data = json.loads(json.dumps(report.to_json()))
+    assert [len(part["entries"]) for part in data["inside"]] == [len(part.entries) for part in report.inside]
+    assert "Counting.forward" in report._repr_html_()
+    alone = depyf.explain(torch.compile(scaled, backend="eager"))
+    assert not alone.inside and len(alone.entries) == 2
+
+
+def test_functions_compiled_after_a_break():
+    """What the rest of a function calls stands inside the function, its own rest below it."""
+
+    class Broken(torch.nn.Module):
+        def forward(self, x):
+            y = x + 1
+            print(end="")
+            return y * 2
+
+    class Outer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = torch.nn.ModuleList(Broken() for _ in range(2))
+
+        def forward(self, x):
+            for part in self.parts:
+                x = part(x)
+            return x
+
+    outer = Outer()
+
+    def step(x):
+        y = outer(x)
+        print(end="")
+        return y + 1
+
+    torch._dynamo.reset()
+    torch._dynamo.utils._compilation_metrics.clear()
+    compiled = torch.compile(step, backend="eager")
+    compiled(torch.ones(3))
+    report = depyf.explain(compiled)
+    (found,) = report.inside
+    assert found.function.endswith("Outer.forward") and found.skipped and not found.entries
+    (broken,) = found.inside
+    assert broken.function.endswith("Broken.forward") and len(broken.resumes) == 1
+    assert [len(line) - len(line.lstrip()) for line in report.call_tree()] == [0, 2, 4, 6, 2, 2]

@@ -13,25 +13,27 @@ import re
 import types
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.dump.advice.registry import sentence
 from depyf.dump.advice.source_names import named
-from depyf.dump.records import GuardRecord, RecompileRecord
+from depyf.dump.pages.call_tree import folded_states
+from depyf.dump.records import GuardRecord, Place, RecompileRecord
 from depyf.dynamo.asking.ask import user_place
+from depyf.dynamo.asking.inner_functions import InnerFunctions
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.caches.live_graphs import compiled_functions, live_code
 from depyf.dynamo.caches.seen_code import NOTHING_TO_COMPILE, codes_seen, why_never_compiled
 from depyf.dynamo.events.call_values import CallValues, inner_variables
-from depyf.dynamo.events.compilations import Compilation, of_code, recent_compilations
+from depyf.dynamo.events.compilations import Compilation, has_forgotten, of_code, recent_compilations
 from depyf.dynamo.events.graph_breaks import at_branch, hints_of, told_later
 from depyf.dynamo.events.missing_reports import tells_of_loops
 from depyf.dynamo.events.recompiles import parse_recompile, still_fixed
 from depyf.dynamo.guards.guard_values import plain
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.require import require_torch
-from depyf.dynamo.resume import resume_targets
+from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.target import find_target
 from depyf.emit.comments import remark
 from depyf.safety.escape import cut
@@ -110,12 +112,48 @@ class Report:
     resumes: tuple[Report, ...]
     complete: bool
     """Whether torch still remembers the compilation of every entry; otherwise breaks and reasons may be missing."""
+    inside: tuple[Report, ...] = ()
+    """The functions that were compiled when this one called them: where its graph breaks, or it runs as ordinary Python."""
+    calls: tuple[Place, ...] = ()
+    """The lines that called it, where it stands inside another one and torch still knows them."""
+    older: bool = False
+    """torch has dropped compilations, so that functions may be missing from ``inside``."""
 
     def all(self) -> Iterator[Report]:
-        """This function and every resume function."""
+        """This function, every resume function, and all that was compiled inside."""
         yield self
+        for report in (*self.resumes, *self.inside):
+            yield from report.all()
+
+    def call_tree(self) -> list[str]:
+        """Each function below the one that calls it, with its compile ids; indented."""
+        lines = [f"{self._called()}: {self._states()}"]
+        for report in self.inside:
+            lines += ["  " + line for line in report.call_tree()]
+        for resume in self._rests():
+            lines.append(f"  after the break at line {resume.line}: {resume._states()}")
+        return lines
+
+    def _rests(self) -> Iterator[Report]:
+        """Every resume function, also those of resume functions."""
         for resume in self.resumes:
-            yield from resume.all()
+            yield resume
+            yield from resume._rests()
+
+    def _called(self) -> str:
+        files = {call.filename for call in self.calls}
+        shown = [str(call.line) if len(files) == 1 else f"{call.filename}:{call.line}" for call in self.calls]
+        if not shown:
+            return self.function
+        return f"{self.function}, called at {'line' if len(shown) == 1 else 'lines'} {', '.join(shown)}"
+
+    def _states(self) -> str:
+        broke = bool(self.breaks or self.resumes)
+        found = [
+            (entry.compile_id, "broke" if broke and entry.continues_in else "ok") for entry in reversed(self.entries)
+        ]
+        states = [folded_states(found)] if found else []
+        return ", ".join([*states, *(["ran as Python"] if self.skipped else [])]) or "nothing compiled"
 
     @property
     def graphs(self) -> int:
@@ -132,6 +170,8 @@ class Report:
             "graph_breaks": [item.to_json() for item in self.breaks],
             "skipped": [item.to_json() for item in self.skipped],
             "resumes": [resume.to_json() for resume in self.resumes],
+            "inside": [report.to_json() for report in self.inside],
+            "called_at": [f"{call.filename}:{call.line}" for call in self.calls],
             "complete": self.complete,
         }
 
@@ -160,20 +200,33 @@ class Report:
     def _headline(self) -> str:
         return ", ".join(self.facts())
 
-    def _lines(self, top: bool = False) -> list[str]:
+    def _lines(self, top: bool = False, within: bool = False) -> list[str]:
+        """``within``: it stands inside another function, its guards are left out."""
         lines = [f"{self.function} ({self.filename}:{self.line})"]
         if top:
             lines[0] += f": {self._headline()}"
+            lines += self._overview()
         for told in self.left_alone():
             lines += told
-        for entry in self.entries:
+        for entry in self.entries if not within else ():
             lines += _entry_lines(entry)
+        if within:
+            lines += _folded_entries(self.entries)
         for item in self.breaks:
             lines += _break_lines("graph break", item)
         lines += self.forgotten()
         for resume in self.resumes:
-            lines += ["", *resume._lines()]
+            lines += ["", *resume._lines(within=within)]
+        for report in self.inside:
+            lines += ["", *report._lines(within=True)]
         return lines
+
+    def _overview(self) -> list[str]:
+        """The call tree, where something was compiled inside."""
+        if not any(report.inside for report in self.all()):
+            return []
+        older = ["  (torch remembers its last compilations only: what was compiled inside before is missing)"]
+        return ["", *("  " + line for line in self.call_tree()), *(older if self.older else ()), ""]
 
     def left_alone(self) -> list[list[str]]:
         """Why nothing is compiled for it, or not everything."""
@@ -201,11 +254,18 @@ def explain(fn: Any) -> Report:
     """
     require_torch()
     target = find_target(fn)
-    return _report(target.code, recent_compilations(), [], target.backend)
+    compilations = recent_compilations()
+    report = _report(target.code, compilations, InnerFunctions(compilations), [], target.backend)
+    return replace(report, older=has_forgotten())
 
 
 def _report(
-    code: types.CodeType, compilations: tuple[Compilation, ...], seen: list[types.CodeType], backend: Any
+    code: types.CodeType,
+    compilations: tuple[Compilation, ...],
+    inner_functions: InnerFunctions,
+    seen: list[types.CodeType],
+    backend: Any,
+    calls: tuple[Place, ...] = (),
 ) -> Report:
     """``backend`` is the one that was asked about, for a torch whose entries do not say theirs."""
     seen.append(code)
@@ -220,7 +280,12 @@ def _report(
     for entry in entries:
         for _, target in resume_targets(entry):
             if not any(target is known for known in seen):
-                resumes.append(_report(target, compilations, seen, backend))
+                resumes.append(_report(target, compilations, inner_functions, seen, backend))
+    inside = [
+        _report(found.code, compilations, inner_functions, seen, backend, found.calls)
+        for found in (inner_functions.of(code) if origin(code) is None else ())
+        if not any(found.code is known for known in seen)
+    ]
     breaks = dict.fromkeys(item for entry in reversed(entries) for item in _breaks(entry, by_id.get(entry.compile_id)))
     skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
     if not entries and not skipped and any(c.operations is None for c in own):
@@ -231,6 +296,7 @@ def _report(
     return Report(
         getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno, tuple(reports), tuple(breaks),
         tuple(skipped), tuple(resumes), len(mine) == len(entries) and all(resume.complete for resume in resumes),
+        tuple(inside), calls,
     )  # fmt: skip
 
 
@@ -317,6 +383,26 @@ def _entry_lines(entry: EntryReport) -> list[str]:
             lines[-1] = remark(lines[-1], f"{guard.place.filename.rpartition('/')[2]}:{guard.place.line}")
     if rest:
         lines.append(f"    and {_counted(rest, 'guard')} on torch's own state, modules and functions")
+    return lines
+
+
+_VALUES = re.compile(r"\d+")
+
+
+def _folded_entries(entries: tuple[EntryReport, ...]) -> list[str]:
+    """A function inside: its entries without their guards, those compiled for the same reason together."""
+    groups: dict[str, list[EntryReport]] = {}
+    for entry in entries:
+        groups.setdefault(_VALUES.sub("#", entry.recompiled_because.partition("; ")[0]), []).append(entry)
+    lines: list[str] = []
+    for group in groups.values():
+        first = group[0]
+        ids = folded_states([(entry.compile_id, "") for entry in reversed(group)]).strip()
+        lines.append(f"  {ids}: {', '.join(first.facts())}")
+        if first.recompiled_because:
+            newest = "" if len(group) == 1 else f" (the newest, {first.compile_id})"
+            lines.append(f"    compiled because{newest} {first.recompiled_because.partition('; ')[0]}")
+            lines += [f"      to avoid it: {first.advice}"] if first.advice else []
     return lines
 
 

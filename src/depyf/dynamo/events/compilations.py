@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dynamo.events.callers import RunningFrame, kept_frames
+
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
@@ -27,6 +29,8 @@ class Compilation:
     recompiled_because: str
     failure: str
     failure_line: int | None
+    stack: tuple[RunningFrame, ...] = ()
+    """Who called the frame, the outermost first; () where this torch does not keep it, torch 2.13 without the last two."""
 
 
 def recent_compilations() -> tuple[Compilation, ...]:
@@ -36,6 +40,15 @@ def recent_compilations() -> tuple[Compilation, ...]:
     except ImportError:
         return ()
     return tuple(found for found in map(_compilation, get_compilation_metrics()) if found.compile_id)
+
+
+def has_forgotten() -> bool:
+    """Whether torch may have dropped compilations: it keeps as many as it may."""
+    try:
+        from torch._dynamo.utils import _compilation_metrics as kept
+    except ImportError:
+        return False
+    return getattr(kept, "maxlen", None) == len(kept)
 
 
 def of_code(all_of_them: Iterable[Compilation], filename: str, line: int, name: str) -> tuple[Compilation, ...]:
@@ -63,4 +76,5 @@ def _compilation(metrics: Any) -> Compilation:
         str(get("recompile_reason", "")),
         str(get("fail_reason", "")),
         get("fail_user_frame_lineno", None),
+        kept_frames(get("stack_trace", ())),
     )
