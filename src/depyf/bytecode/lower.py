@@ -20,8 +20,8 @@ from depyf.bytecode.exception_table import GENERATORS, entries, protect
 from depyf.bytecode.ops import Handler, Instr
 from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
+from depyf.bytecode.tables.kept_instructions import lines_in_front
 from depyf.bytecode.tables.linetables import NO_LOCATIONS, Locations
-from depyf.bytecode.tables.nop_lines import lines_in_front
 from depyf.bytecode.versions import spec_for
 from depyf.bytecode.versions.spec import PSEUDO, Context, Out, VersionSpec
 from depyf.bytecode.versions.truth import IDLE

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from depyf.cfg.blocks import Blocks, Node
 from depyf.cfg.containers import Containers
-from depyf.cfg.empty_blocks import skip_empty_blocks
 from depyf.cfg.leaders import Leaders
-from depyf.cfg.program import Program
+from depyf.cfg.program import NONE, Program
 from depyf.cfg.undo.merged_copies import Copies
 from depyf.cfg.undo.returns import absorb_returns, merge_implicit_returns
 
@@ -36,3 +35,50 @@ class Graph(Blocks):
             copies.merge()
             absorb_returns(self)
         self.preds = self.predecessors()
+
+
+def skip_empty_blocks(blocks: Blocks) -> None:
+    """Skip empty nodes where that does not change which ``try`` is entered."""
+    protected = set(blocks.roots())
+    final: dict[tuple[int, int], int] = {}
+    skips = any(not node.code for node in blocks.nodes.values())
+    for node in blocks.nodes.values() if skips else ():
+        for k, target in enumerate(node.succs):
+            key = (node.container, target)
+            if key not in final:
+                final[key] = _past(blocks, node.container, target)
+            if final[key] != target and final[key] <= node.id:
+                # the jump back is part of the loop, wherever it stands
+                node.end = max(node.end, target)
+            node.succs[k] = final[key]
+    reachable: set[int] = set()
+    work = [root for root in protected if root in blocks.nodes]
+    while work:
+        current = work.pop()
+        if current in reachable:
+            continue
+        reachable.add(current)
+        work.extend(blocks.nodes[current].succs)
+    blocks.nodes = {i: node for i, node in blocks.nodes.items() if i in reachable}
+
+
+def _past(blocks: Blocks, source: int, target: int) -> int:
+    """What a jump from container ``source`` to ``target`` reaches first that is not empty."""
+    seen = set()
+    while target not in seen:
+        seen.add(target)
+        node = blocks.nodes[target]
+        if node.code or len(node.succs) != 1 or node.succs[0] == target:
+            break
+        after = node.succs[0]
+        if node.container != source and _resolve(blocks, source, after) != _resolve(blocks, node.container, after):
+            break
+        if node.container != source and blocks.containers.outermost_without(node.container, source) != NONE:
+            break
+        target = after
+    return target
+
+
+def _resolve(blocks: Blocks, source: int, target: int) -> tuple[int, int]:
+    containers = blocks.containers
+    return containers.outermost_without(blocks.nodes[target].container, source), target

@@ -28,8 +28,8 @@ from depyf.fallback.unhandled_handlers import drop_idle_handlers, free_unhandled
 from depyf.generated.resume.loop_peeling import peel_loops
 from depyf.generated.resume.strip import strip_resume_prologue
 from depyf.generated.unreached import unreached
+from depyf.lift.engine import Style
 from depyf.lift.lifter import Lifter
-from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
 from depyf.structure.layout.break_lines import note_break_lines
 from depyf.structure.match.recognise_tests import recognise_matches

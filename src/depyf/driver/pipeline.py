@@ -29,9 +29,9 @@ from depyf.safety.depth import limited, with_room
 from depyf.safety.escape import one_line
 from depyf.structure.exits import forget
 from depyf.verify import Status, Verdict, verify
-from depyf.verify.local_order import misplaced
 from depyf.verify.run.interpreters import register
 from depyf.verify.run.recompile import RecompileError, recompile
+from depyf.verify.signature import misplaced
 
 MAX_ATTEMPTS = 12
 FUTURE_FLAGS = 0x1FE0000

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from depyf.bytecode.tables.loop_ends import loop_ends
-from depyf.bytecode.tables.nop_lines import nop_lines
+from depyf.bytecode.tables.kept_instructions import loop_ends, nop_lines
 from depyf.driver.one_pass import Pass, always
 from depyf.driver.state import State
 from depyf.fallback.drop_copies import drop_copies

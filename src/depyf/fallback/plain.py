@@ -42,12 +42,12 @@ from depyf.ir.expr import (
 )
 from depyf.ir.stmt import Assign, Delete, Stmt
 from depyf.ir.walk_expr import children
+from depyf.lift.engine import Style
 from depyf.lift.inlined_comprehensions import Once
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.rules import names
 from depyf.lift.rules.table import RULES as _HANDLERS
 from depyf.lift.stack_values import EXC, Shared, is_slot
-from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
 from depyf.safety.depth import any_depth, spend
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from depyf.bytecode.tables.columns import STEP, Columns
-from depyf.bytecode.tables.nop_lines import try_lines
+from depyf.bytecode.tables.kept_instructions import try_lines
 from depyf.idioms.indentation import Indents
 from depyf.ir.expr import BoolOf, Expr
 from depyf.ir.stmt import Body, Break, Continue, If, PassStmt, Return, Stmt, Try, With

@@ -25,13 +25,13 @@ from depyf.ir.stmt import Assign, ExprStmt, Stmt
 from depyf.lift import fresh_containers
 from depyf.lift.comprehensions import fold_comprehension, is_acc
 from depyf.lift.conditions import fold_chain_end, fold_test, fold_value
+from depyf.lift.engine import Style
 from depyf.lift.ignored_tests import ignore_test, put_test
 from depyf.lift.inlined_comprehensions import LOOPS, before_loop, put_comprehension, skip_loop
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.negation import Groups
 from depyf.lift.rules.calls import COMPREHENSIONS
 from depyf.lift.stack_values import Chain, IterOf, LinkedLeft, Shared, is_slot
-from depyf.lift.style import Style
 from depyf.lift.symbolic import Symbolic
 from depyf.lift.values_over_loops import stored_above
 

@@ -41,7 +41,7 @@ from depyf.ir.stmt import (
     Stmt,
 )
 from depyf.lift import fresh_containers
-from depyf.lift.engine import Engine
+from depyf.lift.engine import Engine, Style
 from depyf.lift.lifted_block import Lifted
 from depyf.lift.rules import names
 from depyf.lift.rules.augmented import same_target
@@ -56,7 +56,6 @@ from depyf.lift.stack_values import (
     flatten,
     is_slot,
 )
-from depyf.lift.style import Style
 from depyf.safety.depth import spend
 
 _ATOMIC = (Const, Marker, Temp, CellOf, UnpackedItem, fresh_containers.Fresh)

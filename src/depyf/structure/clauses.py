@@ -1,14 +1,15 @@
 """Makes ``except`` clauses, ``with``, ``for`` and ``while`` from the markers of the labelled dialect.
 
 The lifter left the markers: the test ``exc_match`` at the head of a handler, ``with_start`` before a
-protected body, ``iter_start`` before a loop whose head tests ``for``.
+protected body, ``iter_start`` before a loop whose head tests ``for``; ``exc`` where the caught exception is an ordinary
+value (plain lifting): it gets a name, ``except BaseException as __temp_0``.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.ir.expr import Const, Expr, Marker, Name, Star, Temp, Un
+from depyf.ir.expr import Const, Expr, Marker, Name, Purpose, Star, Temp, Un
 from depyf.ir.stmt import (
     Assign,
     Body,
@@ -26,9 +27,9 @@ from depyf.ir.stmt import (
     With,
 )
 from depyf.ir.transformer import Transformer, map_statements
+from depyf.ir.walk_expr import map_expressions, walk_all
 from depyf.ir.walk_stmt import bodies, close_blocks, open_blocks, walk
 from depyf.lift.stack_values import IterOf
-from depyf.structure.caught_exception import mentions
 from depyf.structure.exits import ends
 
 
@@ -212,3 +213,33 @@ def _entered(body: Body) -> tuple[Expr | None, Body]:
     if inner and marker_of(inner[0], "entered"):
         return None, close_blocks(around, inner[1:])
     return _assigned_first(body, "entered")
+
+
+def named_exception(body: Body, region: int) -> tuple[Body, Temp | None]:
+    """The body of a handler with a temporary for what it caught, and that temporary; None where it is not used."""
+    temp = Temp(region, Purpose.CAUGHT)
+
+    def change(expr: Expr) -> Expr:
+        caught = isinstance(expr, Marker) and expr.kind == "exc" and expr.detail == region
+        return temp if caught else expr
+
+    kept = _WithoutDeletions(region).run(body)
+    if map_expressions(kept, change) is kept:
+        return kept, None  # nothing but deletions of it
+    return map_expressions(body, change), temp
+
+
+class _WithoutDeletions(Transformer):
+    def __init__(self, region: int) -> None:
+        self.region = region
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        forgets = isinstance(stmt, Delete) or isinstance(stmt, Assign) and isinstance(stmt.value, Const)
+        target = stmt.targets[0] if forgets and isinstance(stmt, (Delete, Assign)) else None
+        if not (isinstance(target, Marker) and target.kind == "exc" and target.detail == self.region):
+            done.append(stmt)
+
+
+def mentions(body: Body, temp: Temp) -> bool:
+    """Whether a temporary occurs anywhere in ``body``."""
+    return any(isinstance(node, Temp) and node.key == temp.key for node in walk_all(body))

@@ -23,7 +23,7 @@ from depyf.ir.transformer import map_statements
 from depyf.lift.lifted_block import Lifted
 from depyf.safety.depth import any_depth, spend
 from depyf.structure.acyclic import Acyclic
-from depyf.structure.caught_exception import named_exception
+from depyf.structure.clauses import named_exception
 from depyf.structure.edges import Edges
 from depyf.structure.items import (
     Item,

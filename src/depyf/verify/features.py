@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit, nested_units, units
-from depyf.bytecode.edits.without import without
+from depyf.bytecode.edits.splice import without
 from depyf.bytecode.lower import Lowered
 from depyf.verify.state.checked_code import MODULE_NAMES
 

@@ -1,4 +1,4 @@
-"""What was proven about one decompiled code object."""
+"""What was proven about one decompiled code object, and the exceptions that end a proof where the two codes differ."""
 
 from __future__ import annotations
 
@@ -36,3 +36,16 @@ class Verdict:
     @property
     def proven(self) -> bool:
         return self.status in (Status.IDENTICAL, Status.EQUIVALENT)
+
+
+class Mismatch(Exception):
+    """The two sides differ; ``pc`` is the original instruction the difference was found at."""
+
+    def __init__(self, reason: str, pc: int = -1) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.pc = pc
+
+
+class LifetimeMismatch(Mismatch):
+    """The two sides do the same things, but keep different objects alive."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units, units
-from depyf.bytecode.edits.without import without
+from depyf.bytecode.edits.splice import without
 from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.tables.set_order import varies
 from depyf.errors import BytecodeError
@@ -38,19 +38,20 @@ from depyf.verify.assumptions import (
 )
 from depyf.verify.features import without_builtins, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
-from depyf.verify.local_order import SHOWN, looks_at_locals, same_order
-from depyf.verify.mismatch import LifetimeMismatch, Mismatch
 from depyf.verify.promises.handed_on import handed_on
 from depyf.verify.signature import (
+    SHOWN,
     called_otherwise,
     iterable_renamed,
+    looks_at_locals,
     named_otherwise,
     parameter_renames,
     qualname_difference,
+    same_order,
     signature_difference,
 )
 from depyf.verify.state.proof import GaveUp, Proof
-from depyf.verify.verdict import Status, Verdict
+from depyf.verify.verdict import LifetimeMismatch, Mismatch, Status, Verdict
 from depyf.verify.walk.equivalence import prove
 from depyf.verify.walk.promised import added_variables, locals_of
 

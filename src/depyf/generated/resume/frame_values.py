@@ -17,8 +17,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from depyf.bytecode import ops
-from depyf.bytecode.edits.inserted import inserted
-from depyf.bytecode.edits.without import without
+from depyf.bytecode.edits.splice import inserted, without
 from depyf.bytecode.lower import Lowered
 
 STACK = "___stack"

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from depyf.bytecode import ops
-from depyf.bytecode.edits.without import without
+from depyf.bytecode.edits.splice import without
 from depyf.bytecode.lower import Lowered
 
 _LAST = -1

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.bytecode.edits.control_flow import reached, successors
-from depyf.bytecode.edits.inserted import Steps, inserted
 from depyf.bytecode.edits.origins import origins, read_once
+from depyf.bytecode.edits.splice import Steps, inserted
 from depyf.bytecode.lower import Lowered
 
 _CHANGES = ops.LOCALS - {ops.LOAD_FAST}

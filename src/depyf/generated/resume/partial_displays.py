@@ -12,8 +12,8 @@ another order: code that runs keeps its sets.
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.edits.inserted import inserted
 from depyf.bytecode.edits.origins import origins, read_once
+from depyf.bytecode.edits.splice import inserted
 from depyf.bytecode.lower import Lowered
 
 _LIST, _SET = (ops.BUILD_LIST, ops.LIST_EXTEND), (ops.BUILD_SET, ops.SET_UPDATE)

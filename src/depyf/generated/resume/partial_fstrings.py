@@ -8,8 +8,8 @@ No source joins strings as ``BUILD_STRING`` does, but for what it has formatted 
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.edits.inserted import inserted
 from depyf.bytecode.edits.origins import origins, read_once
+from depyf.bytecode.edits.splice import inserted
 from depyf.bytecode.lower import Lowered
 
 _PLAIN = ((ops.FORMAT, ("", False)),)

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from depyf.bytecode import ops, prologue
 from depyf.bytecode.decode import decode
-from depyf.bytecode.edits.inserted import Steps, inserted
 from depyf.bytecode.edits.origins import Origins, origins, read_once
+from depyf.bytecode.edits.splice import Steps, inserted
 from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.versions import spec_for
 from depyf.errors import BytecodeError

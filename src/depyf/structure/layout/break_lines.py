@@ -7,7 +7,7 @@ the ``NOP`` where a jump to the next instruction stood (3.11+).
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.tables.loop_ends import after_dead_jumps
+from depyf.bytecode.tables.kept_instructions import after_dead_jumps
 from depyf.cfg.program import NONE, Program
 from depyf.ir.expr import Marker
 from depyf.lift.lifted_block import Lifted

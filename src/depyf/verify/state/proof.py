@@ -28,14 +28,14 @@ from depyf.verify.assumptions import (
     UNWIND_NOTE,
     VARIABLE_NOTE,
 )
-from depyf.verify.local_order import looks_at_locals
-from depyf.verify.mismatch import LifetimeMismatch, Mismatch
 from depyf.verify.promises.handed_on import HandedOn
 from depyf.verify.relation.facts import MAX_TRACKED, widest
 from depyf.verify.relation.sameness import Sameness
 from depyf.verify.relation.values import Values
+from depyf.verify.signature import looks_at_locals
 from depyf.verify.state.checked_code import CheckedCode
 from depyf.verify.state.proof_state import Pair
+from depyf.verify.verdict import LifetimeMismatch, Mismatch
 from depyf.verify.walk.promised import Promised, stable_globals
 from depyf.verify.walk.wide import makes_wide
 

@@ -19,13 +19,13 @@ from depyf.verify.assumptions import (
     WHOLE_NOTE,
 )
 from depyf.verify.identical import incidental
-from depyf.verify.mismatch import LifetimeMismatch
 from depyf.verify.relation.end_order import same_order
 from depyf.verify.relation.lifetimes import held_apart, leaves
 from depyf.verify.relation.values import Values
 from depyf.verify.state.checked_code import ORIGINAL
 from depyf.verify.state.proof import Ground
 from depyf.verify.state.proof_state import Pair
+from depyf.verify.verdict import LifetimeMismatch
 from depyf.verify.walk.by_name import notes_less
 from depyf.verify.walk.observable import DIVERGE, RETURN, UNWIND, Event, Key, event_of
 from depyf.verify.walk.promised import Stable

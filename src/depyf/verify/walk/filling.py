@@ -5,6 +5,7 @@ As in ``folds``: each takes the step and returns True, or leaves everything as i
 
 from __future__ import annotations
 
+from depyf.bytecode import ops
 from depyf.verify.relation.facts import (
     DICT,
     PLAIN_KEYS,
@@ -17,7 +18,6 @@ from depyf.verify.relation.facts import (
 )
 from depyf.verify.relation.values import Values
 from depyf.verify.state.proof_state import Pair, Side, resolve
-from depyf.verify.walk.copied_dicts import copies_made
 from depyf.verify.walk.wide import any_key
 
 _FILLED = 3
@@ -144,3 +144,23 @@ def set_update(pair: Pair, side: Side, other: Side, values: Values, depth: int) 
     if not all(type(item) in PLAIN_KEYS for item in known[1]):
         return False
     return grow(pair, side, values, depth, SET, (values.op("splat", (side.stack[-1],)),))
+
+
+def copies_made(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
+    """Take the merge that the recompiled code stands before as such a copy, if it is one that the original does not make."""
+    stack, program = side.stack, side.program
+    made, into = stack[-1], stack[-1 - depth]
+    if not program.side or program.instrs[side.pc - 1].op != ops.BUILD_MAP:
+        return False
+    if values.desc[made] != ("type", "dict") or pair.fresh.get(into) != (DICT, ()):
+        return False
+    if other.pc >= 0 and other.program.instrs[other.pc].op == ops.DICT_MERGE and other.stack[-1] == made:
+        return False
+    held = {*pair.temps.values(), *pair.loc.values()}
+    if stack.count(made) != 1 or stack.count(into) != 1 or held & {made, into}:
+        return False
+    if any(instr.target == side.pc for instr in program.instrs):
+        return False
+    stack[-1 - depth] = made
+    stack.pop()
+    return True

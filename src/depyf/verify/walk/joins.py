@@ -6,6 +6,7 @@ The state is the partition of storage places into equal values.  A path that arr
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Any
 
 from depyf.bytecode.ops import stack_effect
@@ -15,7 +16,6 @@ from depyf.verify.relation.lifetimes import leaves, still_held
 from depyf.verify.state.proof import GaveUp, Ground
 from depyf.verify.state.proof_state import Frozen, Pair, Side, contents, covers, freeze, meet, resolve, restrict, thaw
 from depyf.verify.walk.agreement import CALLS
-from depyf.verify.walk.pending_joins import Key, Pending
 from depyf.verify.walk.rare_steps import enter_handler
 
 
@@ -188,3 +188,28 @@ class Joins:
 def entry(place: int) -> int:
     """Handler states are stored under ``-2 - target``, the others under their instruction."""
     return place if place >= -1 else -2 - place
+
+
+Key = tuple[int, int, tuple[int, ...]]
+"""The instructions of both sides (``-2 - target`` at a handler), and constant flags that select a path."""
+
+
+class Pending:
+    """A set of keys; ``pop`` gives the one whose instruction of the original comes first."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, Key]] = []
+        self._keys: set[Key] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def add(self, key: Key) -> None:
+        if key not in self._keys:
+            self._keys.add(key)
+            heappush(self._heap, (key[0] if key[0] >= -1 else -2 - key[0], key))
+
+    def pop(self) -> Key:
+        key = heappop(self._heap)[1]
+        self._keys.remove(key)
+        return key

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.verify.mismatch import Mismatch
 from depyf.verify.relation.end_order import unknown
 from depyf.verify.relation.facts import (
     DICT,
@@ -26,6 +25,7 @@ from depyf.verify.relation.values import Values
 from depyf.verify.state.checked_code import ORIGINAL
 from depyf.verify.state.proof_state import Pair, Side, resolve
 from depyf.verify.state.unwinding import SAVED
+from depyf.verify.verdict import Mismatch
 
 
 def _load_closure(pair: Pair, side: Side, values: Values, arg: str) -> None:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.verify.mismatch import Mismatch
 from depyf.verify.relation.end_order import unknown
 from depyf.verify.relation.facts import (
     bound_now,
@@ -17,6 +16,7 @@ from depyf.verify.relation.facts import (
 )
 from depyf.verify.relation.values import Values
 from depyf.verify.state.proof_state import VACANT, Pair, Side, resolve
+from depyf.verify.verdict import Mismatch
 from depyf.verify.walk import dispatch
 from depyf.verify.walk.folds import FOLDS
 from depyf.verify.walk.rare_steps import RARE

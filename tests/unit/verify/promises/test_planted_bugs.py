@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from depyf.bytecode import ops
-from depyf.bytecode.edits.inserted import inserted
-from depyf.bytecode.edits.without import without
+from depyf.bytecode.edits.splice import inserted, without
 from depyf.bytecode.lower import Lowered
 from depyf.driver.pipeline import decompile_code
 from depyf.errors import DecompilationError

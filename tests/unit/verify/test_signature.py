@@ -13,9 +13,9 @@ from depyf.bytecode.files.unmarshal import loads
 from depyf.driver.pipeline import decompile_unit
 from depyf.verify import Status, verify
 from depyf.verify.assumptions import VARIABLE_ORDER_NOTE
-from depyf.verify.local_order import SHOWN, misplaced
 from depyf.verify.run.recompile import recompile
 from depyf.verify.run.worker import worker_for
+from depyf.verify.signature import SHOWN, misplaced
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]
