@@ -346,6 +346,10 @@ class EntryRecord:
     """Who called the function when it was compiled, the outermost first."""
     operations: int | None = None
     """Operations in its graph, as torch counts them."""
+    error: str = ""
+    """The error that torch ended with, in plain words."""
+    error_at: Place | None = None
+    """The line of the program that the error is about."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def _distinct_inside(events: list[CostlyEvent]) -> Place | None:
 def _ended_as_python(event: CostlyEvent) -> bool:
     if event.broken is not None and event.kind is CauseKind.BREAKS:
         return event.broken.skipped or event.broken.cut
-    return event.limit
+    return event.limit or (event.kind is CauseKind.RAN_AS_PYTHON and event.broken is None)
 
 
 def _operations(function: FunctionRecord) -> int:

@@ -59,7 +59,7 @@ def events_of(run: RunRecord) -> Iterator[CostlyEvent]:
     entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
     for function, entry in entries:
         name = names[function.function]
-        if entry.failed and entry.raised:
+        if entry.failed and (entry.raised or (entry.error and not entry.breaks and not entry.recompiles)):
             yield _failure(function, name, entry)
             continue
         if entry.recompiles:
@@ -95,9 +95,10 @@ def placed(place: Place | None) -> Place | None:
 
 def _failure(function: FunctionRecord, name: str, entry: EntryRecord) -> CostlyEvent:
     broken = next((record for record in reversed(entry.breaks) if not record.limit), None)
-    place = (broken.caller or broken.place) if broken is not None else None
+    place = (broken.caller or broken.place) if broken is not None else entry.error_at
     place = placed(place or Place(function.code.filename, function.code.line, name))
-    return CostlyEvent(CauseKind.FAILED, function, name, entry, place, entry.failed, broken=broken)
+    kind = CauseKind.FAILED if entry.raised else CauseKind.RAN_AS_PYTHON
+    return CostlyEvent(kind, function, name, entry, place, entry.error or entry.failed, broken=broken)
 
 
 def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stack: dict[str, str]) -> CostlyEvent:

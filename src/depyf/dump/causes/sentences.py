@@ -81,6 +81,8 @@ def _rounded(value: str) -> str:
 
 def break_sentence(events: list[CostlyEvent]) -> str:
     """Why the graph ended."""
+    if all(event.broken is None for event in events):
+        return failure_sentence(events)
     record = next((event.broken for event in events if event.broken is not None), None)
     values = next((_over_break(event) for event in events if event.over_break), "")
     more = f"; {values} is a constant of the code after it" if values else ""
@@ -88,5 +90,8 @@ def break_sentence(events: list[CostlyEvent]) -> str:
 
 
 def failure_sentence(events: list[CostlyEvent]) -> str:
-    """Why torch raised."""
-    return events[0].entry.failed
+    """Why torch raised, or gave up."""
+    first = events[0]
+    if first.broken is not None:
+        return f"{first.broken.cause}; with fullgraph=True that is an error"
+    return first.entry.error or first.entry.failed

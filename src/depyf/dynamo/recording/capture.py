@@ -33,6 +33,7 @@ from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.decorated import decorated
 from depyf.dynamo.events.call_values import call_values
 from depyf.dynamo.events.callers import RunningFrame, running_frames
+from depyf.dynamo.events.failures import told_failure
 from depyf.dynamo.events.graph_breaks import raises
 from depyf.dynamo.events.graph_reading import facts_of
 from depyf.dynamo.events.listening import Listener, ignore, listen
@@ -81,6 +82,8 @@ class EntryBuilder:
     in_force: frozenset[str] = frozenset()
     """The options that were as an advice would have them when torch reported a break or a recompilation."""
     operations: int | None = None
+    error: tuple[str, Place | None] = ("", None)
+    """What torch ended with, in plain words, and the program's line."""
     recompiles: tuple[RecompileRecord, ...] = ()
     failed: str = ""
     raised: bool = False
@@ -223,6 +226,7 @@ class Capture:
         reason = event.data.get("fail_reason")
         if reason:
             entry.failed = failure(event.data)
+            entry.error = told_failure(event.data)
             entry.given_up = True
             entry.raised = raises(str(event.data.get("fail_type")))
             if not entry.recompiles:

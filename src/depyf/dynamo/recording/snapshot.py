@@ -243,6 +243,8 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         before=entry.before,
         shape_facts=tuple(entry.symbols.facts),
         operations=entry.operations,
+        error="" if _compiled(entry, live) else entry.error[0],
+        error_at=None if _compiled(entry, live) else entry.error[1],
         advice=_advice(entry, live),
     )
 

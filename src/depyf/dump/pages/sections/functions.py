@@ -72,7 +72,8 @@ def python_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:
 def _why(entry: EntryRecord) -> str:
     broken = next((b for b in reversed(entry.breaks) if b.skipped), entry.breaks[-1] if entry.breaks else None)
     if broken is None:
-        return message(entry.failed)
+        place = f", {at(entry.error_at)}" if entry.error_at is not None else ""
+        return message(entry.error or entry.failed) + place
     if broken.limit:
         return f"{message(broken.cause)}; why the entries did not fit stands under *Recompilations*"
     end = (

@@ -1,0 +1,160 @@
+"""What to fix first: causes with their place, in the index, in the manifest and at the end of ``depyf run``."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from dumps import check_dump
+
+import depyf
+from depyf.dump.causes.stored import compile_seconds, stored_causes
+from depyf.dump.files.reading import read_manifest
+from depyf.dump.pages.sections.fix_first import TERMINAL, fix_first
+
+pytestmark = pytest.mark.torch
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        y = self.linear(x)
+        if y.abs().max().item() > 1e6:
+            print("large")
+        return x + y
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Layer() for _ in range(2))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+count = 0
+
+
+def step(net, optimizer, x):
+    global count
+    count += 1
+    loss = net(x).sum()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def constant(x):
+    if x.shape[0] == 4:
+        return x * 2
+    return x + 1
+
+
+def refuses(graph, inputs):
+    raise ValueError("not this graph")
+
+
+def whole(x):
+    print(end="")
+    return x + 1
+
+
+def inner_error(x):
+    return x + torch.ones(x.shape[0] + 1)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The manifest and the index of a training loop, its counters constants of the compiled code."""
+    folder = tmp_path_factory.mktemp("trained")
+    torch._dynamo.reset()
+    global count
+    count = 0
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    compiled = torch.compile(step, backend="eager")
+    with torch._dynamo.config.patch(recompile_limit=4), depyf.prepare_debug(folder):
+        for _ in range(6):
+            compiled(net, optimizer, torch.ones(2, 4))
+    check_dump(folder)
+    return read_manifest(folder), (folder / "index.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("failed")
+    torch._dynamo.reset()
+    x = torch.ones(4, 3)
+    torch._dynamo.mark_dynamic(x, 0)
+    compiled = (
+        torch.compile(constant, backend="eager"), torch.compile(lambda x: x.sin(), backend=refuses),
+        torch.compile(whole, backend="eager", fullgraph=True), torch.compile(inner_error, backend="eager"),
+    )  # fmt: skip
+    with depyf.prepare_debug(folder):
+        for function, argument in zip(compiled, (x, torch.ones(2), torch.ones(2), torch.ones(2))):
+            with pytest.raises(Exception):  # noqa: B017  four errors of torch, with a class each
+                function(argument)
+    return read_manifest(folder), (folder / "index.md").read_text()
+
+
+def the(manifest, line):
+    found = [cause for cause in stored_causes(manifest) if cause.place is not None and line in cause.place.text]
+    assert len(found) == 1, [cause.place for cause in stored_causes(manifest)]
+    return found[0]
+
+
+def test_the_index_opens_with_it(trained):
+    assert trained[1].startswith("# What torch.compile did\n\n## Fix first\n\n1. ")
+    assert len(trained[1].splitlines()) < 100
+
+
+def test_a_counter_is_one_cause(trained):
+    cause = the(trained[0], "count += 1")
+    assert cause.text == "the global counter count is a constant of the compiled code"
+    assert cause.costs.compilations == 3 and cause.costs.python == 1 and cause.python == ("step",)
+    first = trained[1].partition("## Fix first\n")[2].partition("\n## ")[0]
+    assert first.count(f"{__file__.rpartition('/')[2]}:{cause.place.line} `count += 1`: ") == 1
+    assert "3 recompilations of step (0/1 ... 0/3), then it ran as ordinary Python" in first
+
+
+def test_a_break_is_one_cause_in_whatever_frame(trained):
+    cause = the(trained[0], ".item()")
+    assert cause.place.filename == __file__ and cause.asked == "Tensor.item"
+    assert {"step", "Net.forward", "Layer.forward"} == set(cause.functions)
+    assert cause.python == ("Net.forward",) and cause.costs.breaks == 2
+    assert cause.module == "net.layers.0"
+
+
+def test_a_break_in_a_library_is_at_the_call_of_the_program(trained):
+    cause = the(trained[0], "optimizer.step()")
+    assert cause.place.filename == __file__ and cause.inside.filename.endswith("torch/optim/optimizer.py")
+    assert trained[1].partition("## Fix first")[2].partition("\n## ")[0].count("`optimizer.step()`") == 1
+
+
+def test_seconds_are_on_the_terminal_only(trained):
+    manifest, index = trained
+    causes = stored_causes(manifest)
+    told = "\n".join(fix_first(causes, 5, TERMINAL, {key: 2.0 for cause in causes for key in cause.caused}))
+    assert " s of compiling" in told and " s of compiling" not in index
+    assert compile_seconds(manifest, causes)
+
+
+def test_a_failed_compilation_is_shown_as_failed(failed):
+    manifest, index = failed
+    ways = {cause.function: cause for cause in stored_causes(manifest)}
+    assert {cause.kind.value for cause in ways.values()} == {"failed"}
+    marked = ways["constant"]
+    assert marked.text == "x.size(0) is marked dynamic (mark_dynamic), and this line needs it to be 4"
+    assert marked.place.text == "if x.shape[0] == 4:"
+    assert any("refuses raised ValueError: not this graph" in cause.text for cause in ways.values())
+    assert ways["whole"].place.text == 'print(end="")' and "fullgraph=True" in ways["whole"].text
+    assert ways["inner_error"].place.text.startswith("return x + torch.ones")
+    section = index.partition("## Failed: torch raised an error\n")[2].partition("\n## ")[0]
+    assert section.count("\n- ") == 4 and "compiled, no longer in torch's cache" not in index
