@@ -156,3 +156,17 @@ def test_what_is_left_on_the_stack(version: tuple[int, int]) -> None:
     left = with_byte(unit, raw.offsets[raw.names.index("POP_TOP")], spec_for(version).opnames.index("NOP"))
     (verdict,) = verify(left, unit)
     assert not verdict.proven or ("never released" in verdict.reason) == (version > (3, 8))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_handler_protects_whole_instructions(version: tuple[int, int]) -> None:
+    unit, raw = function(version, HANDLER)
+    whole = table_entries(unit.exctable)
+    lower(with_table(unit, *whole))
+    sizes = dict(zip(raw.offsets, [*raw.offsets[1:], len(unit.code)]))
+    for at, (start, end, *rest) in enumerate(whole):
+        for inside in (start + 2, end - 2):
+            if inside in sizes or not start < inside < end:
+                continue
+            for entry in ((inside, end, *rest), (start, inside, *rest)):
+                refused(with_table(unit, *whole[:at], entry, *whole[at + 1 :]), "parts of an instruction")

@@ -55,6 +55,13 @@ def call_ex(cx: Context, i: int, arg: int) -> None:
     cx.out.append((ops.CALL_EX, (1, bool(arg & 1)), -1, i))
 
 
+def end_async_for(cx: Context, i: int, arg: int) -> None:
+    """The interpreter jumps by its operand, which no compiler gives it."""
+    if arg:
+        raise cx.error(i, "it jumps")
+    cx.out.append((ops.END_ASYNC_FOR, 7, -1, i))
+
+
 _LONG_SWAP = (
     "BUILD_LIST", "DUP_TOP", "LOAD_CONST", "BINARY_SUBSCR", "ROT_THREE", "DUP_TOP", "ROT_THREE", "LOAD_CONST", "STORE_SUBSCR",
     "DUP_TOP", "LOAD_METHOD", "CALL_METHOD", "POP_TOP", "UNPACK_SEQUENCE",
@@ -135,7 +142,7 @@ RULES: dict[str, Rule | None] = {
     "CALL_METHOD": call_method,
     "YIELD_FROM": yield_from,
     "FOR_ITER": for_iter,
-    "END_ASYNC_FOR": fixed(ops.END_ASYNC_FOR, 7),
+    "END_ASYNC_FOR": end_async_for,
     "POP_EXCEPT": fixed(ops.POP_EXCEPT, 3),
     "RERAISE": fixed(ops.RERAISE, 3),
     "WITH_EXCEPT_START": fixed(ops.WITH_EXCEPT_START, 7),
