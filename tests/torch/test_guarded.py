@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import shutil
+import signal
 import sys
 import warnings
 
@@ -403,3 +404,40 @@ def test_doors():
         raise RecursionError
     say("")
     warn("depyf: a warning")
+
+
+class TimeLimit(Exception):
+    pass
+
+
+def test_what_a_handler_of_a_signal_raises_is_the_programs(monkeypatch):
+    """Python calls it wherever it is, in depyf, too."""
+
+    class Program:
+        def limit(self, number, frame):
+            raise TimeLimit(number)
+
+    def limit(number, frame):
+        raise TimeLimit(number)
+
+    told = []
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        for handler in (limit, Program().limit):
+            signal.signal(signal.SIGUSR1, handler)
+            with pytest.raises(TimeLimit), Door("at work", told.append):
+                os.kill(os.getpid(), signal.SIGUSR1)
+                for _ in range(1000):
+                    pass
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    with Door("at work", told.append):
+        limit(1, None)  # no handler of any signal now
+    assert told == ["at work: TimeLimit: 1"]
+
+
+def test_a_folder_whose_name_torch_cannot_take(tmp_path):
+    """It is no text: torch would raise where it is given the names of files in it."""
+    with pytest.raises(depyf.DepyfError, match="cannot write to the dump directory"):
+        depyf.prepare_debug(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")).__enter__()
+    assert program() == WANTED

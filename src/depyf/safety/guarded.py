@@ -3,12 +3,14 @@
 The program calls us (it enters and leaves our contexts), and so does torch on its behalf (hooks, handlers, the calls of
 ``atexit`` and ``fork``).  Whatever goes wrong in there is ours: it is told where the user looks, and the program goes on.
 Two things pass: errors that tell the program how to use depyf (``DepyfError``, where a door lets them), and what is meant for the
-program (``KeyboardInterrupt``, ``SystemExit`` and all else that is no ``Exception``, and ``BdbQuit``).
+program (``KeyboardInterrupt``, ``SystemExit`` and all else that is no ``Exception``, ``BdbQuit``, and what the program's
+handlers of signals raise).
 """
 
 from __future__ import annotations
 
 import functools
+import signal
 import sys
 import types
 import warnings
@@ -98,9 +100,29 @@ class Door:
 
 
 def _for_the_program(error: BaseException) -> bool:
-    """An interruption, the end of the program, or its user who quits the debugger."""
+    """An interruption, the end of the program, its user who quits the debugger, or what a handler of a signal raises."""
     debugger = sys.modules.get("bdb")
-    return not isinstance(error, Exception) or (debugger is not None and isinstance(error, debugger.BdbQuit))
+    if not isinstance(error, Exception) or debugger is not None and isinstance(error, debugger.BdbQuit):
+        return True
+    return _from_signal_handler(error)
+
+
+def _from_signal_handler(error: BaseException) -> bool:
+    """Whether a handler of the program raised it, which Python called while depyf was at work: a time limit, say."""
+    codes = {function.__code__ for function in _signal_handlers()}
+    entry = error.__traceback__ if codes else None
+    while entry is not None:
+        if entry.tb_frame.f_code in codes:
+            return True
+        entry = entry.tb_next
+    return False
+
+
+def _signal_handlers() -> list[types.FunctionType]:
+    """The functions of the program that signals call."""
+    found = map(signal.getsignal, signal.valid_signals())
+    functions = [handler.__func__ if type(handler) is types.MethodType else handler for handler in found]
+    return [function for function in functions if type(function) is types.FunctionType]
 
 
 def guarded(

@@ -45,6 +45,7 @@ class DumpWriter:
         ``below``: a folder in it that depyf writes to; it and those around it must not be links.
         """
         try:
+            os.fspath(Path(directory).absolute()).encode()  # torch takes no other names of files, and is given them
             path = make_folder(Path(directory).absolute(), Path(below))
             handle, probe = tempfile.mkstemp(prefix=".depyf-", suffix=".tmp", dir=path)
             try:
