@@ -74,7 +74,9 @@ def protect(raw: Raw) -> Protection:
             raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} is no instruction")
         if start not in raw.index_at or end not in raw.index_at and end < len(raw.unit.code):
             # where in an instruction an exception is raised depends on the version and on how it was specialised
-            raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} protects parts of an instruction")
+            raise BytecodeError(
+                f"{raw.unit.qualname}: exception handler at offset {target} protects parts of an instruction"
+            )
         handler = Handler(raw_target, depth, PUSHES[lasti])
         wraps = lasti and _wraps_generator(raw, raw_target) and depth == _made_on(raw)
         if wraps and start <= target < end:

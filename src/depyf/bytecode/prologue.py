@@ -51,17 +51,20 @@ def check(raw: Raw) -> None:
     missing = next((name for name in unit.cellvars if name not in cells), None)
     if missing is not None:
         raise BytecodeError(f"{unit.qualname}: the cell of {missing!r} is never made")
-    if not cells <= set(unit.cellvars):
+    if not cells <= {*unit.cellvars, None} or None in _cells(raw, start):
         raise BytecodeError(f"{unit.qualname}: MAKE_CELL makes a cell of what is no cell variable")
     _check_yields(raw)
 
 
-def _cells(raw: Raw) -> set[str | None]:
-    """The variables of which the code makes cells; None where one is no variable of the function."""
+def _cells(raw: Raw, end: int | None = None) -> set[str | None]:
+    """The variables of which the code, up to instruction ``end``, makes cells; None for free ones.
+
+    An inlined comprehension may make new cells of these.
+    """
     unit = raw.unit
     own = set(unit.varnames)
     slots = unit.varnames + tuple(name for name in unit.cellvars if name not in own)
-    made = [arg for name, arg in zip(raw.names, raw.args) if name == "MAKE_CELL"]
+    made = [arg for name, arg in zip(raw.names[:end], raw.args) if name == "MAKE_CELL"]
     return {slots[slot] if slot < len(slots) else None for slot in made}
 
 

@@ -33,8 +33,8 @@ def arm_of_lambda(p: Printer, unit: CodeUnit) -> str:
     return " or ".join(parts)
 
 
-def arm_of_comprehension(p: Printer, node: Comp) -> str:
-    """The arm for the comprehension whose clauses and element have been printed, "" if it needs none."""
+def arm_of_comprehension(p: Printer, node: Comp) -> tuple[str, list[str]]:
+    """The arm for the comprehension whose clauses and element have been printed, "" if it needs none; clauses to add to it."""
     scope, unit = p.scope, node.unit
     cells = cell_targets(node)
     shared = captured(scope)
@@ -43,14 +43,19 @@ def arm_of_comprehension(p: Printer, node: Comp) -> str:
         # in a class it borrows all names that it uses
         used = set().union(*scope.reads.values(), *scope.stores.values(), scope.inner_globals, shared)
         inner = {name for name in node.cleared if name[0] != "."} - used - scope.comp_bound
-        return " or ".join(_shared(p, lost) + [_bound(p, name) for name in sorted(inner)])
+        return " or ".join(_shared(p, lost) + [_bound(p, name) for name in sorted(inner)]), []
     parts = _unread(p, scope, unit, shared)
     parts += _shared(p, lost)
     inner = set(unit.cellvars) - IMPLICIT - cells - shared - scope.comp_cells
-    parts += [_bound(p, name) for name in sorted(inner)]
+    clauses: list[str] = []
+    if is_never_reached(node):  # what comes after the filter is not reached either
+        parts += _shared(p, inner)
+        clauses = [f"for {p.spelled(name)} in ()" for name in sorted(inner)]
+    else:
+        parts += [_bound(p, name) for name in sorted(inner)]
     if unit.flags & (CO_COROUTINE | CO_ASYNC_GENERATOR) and not scope.has_await:
         parts.append("await 0")
-    return " or ".join(parts)
+    return " or ".join(parts), clauses
 
 
 def is_never_reached(node: Comp) -> bool:

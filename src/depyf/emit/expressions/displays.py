@@ -49,7 +49,9 @@ def comprehension_text(p: Printer, node: Comp) -> str:
     outer = p.enter("comp", None)
     clauses = [_clause(p, clause, None if index else first) for index, clause in enumerate(node.generators)]
     element_text = _element(p, node)
-    if arm := arm_of_comprehension(p, node):
+    arm, unreached = arm_of_comprehension(p, node)
+    clauses += unreached
+    if arm:
         element_text = _element(p, node, arm)
     shares = p.grammar.inlined_comprehensions and node.kind != "generator"
     if shares:
