@@ -197,6 +197,20 @@ class CacheRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenRecord:
+    """How a backend of the program gave a graph to ``lazy_format_graph_code``."""
+
+    name: str
+    """As it was called there: ``before split``."""
+    by: str
+    """The function that gave it: ``vllm.compilation.backends.VllmBackend.__call__``."""
+    context: tuple[tuple[str, str], ...] = ()
+    """The engine's pass context then (``PassContext`` of vLLM, SGLang): ``compile_range``, ``runtime_shape``; other arguments."""
+    order: int = 0
+    """Its place among the graphs that were given under one compile id."""
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRecord:
     """One artifact of a compiled graph: an FX graph printed by torch, or the wrapper that Inductor generated."""
 
@@ -208,6 +222,8 @@ class GraphRecord:
     """Where torch itself keeps it (generated wrappers only)."""
     facts: GraphFacts | None = None
     """What the text does not say; None where torch's frames did not hold the graph."""
+    given: GivenRecord | None = None
+    """None for a graph that torch reported."""
 
 
 @dataclass(frozen=True, slots=True)

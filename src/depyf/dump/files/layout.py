@@ -41,6 +41,16 @@ def inputs_file(graph: GraphRecord) -> str:
     return graph_file(graph).removesuffix(".py") + ".json"
 
 
+def layers_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.layers.txt``: the graph, module by module."""
+    return graph_file(graph).removesuffix(".py") + ".layers.txt"
+
+
+def layer_index_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.layers.json``: module -> lines of the graph's file."""
+    return graph_file(graph).removesuffix(".py") + ".layers.json"
+
+
 def original_file(function: FunctionRecord) -> str:
     """``__original_code_0_for_f.txt``: the number of the frame in its compile ids."""
     slug = CompileKey(*function.function).slug

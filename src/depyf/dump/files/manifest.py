@@ -27,6 +27,8 @@ from depyf.dump.files.layout import (
     disassembly_file,
     graph_file,
     inputs_file,
+    layer_index_file,
+    layers_file,
     original_file,
     transformed_file,
 )
@@ -75,11 +77,15 @@ def manifest_page(
             if not item["from"] and graph.key.function in places:
                 item["from"] = [places[graph.key.function]]  # the first stage comes from the user's function
             entries.append(item)
-            if (name := inputs_file(graph)) in files:
-                entries.append({
-                    "file": name, "kind": "graph_inputs", "compile_id": graph.key.text,
+            beside = ((inputs_file, "graph_inputs"), (layers_file, "layers"), (layer_index_file, "layer_index"))
+            entries += [
+                {
+                    "file": name, "kind": kind, "compile_id": graph.key.text,
                     "generation": graph.key.generation, "from": [graph_file(graph)],
-                })  # fmt: skip
+                }
+                for file_of, kind in beside
+                if (name := file_of(graph)) in files
+            ]  # fmt: skip
     page = {
         "format": FORMAT,
         "torch": run.torch_version,
@@ -189,7 +195,7 @@ def _graph(
     graph: GraphRecord, own: list[GraphRecord], twin: GraphRecord, files: frozenset[str], steppable: frozenset[str]
 ) -> dict[str, Any]:
     """``own``: the graphs of the same compile id; ``twin``: the first one whose code is in the same file of torch."""
-    name = graph_file(graph)
+    name, given = graph_file(graph), graph.given
     shared = {} if twin is graph else {"same_code_as": graph_file(twin)}  # torch loads a generated file once
     return {
         "file": name,
@@ -201,6 +207,11 @@ def _graph(
         "from": [found for found in _origins(graph, own) if found in files],
         "steppable": name in steppable,
         **shared,
+        **(
+            {"given": {"name": given.name, "by": given.by, "context": dict(given.context), "order": given.order}}
+            if given is not None
+            else {}
+        ),
     }
 
 

@@ -81,6 +81,17 @@ class AotFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerFacts:
+    """Which module of the program each operation of a graph belongs to."""
+
+    modules: tuple[tuple[str, str, int], ...] = ()
+    """Each entering of a module: torch's path (``L['self'].h.0``), the name of the class, and the place of the module around it; -1
+    for none."""
+    layers: tuple[tuple[str, int], ...] = ()
+    """Operation -> the place of the innermost module; operations of no module are left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class GraphFacts:
     """Everything known about one graph."""
 
@@ -92,3 +103,4 @@ class GraphFacts:
     aot: AotFacts | None = None
     functions: tuple[tuple[str, str], ...] = ()
     """Names under which the text calls what torch made for it (NumPy's functions on tensors) -> expression that makes it."""
+    layers: LayerFacts = LayerFacts()

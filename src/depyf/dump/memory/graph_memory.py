@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD, WRAPPER
+from depyf.dump.graphs.graph_facts import LayerFacts
 from depyf.dump.graphs.graph_source import read_printed
 from depyf.dump.graphs.value_types import Number, tensor_type
 from depyf.dump.memory.allocation_plan import AllocationPlan, allocation_plan
@@ -57,7 +58,7 @@ def _memory(
     kept = None
     held: dict[str, int] = {}
     if forward is not None and backward is not None:
-        kept = kept_for_backward(forward.text, backward.text, given, symbols, names)
+        kept = kept_for_backward(forward.text, backward.text, given, symbols, names, _modules(forward))
         held = {tensor.name: tensor.size.count or 0 for tensor in kept.saved if tensor.kind == KEPT}
         held |= _tangents(backward, symbols)
     sizes = {names.get(name, name): str(value) for name, value in sorted(symbols.items()) if name in names}
@@ -67,6 +68,12 @@ def _memory(
         _plan(own.get((WRAPPER, 1)), backward, symbols, held) if backward is not None else None,
         tuple(sizes.items()),
     )  # fmt: skip
+
+
+def _modules(graph: GraphRecord) -> dict[str, str]:
+    facts = graph.facts.layers if graph.facts is not None else LayerFacts()
+    paths = [size_name(path).text for path, _, _ in facts.modules]
+    return {name: paths[place] for name, place in facts.layers if place < len(paths)}
 
 
 def _symbols(entry: EntryRecord | None, forward: GraphRecord | None) -> tuple[dict[str, Number], dict[str, str]]:

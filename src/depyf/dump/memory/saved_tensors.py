@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from depyf.dump.graphs.graph_facts import InputFacts
 from depyf.dump.graphs.graph_source import Printed, read_printed
@@ -47,6 +48,8 @@ class SavedTensor:
     place: Place | None = None
     returned: bool = False
     """The forward returns it to the program, too."""
+    module: str = ""
+    """The module of the program that computes it: ``self.h.0.mlp``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +134,21 @@ def _read(text: str) -> _Graph:
 
 
 def kept_for_backward(
-    forward: str, backward: str, given: Sequence[InputFacts], symbols: Mapping[str, Number], names: Mapping[str, str]
+    forward: str,
+    backward: str,
+    given: Sequence[InputFacts],
+    symbols: Mapping[str, Number],
+    names: Mapping[str, str],
+    modules: Mapping[str, str] = MappingProxyType({}),
 ) -> KeptForBackward:
-    """What ``forward`` keeps for ``backward``; ``given``: the inputs of the captured graph, in order."""
+    """What ``forward`` keeps for ``backward``; ``given``: the inputs of the captured graph, in order; ``modules``: operation of the
+    forward -> path of the module that it belongs to."""
     before, after = _read(forward), _read(backward)
     own = set(before.inputs)
     outputs = _returned(forward)
     passed = [name for name in after.inputs if name in before.values or name in own]
     returned = set(outputs[: max(0, len(outputs) - len(passed))])
+    shared = {before.root(other) for other in returned}
     places = {match["name"]: int(match["index"]) for match in _INDEX.finditer(forward)}
     found: list[SavedTensor] = []
     roots: dict[str, str] = {}
@@ -162,7 +172,7 @@ def kept_for_backward(
         found.append(
             SavedTensor(
                 name, size, kind, of, "", before.operator(root), before.place(root) or before.place(name),
-                name in returned or root in {before.root(other) for other in returned},
+                name in returned or root in shared, modules.get(root, ""),
             )
         )  # fmt: skip
     order = {KEPT: 0, VIEW: 1, GIVEN: 2}

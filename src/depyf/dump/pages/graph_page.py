@@ -20,7 +20,8 @@ from depyf.dump.graphs.process_groups import with_groups
 from depyf.dump.graphs.sample_run import sample_run
 from depyf.dump.graphs.value_types import tensor_type
 from depyf.dump.records import GraphRecord
-from depyf.emit.comments import comment, comments, source_lines
+from depyf.emit.comments import comments, source_lines
+from depyf.safety.escape import one_line
 
 _SIZE = re.compile(r"\b[su]\d+\b")
 _CALLED = re.compile(r" = (\w+)\(")
@@ -41,6 +42,7 @@ def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = Tr
     """As ``graph_page``, for a graph that the caller compiles: only then is it known to be Python."""
     body = _lists_in_place((step_text or importable(record.text)).rstrip("\n"))
     notes = [_title(record)]
+    notes += _given(record)
     if not exact:
         notes.append("This is the graph that runs; torch rewrote it after it reported this stage.")
     if elsewhere:
@@ -110,11 +112,19 @@ def quick_page(record: GraphRecord) -> str:
     if record.stage == WRAPPER:
         return record.text
     body = _lists_in_place(importable(record.text))
-    return f"{comment(_title(record))}\n\nimport torch\n\n\n{body}\n"
+    return f"{comments([_title(record), *_given(record)])}\n\nimport torch\n\n\n{body}\n"
 
 
 def _title(record: GraphRecord) -> str:
     return f"Compile id {record.key.text}: {BY_NAME[record.stage].title if record.stage in BY_NAME else record.stage}."
+
+
+def _given(record: GraphRecord) -> list[str]:
+    """Who gave the graph to be formatted, as what, and the engine's pass context then."""
+    if record.given is None:
+        return []
+    context = "".join(f", {name}={value}" for name, value in record.given.context)
+    return [one_line(f"Given as {record.given.name!r} by {record.given.by}{context}.")]
 
 
 def _class_name(body: str) -> str:

@@ -149,7 +149,7 @@ def _tensor(tensor: SavedTensor, home: str) -> str:
     place = line_of(tensor.place, home) if tensor.place is not None else ""
     cells = [
         size if tensor.kind == KEPT else "0 B", code(tensor.size.type), code(tensor.name), what,
-        ", ".join(part for part in (place, made) if part),
+        ", ".join(part for part in (place, made, plain(tensor.module)) if part),
     ]  # fmt: skip
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.dump.graphs.graph_facts import AotFacts, ConstantFacts, GraphFacts, InputFacts, TensorFacts
+from depyf.dynamo.events.graph_layers import layer_facts
 from depyf.dynamo.pure_access import (
     UnreadableError,
     attribute,
@@ -95,6 +96,7 @@ def facts_of(stage: str) -> GraphFacts | None:
         modes=_modes(tracing) if stage == CAPTURED else {},
         aot=aot,
         functions=_functions(module) if stage == CAPTURED else (),
+        layers=layer_facts(module),
     )
 
 

@@ -22,6 +22,7 @@ from depyf.dump.records import (
     CacheRecord,
     CodeRecord,
     CompileKey,
+    GivenRecord,
     GraphRecord,
     Place,
     RecompileRecord,
@@ -322,19 +323,32 @@ class Capture:
         return None
 
     def add_graph(
-        self, key: CompileKey, stage: str, text: str, path: str = "", attempt: int = 0, facts: GraphFacts | None = None
+        self,
+        key: CompileKey,
+        stage: str,
+        text: str,
+        path: str = "",
+        attempt: int = 0,
+        facts: GraphFacts | None = None,
+        given: GivenRecord | None = None,
     ) -> None:
-        """Record one graph or wrapper, unless this very text was reported for this stage before."""
+        """Record one graph or wrapper, unless this very text was reported for this stage, and in this context, before."""
         with self.lock:
             own = self.graphs_of.setdefault(key, [])
+            if given is not None:
+                given = replace(given, order=sum(graph.record.given is not None for graph in own))
             same = [graph.record for graph in own if graph.record.stage == stage]
             text = _GRAPH_ID.sub("", text)
-            if not text or any(record.text == text for record in same):
+            if not text or any(record.text == text and _as_given(record.given) == _as_given(given) for record in same):
                 return
-            record = GraphRecord(key, stage, len(same), text, path, facts)
+            record = GraphRecord(key, stage, len(same), text, path, facts, given)
             self.graphs.append(GraphBuilder(record, attempt))
             own.append(self.graphs[-1])
             self._on_graph(record)
+
+
+def _as_given(given: GivenRecord | None) -> GivenRecord | None:
+    return None if given is None else replace(given, order=0)
 
 
 def _find(builder: FunctionBuilder) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from depyf.dump.addresses import without_addresses
 from depyf.dump.causes.collect import causes_of
-from depyf.dump.compile_stages import POST_GRAD, WRAPPER
+from depyf.dump.compile_stages import CAPTURED, COMPILED_AUTOGRAD, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     CALL_TREE,
     INDEX,
@@ -27,17 +27,21 @@ from depyf.dump.files.layout import (
     graph_file,
     inputs_file,
     kernel_file,
+    layer_index_file,
+    layers_file,
     original_file,
     transformed_file,
 )
 from depyf.dump.files.manifest import manifest_page, timings_page
 from depyf.dump.files.writer import DumpWriter
+from depyf.dump.graphs.graph_facts import GraphFacts
 from depyf.dump.pages.call_tree import call_tree_page
 from depyf.dump.pages.full_code import caller_name, full_code_page, function_id
 from depyf.dump.pages.graph_inputs import inputs_page
 from depyf.dump.pages.graph_page import graph_page, quick_page, unchecked_page
 from depyf.dump.pages.index import index_pages, provisional_page
 from depyf.dump.pages.kernels import CALLS_IN_CPP, kernels_in
+from depyf.dump.pages.layers import layers_pages
 from depyf.dump.pages.memory import memory_page
 from depyf.dump.pages.original import original_page
 from depyf.dump.pages.shapes import shapes_page
@@ -50,7 +54,7 @@ from depyf.dynamo.guards.printed_guards import readable
 from depyf.dynamo.recording.cached_lines import with_lines_of_another_run
 from depyf.dynamo.recording.capture import Capture, FunctionBuilder
 from depyf.dynamo.recording.forks import Forks
-from depyf.dynamo.recording.formatted_graphs import Formatted
+from depyf.dynamo.recording.formatted_graphs import Formatted, FormattedGraph
 from depyf.dynamo.recording.loaded_code import loaded_files, text_of
 from depyf.dynamo.recording.packed import Packed, pack, unpack
 from depyf.dynamo.recording.snapshot import freeze, live_code_of
@@ -144,9 +148,13 @@ class Session:
         for record in [graph.record for graph in self.capture.graphs]:
             name = graph_file(record)
             page = finished.get(name) or graph_page(record, elsewhere=name in elsewhere)
-            self.writer.write(name, page if name in finished else with_user_lines(page, user_lines(record.path)))
-            if record.facts is not None:
+            if name not in finished:
+                page = with_user_lines(page, user_lines(record.path))
+            self.writer.write(name, page)
+            if record.facts is not None and record.given is None:
                 self.writer.write(inputs_file(record), inputs_page(record.facts))
+            if record.given is not None or record.stage in (CAPTURED, COMPILED_AUTOGRAD):
+                self._write_layers(record, page)
         run = freeze(self.capture, self._never_compiled())
         run = replace(run, forks=Forks.folders(self.writer.directory))
         self._remember_entries(run)
@@ -175,6 +183,12 @@ class Session:
         return self.writer.write(
             MANIFEST, manifest_page(run, causes, pages, frozenset(self.writer.written), steppable, kernels)
         )
+
+    def _write_layers(self, record: GraphRecord, page: str) -> None:
+        with Door(f"the layers of {graph_file(record)} could not be written", self.capture.note):
+            pages = layers_pages(record, page)
+            for name, text in zip((layers_file(record), layer_index_file(record)), pages or ()):
+                self.writer.write(name, text)
 
     def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:
         """Each kernel of each wrapper as a separate file; file -> the wrapper."""
@@ -307,10 +321,13 @@ class Session:
             if code is not None and not given_up:  # after a reset there is nothing left to ask
                 live.remember(str(self.writer.directory), function_id(record.function), code, record)
 
-    def _add_formatted(self, compile_id: str, stage: str, text: str) -> None:
+    def _add_formatted(self, compile_id: str, graph: FormattedGraph) -> None:
         if self.capture.here:
             key = self.capture.key(compile_id)
-            self.capture.add_graph(key, stage, text, attempt=self.capture.entry(key).attempt)
+            attempt = self.capture.entry(key).attempt
+            self.capture.add_graph(
+                key, graph.stage, graph.text, attempt=attempt, facts=GraphFacts(layers=graph.layers), given=graph.given
+            )  # fmt: skip
 
     def _write_graph(self, record: GraphRecord) -> None:
         """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
