@@ -1,5 +1,5 @@
 # versions: 3.12+
-# known ugly: 3.12+ settle: FAILED does not compile: SyntaxError: 'break', 'continue' and 'return' cannot appear in an except* block (<depyf>) -- plain lifting knows no other way out of the clause
+# known ugly: 3.12+ settle: FAILED does not compile: SyntaxError: 'break', 'continue' and 'return' cannot appear in an except* block -- plain lifting knows no other way out of the clause
 def settle(ready, wait, first, second, cancel):
     if ready:
         try:

@@ -13,8 +13,8 @@ from typing import Any
 
 GROWING: dict[str, Callable[[int], bytes]] = {}
 """Each gives the bytes of a ``.pyc``, whose size is about proportional to ``n``."""
-MADE_BY_A_COMPILER: list[str] = []
-"""Those of them that are compiled from a text."""
+MADE_BY_A_COMPILER: dict[str, Callable[[int], str]] = {}
+"""Those of them that are compiled from a text, and the text."""
 MODULE = compile("x = 1", "m.py", "exec", dont_inherit=True)
 SINCE_311, SINCE_312, SINCE_313 = (sys.version_info >= (3, minor) for minor in (11, 12, 13))
 Op = tuple[str, int]
@@ -27,7 +27,7 @@ def growing(make: Callable[[int], bytes]) -> Callable[[int], bytes]:
 
 def source(make: Callable[[int], str]) -> Callable[[int], str]:
     """Registers a shape that a compiler makes of a text."""
-    MADE_BY_A_COMPILER.append(make.__name__)
+    MADE_BY_A_COMPILER[make.__name__] = make
     GROWING[make.__name__] = lambda n: pyc(compile(make(n), "grown.py", "exec", dont_inherit=True))
     return make
 

@@ -28,6 +28,7 @@ class Raw:
         "names",
         "offsets",
         "opcodes",
+        "send_ends",
         "targets",
         "unit",
     )
@@ -43,6 +44,7 @@ class Raw:
         self.targets: list[int] = []
         self.index_at: dict[int, int] = {}
         self.jumped_to: set[int] = set()
+        self.send_ends: set[int] = set()
 
 
 def decode(unit: CodeUnit, spec: VersionSpec) -> Raw:
@@ -98,6 +100,8 @@ def _resolve_targets(raw: Raw, spec: VersionSpec) -> None:
             raise BytecodeError(f"{raw.unit.qualname}: {where} jumps to {offset}, which is no instruction")
         targets.append(target)
         raw.jumped_to.add(target)
+        if raw.names[index] == "SEND":
+            raw.send_ends.add(target)
 
 
 def _attach_lines(raw: Raw) -> None:

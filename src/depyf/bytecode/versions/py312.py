@@ -47,8 +47,7 @@ def for_iter(cx: Context, i: int, arg: int) -> None:
 
 def end_send(cx: Context, i: int, arg: int) -> None:
     """It takes the delegate from below the result, which DELEGATE does already."""
-    raw = cx.raw
-    if not any(target == i and name == "SEND" for name, target in zip(raw.names, raw.targets)):
+    if i not in cx.raw.send_ends:
         cx.out.append((INVALID, "it is not the end of a send loop", -1, i))
 
 

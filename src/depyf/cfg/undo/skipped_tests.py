@@ -12,7 +12,7 @@ in common.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
+from heapq import heappop, heappush
 
 from depyf.bytecode import ops
 from depyf.cfg.program import NONE, Program
@@ -88,22 +88,23 @@ def _edges(program: Program) -> list[list[int]]:
 
 
 def _dominator(into: list[list[int]], whole: int) -> int:
-    """The last instruction that all ways to ``whole`` go through: the arms of a conditional expression lie after it."""
+    """The last instruction that all ways to ``whole`` go through: the arms of a conditional expression lie after it.
+
+    From the last one backwards: where one is the only one still to look at, no edge passes over it.
+    """
     lowest = max(0, whole - _LONGEST)
-    reached, work = {whole}, [whole]
-    passing = [0] * (whole - lowest + 2)  # how many ways there pass over an instruction, as differences
-    while work:
-        at = work.pop()
+    pending, known = [-whole], {whole}  # a heap of negated indices
+    while pending:
+        at = -heappop(pending)
+        if at < lowest:
+            break
+        if not pending and at < whole:
+            return at
         for before in into[at]:
-            if before >= at:
-                continue
-            passing[max(before + 1, lowest) - lowest] += 1
-            passing[at - lowest] -= 1
-            if before >= lowest and before not in reached:
-                reached.add(before)
-                work.append(before)
-    counts = list(accumulate(passing))
-    return max((at for at in reached if at < whole and not counts[at - lowest]), default=whole)
+            if before < at and before not in known:
+                known.add(before)
+                heappush(pending, -before)
+    return whole
 
 
 def _lead(program: Program, into: list[list[int]], test: _Test, whole: _Test) -> None:

@@ -64,7 +64,7 @@ def recompile(
     try:
         unit = loads(worker_for(version).compile(text, flags, optimize, mode, sets=True), version)
     except WorkerError as error:
-        raise RecompileError(str(error), _line(error)) from None
+        raise _refused_there(error) from None
     except BytecodeError as error:
         raise RecompileError(str(error)) from None
     if not isinstance(unit, CodeUnit):
@@ -117,7 +117,7 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
     try:
         return _code(_with_sets(marshal.loads(worker.compile(text, flags, optimize, mode, filename, sets=True))))
     except WorkerError as error:
-        raise RecompileError(str(error), _line(error)) from None
+        raise _refused_there(error) from None
 
 
 def _parsed(text: str, filename: str, flags: int) -> ast.Module | None:
@@ -140,13 +140,15 @@ def _code(code: Any) -> types.CodeType:
 
 
 def _refused(error: Exception) -> RecompileError:
-    lineno = error.lineno if isinstance(error, SyntaxError) else None
-    return RecompileError(f"{type(error).__name__}: {error}", lineno)
+    if isinstance(error, SyntaxError) and error.lineno:
+        return RecompileError(f"{type(error).__name__}: {error.msg}", error.lineno)
+    return RecompileError(f"{type(error).__name__}: {error}")
 
 
-def _line(error: WorkerError) -> int | None:
-    found = re.search(r"SyntaxError.*line (\d+)", str(error), re.DOTALL)
-    return int(found.group(1)) if found else None
+def _refused_there(error: WorkerError) -> RecompileError:
+    """As ``_refused``, of what another process said."""
+    found = re.fullmatch(r"(.*) \(line (\d+)\)", str(error), re.DOTALL)
+    return RecompileError(found[1], int(found[2])) if found else RecompileError(str(error))
 
 
 def dig(code: types.CodeType, path: tuple[str, ...]) -> types.CodeType:

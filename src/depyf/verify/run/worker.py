@@ -71,7 +71,10 @@ def work():
             code = compile(text, name, ("exec", "eval", "single")[mode], flags, True, optimize)
             status, data = 0, marshal.dumps(kept(code) if sets else code)
         except BaseException as error:
-            status, data = 1, ("%s: %s" % (type(error).__name__, error)).encode("utf-8", "backslashreplace")
+            told = "%s: %s" % (type(error).__name__, error)
+            if isinstance(error, SyntaxError) and error.lineno:
+                told = "%s: %s (line %d)" % (type(error).__name__, error.msg, error.lineno)
+            status, data = 1, told.encode("utf-8", "backslashreplace")
         _signal.alarm(0)
         write(struct.pack("<Bi", status, len(data)) + data)
         flush()

@@ -127,5 +127,6 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_does_not_notice(name: str) -> None:
-    done = run(PROGRAMS[name], "-X", "dev")
+    forks = "ignore:This process (:DeprecationWarning"  # 3.12 and later warn of a fork beside threads
+    done = run(PROGRAMS[name], "-X", "dev", "-W", forks)
     assert done.returncode == 0 and not done.stderr, (done.stdout, done.stderr)
