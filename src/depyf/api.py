@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from depyf.dynamo.require import require_torch
 
 if TYPE_CHECKING:
+    from depyf.dynamo.asking.against_model import ModelComparison
     from depyf.dynamo.asking.compare import Comparison
     from depyf.dynamo.asking.replay import Replay
     from depyf.dynamo.asking.why import Why
@@ -61,14 +62,38 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     return Debug(level, stop_on)
 
 
+@overload
 def compare(
     fn: Callable[..., Any],
     *args: Any,
+    reference: None = None,
     backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] = ("eager", "inductor"),
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,
-) -> Comparison:
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    fn: Callable[..., Any],
+    *args: Any,
+    reference: Callable[..., Any],
+    rtol: float | None = None,
+    atol: float | None = None,
+    **kwargs: Any,
+) -> ModelComparison: ...
+
+
+def compare(
+    fn: Callable[..., Any],
+    *args: Any,
+    reference: Callable[..., Any] | None = None,
+    backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] = ("eager", "inductor"),
+    rtol: float | None = None,
+    atol: float | None = None,
+    **kwargs: Any,
+) -> Comparison | ModelComparison:
     """Call ``fn(*args, **kwargs)`` once, each compiled graph on both backends with the same inputs, and compare.
 
     ``fn`` is a function or module, compiled or not; ``backends`` are names or callables, the reference first.  Outputs,
@@ -76,9 +101,18 @@ def compare(
     tolerance, the first node that differs is named, with both values' statistics and the user's line.  ``rtol`` is
     relative to each element plus the mean magnitude of its tensor, by default what the dtype allows; ``atol`` is absolute, by
     default 0.  The result is true where both agree; print it.  The program goes on with
-    the graph's eager results; random numbers are fixed while comparing.  DepyfError without torch 2.6 or newer.
+    the graph's eager results; random numbers are fixed while comparing.  A custom operator that writes to an argument
+    without declaring it is named.  DepyfError without torch 2.6 or newer.
+
+    ``reference``: another function or module to compare ``fn`` with, in place of backends.  Each is called once, as Python,
+    with copies of the arguments and the same random numbers; the first operation or module output that differs is named,
+    with its module path, both lines, and the weights of the module that differ.  Gradients are not compared.
     """
     require_torch()
+    if reference is not None:
+        from depyf.dynamo.asking.against_model import against_model
+
+        return against_model(fn, reference, args, kwargs, rtol, atol)
     from depyf.dynamo.asking.compare import compare as run
 
     return run(fn, args, kwargs, backends, rtol, atol)

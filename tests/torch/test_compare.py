@@ -281,3 +281,83 @@ def test_results_of_another_kind_or_number():
     assert not found and "one of them is no tensor" in str(found) and "None" in str(found)
     found = depyf.compare(two, torch.ones(2), backends=("eager", one_less))
     assert not found and "not as many results" in str(found) and "1 results" in str(found)
+
+
+@torch.library.custom_op("depyf_test::scaled", mutates_args=())
+def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
+    x.mul_(factor)
+    return x + 1
+
+
+@scaled.register_fake
+def _(x, factor):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("depyf_test::bump", mutates_args=("xs",))
+def bump(xs: list[torch.Tensor], by: torch.Tensor) -> None:
+    xs[0].add_(1)
+    by.zero_()
+
+
+@torch.library.custom_op("depyf_test::declared", mutates_args=("x",))
+def declared(x: torch.Tensor) -> None:
+    x.add_(1)
+
+
+class Scales(torch.nn.Module):
+    def forward(self, x):
+        return scaled(x, 2.0)
+
+
+class UsesScales(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Scales()
+
+    def forward(self, x):
+        y = x.sin()
+        return self.inner(y) + y
+
+
+def bumps(x):
+    y, z = x.clone(), x.clone()
+    bump([y, x.clone()], z)
+    return y + z
+
+
+class WritesInBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return scaled(gradient * 3, 2.0)
+
+
+@pytest.mark.parametrize(
+    "program, operator, argument, module",
+    [
+        (UsesScales(), "depyf_test::scaled", "x", "inner"),
+        (bumps, "depyf_test::bump", "by", ""),
+        (lambda x: WritesInBackward.apply(x), "depyf_test::scaled", "x", None),
+    ],
+    ids=["in a module", "beside what is declared", "in the backward"],
+)
+def test_write_that_is_not_declared(program, operator, argument, module):
+    found = depyf.compare(program, torch.ones(3, requires_grad=module is None), backends=("eager", "eager"))
+    assert not found and found.first.writes == (operator, argument)
+    assert f"{operator} writes to its argument {argument}" in str(found) and "AN UNDECLARED WRITE" in str(found)
+    assert f'mutates_args=("{argument}",)' in str(found) and "  before: " in str(found) and "  after : " in str(found)
+    assert (None if found.first.node is None else found.first.node.module) == module
+    assert "UNDECLARED" in found._repr_html_() and "mutates_args" in found._repr_html_()
+
+
+def test_write_that_is_declared():
+    def program(x):
+        y = x.clone()
+        declared(y)
+        return y * 2
+
+    assert depyf.compare(program, torch.ones(3), backends=("eager", "eager"))

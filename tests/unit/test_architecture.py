@@ -192,7 +192,16 @@ def test_checker_knows_nothing_of_the_making() -> None:
                 assert other.startswith(allowed), f"{name} imports {other}"
 
 
-ON_COPIES = ("compare.py", "reference.py", "probes.py", "nonfinite.py", "operator_bodies.py", "libdevice.py")
+ON_COPIES = (
+    "compare.py",
+    "against_model.py",
+    "undeclared_writes.py",
+    "reference.py",
+    "probes.py",
+    "nonfinite.py",
+    "operator_bodies.py",
+    "libdevice.py",
+)
 """They run graphs for the user, on values of their own."""
 TELLING = {"is_leaf", "grad_fn", "storage_offset", "untyped_storage", "data_ptr", "hint", "has_hint", "numel"}
 

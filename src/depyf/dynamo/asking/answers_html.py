@@ -9,6 +9,7 @@ from depyf.dump.pages.notebook import Markup, Part, chip, dim, folded, joined, l
 from depyf.dynamo.guards.guard_values import plain
 
 if TYPE_CHECKING:
+    from depyf.dynamo.asking.against_model import ModelComparison, ModelDifference
     from depyf.dynamo.asking.compare import Comparison, Finding, GraphComparison
     from depyf.dynamo.asking.differences import FailedGuard, Refusal
     from depyf.dynamo.asking.why import Why
@@ -65,20 +66,63 @@ def compare_html(comparison: Comparison) -> Markup:
     )
 
 
+def model_html(comparison: ModelComparison) -> Markup:
+    """Where the model first computes something else than its reference."""
+    model, reference = comparison.names
+    found = comparison.first
+    head = chip("the same", "good") if found is None else chip("DIFFERENT", "bad")
+    return notebook.report(
+        f"{model} against the reference {reference}",
+        "",
+        line(dim(comparison.headline)),
+        *(_of_model(found) if found else ()),
+        chips=[head],
+    )
+
+
+def _of_model(found: ModelDifference) -> list[Part]:
+    parts: list[Part] = [line(found.headline, kind="bad")]
+    for side, place in found.places():
+        parts += [line(dim(side)), _source(place)]
+    apart = found.difference
+    if found.reference is not None and apart is None:
+        parts.append(line(f"where the reference has {found.reference}"))
+    parts += [line(found.shows_in)] if found.shows_in else []
+    if apart is not None:
+        values = [
+            (dim(side), notebook.code(str(value)))
+            for side, value in (("reference", apart.expected), ("model", apart.got))
+        ]
+        parts += [notebook.table((), values), line(apart.reason)]
+    parts += [line("its ", notebook.code(name), f" differs: {weight.reason}") for name, weight in found.weights]
+    if found.last_common is not None:
+        parts.append(line(dim(f"the last that is the same: {found.last_common}")))
+    return parts
+
+
 def _graph(graph: GraphComparison, names: tuple[str, str]) -> Markup:
     finding = graph.finding
-    kind, word = ("good", "the same") if finding is None else ("bad", "DIFFERENT")
-    head = joined([chip(word, kind), f"graph {graph.number} ", dim(f"{graph.operations} operations")])
+    head = joined(
+        [
+            chip(graph.outcome, "good" if finding is None else "bad"),
+            f"graph {graph.number} ",
+            dim(f"{graph.operations} operations"),
+        ]
+    )
     inside = _finding(finding, names) if finding is not None else [_source(graph.place) if graph.place else ""]
     return folded(head, *inside, opened=finding is not None)
 
 
 def _finding(finding: Finding, names: tuple[str, str]) -> list[Part]:
-    from depyf.dynamo.asking.compare import headline
+    from depyf.dynamo.asking.compare import advice_lines, headline
 
     parts: list[Part] = [line(headline(finding), kind="bad")]
+    parts += [line(chip("advice", "good"), text) for text in advice_lines(finding)]
     if finding.node is not None and finding.node.place:
         parts.append(_source(finding.node.place))
+    if finding.node is not None and finding.node.module:
+        parts.append(line(dim("in module "), notebook.code(finding.node.module)))
+    names = names if finding.writes is None else ("before", "after")
     for user in finding.used_by:
         parts.append(line(f"which the backward of {user.name} ({user.operation}) computes"))
         parts.append(_source(user.place))

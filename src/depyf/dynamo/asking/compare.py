@@ -15,8 +15,10 @@ from typing import Any, cast
 from depyf.debugger.tensors import TensorDifference, difference
 from depyf.dynamo.asking.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.dynamo.asking.reference import doubled, in_double, is_rounding
+from depyf.dynamo.asking.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.dynamo.stepping.levels import no_caches
 from depyf.errors import DepyfError
+from depyf.safety.guarded import Door
 
 Backend = str | Callable[..., Any]
 
@@ -33,6 +35,9 @@ class Finding:
     used_by: tuple[ProbedNode, ...] = ()
     """For a gradient: the operations that use the node.  The gradients after them agree, so the backward of one of
     these is what went wrong."""
+    writes: tuple[str, str] | None = None
+    """An operator and the argument it writes to without declaring that; then ``difference`` is of the argument, before
+    and after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,12 @@ class GraphComparison:
     place: str
     """The user's line of its first operation; "" where torch does not know."""
     finding: Finding | None
+
+    @property
+    def outcome(self) -> str:
+        if self.finding is None:
+            return "the same"
+        return "DIFFERENT" if self.finding.writes is None else "AN UNDECLARED WRITE"
 
     @property
     def title(self) -> str:
@@ -76,7 +87,7 @@ class Comparison:
     def __str__(self) -> str:
         lines = self.remarks()
         for graph in self.graphs:
-            lines.append(f"{graph.title}: " + ("the same" if graph.finding is None else "DIFFERENT"))
+            lines.append(f"{graph.title}: {graph.outcome}")
             if graph.finding is not None:
                 lines += ["  " + line for line in _describe(graph.finding, *self.backends)]
         return "\n".join(lines)
@@ -94,16 +105,35 @@ class Comparison:
 
 def headline(finding: Finding) -> str:
     """What differs, in a line."""
+    if finding.writes is not None:
+        operator, argument = finding.writes
+        where = "" if finding.node is not None else " in the backward"
+        return f"{operator} writes to its argument {argument}{where}, and does not declare it"
     if finding.node is None:
         return f"its {'gradients differ' if finding.gradient else 'results differ'}; no single node shows it alone"
     what = "gradient of " if finding.gradient else ""
     return f"first difference: {what}{finding.node.name} ({finding.node.operation})"
 
 
+def advice_lines(finding: Finding) -> list[str]:
+    """What to do about it, where that is known."""
+    if finding.writes is None:
+        return []
+    argument = finding.writes[1].partition("[")[0]
+    return [
+        f'name it in mutates_args=("{argument}",), or in the schema as Tensor(a!) {argument}: a compiler reorders calls, '
+        "reuses memory and keeps copies by what is declared"
+    ]
+
+
 def _describe(finding: Finding, first: str, second: str) -> list[str]:
-    lines = [headline(finding)]
+    lines = [headline(finding), *advice_lines(finding)]
     if finding.node is not None and finding.node.place:
         lines.append(f"from {finding.node.place}")
+    if finding.node is not None and finding.node.module:
+        lines.append(f"in module {finding.node.module}")
+    if finding.writes is not None:
+        first, second = "before", "after"
     for user in finding.used_by:
         place = f", {user.place}" if user.place else ""
         lines.append(f"which the backward of {user.name} ({user.operation}) computes{place}")
@@ -145,6 +175,9 @@ class _Run:
         return cast("Callable[..., Any]", torch._dynamo.disable(run))
 
     def _compare(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
+        return _undeclared(gm, inputs) or self._of_backends(gm, inputs)
+
+    def _of_backends(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
         first, second = (Compiled(backend, clean_copy(gm)) for backend in self.backends)
         expected, got = first.outputs(inputs), second.outputs(inputs)
         if len(expected) != len(got):
@@ -237,6 +270,18 @@ class _Run:
         graph = with_offsets(gm, names)
         gradients = Compiled(backend, graph).gradients((*inputs, *offsets), all_inputs=True)[count:]
         return [gradients[order.index(name)] for name in names]
+
+
+def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
+    """A write that an operator does not declare: it explains whatever else differs."""
+    if not has_custom_operators(gm):
+        return None
+    with steady_random_numbers(), Door("depyf: what operators write to could not be checked"):
+        found = undeclared_write(clean_copy(gm), copied(inputs))
+        if found is not None:
+            node = describe(found.node) if found.node is not None else None
+            return Finding(node, False, found.difference, writes=(found.operator, found.argument))
+    return None
 
 
 class Compiled:

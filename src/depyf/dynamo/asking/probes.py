@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.dynamo.events.module_path import node_module
+
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)')
 
 
@@ -22,6 +24,8 @@ class ProbedNode:
     operation: str
     place: str
     """``file:line in function: code``; "" where torch does not know."""
+    module: str = ""
+    """The path of the module that computes it; "" outside of modules."""
 
 
 def clean_copy(gm: Any) -> Any:
@@ -75,7 +79,8 @@ def with_offsets(gm: Any, names: list[str]) -> Any:
 def describe(node: Any) -> ProbedNode:
     """What to tell the user about a node."""
     target = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
-    return ProbedNode(node.name, f"{node.op} {target}", user_line(str(node.meta.get("stack_trace") or "")))
+    place = user_line(str(node.meta.get("stack_trace") or ""))
+    return ProbedNode(node.name, f"{node.op} {target}", place, node_module(node))
 
 
 def user_line(stack_trace: str) -> str:

@@ -10,6 +10,7 @@ import re
 import sys
 import types
 from collections.abc import Iterator
+from typing import Any
 
 _STACK = "nn_module_stack"
 _DEPTH = 60
@@ -39,6 +40,14 @@ def traced_module() -> str:
             name = last[0] if isinstance(last, tuple) and last else ""
             return module_path(name) if isinstance(name, str) else ""
     return ""
+
+
+def node_module(node: Any) -> str:
+    """The module whose ``forward`` computes a node of a graph, or, in a backward, whose forward it is for; "" without one."""
+    stack = node.meta.get(_STACK) or node.meta.get(f"fwd_{_STACK}")
+    last = next(reversed(stack.values()), None) if isinstance(stack, dict) else None
+    source = last[0] if isinstance(last, tuple) and last else None
+    return module_path(source) if isinstance(source, str) else ""
 
 
 def _traces(frame: types.FrameType) -> bool:

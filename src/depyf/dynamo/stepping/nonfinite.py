@@ -19,7 +19,7 @@ from depyf.bytecode.host.breakpoints import STOPS_AT_ONCE
 from depyf.debugger.pause import should_pause, stopper
 from depyf.debugger.tensors import statistics
 from depyf.debugger.where import where_is
-from depyf.dynamo.events.module_path import module_path
+from depyf.dynamo.events.module_path import node_module
 from depyf.errors import NonFiniteError
 from depyf.safety.guarded import Door, say
 
@@ -147,14 +147,7 @@ def _watched_value(name: str, value: Any) -> WatchedValue:
 
 def modules_of(graph: Any) -> dict[str, str]:
     """Names of a graph's nodes -> the path of the module that computes it, or, in a backward, whose forward it is for."""
-    found = {}
-    for node in graph.nodes:
-        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
-        last = next(reversed(stack.values()), None) if isinstance(stack, dict) else None
-        source = last[0] if isinstance(last, tuple) and last else None
-        if isinstance(source, str) and (path := module_path(source)):
-            found[node.name] = path
-    return found
+    return {node.name: path for node in graph.nodes if (path := node_module(node))}
 
 
 def _function_at(tree: ast.Module, line: int) -> ast.FunctionDef | None:
