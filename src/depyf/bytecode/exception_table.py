@@ -54,6 +54,23 @@ def table_entries(table: bytes) -> list[tuple[int, int, int, int, bool]]:
     return entries
 
 
+def entry_at(table: bytes, offset: int) -> tuple[int, int, int, int, bool] | None:
+    """The entry that protects the instruction at ``offset``, as ``table_entries`` gives it; found by halving."""
+    low, high = 0, len(table)
+    while low < high:
+        at = (low + high) // 2
+        while at > low and not table[at] & 128:
+            at -= 1
+        end = at + 1
+        while end < len(table) and not table[end] & 128:
+            end += 1
+        (found,) = table_entries(table[at:end])
+        if found[0] <= offset < found[1]:
+            return found
+        low, high = (low, at) if offset < found[0] else (end, high)
+    return None
+
+
 def entries(raw: Raw) -> set[int]:
     """The raw instructions that exceptions go to."""
     return {raw.index_at.get(target, -1) for _, _, target, _, _ in table_entries(raw.unit.exctable)}

@@ -26,9 +26,13 @@ SPEC = spec_for(VERSION)
 
 Position = tuple[int | None, int | None, int | None, int | None]
 """Line, end line, column, end column; 3.10 knows the first only."""
+NOWHERE: Position = (None, None, None, None)
 
 
-NEW = ("LOAD_CONST", "LOAD_CLOSURE", "LOAD_FAST", "LOAD_FAST_BORROW", "STORE_FAST", "PUSH_NULL", "POP_TOP")
+NEW = (
+    "LOAD_CONST", "LOAD_CLOSURE", "LOAD_FAST", "LOAD_FAST_BORROW", "STORE_FAST", "PUSH_NULL", "POP_TOP", "SWAP", "BUILD_TUPLE",
+    "RAISE_VARARGS",
+)  # fmt: skip
 """The instructions that may be put into code."""
 
 
@@ -80,10 +84,14 @@ class Op:
         return Op(OPCODE[name], arg, self.position)
 
 
+Protected = tuple[Op, int, bool]
+"""The first instruction of a handler, how many values it finds on the stack, whether it is also given the offset."""
+
+
 def disassemble(code: CodeType) -> list[Op]:
     """The instructions of ``code``."""
     raw = code.co_code
-    positions = _positions(code)
+    positions = positions_of(code)
     ops: list[Op] = []
     jumps: list[tuple[Op, int]] = []
     by_start: dict[int, Op] = {}
@@ -100,7 +108,7 @@ def disassemble(code: CodeType) -> list[Op]:
         ops.append(op)
         by_start[start] = op
         offset += op.caches
-        direction = _direction(op)
+        direction = jump_direction(op)
         if direction is not None:
             jumps.append((op, offset * abs(direction) + arg * SPEC.jump_scale * (direction or 1)))
         start, extended = offset, 0
@@ -111,8 +119,13 @@ def disassemble(code: CodeType) -> list[Op]:
     return ops
 
 
-def assemble(code: CodeType, ops: Sequence[Op], **changes: Any) -> CodeType:
-    """``code`` with the instructions ``ops``, which come from ``disassemble(code)``, and the other ``changes``."""
+def assemble(
+    code: CodeType, ops: Sequence[Op], handlers: Sequence[Protected | None] | None = None, **changes: Any
+) -> CodeType:
+    """``code`` with the instructions ``ops``, which come from ``disassemble(code)``, and the other ``changes``.
+
+    ``handlers`` has the handler of each of them (3.11+); without, they are those of ``code``.
+    """
     offsets = _lay_out(ops)
     out = bytearray()
     for op in ops:
@@ -125,11 +138,13 @@ def assemble(code: CodeType, ops: Sequence[Op], **changes: Any) -> CodeType:
         changes["co_linetable"] = _line_ranges(code.co_firstlineno, _extents(ops, offsets))
     else:
         changes["co_linetable"] = _locations(code.co_firstlineno, _extents(ops, offsets))
-        changes["co_exceptiontable"] = _exception_table(code, ops, offsets)
+        changes["co_exceptiontable"] = (
+            _exception_table(code, ops, offsets) if handlers is None else _table_of_handlers(ops, handlers, offsets)
+        )
     return code.replace(**changes)
 
 
-def _direction(op: Op) -> int | None:
+def jump_direction(op: Op) -> int | None:
     """Of a jump: 0 absolute, 1 forward, -1 backward; the argument of END_ASYNC_FOR (3.14+) reads as a jump back."""
     if op.name == "END_ASYNC_FOR" and VERSION >= (3, 14):
         return -1
@@ -169,7 +184,7 @@ def _set_jumps(ops: Sequence[Op], offsets: Offsets) -> bool:
     for op in ops:
         if op.target is None:
             continue
-        direction = _direction(op)
+        direction = jump_direction(op)
         assert direction is not None
         distance = offsets[id(op.target)][0]
         start, end = offsets[id(op)]
@@ -192,11 +207,11 @@ def _extents(ops: Sequence[Op], offsets: Offsets) -> Iterator[tuple[int, Positio
 # Lines.
 
 
-def _positions(code: CodeType) -> list[Position]:
+def positions_of(code: CodeType) -> list[Position]:
     """The position of each two bytes of ``code``."""
     if VERSION >= (3, 11):
         return list(getattr(code, "co_positions")())  # noqa: B009 (unknown to the typing of 3.10)
-    found: list[Position] = [(None, None, None, None)] * (len(code.co_code) // 2)
+    found: list[Position] = [NOWHERE] * (len(code.co_code) // 2)
     for start, end, line in code.co_lines():
         found[start // 2 : end // 2] = [(line, None, None, None)] * ((end - start) // 2)
     return found
@@ -281,6 +296,20 @@ def _exception_table(code: CodeType, ops: Sequence[Op], offsets: Offsets) -> byt
             entries.append((moved[start], moved[end], moved[target], depth, lasti))
         except KeyError as missing:
             raise BytecodeError(f"{code.co_name}: no instruction at {missing}, where an exception range ends") from None
+    return table_of(entries)
+
+
+def _table_of_handlers(ops: Sequence[Op], handlers: Sequence[Protected | None], offsets: Offsets) -> bytes:
+    """3.11+: a range for each run of instructions with one handler."""
+    entries: list[tuple[int, int, int, int, bool]] = []
+    for op, handler in zip(ops, handlers, strict=True):
+        if handler is not None:
+            target, depth, lasti = handler
+            start, goal = offsets[id(op)][0], offsets[id(target)][0]
+            end = offsets[id(op)][1] + op.caches
+            if entries and entries[-1][1:] == (start, goal, depth, lasti):
+                start = entries.pop()[0]
+            entries.append((start, end, goal, depth, lasti))
     return table_of(entries)
 
 

@@ -1,4 +1,4 @@
-"""A readable listing of the instructions of a live code object.
+"""A readable listing of the instructions of a live code object, or of some of them.
 
 Input: a code object of the running interpreter.  Output: a line for each instruction in the columns of ``dis`` (line,
 ``>>`` where something jumps to, offset, name, argument, what the argument means), then the exception table.  The form is the
@@ -8,38 +8,43 @@ same on every version (``dis`` writes offsets up to 3.12 and labels since), in a
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from depyf.bytecode.exception_table import table_entries
+from depyf.bytecode.exception_table import entry_at, table_entries
 from depyf.bytecode.host.assemble import SPEC, VERSION
 
 Meaning = Callable[[int], str]
 """What an argument means; "" where the number says it all."""
 
 
-def listing(code: CodeType, shown: Callable[[Any], str] = repr) -> str:
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Which instructions are listed: those that begin at ``offsets``, with their prefixes; ``notes`` take the place of others.
+
+    Listing them takes time for these only.
+    """
+
+    offsets: Collection[int]
+    notes: Mapping[int, str]
+    line: Callable[[int], int | None]
+    """The line of the program of the instruction at an offset."""
+
+
+def listing(code: CodeType, shown: Callable[[Any], str] = repr, part: Listed | None = None) -> str:
     """The text; ``shown`` writes a constant."""
     raw = code.co_code
     meanings = _meanings(code, shown)
-    line_at = {offset: line for offset, line in dis.findlinestarts(code) if line is not None}
-    table = table_entries(getattr(code, "co_exceptiontable", b""))
-    targets = {target for _, _, target, _, _ in table}
-    rows: list[tuple[int, int, int, str]] = []
-    offset = extended = 0
-    while offset < len(raw):
-        at, number, argument = offset, raw[offset], raw[offset + 1] | extended
-        offset += 2 + SPEC.caches[number]
-        direction, meaning, note = SPEC.jumps[number], meanings.get(number), ""
-        if direction is not None:
-            target = offset * abs(direction) + argument * SPEC.jump_scale * (direction or 1)
-            targets.add(target)
-            note = f"to {target}"
-        elif meaning is not None:
-            note = meaning(argument)
-        extended = argument << 8 if number == SPEC.extended_arg else 0
-        rows.append((at, number, argument, note))
+    rows, targets = _rows(raw, meanings, _everything(raw) if part is None else _chosen(raw, part.offsets))
+    table = _table_of(code, rows, part)
+    targets |= {target for _, _, target, _, _ in table}
+    if part is None:
+        line_at = {offset: line for offset, line in dis.findlinestarts(code) if line is not None}
+    else:
+        line_at = dict(_line_starts(rows, part.line))
+        rows = sorted([*rows, *((offset, -1, 0, note) for offset, note in part.notes.items())])
     width = max(3, len(str(max(line_at.values(), default=0))))
     no_line, opname, takes_argument = " " * width, dis.opname, _TAKES_ARGUMENT
     lines: list[str] = []
@@ -49,13 +54,76 @@ def listing(code: CodeType, shown: Callable[[Any], str] = repr) -> str:
             start = f"{line_at[at]:{width}}"
             if lines:
                 lines.append("")
-        words = f"{opname[number]:20} {argument:5}{note and f' ({note})'}" if takes_argument[number] else opname[number]
+        if number < 0:
+            words = note
+        else:
+            words = (
+                f"{opname[number]:20} {argument:5}{note and f' ({note})'}" if takes_argument[number] else opname[number]
+            )
         lines.append(f"{start}     {'>>' if at in targets else '  '} {at:4} {words}")
     if table:
         lines.append("ExceptionTable:")
         for begin, end, target, depth, lasti in table:
             lines.append(f"  {begin} to {end - 2} -> {target} [{depth}]{' lasti' if lasti else ''}")
     return "\n".join(lines) + "\n"
+
+
+Row = tuple[int, int, int, str]
+"""Offset, opcode, argument and what that means."""
+
+
+def _everything(raw: bytes) -> Iterator[int]:
+    offset = 0
+    while offset < len(raw):
+        yield offset
+        offset += 2 + SPEC.caches[raw[offset]]
+
+
+def _chosen(raw: bytes, offsets: Iterable[int]) -> Iterator[int]:
+    """The instructions at ``offsets``, and those that they are prefixes of."""
+    for offset in sorted(offsets):
+        yield offset
+        while raw[offset] == SPEC.extended_arg:
+            offset += 2
+            yield offset
+
+
+def _rows(raw: bytes, meanings: dict[int, Meaning], offsets: Iterable[int]) -> tuple[list[Row], set[int]]:
+    """The instructions at ``offsets``, and where they jump to."""
+    rows: list[Row] = []
+    targets: set[int] = set()
+    extended = 0
+    for at in offsets:
+        number, argument = raw[at], raw[at + 1] | extended
+        end = at + 2 + SPEC.caches[number]
+        direction, meaning, note = SPEC.jumps[number], meanings.get(number), ""
+        if direction is not None:
+            target = end * abs(direction) + argument * SPEC.jump_scale * (direction or 1)
+            targets.add(target)
+            note = f"to {target}"
+        elif meaning is not None:
+            note = meaning(argument)
+        extended = argument << 8 if number == SPEC.extended_arg else 0
+        rows.append((at, number, argument, note))
+    return rows, targets
+
+
+def _table_of(code: CodeType, rows: Iterable[Row], part: Listed | None) -> list[tuple[int, int, int, int, bool]]:
+    """The entries of the exception table that protect what is listed."""
+    table = getattr(code, "co_exceptiontable", b"")
+    if part is None or not table:
+        return table_entries(table)
+    return sorted({entry for at, *_ in rows if (entry := entry_at(table, at)) is not None})
+
+
+def _line_starts(rows: Iterable[Row], line: Callable[[int], int | None]) -> Iterator[tuple[int, int]]:
+    """Offset and line of each instruction whose line is another than that of the one before it."""
+    last: int | None = None
+    for at, *_ in rows:
+        found = line(at)
+        if found is not None and found != last:
+            yield at, found
+        last = found
 
 
 _WITH_ARGUMENT = frozenset(getattr(dis, "hasarg", ())) or range(dis.HAVE_ARGUMENT, 256)

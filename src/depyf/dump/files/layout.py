@@ -5,7 +5,7 @@ from __future__ import annotations
 from depyf.dump.compile_stages import WRAPPER
 from depyf.dump.files import reading
 from depyf.dump.global_names import graph_name, transformed_name
-from depyf.dump.records import CodeRecord, CompileKey, FunctionRecord, GraphRecord
+from depyf.dump.records import CodeRecord, CompileKey, GraphRecord
 from depyf.safety.escape import safe_name
 
 MANIFEST = reading.MANIFEST
@@ -51,10 +51,9 @@ def layer_index_file(graph: GraphRecord) -> str:
     return graph_file(graph).removesuffix(".py") + ".layers.json"
 
 
-def original_file(function: FunctionRecord) -> str:
+def original_file(function: tuple[int, str], code: CodeRecord) -> str:
     """``__original_code_0_for_f.txt``: the number of the frame in its compile ids."""
-    slug = CompileKey(*function.function).slug
-    return f"__original_code_{slug}_for_{safe_name(function.code.name)}.txt"
+    return f"__original_code_{CompileKey(*function).slug}_for_{safe_name(code.name)}.txt"
 
 
 _LONGEST = 250

@@ -60,7 +60,7 @@ def manifest_page(
             "generation": wrapper.key.generation, "from": [graph_file(wrapper)],
         })  # fmt: skip
     for function in run.functions:
-        if (name := original_file(function)) in files:
+        if (name := original_file(function.function, function.code)) in files:
             entries.append({"file": name, "kind": "original_code", "from": [_place(function)]})
         for entry in function.entries:
             entries += [item for item in _transformed(function, entry) if item["file"] in files]

@@ -80,7 +80,12 @@ def _imports(functions: Iterable[FunctionRecord]) -> str:
 
 def caller_name(function: FunctionRecord) -> str:
     """The name under which the page defines what a call does."""
-    name = without_changing_parts(function.resume_names[0]) if function.resume_names else function.code.name
+    return called(function.resume_names, function.code.name)
+
+
+def called(resume_names: tuple[str, ...], name: str) -> str:
+    """``caller_name`` of a function that is called so by other transformed code, and ``name`` by itself."""
+    name = without_changing_parts(resume_names[0]) if resume_names else name
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
     safe = safe_name(name)
@@ -126,7 +131,12 @@ def shown(entry: EntryRecord) -> bool:
 
 
 def original_name(function: FunctionRecord) -> str:
-    return f"__original_{caller_name(function).lstrip('_')}"
+    return original_of(caller_name(function))
+
+
+def original_of(caller: str) -> str:
+    """The name under which the page has the original of what it calls ``caller``."""
+    return f"__original_{caller.lstrip('_')}"
 
 
 def _original(function: FunctionRecord) -> str:

@@ -268,14 +268,13 @@ class Capture:
 
     def _names_of(self, code: types.CodeType, parent: types.CodeType | None) -> list[str]:
         """The globals under which the transformed code of functions seen so far calls ``code``, which continues ``parent``."""
-        if parent is None:
-            return []
-        names: list[str] = []
-        for builder in self.functions.values():
+        for builder in reversed(self.functions.values()) if parent is not None else ():  # mostly the last one calls it
             live = builder.live() if builder.live is not None and builder.family in (0, id(parent)) else None
             if live is not None and (live is parent or origin(live) is parent):
-                names += [name for entry in cache_entries(live) for name, made in resume_targets(entry) if made is code]
-        return names
+                names = [name for entry in cache_entries(live) for name, made in resume_targets(entry) if made is code]
+                if names:
+                    return names
+        return []
 
     def _begin(self, compile_id: str, event: TraceEvent) -> None:
         key = self.key(compile_id)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from depyf.bytecode.host.listing import listing
+from depyf.bytecode.host.listing import Listed, listing
 
 _LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
 
 
-def disassembly(code: types.CodeType) -> str:
-    """The instructions of ``code`` itself, not of the code nested in it, in the columns of ``dis``."""
-    return listing(code, _shown)
+def disassembly(code: types.CodeType, part: Listed | None = None) -> str:
+    """The instructions of ``code`` itself, or a part of them, not of the code nested in it, in the columns of ``dis``."""
+    return listing(code, _shown, part)
 
 
 def _shown(const: Any) -> str:

@@ -164,7 +164,7 @@ class Session:
             if self.writer.write(name, page):
                 live.wrote(self.writer.path(name), page)
         for function in run.functions:
-            self.writer.write(original_file(function), original_page(function))
+            self.writer.write(original_file(function.function, function.code), original_page(function))
         kernels = self._write_kernels(run)
         self.writer.write(TIMINGS, timings_page(self.capture.timings))
         counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))

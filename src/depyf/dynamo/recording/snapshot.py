@@ -18,7 +18,9 @@ from depyf.dump.addresses import without_addresses
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.for_breaks import OPTIMIZER, for_failure, for_limit, for_step
 from depyf.dump.advice.in_force import applicable
+from depyf.dump.files.layout import original_file
 from depyf.dump.nearest import nearest_first
+from depyf.dump.pages.full_code import called, original_of
 from depyf.dump.records import (
     BreakRecord,
     CallerRecord,
@@ -42,6 +44,7 @@ from depyf.dynamo.recording.capture import Capture, EntryBuilder, FunctionBuilde
 from depyf.dynamo.recording.code_record import code_record, with_parameters, with_source
 from depyf.dynamo.recording.disassembly import disassembly
 from depyf.dynamo.recording.ranks import rank_count
+from depyf.dynamo.recording.rests import Share, shares
 from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
 from depyf.emit.comments import comment
 from depyf.errors import DepyfError
@@ -59,13 +62,23 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
         }
         names = _resume_names(live, by_code)
         resolve = file_resolver([*linecache.cache, *(b.code.filename for b in capture.functions.values())], "torch")
+        shown = _shares(capture)
         entries: dict[tuple[int, str], dict[str, EntryBuilder]] = {}
         for key, entry in capture.entries.items():
             entries.setdefault(key.function, {})[key.text] = entry
         callers = _callers(capture)
         functions = tuple(
             _function(
-                function, builder, capture, live[function], entries.get(function, {}), by_code, names, resolve, callers
+                function,
+                builder,
+                capture,
+                live[function],
+                entries.get(function, {}),
+                by_code,
+                names,
+                resolve,
+                callers,
+                shown,
             )
             for function, builder in sorted(capture.functions.items(), key=lambda item: _order(item[0]))
         )
@@ -159,6 +172,20 @@ def _resume_names(
     return {function: tuple(found) for function, found in names.items()}
 
 
+def _shares(capture: Capture) -> dict[tuple[int, str], Share]:
+    """Of each resume function what is shown of it, where its function has several."""
+    families: dict[tuple[int, int], dict[tuple[int, str], types.CodeType]] = {}
+    for function, builder in capture.functions.items():
+        code = live_code_of(builder)
+        source = origin(code) if code is not None else None
+        if code is not None and source is not None:
+            families.setdefault((function[0], id(source)), {})[function] = code
+    found: dict[tuple[int, str], Share] = {}
+    for family in families.values():
+        found.update(shares(family))
+    return found
+
+
 def _function(
     function: tuple[int, str],
     builder: FunctionBuilder,
@@ -169,7 +196,12 @@ def _function(
     resume_names: dict[tuple[int, str], tuple[str, ...]],
     resolve: Callable[[str], str],
     callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
+    shown: Mapping[tuple[int, str], Share],
 ) -> FunctionRecord:
+    def original(of: tuple[int, str]) -> str:
+        found = capture.functions[of]
+        return original_of(called(tuple(_names(of, found, resume_names)), found.code.name))
+
     code = live_code_of(builder)
     source = origin(code) if code is not None else None
     parent = by_code.get(id(source)) if source is not None else None
@@ -183,15 +215,17 @@ def _function(
     ]
     records = nearest_first(records)
     if source is not None:
-        record = _resume_source(builder.code, code)
+        record = _resume_source(builder.code, code, shown.get(function), original)
     elif builder.code.disassembly:  # written before, when it was alive
         record = builder.code
     else:
         record = with_source(builder.code)
         record = record if builder.live is not None else with_parameters(record)
     if code is not None:
-        record = replace(record, disassembly=without_addresses(disassembly(code)))
-    names = tuple(dict.fromkeys([*resume_names.get(function, ()), *builder.resume_names]))
+        share = shown.get(function)
+        part = share.part(lambda of: original_file(of, capture.functions[of].code)) if share is not None else None
+        record = replace(record, disassembly=without_addresses(disassembly(code, part)))
+    names = tuple(_names(function, builder, resume_names))
     return FunctionRecord(function, record, tuple(records), parent, names)
 
 
@@ -199,6 +233,13 @@ def _callers(capture: Capture) -> Callable[[EntryBuilder], tuple[CallerRecord, .
     """Of an entry the callers, those of functions that Dynamo saw by their number."""
     known = {(b.code.filename, b.code.name, b.code.line): function for function, b in capture.functions.items()}
     return lambda entry: folded(entry.callers, lambda frame: known.get(frame.code), linecache.getline)
+
+
+def _names(
+    function: tuple[int, str], builder: FunctionBuilder, resume_names: Mapping[tuple[int, str], tuple[str, ...]]
+) -> dict[str, None]:
+    """The globals by which transformed code calls ``function``."""
+    return dict.fromkeys([*resume_names.get(function, ()), *builder.resume_names])
 
 
 def _parent_by_name(code: CodeRecord, capture: Capture) -> tuple[int, str] | None:
@@ -210,18 +251,23 @@ def _parent_by_name(code: CodeRecord, capture: Capture) -> tuple[int, str] | Non
     return None
 
 
-def _resume_source(record: CodeRecord, code: types.CodeType | None) -> CodeRecord:
-    """A resume function has no source: show its bytecode decompiled."""
+def _resume_source(
+    record: CodeRecord, code: types.CodeType | None, share: Share | None, original: Callable[[tuple[int, str]], str]
+) -> CodeRecord:
+    """A resume function has no source: show its bytecode decompiled, as far as it is its share."""
     from depyf.driver.pipeline import decompile_code
 
     if code is None:
         return record
     try:
-        resumed = with_one_depth(code)
+        resumed = with_one_depth(share.code() if share is not None else code)
         found = decompile_code(resumed, name=safe_name(record.name), options=resume_options())
-        return replace(record, source=found.source.rstrip("\n"))
     except DepyfError as error:
         return replace(record, source=comment(one_line(str(error))))
+    source = found.source.rstrip("\n")
+    source = share.with_references(source, original) if share is not None else source
+    doubts = [comment(f"Not proven: {one_line(v.reason)}") for v in found.verdicts if not v.proven]
+    return replace(record, source="\n".join([*doubts[:1], source]))
 
 
 def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> EntryRecord:
