@@ -91,8 +91,8 @@ def test_a_number_of_a_module_whatever_it_calls_itself():
     assert (
         told
         == [
-            "this.k is a constant of the compiled code: torch._dynamo.config.allow_unspec_int_on_nn_module = True; or keep this.k "
-            "as a tensor (register_buffer)"
+            "torch._dynamo.config.allow_unspec_int_on_nn_module = True (this.k is a constant of the compiled code otherwise); or "
+            "keep this.k as a tensor (register_buffer)"
         ]
         * reasons_kept()
     )

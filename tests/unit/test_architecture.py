@@ -95,7 +95,7 @@ LAYERS = (
     ("dump",),
     ("debugger",),
     ("dynamo",),
-    ("gallery", "optimization"),
+    ("doctor", "gallery", "optimization"),
     ("api", "decompiler", "explain", "testing", "utils"),
     ("cli", "pytest_plugin", "__main__"),
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 import depyf
 from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
+from depyf.cli.doctor import add_doctor_parser, run_doctor
 from depyf.cli.dump_passes import add_dump_parser, run_dump
 from depyf.cli.gallery_command import add_gallery_parser, run_gallery
 from depyf.cli.outcome import ExitStatus, Outcome
@@ -31,6 +32,7 @@ examples:
   depyf disasm module.pyc:function              its normalised instructions
   depyf dump module.pyc:function --after lift   what the decompiler made of it by then
   depyf run --out dump train.py --epochs 1      a program, with what torch.compile does in it dumped
+  depyf doctor --try train.py --epochs 1        what to fix in a program first, and whether it helps
   depyf diff dump_a dump_b                      what differs between two dumps, stage by stage
   depyf merge dump                              where the ranks of a distributed run diverge
   depyf gallery dump -o scripts                 each compiled graph as a script that checks itself
@@ -114,6 +116,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_dump_parser(commands)
     add_parsers(commands)
     add_gallery_parser(commands)
+    add_doctor_parser(commands)
     return parser
 
 
@@ -163,6 +166,7 @@ def _dispatch(argv: list[str]) -> int:
         "diff": run_diff,
         "merge": run_merge,
         "gallery": run_gallery,
+        "doctor": run_doctor,
     }
     try:
         return commands[options.command](options)

@@ -27,7 +27,14 @@ from depyf.errors import DepyfError
 
 
 def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: str) -> int:
-    """Run it; returns the exit status, or raises SystemExit as the program did."""
+    """Run it, and say what to fix first; returns the exit status, or raises SystemExit as the program did."""
+    return record_program(target, arguments, is_module, folder, lambda: _tell_what_happened(Path(folder)))
+
+
+def record_program(
+    target: str, arguments: Sequence[str], is_module: bool, folder: str, at_end: Callable[[], None]
+) -> int:
+    """The same with something else at the end, when the dump is written."""
     require_torch()
     from depyf.dynamo.contexts import PrepareDebug
 
@@ -44,7 +51,7 @@ def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: 
     finally:
         prepare.__exit__(None, None, None)
         sys.stdout.flush()
-        _tell_what_happened(Path(folder))
+        at_end()
 
 
 def _guarded(program: Callable[[], None], interrupted: list[BaseException]) -> int:

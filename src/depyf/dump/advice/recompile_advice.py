@@ -141,7 +141,7 @@ VALUES = (
     Advice(
         "unspecialised-int",
         "a number kept in a module that changes",
-        "{name} is a constant of the compiled code: torch._dynamo.config.allow_unspec_int_on_nn_module = True",
+        "torch._dynamo.config.allow_unspec_int_on_nn_module = True ({name} is a constant of the compiled code otherwise)",
         "numbers of modules become symbols when they change, as those of other objects do",
         "what a module's number decides (a kernel size) is compiled for any value",
         Switch(SwitchKind.CONFIG, "allow_unspec_int_on_nn_module", "True"),

@@ -188,7 +188,7 @@ class _Text:
 _NAME, _ID, _FORK = _Text("plain file name"), _Text("compile id"), _Text("folder of a forked process")
 _OPTIONAL_TEXT = (str, None)
 
-_ADVICE = {"id": str, "text": str}
+_ADVICE = {"id!": str, "values!": dict, "text": str}
 _BREAK = {
     "at": str,
     "function": str,

@@ -1,0 +1,157 @@
+"""``depyf doctor``: runs a program in a process of our own, says what to fix first, and with ``--try`` what helps."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from depyf.cli.outcome import ExitStatus
+from depyf.cli.output import complain, tell
+from depyf.cli.targets import InputError
+from depyf.doctor.doctor_report import causes_lines, document, headline, tried_lines
+from depyf.doctor.returned_values import first_difference
+from depyf.doctor.trial import DoctorProgram, FollowedAdvice, Measured, more_advice, run_once
+from depyf.doctor.ways import TOGETHER, TriedWay, WayOutcome, judged, way_in_words, ways_out
+from depyf.errors import DepyfError
+
+INTERRUPTED_HERE = 130
+DOCTOR_EPILOG = """\
+examples:
+  depyf doctor train.py --epochs 1
+  depyf doctor --try train.py --epochs 1
+  depyf doctor --try --json -m package.train > findings.json
+
+exit status:
+  0    the program ended well, and there is nothing to fix
+  1    the program ended well, and there is something to fix
+  2    the command line is wrong
+  3    the program failed or did not end in time (what it had compiled by then is told), or torch is missing
+  4    the program cannot be read, or the folder cannot be written
+  130  interrupted (Ctrl-C): what was compiled by then is told
+"""
+
+
+def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        epilog=DOCTOR_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        help="what to fix in a program that uses torch.compile, and whether it helps",
+        description=textwrap.fill(
+            "Run a Python program in a process of its own and say what to fix first.  With --try it runs again once for "
+            "each way out that needs no edit of the program, and what that changes is measured.",
+            100,
+        ),
+    )
+    doctor.add_argument("--try", dest="tries", action="store_true", help="measure each way out that needs no edit")
+    doctor.add_argument("--most", type=int, default=8, metavar="N", help="try at most N ways out (default: 8)")
+    doctor.add_argument("--json", action="store_true", help="one JSON document on standard output; the program's goes to standard error")  # fmt: skip
+    doctor.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
+    doctor.add_argument("--timeout", type=float, metavar="S", help="kill a run after S seconds (default: never; what is tried: ten times as long as the first run, and a minute)")  # fmt: skip
+    doctor.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
+    doctor.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
+    doctor.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    program = DoctorProgram(options.program, tuple(options.arguments), options.module)
+    if options.most < 0 or (options.timeout is not None and not options.timeout > 0):
+        complain("--most and --timeout must not be negative")
+        return ExitStatus.USAGE
+    _require_file(program)
+    with _work() as work:
+        base = run_once(
+            program,
+            (),
+            work / "first",
+            options.out or work / "dump",
+            compare=options.tries,
+            shown=True,
+            output=sys.stderr if options.json else None,
+            limit=options.timeout,
+        )
+        if base.not_started:
+            raise DepyfError(base.problem) if "torch" in base.problem else InputError(base.problem)
+        if not options.json:
+            tell("", headline(program.target, base))
+            if base.problem and base.recorded:
+                tell(base.problem)
+            if base.recorded:
+                tell("", *causes_lines(base))
+        tried: list[TriedWay] | None = None
+        difference: str | None = None
+        if options.tries and not base.interrupted and base.seconds is not None:
+            tried, difference = _try(program, base, options, work)
+        if options.json:
+            kept = None if options.out is None else str(options.out)
+            print(json.dumps(document(program.target, base, tried, difference, kept), indent=1))
+        elif options.out is not None:
+            tell("", f"The dump is in {options.out}")
+        return _status(base)
+
+
+def _status(base: Measured) -> int:
+    if base.interrupted:
+        return INTERRUPTED_HERE
+    if base.status or base.problem:
+        return ExitStatus.FAILED
+    return ExitStatus.UNPROVEN if base.causes else ExitStatus.PROVEN
+
+
+def _require_file(program: DoctorProgram) -> None:
+    path = Path(program.target)
+    if not program.module and not path.is_file() and not (path / "__main__.py").is_file():
+        raise InputError(f"cannot read {program.target}: there is no such script")
+
+
+@contextmanager
+def _work() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="depyf-doctor-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _try(program: DoctorProgram, base: Measured, options: argparse.Namespace, work: Path) -> tuple[list[TriedWay], str]:
+    """What was tried, and in what two runs of the program as it is differ."""
+    limit = options.timeout or 10 * (base.seconds or 0.0) + 60.0
+    ways = ways_out(base.causes, more_advice(options.out or work / "dump"))
+    left_out = len(ways) - options.most
+    ways = ways[: options.most]
+    if not ways:
+        if not options.json:
+            tell("", "No way out that needs no edit: there is nothing to try.")
+        return [], ""
+    runs = len(ways) + 1
+
+    def run(number: int, what: str, *chosen: FollowedAdvice) -> Measured:
+        tell(f"depyf: run {number} of {runs}: {what}", error=True)
+        place = work / f"run_{number}"
+        found = run_once(program, chosen, place, place / "dump", compare=True, shown=False, limit=limit)
+        shutil.rmtree(place, ignore_errors=True)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found
+
+    again = run(1, "as it is, once more")
+    difference = first_difference(base.calls or {}, again.calls or {})
+    tried = [
+        judged([way], base, run(number, way_in_words(way), way), not difference) for number, way in enumerate(ways, 2)
+    ]
+    help_each = [way.ways[0] for way in tried if way.outcome is WayOutcome.HELPS]
+    if len(help_each) > 1:
+        runs += 1
+        tried.append(judged(help_each, base, run(runs, TOGETHER, *help_each), not difference))
+    if not options.json:
+        tell("", *tried_lines(base, tried, difference))
+        if left_out > 0:
+            tell(f"{left_out} more were not tried (--most {options.most + left_out})")
+    return tried, difference
