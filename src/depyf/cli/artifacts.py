@@ -17,7 +17,8 @@ from depyf.cfg.containers import Containers
 from depyf.cfg.graph import Graph
 from depyf.cfg.program import NONE, Program
 from depyf.cfg.region_table import Regions
-from depyf.cli.disasm import describe, shown
+from depyf.cli.disasm import describe, shorten, shown
+from depyf.driver.steps import Rewrite
 from depyf.emit import emit_function, emit_module
 from depyf.errors import DepyfError
 from depyf.ir.expr import Const, Expr, Name, Temp
@@ -25,9 +26,21 @@ from depyf.ir.stmt import ExceptClause, Stmt
 from depyf.lift.lifted_block import Lifted
 from depyf.structure.label_kinds import is_block, kind_of, number_of
 
+_AROUND = ("def ", "async def ", "from __future__ ", "global ", "nonlocal ", "if 0: ")
+"""What the text of a statement by itself may begin with."""
+
 
 def text_of(artifact: Any, unit: CodeUnit) -> str:
     return "\n".join(lines_of(artifact, unit))
+
+
+def told(rewrite: Rewrite, unit: CodeUnit) -> str:
+    """A rewrite in one line."""
+    if isinstance(rewrite.made, Stmt):
+        lines = map(str.strip, text_of((rewrite.made,), unit).splitlines())
+        first = next((line for line in lines if line and not line.startswith(_AROUND)), "")
+        return f"{rewrite.name}: {shorten(first)}"
+    return rewrite.name if rewrite.made is None else f"{rewrite.name}: instruction {rewrite.made}"
 
 
 def lines_of(artifact: Any, unit: CodeUnit) -> Iterator[str]:

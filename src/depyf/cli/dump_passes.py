@@ -16,6 +16,7 @@ from depyf.cli.targets import InputError, find_unit
 if TYPE_CHECKING:
     from depyf.driver.one_pass import Pass
     from depyf.driver.rungs import Attempt
+    from depyf.driver.steps import Trace
 
 EPILOG = """\
 A rung is a list of passes; the proof makes the decompiler try one after another. READABLE is the first for code of a
@@ -26,6 +27,7 @@ examples:
   depyf dump x.pyc:function --after lift
   depyf dump x.pyc:function --rung TOTAL --steps
   depyf dump x.pyc:function --rung TOTAL --step 7
+  depyf dump x.pyc:function --rung TOTAL --step 7.2
 
 exit status: 0; 2 the command line is wrong; 3 a pass fails; 4 not readable, or no such pass, rung or step; 130 interrupted
 """
@@ -43,8 +45,17 @@ def add_dump_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     dump.add_argument("--rung", metavar="RUNG", help="which list of passes (default: the first that would be tried)")
     which = dump.add_mutually_exclusive_group()
     which.add_argument("--after", metavar="PASS", help="only this pass (default: all that change something, in order)")
-    which.add_argument("--steps", action="store_true", help="a numbered list of the passes that change something")
-    which.add_argument("--step", metavar="N", type=int, help="only what there is after the Nth of them")
+    which.add_argument(
+        "--steps",
+        action="store_true",
+        help="a numbered list of the passes that change something, and of their rewrites",
+    )
+    which.add_argument(
+        "--step",
+        metavar="N[.M]",
+        type=_number,
+        help="only what there is after the Nth of them, or after its Mth rewrite",
+    )
     which.add_argument("--list", action="store_true", help="only the names of the passes, with the reason for each")
 
 
@@ -52,14 +63,29 @@ def add_dump_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
 class Shown:
     """The artifact of one pass: its text, and how many lines were added and removed."""
 
-    step: Pass
+    trace: Trace
     text: str
     added: int
     removed: int
 
+    @property
+    def step(self) -> Pass:
+        """The pass."""
+        return self.trace.step
+
+
+def _number(text: str) -> tuple[int, int]:
+    """``N`` or ``N.M`` as two numbers, the second 0 where there is none."""
+    first, dot, second = text.partition(".")
+    if not first.isdecimal() or bool(dot) != second.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor two with a point between them")
+    return int(first), int(second or 0)
+
 
 def run_dump(options: argparse.Namespace) -> int:
     """``depyf dump``; InputError for what cannot be read and for names that there are not."""
+    from depyf.cli.artifacts import told
+
     unit = find_unit(options.target)
     attempt = _attempt(unit, options.rung)
     names = [step.name for step in attempt.rung.passes]
@@ -76,16 +102,38 @@ def run_dump(options: argparse.Namespace) -> int:
         if options.steps:
             if changes:
                 tell(f"{changed:3}  {shown.step.name:<22} +{shown.added:<4} -{shown.removed:<4} {shown.step.why}")
+                for number, made in enumerate(shown.trace.rewrites, 1):
+                    tell(f"     {changed}.{number}  {told(made, unit)}")
         elif options.step is not None:
-            if changes and changed == options.step:
-                tell(f"=== {changed}: {shown.step.name}", *shown.text.split("\n"))
-                return 0
+            if changes and changed == options.step[0]:
+                return _tell_step(unit, attempt, shown, *options.step)
         elif options.after == shown.step.name:
             tell(*shown.text.split("\n"))
         elif options.after is None and changes:
             tell(f"=== {shown.step.name}", *shown.text.split("\n"), "")
     if options.step is not None:
-        raise InputError(f"there is no step {options.step}: {attempt.rung.name} has {changed} for this code")
+        raise InputError(f"there is no step {options.step[0]}: {attempt.rung.name} has {changed} for this code")
+    return 0
+
+
+def _tell_step(unit: CodeUnit, attempt: Attempt, shown: Shown, number: int, rewrite: int) -> int:
+    """What there is after a pass; with ``rewrite`` after that rewrite of it, and what the rewrite has made."""
+    from depyf.cli.artifacts import text_of, told
+    from depyf.ir.stmt import Stmt
+
+    if not rewrite:
+        tell(f"=== {number}: {shown.step.name}", *shown.text.split("\n"))
+        return 0
+    count = len(shown.trace.rewrites)
+    if rewrite > count:
+        raise InputError(f"there is no step {number}.{rewrite}: {shown.step.name} has {count} rewrites for this code")
+    last = list(_passes(unit, attempt, (shown.step.name, rewrite)))[-1]
+    made = last.trace.rewrites[-1]
+    tell(f"=== {number}.{rewrite}: {shown.step.name}: {told(made, unit)}")
+    if isinstance(made.made, Stmt):
+        tell(*text_of((made.made,), unit).split("\n"))
+    else:
+        tell(*last.text.split("\n"))
     return 0
 
 
@@ -109,19 +157,20 @@ def _attempt(unit: CodeUnit, name: str | None) -> Attempt:
     return next((attempt for attempt in tried if attempt.rung is rung), Attempt(rung, tried[0].promises))
 
 
-def _passes(unit: CodeUnit, attempt: Attempt) -> Iterator[Shown]:
+def _passes(unit: CodeUnit, attempt: Attempt, stop: tuple[str, int] | None = None) -> Iterator[Shown]:
     from depyf.cli.artifacts import text_of
     from depyf.driver.steps import trace_passes
 
     before: dict[str, list[str]] = {}
-    for step, artifact in trace_passes(unit, attempt):
+    for trace in trace_passes(unit, attempt, stop):
+        step, artifact = trace.step, trace.artifact
         text = text_of(artifact, unit)
         left = {"body" if step.shows == "printable" else step.shows: text.split("\n")}
         if isinstance(artifact, Regions):  # found in the graph of instructions, which is rewritten on the way
             left["program"] = text_of(artifact.program, unit).split("\n")
         changes = [_difference(before.get(kind, []), lines) for kind, lines in left.items()]
         before.update(left)
-        yield Shown(step, text, sum(added for added, _ in changes), sum(removed for _, removed in changes))
+        yield Shown(trace, text, sum(added for added, _ in changes), sum(removed for _, removed in changes))
 
 
 def _difference(old: list[str], new: list[str]) -> tuple[int, int]:

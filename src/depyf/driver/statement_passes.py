@@ -22,6 +22,7 @@ from depyf.idioms.release import release_temporaries
 from depyf.idioms.temporaries import number_temporaries, renumber_nested
 from depyf.idioms.whole_bodies import finish_body
 from depyf.ir.stmt import Body, Stmt
+from depyf.safety.rewrites import heard_by
 from depyf.structure.labels import Lowering
 from depyf.structure.layout.fall_off import fall_off
 from depyf.structure.layout.loop_exits import leave_inner_loops_first, leave_loops_first
@@ -70,7 +71,8 @@ def _labels(state: State, *, plain: bool) -> None:
 
 def _cheaper_exits(state: State) -> None:
     def price(labelled: list[Stmt]) -> tuple[int, ...]:
-        lowering, body = _statements(state, labelled, plain=False)
+        with heard_by(None):  # what is tried is no rewrite
+            lowering, body = _statements(state, labelled, plain=False)
         return leaves_clause(body), *lowering.cost, idle(body)
 
     left_first = list(leave_inner_loops_first(tuple(state.labelled)))

@@ -22,6 +22,8 @@ def drop_copies(body: Body) -> Body:
 
 
 class _Copies(Transformer):
+    title = "drop a temporary that is only passed on"
+
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         done.append(stmt)
         _shorten(done)

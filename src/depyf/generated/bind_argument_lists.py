@@ -32,6 +32,8 @@ def bind_argument_lists(body: Body, promises: GeneratorContract) -> Body:
 
 
 class _Binding(Transformer):
+    title = "bind a list of arguments to a variable"
+
     def __init__(self, body: Body, promises: GeneratorContract) -> None:
         self.closure_factories = promises.closure_factories
         self.stable = promises.stable

@@ -20,6 +20,7 @@ from depyf.ir.stmt import Assign, Body, For, Loop, Stmt, While
 from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import map_expressions
 from depyf.ir.walk_stmt import walk
+from depyf.safety.rewrites import step
 
 
 def share_subexpressions(body: Body, promises: GeneratorContract) -> Body:
@@ -86,6 +87,7 @@ class _Items(Transformer):
                 first = known.setdefault(read, target)
                 if first is not target:
                     self.same[target.key] = first
+                    step("read an item of a result once", stmt)
                     continue
             elif read in known and isinstance(stmt, Assign):
                 stmt = replace(stmt, value=known[read])

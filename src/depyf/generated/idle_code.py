@@ -28,6 +28,7 @@ def drop_idle_parameters(body: Body, parameters: Set[str]) -> Body:
 
 
 class _IdleParameters(Transformer):
+    title = "drop a statement that is only a parameter"
     fills = True
 
     def __init__(self, bound: Set[str]) -> None:
@@ -45,6 +46,8 @@ def drop_unreached(body: Body) -> Body:
 
 
 class _Unreached(Transformer):
+    title = "drop a raise that is never reached"
+
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         nothing = isinstance(stmt, Raise) and isinstance(stmt.exc, Const) and stmt.exc.value is None
         if not (nothing and done and isinstance(done[-1], With) and ends(done[-1].body)):
@@ -53,7 +56,7 @@ class _Unreached(Transformer):
 
 def drop_empty_arms(body: Body) -> Body:
     """``body`` with each ``if`` turned round that does something only in its ``else``."""
-    return map_statements(body, _turned)
+    return map_statements(body, _turned, "turn an if with an empty arm round")
 
 
 def _turned(stmt: Stmt) -> Stmt:

@@ -27,6 +27,8 @@ def store_at_once(body: Body) -> Body:
 
 
 class _ImmediateStores(Transformer):
+    title = "store a value at once"
+
     def __init__(self, mentions: Counter[TempKey]) -> None:
         self.mentions = mentions
 
@@ -52,6 +54,8 @@ def exchange(body: Body) -> Body:
 
 
 class _Exchanges(Transformer):
+    title = "join three stores in one exchange"
+
     def __init__(self, mentions: Counter[TempKey]) -> None:
         self.mentions = mentions
 

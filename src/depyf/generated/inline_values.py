@@ -27,6 +27,7 @@ from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import children, map_expressions
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
+from depyf.safety.rewrites import step
 
 _ROUNDS = 12
 _LINE = 92
@@ -85,6 +86,7 @@ class _Round:
                     self.gone.add(name)
             elif self._lasts(name, stmt.value):
                 values[name] = stmt.value
+                step("replace a variable by its value", stmt)
         for name in list(values):
             source = variable(values[name])
             if source is not None and (source in values or source in self.gone):
@@ -222,6 +224,7 @@ class _Round:
                     if not releases or grade == PURE:
                         del out[at]
                         moved[name] = before.value
+                        step("move a value to its use", before)
                         use.take(name, before.value, grade)
                         continue
                     if crossed == PURE and not moved and self._needs_only(stmt, name):
@@ -404,6 +407,8 @@ def _touched(stmt: Stmt) -> set[Variable]:
 
 class _WithoutGone(Transformer):
     """A body without what binds or deletes a variable that is gone."""
+
+    title = "drop the variable of a value that has moved"
 
     def __init__(self, work: _Round) -> None:
         self.work = work

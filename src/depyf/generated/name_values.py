@@ -65,7 +65,9 @@ def name_values(unit: CodeUnit, body: Body, promises: GeneratorContract) -> Body
         return Invoke(Const(set), ()) if isinstance(node, Display) and (node.kind, node.elts) == ("set", ()) else node
 
     body = tuple(map_expressions(stmt, change) for stmt in body)
-    return _Joined().run(map_statements(body, _defined) if names else body)
+    return _Joined().run(
+        map_statements(body, _defined, "define the function that a variable is bound to") if names else body
+    )
 
 
 def _without_numbered(body: Body, promises: GeneratorContract) -> tuple[Body, dict[TempKey, str]]:
@@ -335,6 +337,8 @@ def _container(node: Expr, names: dict[TempKey, str]) -> str:
 
 class _Joined(Transformer):
     """Neighbouring deletions of variables in one statement; what follows an arm that returns needs no ``else``."""
+
+    title = "join deletions, or drop an else"
 
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         last = done[-1] if done else None

@@ -28,6 +28,8 @@ def sink_assignments(body: Body) -> Body:
 
 
 class _Sunk(Transformer):
+    title = "move what both arms assign to after the if"
+
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         if isinstance(stmt, If) and not ends(stmt.body) and not ends(stmt.orelse):
             stmt, shared = _parted(stmt)

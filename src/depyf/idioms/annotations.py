@@ -145,6 +145,8 @@ def _stored_lines(unit: CodeUnit) -> _Lines:
 class _MarkedAnnotations(Transformer):
     """Marks become annotated assignments, together with the assignment before them."""
 
+    title = "annotate the variable that a mark is of"
+
     def __init__(self, notes: dict[int | None, _Note]) -> None:
         self.notes = notes
 
@@ -175,6 +177,8 @@ def _lost(body: Body, in_class: bool) -> Body:
 
 
 class _LostAnnotations(Transformer):
+    title = "annotate a variable whose annotation is lost"
+
     def __init__(self, unseen: set[int]) -> None:
         self.unseen = unseen
 

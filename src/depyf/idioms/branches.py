@@ -18,6 +18,7 @@ from depyf.ir.expr import BoolOf, Expr
 from depyf.ir.stmt import Body, Break, Continue, If, PassStmt, Return, Stmt, Try, With
 from depyf.ir.walk_stmt import bodies
 from depyf.safety.depth import any_depth
+from depyf.safety.rewrites import step
 from depyf.structure.exits import ends, first_line
 
 
@@ -76,7 +77,11 @@ class Branches:
         body, end = stmt.body, len(test.values)
         for start in reversed(inner):
             body, end = (If(_and(test, start, end), body, ()),), start
-        return stmt if end == len(test.values) else replace(stmt, test=_and(test, 0, end), body=body)
+        if end == len(test.values):
+            return stmt
+        made = replace(stmt, test=_and(test, 0, end), body=body)
+        step("write an and as an if in an if", made)
+        return made
 
     def one_with(self, stmt: With) -> With:
         """``with a:`` around ``with b:`` as ``with a, b:`` where both are on one line, or indented like one."""
@@ -85,7 +90,9 @@ class Branches:
             return stmt
         if within.line != stmt.line and (self.indents is None or not self.indents.is_one_with(stmt, within)):
             return stmt
-        return With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
+        made = With(stmt.items + within.items, within.body, stmt.is_async, stmt.line)
+        step("join two with statements", made)
+        return made
 
     def with_else(self, body: deque[Stmt]) -> None:
         """A ``try`` begins ``body``: what stood in its ``else``, nothing else, goes there; where all its handlers leave, both are the same."""
@@ -95,6 +102,7 @@ class Branches:
         if stmt.orelse and self._is_flat(stmt):
             body.popleft()
             body.extendleft(reversed((replace(stmt, orelse=()), *stmt.orelse)))
+            step("move the else of a try to after it", body[0])
         if stmt.orelse or not self.unit.handlers_last:
             return
         left = stmt.body[-1] if len(stmt.body) > 1 else None
@@ -105,6 +113,8 @@ class Branches:
             body.popleft()
             orelse = tuple(body.popleft() for _ in range(self.indents.in_else(stmt, body)))
             body.appendleft(replace(stmt, orelse=orelse) if orelse else stmt)
+            if orelse:
+                step("move what follows a try into its else", body[0])
 
     def one_try(self, stmt: Try) -> Try:
         """``try: try: .. except: .. finally: ..`` as one statement, with what follows the inner one in its ``else``.
@@ -119,7 +129,9 @@ class Branches:
             line = first_line(inner.body)
             if line is None or not all(ends(clause.body) for clause in inner.handlers) or self._tries.get(line) != 1:
                 return stmt
-        return Try(inner.body, inner.handlers, (*inner.orelse, *rest), stmt.final, inner.star, stmt.line)
+        made = Try(inner.body, inner.handlers, (*inner.orelse, *rest), stmt.final, inner.star, stmt.line)
+        step("join a try in a try", made)
+        return made
 
     @cached_property
     def _tries(self) -> dict[int, int]:
@@ -173,6 +185,8 @@ class Branches:
             stmt, orelse, level = replace(inner, orelse=()), deque(inner.orelse), None
         for test, at in reversed(outer):
             inside = tuple(orelse.popleft() for _ in range(self._in_else(test, orelse, at)))
+            if orelse:
+                step("move the else of an if that leaves to after it", test)
             orelse.appendleft(self.nested(replace(test, orelse=self._as_elif(inside, at))))
         return orelse
 

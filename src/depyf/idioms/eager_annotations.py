@@ -29,6 +29,8 @@ def is_mark(stmt: Stmt) -> bool:
 
 
 class _Annotated(Transformer):
+    title = "turn a store to __annotations__ into an annotation"
+
     def __init__(self, unit: CodeUnit) -> None:
         self.unit = unit
 

@@ -15,6 +15,7 @@ from depyf.ir.stmt import Body, If, Match, PassStmt, Return, Stmt, Try, With
 from depyf.ir.transformer import map_statements
 from depyf.ir.walk_stmt import walk, with_bodies
 from depyf.safety.depth import any_depth
+from depyf.safety.rewrites import step
 from depyf.structure.exits import ends
 
 
@@ -76,6 +77,7 @@ class _End:
         if isinstance(last, Return) and _is_none(last.value):
             if self.optimized and self.idioms and not _falls_off(body, finally_line):
                 return body
+            step("drop the return at the end", last)
             if self.optimized and not self.idioms:
                 return body[:-1]
             return self.drop(body[:-1])

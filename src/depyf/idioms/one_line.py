@@ -18,6 +18,8 @@ def join_lines(body: Body) -> Body:
 
 
 class _Lines(Transformer):
+    title = "join two statements of one line"
+
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         joined = _joined(done[-1], stmt) if done and stmt.line == done[-1].line else None
         if joined is None:

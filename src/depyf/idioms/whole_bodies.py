@@ -33,6 +33,7 @@ from depyf.ir.stmt import (
 from depyf.ir.walk_stmt import bodies, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
+from depyf.safety.rewrites import step
 
 
 def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
@@ -74,7 +75,10 @@ def _finished(body: Body, branches: Branches, level: int | None) -> deque[Stmt]:
         if i >= end:
             break
         if isinstance(stmt, Try):
+            before = stmt
             stmt, end = leaving_finally(branches.unit, stmt, body, i + 1)
+            if stmt is not before:
+                step("take the copies of a finally out", stmt)
         if isinstance(stmt, If):
             tried = next((other for other in reversed(result[seen:]) if isinstance(other, Try)), tried)
             seen = len(result)
@@ -156,7 +160,10 @@ def _assertion(stmt: If, unit: CodeUnit, *, others: bool = False) -> Stmt | None
             deeper = tuple([each for each in test.deeper if each[0] < last])
             first = BoolOf("and", test.values[:-1], deeper=deeper) if last > 1 else test.values[0]
             return If(first, (inner,), (), stmt.line)
-    return _assert(stmt, unit, others)
+    made = _assert(stmt, unit, others)
+    if made is not None:
+        step("make an assert of a test that raises", made)
+    return made
 
 
 def _is_later(stmt: If) -> bool:

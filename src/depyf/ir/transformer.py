@@ -19,11 +19,14 @@ from collections.abc import Callable, Generator
 from depyf.ir.stmt import Body, PassStmt, Stmt
 from depyf.ir.walk_stmt import COMPOUND, bodies, with_new_bodies
 from depyf.safety.depth import spend
+from depyf.safety.rewrites import is_heard, step
 
 
 class Transformer:
     """Visits the statements of a body, in order, and rebuilds what changes; what does not change is shared."""
 
+    title = ""
+    """What the rewrite does, for a list of rewrites (``rewrites.step``)."""
     fills = False
     """Whether an inner list that loses all of its statements gets a ``pass``."""
 
@@ -61,6 +64,7 @@ class Transformer:
     def _list(self, body: Body) -> Generator[Body, Body, Body]:
         """Yields the lists inside ``body``, is sent what becomes of each, and returns what becomes of ``body``."""
         done: list[Stmt] = []
+        heard = bool(self.title) and is_heard()
         for stmt in body:
             if type(stmt) in COMPOUND and (entered := self.enter(stmt)) is not None:
                 stmt = entered
@@ -71,22 +75,32 @@ class Transformer:
                     changed = changed or new is not part
                     made.append((PassStmt(),) if self.fills and part and not new else new)
                 stmt = with_new_bodies(stmt, made) if changed else stmt
-            self.leave(stmt, done)
+            if heard:
+                self._leave_heard(stmt, done)
+            else:
+                self.leave(stmt, done)
         new = self.finish(done)
         return body if new == body else new  # statements are equal only to themselves
 
+    def _leave_heard(self, stmt: Stmt, done: list[Stmt]) -> None:
+        before = list(done)
+        self.leave(stmt, done)
+        if done != [*before, stmt]:
+            step(self.title, done[-1] if done else None)
+
 
 class _EachStatement(Transformer):
-    def __init__(self, change: Callable[[Stmt], Stmt]) -> None:
+    def __init__(self, change: Callable[[Stmt], Stmt], title: str = "") -> None:
         self.change = change
+        self.title = title
 
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         done.append(self.change(stmt))
 
 
-def map_statements(body: Body, change: Callable[[Stmt], Stmt]) -> Body:
-    """``body`` with every statement replaced, innermost first."""
-    return _EachStatement(change).run(body)
+def map_statements(body: Body, change: Callable[[Stmt], Stmt], title: str = "") -> Body:
+    """``body`` with every statement replaced, innermost first; ``title`` as in ``Transformer``."""
+    return _EachStatement(change, title).run(body)
 
 
 class _EachList(Transformer):

@@ -34,6 +34,7 @@ from depyf.lift.rules.calls import COMPREHENSIONS
 from depyf.lift.stack_values import Chain, IterOf, LinkedLeft, Shared, is_slot
 from depyf.lift.symbolic import Symbolic
 from depyf.lift.values_over_loops import stored_above
+from depyf.safety.rewrites import step
 
 _RETURNING = frozenset({ops.RETURN, ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, WITH_EXIT})
 _STORES = frozenset({ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR})
@@ -139,6 +140,8 @@ class Lifter:
         changed = True
         while changed:
             changed = fold_value(self, name) or fold_chain_end(self, name) or fold_comprehension(self, name)
+            if changed:
+                step("fold the arms of an expression", name)
 
     def absorb(self, parent: Lifted, child: int) -> None:
         """Bookkeeping for a block whose content now belongs to ``parent``."""
@@ -218,6 +221,7 @@ class Lifter:
                 parent = self.only_pred(block.id)
                 if parent is None or not fold_test(self, parent, block):
                     break
+                step("fold a test into the one before it", parent.id)
                 block = parent
             ignore_test(self, block)
 

@@ -57,6 +57,7 @@ from depyf.lift.stack_values import (
     is_slot,
 )
 from depyf.safety.depth import spend
+from depyf.safety.rewrites import step
 
 _ATOMIC = (Const, Marker, Temp, CellOf, UnpackedItem, fresh_containers.Fresh)
 _RUN = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.POP})
@@ -262,6 +263,7 @@ class Symbolic(Engine):
         """What takes the place of a value that is computed now: a temporary."""
         temp = self.new_temp()
         self.stmts.append(Assign((temp,), value, self.instr.line))
+        step("compute a value before the statement", self.stmts[-1])
         return temp
 
     def _in_order(self, upto: int) -> Iterable[int]:

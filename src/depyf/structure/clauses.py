@@ -129,6 +129,8 @@ def loop_heads(stmts: Body) -> Body:
 
 
 class _LoopHeads(Transformer):
+    title = "make a for, a while or a with of its parts"
+
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         stmt = _loop_head(stmt) if isinstance(stmt, Loop) else stmt
         if not (done and type(done[-1]) is ExprStmt and _takes_start(stmt, done)):
@@ -204,7 +206,11 @@ def reraises(stmts: Body) -> Body:
     """Turns re-raising the handled exception into a bare ``raise``."""
     if not any(marker_of(stmt, "reraise") for stmt in walk(stmts)):
         return stmts
-    return map_statements(stmts, lambda stmt: Raise(None, None, stmt.line) if marker_of(stmt, "reraise") else stmt)
+
+    def bare(stmt: Stmt) -> Stmt:
+        return Raise(None, None, stmt.line) if marker_of(stmt, "reraise") else stmt
+
+    return map_statements(stmts, bare, "make a bare raise of raising the handled exception")
 
 
 def _entered(body: Body) -> tuple[Expr | None, Body]:
@@ -230,6 +236,8 @@ def named_exception(body: Body, region: int) -> tuple[Body, Temp | None]:
 
 
 class _WithoutDeletions(Transformer):
+    title = "drop the deletion of the caught exception"
+
     def __init__(self, region: int) -> None:
         self.region = region
 

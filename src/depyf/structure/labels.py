@@ -35,6 +35,7 @@ from depyf.ir.transformer import Transformer
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
+from depyf.safety.rewrites import step
 from depyf.structure.clauses import except_clauses, loop_heads, reraises
 from depyf.structure.exits import (
     NOWHERE,
@@ -219,6 +220,7 @@ class Lowering:
             orelse = self.lower(body[at:], fall, breaks, loop)
             if leave and not ends(orelse):
                 orelse += (Continue(),)
+            step("move what follows a loop into its else", core)
             head = self.lower(prefix, NOWHERE, breaks, loop)
             return head + self._loop(core, core.orelse[0].label, (), after, breaks, loop, orelse) + leave
         if not more:
@@ -242,6 +244,7 @@ class Lowering:
                 ExceptClause(c.type, c.name, self.lower(c.body, fall, breaks, loop), c.line) for c in core.handlers
             )
             orelse = self.lower(body[at:], fall, breaks, loop)
+            step("move what follows a try into its else", core)
             return (
                 *self.lower(prefix, NOWHERE, breaks, loop),
                 replace(core, body=tried, handlers=handlers, orelse=orelse),
@@ -265,6 +268,7 @@ class Lowering:
             self.flags, self.once, self.copies = counted
             return None
         self.once += 1
+        step("make a loop that runs once of a block", block)
         start = next((i for i, stmt in enumerate(body) if breaks_out((stmt,))), 0)
         body, before = body[start:], body[:start]
         line = block.line or first_line(body)
@@ -278,6 +282,7 @@ class Lowering:
 
     def _new_flag(self) -> Temp:
         self.flags += 1
+        step("set a flag for an exit, and test it after the block")
         return Temp(self.flags, Purpose.FLAG)
 
 
@@ -420,6 +425,7 @@ def _absorb_tail(done: list[Stmt], fall: Labels, loop: int | None) -> None:
     else:
         return
     done[:] = [changed if changed.body else tidy_if(changed)]
+    step("move what follows an if into its other arm", changed)
 
 
 def _tiny_tail(last: Stmt) -> Body | None:
@@ -445,6 +451,8 @@ def _replace_exits(body: Body, label: int, tail: Body) -> Body:
 
 class _Copied(Transformer):
     """A copy of what follows a label at each exit to it."""
+
+    title = "copy what follows a block to an exit"
 
     def __init__(self, label: int, tail: Body) -> None:
         self.label = label

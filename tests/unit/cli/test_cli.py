@@ -492,6 +492,59 @@ def test_disasm(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "BINARY" in out
 
 
+WITH_REWRITES = """
+def f(a, b, c):
+    assert a, b
+    for x in a:
+        if b and c or x:
+            return x
+    else:
+        try:
+            b()
+        finally:
+            c()
+    with a, b:
+        c = 1 if a else 2
+    del a, b
+"""
+
+
+@pytest.mark.parametrize("rung", ["READABLE", "TOTAL", "INLINED"])
+def test_dump_of_rewrites(rung: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--steps`` numbers the rewrites inside each pass, and ``--step N.M`` stops the Nth after the Mth of them."""
+    path = tmp_path / "rewritten.py"
+    path.write_text(WITH_REWRITES)
+    command = ["dump", f"{path}:f", "--rung", rung]
+    assert main([*command, "--steps"]) == 0
+    listed = capsys.readouterr().out
+    passes = [line.split() for line in listed.splitlines()]
+    rewrites = [words for words in passes if "." in words[0]]
+    assert len(rewrites) > 8 and len({words[0] for words in rewrites}) == len(rewrites)
+    for told in ("recognise the exit of a with", "make an assert of a test that raises: assert a, b"):
+        assert told in listed
+    for number, *said in rewrites:
+        assert main([*command, "--step", number]) == 0
+        first, *rest = capsys.readouterr().out.splitlines()
+        name = next(words[1] for words in passes if words[0] == number.partition(".")[0])
+        assert first == f"=== {number}: {name}: {' '.join(said)}" and rest
+    assert main([*command, "--step", "1.99"]) == ExitStatus.UNREADABLE
+    assert "has 0 rewrites" in capsys.readouterr().err
+
+
+def test_a_pass_stopped_after_its_first_rewrite_has_made_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is edited in place shows the first of two ``with`` without its exit, the second with it."""
+    path = tmp_path / "rewritten.py"
+    path.write_text("def f(a, b):\n    with a:\n        b()\n    with b:\n        a()\n")
+    left = {}
+    for number in ("3.1", "3.2", "3"):
+        assert main(["dump", f"{path}:f", "--step", number]) == 0
+        left[number] = capsys.readouterr().out
+    assert "3.2: regions: recognise the exit of a with" in left["3.2"]
+    assert left["3.1"].count("WITH_EXIT") < left["3.2"].count("WITH_EXIT")
+
+
 @pytest.mark.parametrize("rung", ["readable", "TOTAL_CLAUSES", "inlined"])
 def test_dump(rung: str, module: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All passes, one, a list of those that change something, and what there is after the Nth of these."""
@@ -502,7 +555,7 @@ def test_dump(rung: str, module: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(command) == 0
     everything = capsys.readouterr().out
     assert main([*command, "--steps"]) == 0
-    steps = capsys.readouterr().out.splitlines()
+    steps = [line for line in capsys.readouterr().out.splitlines() if "." not in line.split()[0]]
     assert len(steps) == everything.count("=== ") > 5
     for number, line in enumerate(steps, 1):
         name = line.split()[1]

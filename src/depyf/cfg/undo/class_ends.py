@@ -15,6 +15,7 @@ from itertools import takewhile
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.cfg.program import NONE, Program
+from depyf.safety.rewrites import step
 
 _MAKES = frozenset(
     {ops.LOAD_CLOSURE, ops.BUILD_TUPLE, ops.LOAD_CONST, ops.MAKE_FUNCTION, ops.SET_FUNCTION_ATTRIBUTE, ops.STORE_NAME}
@@ -42,6 +43,7 @@ def drop_class_ends(program: Program) -> None:
         if end - first > 1:
             instrs[first] = instrs[first]._replace(op=ops.LOAD_CONST, arg=None)
             instrs[first + 1], program.next[first + 1] = instr, NONE
+            step("reduce the end of a class body to returning None", first)
             ours = {first, first + 1}
             if first and instrs[first - 1].op == ops.STORE_NAME and instrs[first - 1].arg == "__annotate_func__":
                 ours.update(takewhile(lambda i: instrs[i].op in _MAKES, range(first - 1, -1, -1)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.cfg.program import Program
+from depyf.safety.rewrites import step
 
 
 def undo_jump_threading(program: Program) -> None:
@@ -31,6 +32,7 @@ def undo_jump_threading(program: Program) -> None:
             branches = waiting.get(jump[i], [])
             while start is not None and branches and (branches[-1] > start or line[branches[-1]] == line[start]):
                 jump[branches.pop()] = i
+                step("lead a branch to the continue that it skips", i)
 
 
 def _ends_chain(program: Program, at: int, first_to: dict[int, int]) -> bool:

@@ -13,6 +13,7 @@ from depyf.cfg.source_places import Alike, begins_at, computed_at
 from depyf.cfg.undo.copied_tails import instruction_content
 from depyf.cfg.undo.copied_tests import Span
 from depyf.cfg.undo.returns import NESTED
+from depyf.safety.rewrites import step
 
 _DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
 
@@ -45,6 +46,8 @@ class Copies:
                 renamed = {name: first for name, first in found.items() if not self._in_span(name)} or found
             self.blocks.rename(renamed)
             changed = bool(renamed)
+            for copy, first in renamed.items():
+                step(f"merge the block at instruction {copy} with that of which it is a copy", first)
 
     @cached_property
     def _unlined(self) -> bool:

@@ -10,6 +10,7 @@ from depyf.cfg.blocks import Blocks, Node
 from depyf.cfg.program import NONE, WITH_EXIT
 from depyf.cfg.undo.dropped_iterators import Drop, iterator_drops
 from depyf.safety.depth import any_depth
+from depyf.safety.rewrites import step
 
 _LEAVING = frozenset({ops.POP_EXCEPT, ops.SWAP, ops.ROT})
 NESTED = 20
@@ -54,6 +55,8 @@ def merge_implicit_returns(blocks: Blocks) -> None:
         if not blocks.broken_to.isdisjoint(others):
             blocks.broken_to.add(first)
         renamed.update(dict.fromkeys(others, first))
+        if others:
+            step("merge the copies of the end of the function", first)
     blocks.rename(renamed)
 
 
@@ -143,6 +146,7 @@ def absorb_returns(blocks: Blocks) -> None:
                 continue
             node.container = outer
             changed = True
+            step("move a return into the try that computes its value", node.code[0])
 
 
 def _apart(blocks: Blocks, end: Node) -> bool:

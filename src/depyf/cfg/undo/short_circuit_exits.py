@@ -13,6 +13,7 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.cfg.program import NONE, Program
 from depyf.cfg.undo.copied_tails import instruction_content
+from depyf.safety.rewrites import step
 
 _COMPARES = frozenset({ops.COMPARE, ops.IS, ops.CONTAINS})
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
@@ -60,6 +61,7 @@ class Places:
             if program.jump[source] == copy:
                 program.jump[source] = kept
             self._into.setdefault(kept, []).append(source)
+        step(f"lead what goes to the copy at instruction {copy} to the original", kept)
 
 
 def _edges(program: Program) -> dict[int, list[int]]:

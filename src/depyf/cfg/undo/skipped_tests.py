@@ -16,6 +16,7 @@ from heapq import heappop, heappush
 
 from depyf.bytecode import ops
 from depyf.cfg.program import NONE, Program
+from depyf.safety.rewrites import step
 
 _LONGEST = 1000
 """How far apart the parts of an expression may be, in instructions."""
@@ -116,3 +117,4 @@ def _lead(program: Program, into: list[list[int]], test: _Test, whole: _Test) ->
     if not test.copied:
         program.insert(branch, ops.COPY, 1)
         program.next[branch] = program.append(program.next[branch], ops.POP)
+    step("lead a branch to the test of the whole that it skips", branch)

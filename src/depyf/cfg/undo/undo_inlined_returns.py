@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.cfg.program import NONE, Program
+from depyf.safety.rewrites import step
 
 _DROPS = frozenset({ops.POP, ops.SWAP, ops.ROT})
 
@@ -28,6 +29,7 @@ def undo_inlined_returns(program: Program) -> None:
         if instr.op == ops.RETURN and i < until and handler[i] == handler[end]:
             program.replace(i, ops.JUMP)
             program.jump[i] = end
+            step("make a return inside an expression a jump to its end", i)
         elif instr.op == ops.BRANCH and program.jump[i] > max(i, until) and _keeps_operand(program, i):
             at = program.jump[i]
             while instrs[at].op in _DROPS and program.next[at] != NONE:

@@ -41,6 +41,8 @@ def leave_inner_loops_first(body: Body) -> Body:
 
 
 class _InnerLoops(Transformer):
+    title = "leave an inner loop before the outer one"
+
     def __init__(self) -> None:
         self.fresh = map(partial(make_label, LabelKind.INNER_LOOP_END), count())
         self.depth = 0

@@ -20,6 +20,7 @@ from depyf.ir.expr import Const, Marker
 from depyf.ir.stmt import Block, Body, Exit, If, Loop, PassStmt, Return, Stmt, Try
 from depyf.ir.walk_stmt import bodies, walk, with_bodies
 from depyf.safety.depth import any_depth
+from depyf.safety.rewrites import step
 from depyf.structure.exits import ends, first_line
 
 MOST = 60
@@ -51,6 +52,7 @@ def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) 
         if not tried or min(one[0] for one in tried) >= cost:
             break
         cost, _, body = min(tried, key=lambda one: one[:2])
+        step("move what follows a block to its exits")
     return body
 
 

@@ -21,6 +21,8 @@ def exits_in_try(body: Body) -> Body:
 
 
 class _WrittenExits(Transformer):
+    title = "move an exit into or out of a try"
+
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         if type(stmt) is Try:
             if len(stmt.orelse) == 1 and _is_before(stmt.orelse[0], stmt):

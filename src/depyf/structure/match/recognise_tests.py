@@ -20,6 +20,7 @@ from depyf.cfg.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WIT
 from depyf.ir.stmt import MatchAs, Pattern
 from depyf.lift.case_patterns import NoPattern, PatternReader, Reading
 from depyf.lift.pattern_tree import pattern_of
+from depyf.safety.rewrites import step
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
 _STORES = frozenset({ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL})
@@ -80,6 +81,7 @@ def recognise_matches(program: Program, *, idioms: bool = True) -> int:
             if all(fact.kind in ("name", "copy") for _, reading, _ in cases for fact in reading.facts):
                 continue  # ``a = b = value`` is the same code as a capture of which the guard is never true
         count += 1
+        step("recognise the tests of a match", cases[0][0])
         for position, reading, case in cases:
             taken.update(reading.code)
             if not reading.code:

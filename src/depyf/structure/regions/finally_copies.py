@@ -21,6 +21,7 @@ from depyf.cfg.region_table import (
     returned_constant,
     written_return,
 )
+from depyf.safety.rewrites import step
 
 _RETURNING = SHUFFLES | {ops.LOAD_CONST, ops.RETURN}
 """What a return consists of, and what it takes off the stack before."""
@@ -94,6 +95,7 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, clas
     for end in ends:
         program.replace(end, END_FINALLY)
     region.kind = "finally"
+    step("take the copies of the body of a finally out", start)
 
 
 def _is_body(program: Program, start: int) -> bool:

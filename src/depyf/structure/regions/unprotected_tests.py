@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from depyf.bytecode import ops
 from depyf.cfg.program import NONE, Program
+from depyf.safety.rewrites import step
 
 
 def protect_tests(program: Program) -> None:
@@ -41,6 +42,7 @@ def protect_tests(program: Program) -> None:
         if handler[program.next[test]] == around:  # what it jumps to may lie after the end of the ``try``
             handler[copy] = handler[test] = around
             program.joined.update((copy, test))
+            step("put a test back into the try around it", test)
     _protect_comparisons(program)
 
 

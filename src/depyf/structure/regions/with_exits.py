@@ -17,6 +17,7 @@ from depyf.cfg.region_table import (
     returned_constant,
     written_return,
 )
+from depyf.safety.rewrites import step
 
 _TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})
 
@@ -120,6 +121,7 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> _Left 
         resume = program.jump[resume] if instr.op == ops.JUMP else program.next[resume]
     region.kind = "with"
     region.resume = resume
+    step("recognise the exit of a with", region.target)
     left = exits_of(regions, region)
     exits = {
         exit_at: _strip_exit_call(regions, region, exit_at, slots, incoming)
