@@ -158,3 +158,37 @@ def test_a_failed_compilation_is_shown_as_failed(failed):
     assert ways["inner_error"].place.text.startswith("return x + torch.ones")
     section = index.partition("## Failed: torch raised an error\n")[2].partition("\n## ")[0]
     assert section.count("\n- ") == 4 and "compiled, no longer in torch's cache" not in index
+
+
+stacked = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+
+
+class Scaler:
+    def __init__(self):
+        self.k = 1
+
+    def __call__(self, t):
+        self.k += 1
+        return t * self.k
+
+
+def test_a_wrapper_of_torch_is_called_by_what_it_wraps(tmp_path):
+    torch._dynamo.reset()
+    compiled, scaler = torch.compile(stacked, backend="eager"), torch.compile(Scaler(), backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        compiled(torch.ones(2, 4))
+        compiled(torch.ones(2, 2, 4))
+        for _ in range(2):
+            scaler(torch.ones(2))
+    check_dump(tmp_path)
+    causes = stored_causes(read_manifest(tmp_path))
+    rank = next(cause for cause in causes if "rank" in cause.text)
+    assert (
+        rank.function == "stacked (Sequential)"
+        and rank.text == "the rank of input is a constant of the compiled code (2, 3)"
+    )
+    assert rank.place.filename == __file__ and rank.place.text == "compiled(torch.ones(2, 2, 4))"
+    assert {cause.function for cause in causes} == {"stacked (Sequential)", "Scaler"}
+    index = (tmp_path / "index.md").read_text()
+    assert "`stacked (Sequential) / Scaler`" in index and "wrap_inline" not in index
+    assert "args[0]" not in index.partition("## Dynamic shapes")[0]

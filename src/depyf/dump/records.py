@@ -244,6 +244,15 @@ class CodeRecord:
     disassembly: str = ""
     decorated: Place | None = None
     """The function of the program for which it stands, where it is a decorator's own."""
+    wrapped: str = ""
+    """What it calls, where it is torch's wrapper around a callable object: ``net (Sequential)``."""
+
+    @property
+    def shown(self) -> str:
+        """The name under which the program knows it."""
+        if self.wrapped:
+            return self.wrapped
+        return self.decorated.function if self.decorated is not None else self.qualname
 
     @property
     def spelled(self) -> dict[str, str]:
@@ -366,6 +375,8 @@ class EntryRecord:
     """The error that torch ended with, in plain words."""
     error_at: Place | None = None
     """The line of the program that the error is about."""
+    wrapped: str = ""
+    """What it calls, where the function is torch's wrapper around a callable object."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Input: the records of a run.  Output: one ``CostlyEvent`` for each; ``collect.py
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -58,7 +59,7 @@ def events_of(run: RunRecord) -> Iterator[CostlyEvent]:
     stacks = stack_names(run)
     entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
     for function, entry in entries:
-        name = names[function.function]
+        name = entry.wrapped or names[function.function]
         if entry.failed and (entry.raised or (entry.error and not entry.breaks and not entry.recompiles)):
             yield _failure(function, name, entry)
             continue
@@ -82,7 +83,7 @@ def program_names(run: RunRecord) -> dict[tuple[int, str], str]:
         while whole.resume_of is not None and whole.resume_of in known and whole.resume_of not in seen:
             seen.add(whole.resume_of)
             whole = known[whole.resume_of]
-        found[function.function] = whole.code.qualname
+        found[function.function] = whole.code.shown
     return found
 
 
@@ -97,8 +98,9 @@ def _failure(function: FunctionRecord, name: str, entry: EntryRecord) -> CostlyE
     broken = next((record for record in reversed(entry.breaks) if not record.limit), None)
     place = (broken.caller or broken.place) if broken is not None else entry.error_at
     place = placed(place or Place(function.code.filename, function.code.line, name))
+    place, inside = in_program(place, entry)
     kind = CauseKind.FAILED if entry.raised else CauseKind.RAN_AS_PYTHON
-    return CostlyEvent(kind, function, name, entry, place, entry.error or entry.failed, broken=broken)
+    return CostlyEvent(kind, function, name, entry, place, entry.error or entry.failed, broken=broken, inside=inside)
 
 
 def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stack: dict[str, str]) -> CostlyEvent:
@@ -112,7 +114,23 @@ def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stac
         if variable in stack:
             said = said.replace(variable, stack[variable])
     shown = replace(subject, name=said)
-    return CostlyEvent(CauseKind.RECOMPILES, function, name, entry, placed(place), subject.key, shown, record)
+    place, inside = in_program(placed(place), entry)
+    key = subject.key
+    return CostlyEvent(CauseKind.RECOMPILES, function, name, entry, place, key, shown, record, inside=inside)
+
+
+_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d\.\d+[/\\]|^<")
+_WRAPPER = re.compile(r"[/\\]_dynamo[/\\]external_utils\.py$")
+
+
+def in_program(place: Place | None, entry: EntryRecord) -> tuple[Place | None, Place | None]:
+    """For a line of a library the program's call that led there, and the line itself; else ``place`` and None."""
+    if place is None or not _LIBRARY.search(place.filename):
+        return place, None
+    own = next((c.place for c in reversed(entry.callers) if not _LIBRARY.search(c.place.filename)), None)
+    if own is None:
+        return place, None
+    return placed(own), None if _WRAPPER.search(place.filename) else place
 
 
 def _place_of(subject: Subject, record: RecompileRecord, function: FunctionRecord, entry: EntryRecord) -> Place | None:

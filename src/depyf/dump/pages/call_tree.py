@@ -127,7 +127,7 @@ def _line(node: CallNode, above: CodeRecord | None) -> str:
     states = folded_states((entry.key.label, state_of(entry)) for entry in node.entries) or "compiled for another call"
     if node.after_break:
         return f"after the break at line {record.line}: {states}"
-    name = "a backward of compiled autograd" if _of_autograd(node.function) else code(record.qualname)
+    name = "a backward of compiled autograd" if _of_autograd(node.function) else code(record.shown)
     known = not record.filename or record.filename.startswith("<") or (above and above.filename == record.filename)
     where = "" if known else f" ({_short(record.filename)}:{record.line})"
     return f"{name}{where}{_called(list(node.calls), above)}: {states}"

@@ -80,7 +80,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _title(memory: GraphMemory) -> str:
-    name = f"{code(memory.code.qualname)} " if memory.code is not None else ""
+    name = f"{code(memory.code.shown)} " if memory.code is not None else ""
     return f"{name}{memory.key.label}"
 
 

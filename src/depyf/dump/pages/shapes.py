@@ -48,7 +48,7 @@ def shapes_page(run: RunRecord) -> str:
     legend = _LEGEND + "".join(text for mark, text in _SPECIAL if any(mark in name for name in inputs))
     parts = ["# Dynamic shapes", legend]
     for table in tables:
-        parts.append(f"## {code(table.code.qualname)} ({plain(table.code.filename)}:{table.code.line})")
+        parts.append(f"## {code(table.code.shown)} ({plain(table.code.filename)}:{table.code.line})")
         parts += _function(table)
     return "\n\n".join(parts) + "\n"
 
@@ -59,7 +59,7 @@ def shapes_section(run: RunRecord, page: str) -> list[str]:
     for function in run.functions:
         table = shapes_of(function)
         if table is not None:
-            lines.append(f"- {code(table.code.qualname)}: {_summary(table)}")
+            lines.append(f"- {code(table.code.shown)}: {_summary(table)}")
     if len(lines) > _MOST_FUNCTIONS:
         lines = [*lines[:_MOST_FUNCTIONS], f"- and {len(lines) - _MOST_FUNCTIONS} more functions"]
     return [*lines, f"\nEach size, and the line that decided: [{page}]({page})"] if lines else []

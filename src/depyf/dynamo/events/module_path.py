@@ -26,7 +26,7 @@ def module_path(source: str) -> str:
         return ""
     rest = _ITEM.sub(lambda item: "." + next(part for part in item.groups() if part is not None), match["rest"])
     name = match["name"] or match["other"] or ""
-    return rest.lstrip(".") if name == "self" else (name + rest).strip(".")
+    return rest.lstrip(".") if name in ("self", "fn") else (name + rest).strip(".")
 
 
 def traced_module() -> str:

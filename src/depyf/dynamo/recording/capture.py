@@ -45,6 +45,7 @@ from depyf.dynamo.events.symbols import SymbolTable, interned
 from depyf.dynamo.events.torch_options import in_force
 from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.resume import origin, resume_targets
+from depyf.dynamo.wrapped import WrappedCall, wrapped_call
 from depyf.safety.guarded import Door
 
 _GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
@@ -83,6 +84,8 @@ class EntryBuilder:
     in_force: frozenset[str] = frozenset()
     """The options that were as an advice would have them when torch reported a break or a recompilation."""
     operations: int | None = None
+    wrapped: WrappedCall | None = None
+    """What is called, where the function is torch's wrapper."""
     error: tuple[str, Place | None] = ("", None)
     """What torch ended with, in plain words, and the program's line."""
     recompiles: tuple[RecompileRecord, ...] = ()
@@ -288,6 +291,8 @@ class Capture:
         with Door("the callers of a compiled function could not be told", self.note):
             frames = running_frames(lambda frame: frame.code in self._places or frame.filename in self.substituted)
             entry.callers = tuple(map(self._of_program, frames))
+        with Door("what a wrapper of torch calls could not be told", self.note):
+            entry.wrapped = wrapped_call()
         code = self.functions[key.function].code
         self._places.add((code.filename, code.name, code.line))
 

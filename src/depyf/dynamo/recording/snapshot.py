@@ -225,6 +225,8 @@ def _function(
         share = shown.get(function)
         part = share.part(lambda of: original_file(of, capture.functions[of].code)) if share is not None else None
         record = replace(record, disassembly=without_addresses(disassembly(code, part)))
+    wrapped = [e.wrapped.name for e in capture.entries.values() if e.key.function == function and e.wrapped is not None]
+    record = replace(record, wrapped=" / ".join(dict.fromkeys(wrapped)))
     names = tuple(_names(function, builder, resume_names))
     return FunctionRecord(function, record, tuple(records), parent, names)
 
@@ -289,6 +291,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         before=entry.before,
         shape_facts=tuple(entry.symbols.facts),
         operations=entry.operations,
+        wrapped=entry.wrapped.name if entry.wrapped is not None else "",
         error="" if _compiled(entry, live) else entry.error[0],
         error_at=None if _compiled(entry, live) else entry.error[1],
         advice=_advice(entry, live),
@@ -300,7 +303,8 @@ def _recompile(
 ) -> RecompileRecord:
     """A number that changed began as a symbol in this entry: what became of it here is known now."""
     known = specialised(resolved(record, resolve), symbols)
-    return replace(known, advice=applicable(known.advice, entry.in_force))
+    known = replace(known, advice=applicable(known.advice, entry.in_force))
+    return known if entry.wrapped is None else entry.wrapped.about(known)
 
 
 def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...]:

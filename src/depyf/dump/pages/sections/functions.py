@@ -35,7 +35,11 @@ def _remark(function: FunctionRecord) -> str:
     if record.decorated is not None:
         inner = record.decorated
         return f", the decorated {code(inner.function)} ({plain(inner.filename)}:{inner.line})"
-    if record.qualname == "wrap_inline.<locals>.inner" and record.filename.endswith("external_utils.py"):
+    if (
+        record.wrapped
+        or record.qualname == "wrap_inline.<locals>.inner"
+        and record.filename.endswith("external_utils.py")
+    ):
         return ", torch's wrapper around a callable object"
     if not function.entries or not all(entry.key.text.startswith("!") for entry in function.entries):
         return ""

@@ -46,7 +46,7 @@ def _subject(record: RecompileRecord) -> str:
 def _recompilation(function: FunctionRecord, entry: EntryRecord) -> list[str]:
     end = "torch raised an error" if entry.raised else "it ran as ordinary Python"
     ran = f" (not compiled again: {end})" if entry.failed else ""
-    lines = [f"- {code(function.code.qualname)}, {entry.key.label}{ran}:"]
+    lines = [f"- {code(function.code.wrapped or function.code.qualname)}, {entry.key.label}{ran}:"]
     told: dict[tuple[str, object], int] = {}
     for record in entry.recompiles:
         reason = _subject(record), record.place

@@ -26,7 +26,7 @@ def at(place: Place | None) -> str:
 
 def where(record: CodeRecord) -> str:
     """A function and the line that it begins in."""
-    return f"{code(record.qualname)} ({plain(record.filename)}:{record.line})"
+    return f"{code(record.wrapped or record.qualname)} ({plain(record.filename)}:{record.line})"
 
 
 def link(text: str, target: str) -> str:
