@@ -192,3 +192,29 @@ def test_a_wrapper_of_torch_is_called_by_what_it_wraps(tmp_path):
     index = (tmp_path / "index.md").read_text()
     assert "`stacked (Sequential) / Scaler`" in index and "wrap_inline" not in index
     assert "args[0]" not in index.partition("## Dynamic shapes")[0]
+
+
+def test_explain_opens_with_it(capsys):
+    torch._dynamo.reset()
+    global count
+    count = 0
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    compiled = torch.compile(step, backend="eager")
+    for _ in range(6):
+        compiled(net, optimizer, torch.ones(2, 4))
+    report = depyf.explain(compiled)
+    text = str(report)
+    first = text.partition("Fix first:\n")[2].partition("\n\n")[0]
+    assert "the global counter count is a constant of the compiled code" in first and " s of compiling" in first
+    assert "recompilations of step (0/1 ... 0/5)" in first
+    assert "  0/1 ... 0/4: compiled for the same reason, with other values" in text
+    assert report.to_json()["causes"]
+
+
+def test_what_torch_restarts_for_is_no_break():
+    from depyf.dynamo.events.compilations import _is_break
+
+    assert not _is_break("<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>")
+    assert not _is_break("autograd.grad consumed grad_fns of returned tensors")
+    assert _is_break("Unsupported Tensor.item() call with capture_scalar_outputs=False")

@@ -36,6 +36,7 @@ from depyf.dynamo.require import require_torch
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.target import find_target
 from depyf.emit.comments import remark
+from depyf.explain.live_causes import fix_first_lines, report_causes
 from depyf.safety.escape import cut
 
 
@@ -69,6 +70,8 @@ class EntryReport:
     advice: str
     """What to change so that it would have fitted; "" where depyf knows nothing."""
     continues_in: tuple[str, ...]
+    unfit: tuple[RecompileRecord, ...] = ()
+    """The earlier entries that did not fit, the nearest first."""
 
     def __repr__(self) -> str:
         return f"<cache entry {self.compile_id}: {', '.join(self.facts())}, {_counted(len(self.guards), 'guard')}>"
@@ -173,6 +176,7 @@ class Report:
             "inside": [report.to_json() for report in self.inside],
             "called_at": [f"{call.filename}:{call.line}" for call in self.calls],
             "complete": self.complete,
+            "causes": [cause.to_json() for cause in report_causes(self)],
         }
 
     def __str__(self) -> str:
@@ -205,11 +209,13 @@ class Report:
         lines = [f"{self.function} ({self.filename}:{self.line})"]
         if top:
             lines[0] += f": {self._headline()}"
+            first = fix_first_lines(self)
+            lines += ["", "Fix first:", *first, ""] if first else []
             lines += self._overview()
         for told in self.left_alone():
             lines += told
-        for entry in self.entries if not within else ():
-            lines += _entry_lines(entry)
+        if not within:
+            lines += _all_entries(self.entries)
         if within:
             lines += _folded_entries(self.entries)
         for item in self.breaks:
@@ -319,6 +325,7 @@ def _entry(
         "; ".join(map(_unfit, unfit)),
         sentence(next((record.advice for record in unfit if record.advice), ())),
         tuple(dict.fromkeys(f"{code.co_name}, line {code.co_firstlineno}" for _, code in resume_targets(entry))),
+        tuple(unfit),
     )
 
 
@@ -389,13 +396,33 @@ def _entry_lines(entry: EntryReport) -> list[str]:
 _VALUES = re.compile(r"\d+")
 
 
-def _folded_entries(entries: tuple[EntryReport, ...]) -> list[str]:
-    """A function inside: its entries without their guards, those compiled for the same reason together."""
+_FEW = 3
+
+
+def _all_entries(entries: tuple[EntryReport, ...]) -> list[str]:
+    """Each entry with its guards; of many that were compiled for the same reason the newest one, and which the others are."""
+    lines: list[str] = []
+    for group in _by_reason(entries):
+        shown = group[:1] if len(group) > _FEW and group[0].recompiled_because else group
+        for entry in shown:
+            lines += _entry_lines(entry)
+        if len(shown) < len(group):
+            ids = folded_states([(entry.compile_id, "") for entry in reversed(group[1:])]).strip()
+            lines.append(f"  {ids}: compiled for the same reason, with other values")
+    return lines
+
+
+def _by_reason(entries: tuple[EntryReport, ...]) -> list[list[EntryReport]]:
     groups: dict[str, list[EntryReport]] = {}
     for entry in entries:
         groups.setdefault(_VALUES.sub("#", entry.recompiled_because.partition("; ")[0]), []).append(entry)
+    return list(groups.values())
+
+
+def _folded_entries(entries: tuple[EntryReport, ...]) -> list[str]:
+    """A function inside: its entries without their guards, those compiled for the same reason together."""
     lines: list[str] = []
-    for group in groups.values():
+    for group in _by_reason(entries):
         first = group[0]
         ids = folded_states([(entry.compile_id, "") for entry in reversed(group)]).strip()
         lines.append(f"  {ids}: {', '.join(first.facts())}")

@@ -56,6 +56,16 @@ def of_code(all_of_them: Iterable[Compilation], filename: str, line: int, name: 
     return tuple(c for c in all_of_them if (c.filename, c.line, c.name) == (filename, line, name))
 
 
+_NO_BREAKS = ("autograd.grad consumed grad_fns", "source-less requires_grad_() intermediate")
+"""How torch says that it begins again for another reason than a graph break."""
+
+
+def _is_break(reason: str) -> bool:
+    """Whether a reason to begin the analysis again is a graph break, and not one of torch's own: of those without words
+    torch keeps the name of the class."""
+    return not (reason.startswith("<class '") and "RestartAnalysis" in reason) and not reason.startswith(_NO_BREAKS)
+
+
 def _compilation(metrics: Any) -> Compilation:
     def get(name: str, default: Any) -> Any:
         value = getattr(metrics, name, None)
@@ -72,7 +82,7 @@ def _compilation(metrics: Any) -> Compilation:
         bool(get("has_guarded_code", True)) and not get("fail_type", ""),
         get("entire_frame_compile_time_s", None),
         get("graph_op_count", None),
-        tuple(sorted(str(reason) for reason in get("restart_reasons", ()))),
+        tuple(sorted(filter(_is_break, map(str, get("restart_reasons", ()))))),
         str(get("recompile_reason", "")),
         str(get("fail_reason", "")),
         get("fail_user_frame_lineno", None),
