@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from depyf import testing
-from depyf.api import compare, debug, install, prepare_debug, replay, uninstall, why
+from depyf.api import compare, debug, install, prepare_debug, replay, uninstall, watch, why
 from depyf.debugger.where import Where, where
 from depyf.decompiler import Decompiler, decompile, decompile_pyc
 from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
@@ -40,6 +40,7 @@ __all__ = [
     "replay",
     "testing",
     "uninstall",
+    "watch",
     "why",
     "where",
 ]

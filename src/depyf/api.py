@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from depyf.dynamo.asking.against_model import ModelComparison
     from depyf.dynamo.asking.compare import Comparison
     from depyf.dynamo.asking.replay import Replay
+    from depyf.dynamo.asking.watched import Watched
     from depyf.dynamo.asking.why import Why
 
 
@@ -144,6 +145,19 @@ def why(compiled_fn: Any, /, *args: Any, **kwargs: Any) -> Why:
     from depyf.dynamo.asking.why import why as ask
 
     return ask(compiled_fn, args, kwargs)
+
+
+def watch() -> Watched:
+    """A context manager that watches what torch compiles while its block runs, with everything that kept the cache entries
+    from running, asked at the moment of each call; ``print`` it afterwards.
+
+    The program runs as without it.  It tells also of functions whose arguments only the run itself computes, which
+    ``why`` cannot know.  DepyfError where torch is missing or too old.
+    """
+    require_torch()
+    from depyf.dynamo.asking.watched import Watched
+
+    return Watched()
 
 
 def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Replay:

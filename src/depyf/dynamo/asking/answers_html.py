@@ -12,18 +12,35 @@ if TYPE_CHECKING:
     from depyf.dynamo.asking.against_model import ModelComparison, ModelDifference
     from depyf.dynamo.asking.compare import Comparison, Finding, GraphComparison
     from depyf.dynamo.asking.differences import FailedGuard, Refusal
+    from depyf.dynamo.asking.inside import InnerAnswer
     from depyf.dynamo.asking.why import Why
 
 
 def why_html(answer: Why) -> Markup:
     """Which entry runs, and below it what each of the others wanted; the first is open."""
-    outcome = line(chip("runs" if answer.runs is not None else "no entry fits", _kind(answer.runs)), answer.outcome)
+    outcome = line(chip("runs" if answer.runs is not None else "no entry fits", _kind(answer)), answer.outcome)
     refusals = [_refusal(refusal, opened=position == 0) for position, refusal in enumerate(answer.refusals)]
-    return notebook.report(answer.function, answer.place, outcome, *refusals)
+    inside = [_inner(inner) for inner in answer.inside]
+    return notebook.report(answer.function, answer.place, outcome, *refusals, *inside)
 
 
-def _kind(runs: str | None) -> str:
-    return "good" if runs is not None else "warn"
+def _inner(inner: InnerAnswer) -> Markup:
+    """A function that is dispatched by itself while the call runs."""
+    head = joined(
+        [chip("inside", "warn" if inner.again else ""), f"{inner.function} ", dim(inner.place), f" {inner.outcome}"]
+    )
+    parts: list[Part] = []
+    for found in inner.answers:
+        which = (
+            f"{', '.join(found.may_run)} may run" if found.may_run else "no entry fits as things stand before the call"
+        )
+        parts.append(line(f"for self = {', '.join(found.names)}: {which}" if found.names else which))
+        parts += [_refusal(refusal, opened=False) for refusal in found.refusals]
+    return folded(head, *parts, opened=inner.again)
+
+
+def _kind(answer: Why) -> str:
+    return "good" if answer.runs is not None and not answer.compiled_again else "warn"
 
 
 def _refusal(refusal: Refusal, opened: bool) -> Markup:

@@ -63,6 +63,15 @@ def ask_entry(entry: LiveEntry, L: dict[str, Any], resolve: Callable[[str], str]
     return EntryAnswer(entry.compile_id, False, steps, _failing(guards, steps, info, resolve))
 
 
+def ask_some(
+    entry: LiveEntry, L: dict[str, Any], known: Callable[[str], bool], resolve: Callable[[str], str] = lambda name: name
+) -> tuple[GuardStep, ...]:
+    """The guards of ``entry`` whose expression is ``known``, evaluated where only some of the frame locals are there."""
+    names = namespace(entry, L)
+    order = GuardOrder(names)
+    return tuple(_step(g, names, order) for g in live_guards(entry, resolve) if known(g.record.expression))
+
+
 def _step(guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder) -> GuardStep:
     record = guard.record
     follows = order.follows(record.expression)

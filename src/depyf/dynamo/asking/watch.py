@@ -1,4 +1,5 @@
-"""Records what torch.compile does while a block runs: graph breaks, recompilations, graphs.  For ``depyf.testing``.
+"""Records what torch.compile does while a block runs: graph breaks, recompilations, graphs.  For ``depyf.testing`` and
+``depyf.watch``.
 
 Input: torch's structured trace, heard through a ``Capture`` of its own.  Output: plain records.  Nothing is decompiled,
 nothing is written, and the compiled code is torch's own.
@@ -12,11 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from depyf.dump.compile_stages import CAPTURED
-from depyf.dump.records import BreakRecord, RecompileRecord
+from depyf.dump.records import BreakRecord, CallerRecord, CompileKey, RecompileRecord
+from depyf.dynamo.asking.differences import Refusal
+from depyf.dynamo.asking.why import refusals_of
+from depyf.dynamo.events.call_values import refused_call
 from depyf.dynamo.events.graph_breaks import parse_break
 from depyf.dynamo.events.recompiles import resolved
 from depyf.dynamo.guards.printed_guards import file_resolver
 from depyf.dynamo.recording.capture import Capture, EntryBuilder
+from depyf.dynamo.recording.snapshot import callers_of
+from depyf.safety.guarded import Door
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +36,27 @@ class Seen:
     recompiles: tuple[RecompileRecord, ...]
     graphs: int
     failed: str
+    refusals: tuple[Refusal, ...] = ()
+    """The entries that did not fit, with every guard that failed, where that was asked for."""
+    callers: tuple[CallerRecord, ...] = ()
+    started: bool = True
+    """Dynamo looked at the function: not so where it has as many entries as it may have."""
 
 
 class Watch:
     """Listens between ``start`` and ``stop``."""
 
-    def __init__(self) -> None:
-        self._capture = Capture(lambda record: None, lambda record: None)
+    def __init__(self, every_guard: bool = False) -> None:
+        """``every_guard``: ask the entries that do not fit for all that differs, at the moment of the call."""
+        ask = self._ask if every_guard else lambda key: None
+        self._capture = Capture(lambda record: None, lambda record: None, on_refused=ask)
+        self._refusals: dict[CompileKey, tuple[Refusal, ...]] = {}
+
+    def _ask(self, key: CompileKey) -> None:
+        with Door("the guards of a call could not be asked", self._capture.note):
+            call = refused_call()
+            if call is not None:
+                self._refusals[key] = refusals_of(*call)
 
     def start(self) -> None:
         self._capture.start()
@@ -51,9 +71,16 @@ class Watch:
             files = [builder.code.filename for builder in self._capture.functions.values()]
             resolve = file_resolver([*linecache.cache, *files], "torch")
             graphs = Counter(graph.record.key for graph in self._capture.graphs if graph.record.stage == CAPTURED)
-            return tuple(self._seen(entry, resolve, graphs[entry.key]) for entry in entries)
+            callers = callers_of(self._capture)
+            return tuple(self._seen(entry, resolve, graphs[entry.key], callers) for entry in entries)
 
-    def _seen(self, entry: EntryBuilder, resolve: Callable[[str], str], graphs: int) -> Seen:
+    def _seen(
+        self,
+        entry: EntryBuilder,
+        resolve: Callable[[str], str],
+        graphs: int,
+        callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
+    ) -> Seen:
         function = self._capture.functions.get(entry.key.function)
         return Seen(
             entry.key.text,
@@ -63,4 +90,7 @@ class Watch:
             tuple(resolved(record, resolve) for record in entry.recompiles),
             graphs,
             entry.failed,
+            self._refusals.get(entry.key, ()),
+            callers(entry),
+            entry.started,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import types
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +29,12 @@ from depyf.dump.advice.registry import sentence
 from depyf.dump.advice.source_names import named
 from depyf.dynamo.asking.ask import EntryAnswer, ask_entry
 from depyf.dynamo.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines
+from depyf.dynamo.asking.inner_functions import InnerFunctions
+from depyf.dynamo.asking.inside import InnerAnswer, inner_answers
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries
 from depyf.dynamo.events.call_values import CallValues
+from depyf.dynamo.events.compilations import Compilation, of_code, recent_compilations
+from depyf.dynamo.events.graph_breaks import gives_up, told_later
 from depyf.dynamo.events.torch_options import in_force, recompile_limit
 from depyf.dynamo.guards.guard_values import NOT_THERE, GuardStep, plain
 from depyf.dynamo.guards.printed_guards import file_resolver
@@ -53,20 +58,39 @@ class Why:
     continues_in: tuple[str, ...] = ()
     """The resume functions of the entry that runs: their guards look at values that are not there yet."""
 
+    inside: tuple[InnerAnswer, ...] = ()
+    """The functions that such calls have compiled by themselves: after a graph break, or because this one runs as Python."""
+
     @property
     def outcome(self) -> str:
         if self.runs is None:
-            return self.otherwise
-        later = (
-            f"; after its graph break {', '.join(self.continues_in)} is dispatched for itself"
-            if self.continues_in
-            else ""
-        )
-        return f"cache entry {self.runs} runs{later}"
+            return self.otherwise + self._inside("; inside it")
+        if not self.continues_in:
+            return f"cache entry {self.runs} runs"
+        rest = f"cache entry {self.runs} runs until its graph break; then {', '.join(self.continues_in)} is dispatched by itself"
+        return rest + self._inside("; inside the call")
+
+    def _inside(self, where: str) -> str:
+        """What happens to the functions inside, those first that do not run as compiled."""
+        found: dict[str, list[str]] = {}
+        for inner in sorted(self.inside, key=lambda inner: not inner.again):
+            found.setdefault(inner.outcome, []).append(inner.function)
+        said = [f"{', '.join(names[:3])}{' ...' if len(names) > 3 else ''} {what}" for what, names in found.items()]
+        return f"{where} {', '.join(said)}" if said else ""
+
+    @property
+    def compiled_again(self) -> tuple[str, ...]:
+        """The functions inside of which no entry fits, as things stand before the call."""
+        return tuple(inner.function for inner in self.inside if inner.again)
 
     def __str__(self) -> str:
         lines = [f"{self.function} ({self.place}): {self.outcome}"]
         lines += ["  " + line for line in refusal_lines(self.refusals)]
+        lines += ["  " + line for inner in self.inside for line in inner.lines()]
+        if self.inside and not all(inner.again for inner in self.inside):
+            lines.append(
+                "  what depends on values that the call computes is asked while it runs: with depyf.watch() as watched"
+            )
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -85,6 +109,7 @@ class Why:
             "runs": self.runs,
             "outcome": self.outcome,
             "refusals": [refusal.to_json() for refusal in self.refusals],
+            "inside": [inner.to_json() for inner in self.inside],
         }
 
 
@@ -113,7 +138,24 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     refusals = nearest_first([*_refusals(answers, CallValues(L)), *passed])
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = getattr(code, "co_qualname", code.co_name)
-    return Why(name, place, runs, refusals, _otherwise(target, entries), later)
+    inside: tuple[InnerAnswer, ...] = ()
+    compilations = recent_compilations()
+    if runs is None or later:
+        inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
+    return Why(name, place, runs, refusals, _otherwise(target, entries, compilations), later, inside)
+
+
+def _refusal(compile_id: str, steps: tuple[GuardStep, ...], L: dict[str, Any]) -> Refusal:
+    """Why an entry does not run, where only these guards were asked."""
+    unrolled = _unrolled(list(steps))
+    return Refusal(compile_id, tuple(_difference(step, CallValues(L), unrolled) for step in steps))
+
+
+def refusals_of(code: types.CodeType, L: dict[str, Any]) -> tuple[Refusal, ...]:
+    """The entries of ``code`` that do not fit the locals ``L`` of a call, the nearest first."""
+    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    answers = [ask_entry(entry, L, resolve) for entry in cache_entries(code)]
+    return nearest_first(_refusals([answer for answer in answers if not answer.runs], CallValues(L)))
 
 
 def _refusals(answers: list[EntryAnswer], call: CallValues) -> list[Refusal]:
@@ -174,8 +216,15 @@ def other_backend(entry: LiveEntry, target: Target) -> bool:
     return bool(entry.backend != target.backend)
 
 
-def _otherwise(target: Target, entries: tuple[LiveEntry, ...]) -> str:
+def _otherwise(target: Target, entries: tuple[LiveEntry, ...], compilations: tuple[Compilation, ...]) -> str:
     if not entries:
+        code = target.code
+        own = of_code(compilations, code.co_filename, code.co_firstlineno, code.co_name)
+        if own and own[-1].failure and not own[-1].compiled:
+            cause = told_later(own[-1].failure)[0]
+            if gives_up(own[-1].failure_kind):
+                return f"the call runs as ordinary Python, or raises with fullgraph: {cause}"
+            return f"no cache entry: torch tries again to compile it; last time that failed: {cause}"
         return "no cache entry: torch compiles it, unless it was skipped (then it runs as ordinary Python)"
     limit = recompile_limit()
     if limit is not None and len(entries) >= limit:

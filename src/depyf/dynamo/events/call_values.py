@@ -198,6 +198,16 @@ def call_values() -> CallValues:
     return CallValues()
 
 
+def refused_call() -> tuple[types.CodeType, dict[str, Any]] | None:
+    """The code and the variables of the call that is about to be compiled again; None outside of torch's report of it."""
+    for frame in _callers():
+        called = frame.f_locals.get("frame") if frame.f_code.co_name in _REPORTERS else None
+        code, variables = getattr(called, "f_code", None), getattr(called, "f_locals", None)
+        if isinstance(code, types.CodeType) and isinstance(variables, dict):
+            return code, dict(variables)
+    return None
+
+
 def _callers() -> Iterator[types.FrameType]:
     frame: types.FrameType | None = sys._getframe(2)
     for _ in range(_DEPTH):

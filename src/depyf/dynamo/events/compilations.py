@@ -31,6 +31,8 @@ class Compilation:
     failure_line: int | None
     stack: tuple[RunningFrame, ...] = ()
     """Who called the frame, the outermost first; () where this torch does not keep it, torch 2.13 without the last two."""
+    failure_kind: str = ""
+    """The class of the error that ended it."""
 
 
 def recent_compilations() -> tuple[Compilation, ...]:
@@ -87,4 +89,5 @@ def _compilation(metrics: Any) -> Compilation:
         str(get("fail_reason", "")),
         get("fail_user_frame_lineno", None),
         kept_frames(get("stack_trace", ())),
+        str(get("fail_type", "")),
     )

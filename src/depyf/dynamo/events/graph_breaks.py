@@ -63,13 +63,23 @@ _GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
 
 def raises(error: str) -> bool:
     """Whether torch raises its ``error`` (the name of the class) into the program, asked while it reports that."""
-    from torch._dynamo import config, exc
+    from torch._dynamo import config
+
+    if gives_up(error):
+        return "SkipFrame" not in _class_names(error) and must_not_break()
+    return not config.suppress_errors
+
+
+def gives_up(error: str) -> bool:
+    """Whether ``error`` (the name of a class of torch) says that Dynamo leaves a function alone, unless it must not."""
+    return any(name in _GIVES_UP for name in _class_names(error))
+
+
+def _class_names(error: str) -> list[str]:
+    from torch._dynamo import exc
 
     found = getattr(exc, error, None)
-    names = [cls.__name__ for cls in found.__mro__] if isinstance(found, type) else [error]
-    if any(name in _GIVES_UP for name in names):
-        return "SkipFrame" not in names and must_not_break()
-    return not config.suppress_errors
+    return [cls.__name__ for cls in found.__mro__] if isinstance(found, type) else [error]
 
 
 def must_not_break() -> bool:

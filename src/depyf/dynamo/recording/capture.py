@@ -116,6 +116,7 @@ class Capture:
         on_graph: Callable[[GraphRecord], None],
         on_dropped: Callable[[GraphRecord], None],
         on_closed: Callable[[CompileKey], None] = lambda key: None,
+        on_refused: Callable[[CompileKey], None] = lambda key: None,
     ) -> None:
         self.lock = threading.RLock()
         self.functions: dict[tuple[int, str], FunctionBuilder] = {}
@@ -131,6 +132,7 @@ class Capture:
         self._on_graph = on_graph
         self._on_dropped = on_dropped
         self._on_closed = on_closed
+        self._on_refused = on_refused
         self.timings: dict[CompileKey, dict[str, float]] = {}
         """Compile times per phase, in seconds: another in every run, so no part of the records."""
         self._pid = os.getpid()
@@ -192,6 +194,7 @@ class Capture:
                 if event.payload and event.payload not in entry.breaks:
                     entry.breaks[event.payload] = self._module()
             elif event.name == "recompile_reasons":
+                self._on_refused(key)
                 entry.in_force = in_force()
                 entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
             elif event.name == "dynamo_cpp_guards_str":

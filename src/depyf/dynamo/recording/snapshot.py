@@ -66,7 +66,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
         entries: dict[tuple[int, str], dict[str, EntryBuilder]] = {}
         for key, entry in capture.entries.items():
             entries.setdefault(key.function, {})[key.text] = entry
-        callers = _callers(capture)
+        callers = callers_of(capture)
         functions = tuple(
             _function(
                 function,
@@ -231,7 +231,7 @@ def _function(
     return FunctionRecord(function, record, tuple(records), parent, names)
 
 
-def _callers(capture: Capture) -> Callable[[EntryBuilder], tuple[CallerRecord, ...]]:
+def callers_of(capture: Capture) -> Callable[[EntryBuilder], tuple[CallerRecord, ...]]:
     """Of an entry the callers, those of functions that Dynamo saw by their number."""
     known = {(b.code.filename, b.code.name, b.code.line): function for function, b in capture.functions.items()}
     return lambda entry: folded(entry.callers, lambda frame: known.get(frame.code), linecache.getline)
