@@ -109,8 +109,21 @@ class Itself:
         self.__wrapped__ = self
 
 
-@pytest.mark.parametrize("target", [len, 3, int, Holder, "x", [].append, functools.partial(len), Itself()], ids=repr)
-def test_nothing_found(target: Any) -> None:
+NOTHING = {
+    "a builtin": len,
+    "a number": 3,
+    "a builtin class": int,
+    "a class": Holder,
+    "a text": "x",
+    "a builtin method": [].append,
+    "a partial of a builtin": functools.partial(len),
+    "a partial of itself": Itself(),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_nothing_found(name: str) -> None:
+    target = NOTHING[name]
     for ask in (depyf.decompile, get_code_owner):
         with pytest.raises(depyf.DepyfError, match=f"{type(target).__name__} object has no"):
             ask(target)
