@@ -139,7 +139,7 @@ class Program:
         return index
 
     def thread(self) -> None:
-        """Let no edge lead to an unconditional jump, so that what noise has torn apart is seen as one (plain lifting)."""
+        """Let no edge lead to an unconditional jump, so that code which jumps cut apart is one again (plain lifting)."""
         self.next = [self.follow(after) for after in self.next]
         jumps = [instr.op == ops.JUMP for instr in self.instrs]
         self.jump = [

@@ -73,7 +73,7 @@ class Marks:
 
 
 def holds_mark(value: Expr) -> bool:
-    """Whether a slot holds what handlers find there: nothing but unwinding needs it, but the exception itself."""
+    """Whether a slot holds a handler's mark: the exception it caught, or what only unwinding needs."""
     return isinstance(value, Marker) and value.kind in ("exc", "exc_old", "lasti")
 
 
@@ -83,7 +83,7 @@ def of_mark(value: Expr) -> Expr:
 
 
 def _differ(mark: Expr, other: Expr) -> bool:
-    """Whether a slot holds a mark, and elsewhere another one or a value; what is a part of a statement is none."""
+    """Whether a slot holds a mark on one path, and another mark or a value on another.  A part of a statement is no value."""
     return holds_mark(mark) and mark != other and (not isinstance(other, Marker) or holds_mark(other))
 
 

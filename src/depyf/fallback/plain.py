@@ -204,7 +204,7 @@ class PlainSymbolic(Symbolic):
         block.spills = self.spills
 
     def _name_entered(self, block: Lifted, code: list[int]) -> None:
-        """What a manager gave has a temporary where the body of the ``with`` neither stores nor drops it at once."""
+        """Give what a manager returned a temporary, unless the body of the ``with`` stores or drops it at once."""
         top = self.stack[-1] if self.stack and not block.stmts else None
         if isinstance(top, Marker) and top.kind == "entered" and code:
             if self.program.instrs[code[0]].op not in _TAKING_ENTERED:
@@ -214,7 +214,7 @@ class PlainSymbolic(Symbolic):
                 self.stack[-1] = temp
 
     def instr_after(self) -> Instr:
-        """The instruction that control goes on at; where there are several, or none, the one it stands at."""
+        """The next instruction; the current one if several follow, or none."""
         after = self.program.successors(self.at)
         return self.program.instrs[after[0]] if len(after) == 1 else self.instr
 
@@ -229,7 +229,7 @@ class PlainSymbolic(Symbolic):
             self.risk.setdefault(container, set()).update(held)
 
     def resets(self) -> dict[int, tuple[Expr, ...]]:
-        """What the handler of each ``try`` must forget: temporaries of slots that are gone when it is entered, and exceptions."""
+        """What the handler of each ``try`` must unbind: temporaries of slots that are gone when it is entered, and exceptions."""
         tree = self.containers.tree
         for container in reversed(tree):
             risk = self.risk.get(container.id)
@@ -289,7 +289,7 @@ class PlainSymbolic(Symbolic):
             self.fix(floor)
 
     def _forget_caught(self) -> None:
-        """The name of a caught exception goes with the last slot that held it."""
+        """Delete the name of a caught exception with the last stack slot that held it."""
         gone = {marker.detail: marker for value in self.consumed for marker in caught(value)}
         for value in self.stack if gone else ():
             for marker in caught(value):
@@ -413,7 +413,7 @@ class PlainSymbolic(Symbolic):
             self.stmts.append(Assign((target,), value, line))
 
     def _forget_moved(self, values: list[Expr], entries: list[list[Expr] | None]) -> None:
-        """The name of a caught exception goes where the exception goes on in a temporary."""
+        """Delete the name of a caught exception that is kept in a temporary from here on."""
         named = {marker.detail: marker for value in values for marker in caught(value)}
         if not named:
             return

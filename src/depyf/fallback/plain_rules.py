@@ -93,7 +93,7 @@ def _innermost_handler(s: PlainSymbolic, container: int) -> int:
 
 
 def _pop_except(s: PlainSymbolic, _: object, container: int) -> bool:
-    """The handled exception is bound to a name in its handler only: what goes on with it needs another."""
+    """A handled exception has its name in the handler only: what uses it after that needs a temporary."""
     tree, inside = s.containers.tree, list[int]()
     while container > 0:
         if tree[container].kind == "handler":
@@ -135,7 +135,7 @@ def _length(s: PlainSymbolic, _: object, __: int) -> bool:
 
 
 def _reraise(s: PlainSymbolic, _: object, container: int) -> bool:
-    """Any exception but the one that the innermost handler caught is named; what is still to be computed comes first."""
+    """``raise`` with a name, unless the innermost handler caught the exception; pending values are computed first."""
     if _is_handled(s, s.stack[-1], container):
         s.spill()
         return False
@@ -175,7 +175,7 @@ def _add(s: PlainSymbolic, depth: int, _: int) -> bool:
 
 
 def _update(s: PlainSymbolic, depth: int, _: int) -> bool:
-    """``DICT_UPDATE`` of a dict that was made in another block; ``{**x}`` asks ``x`` for the same as it would."""
+    """``DICT_UPDATE`` of a dict that was made in another block; ``{**x}`` calls the same methods of ``x``."""
     if depth >= len(s.stack):
         raise _underflow(s)
     if not isinstance(s.stack[-depth - 1], Temp):
@@ -188,7 +188,7 @@ def _update(s: PlainSymbolic, depth: int, _: int) -> bool:
 
 
 def _merge(s: PlainSymbolic, depth: int, _: int) -> bool:
-    """``DICT_MERGE`` into a dict that was begun in another block: a call that unpacks both copies it first, and no one sees that."""
+    """``DICT_MERGE`` into a dict that was begun in another block: a call that unpacks both copies it first, which is not observable."""
     if depth >= len(s.stack):
         raise _underflow(s)
     begun = s.stack[-depth - 1]

@@ -156,7 +156,7 @@ class Indents:
             return None
         right = column - level - width
         if isinstance(stmt, Return) and right >= _RETURN:
-            right -= _RETURN  # a constant has the place of its own
+            right -= _RETURN  # the place is that of the constant
         if isinstance(stmt, (For, With)) and stmt.is_async and width:
             right -= _ASYNC
         if _unpacks(stmt) and right > 1:

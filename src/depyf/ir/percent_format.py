@@ -8,7 +8,7 @@ from depyf.ir.expr import Bin, Const, Display, Expr, Fmt
 def was_percent(parts: tuple[str | Fmt, ...]) -> bool:
     """Whether a formatted string was written with ``%``.
 
-    Where the place of a field does not tell: hardly anybody writes ``!s``, which the compiler makes of ``%s``.
+    Where the place of a field does not tell: ``!s`` is rare in f-strings, and the compiler makes it of ``%s``.
     """
     fields = [part for part in parts if isinstance(part, Fmt)]
     if not all(field.conversion and field.spec is None for field in fields):

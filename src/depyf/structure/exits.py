@@ -50,7 +50,7 @@ def ends(body: Sequence[Stmt]) -> bool:
             result = known[1]
             break
         arms.append(last)
-        body = last.orelse  # a chain of these is as long as the function
+        body = last.orelse  # an ``elif`` chain may be as long as the function
     for stmt in reversed(arms):
         result = result and ends(stmt.body)
         _ENDS[id(stmt)] = stmt, result
@@ -120,7 +120,7 @@ def exits_of(stmt: Stmt) -> Labels:
 @any_depth
 def _exits_inside(stmt: Stmt, inner: tuple[Body, ...]) -> Labels:
     found = [labels for body in inner for labels in map(exits_of, body) if labels]
-    # where one part has them all, its set is the set of the whole
+    # share the set of a part that has all labels
     most = max(found, key=len, default=NOWHERE)
     if all(labels <= most for labels in found):
         result = most

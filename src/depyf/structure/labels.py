@@ -354,7 +354,7 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
 
 
 def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
-    """The first arm stays first even if it only goes on: it is the one the bytecode falls into."""
+    """Keep the first arm first, even if it is empty: the bytecode falls into it."""
     body, orelse = simplify(stmt.body, own, loop), simplify(stmt.orelse, own, loop)
     if not body and orelse and stmt.body:
         first = stmt.body[0]
@@ -363,7 +363,7 @@ def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
 
 
 def _common_exit(stmt: If) -> tuple[If, Body]:
-    """An exit that ends both arms stands after the ``if``, unless it is all there is in the first, or a loop's head."""
+    """Move an exit that ends both arms to after the ``if``, unless the first arm is nothing else, or the ``if`` is a loop's head."""
     if isinstance(stmt.test, Marker):
         return stmt, ()
     first = stmt.body[-1] if len(stmt.body) > 1 else None
@@ -386,7 +386,7 @@ def _exit_of_head(before: Body, after: Body) -> Body:
 
 
 def _simplify_match(stmt: Match, own: Labels, loop: int | None) -> Match:
-    """A default case that only goes on is redundant."""
+    """Drop a default case that does nothing."""
     cases = [replace(case, body=simplify(case.body, own, loop)) for case in stmt.cases]
     final = cases[-1]
     if len(cases) > 1 and not final.body and final.guard is None and is_wildcard(final.pattern):

@@ -34,7 +34,7 @@ from depyf.structure.items import (
     predecessors,
 )
 from depyf.structure.label_kinds import LabelKind, is_try, make_label, number_of
-from depyf.structure.layout.loop_membership import Inside
+from depyf.structure.layout.loop_membership import LoopMembership
 
 MANY_EXITS = 3
 
@@ -64,7 +64,7 @@ class Structurer:
         self.scopes: list[tuple[dict[int, tuple[int, Temp, int]], dict[int, Item]]] = []
         self.resets: dict[int, tuple[Expr, ...]] = {}
         self.edges = Edges(blocks, containers, entry, name)
-        self.inside = Inside(blocks, self.edges, ends or {})
+        self.membership = LoopMembership(blocks, self.edges, ends or {})
         self.redirect: dict[int, tuple[int, Temp, int]] = {}
         self.choices: dict[int, tuple[Temp, list[int]]] = {}
         self.orelse: dict[int, tuple[dict[int, Item], int]] = {}
@@ -164,7 +164,7 @@ class Structurer:
             if any(key not in items for key in scc):
                 continue  # part of a loop that was collapsed before: its turn comes when that one is built
             loop = LoopItems(set(scc), header.get(scc[0], scc[0]))
-            self.inside.keep(loop, items, preds, reachable, entry)
+            self.membership.extend_loop(loop, items, preds, reachable, entry)
             self._collapse(loop, items, preds)
         if self.plain:
             self._join_exits(items)
@@ -210,7 +210,7 @@ class Structurer:
             ]
             if start == NONE or len(heads) != 1 or items[heads[0]].start < item.start:
                 continue
-            if self.inside.ends_function(heads[0]):
+            if self.membership.ends_function(heads[0]):
                 continue
             if any(label in items and label != heads[0] for label in self.edges.body_exits(number_of(key))):
                 continue

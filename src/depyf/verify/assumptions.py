@@ -22,7 +22,7 @@ PLAIN_NOTE = (
 SET_NOTE = "assumes that nothing depends on the order of a set of numbers, which no text of it gives"
 SEED_NOTE = "assumes that nothing depends on the order of a constant set of text, which is another in each process"
 SET_ORDER_NOTE = "assuming that the order does not matter in which a set of constants gives its elements"
-MANAGER_NOTE = "assumes that a context manager has no __enter__ or __exit__ of its own beside its type's, and an exception its own traceback"
+MANAGER_NOTE = "assumes that a context manager has no __enter__ or __exit__ beside those of its type, and an exception no other traceback than its own"
 
 # Exceptions, and how long objects live.
 AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"

@@ -23,7 +23,7 @@ _QUIET = (ops.SILENT - _STORES) | {WITH_EXIT}
 
 
 def merge_implicit_returns(blocks: Blocks) -> None:
-    """Falling off the end of a function is one place, however often the compiler copied its return.
+    """Merge the implicit returns at the end of a function, which the compiler may have copied.
 
     A copy has no separate line: it has none at all, or that of the statement before it.  ``pass`` on a separate line
     leads there, too, and so does ``break`` in a loop that ends the function.
@@ -112,7 +112,7 @@ def _breaks(blocks: Blocks, drop: int, drops: dict[int, Drop]) -> bool:
 
 
 def absorb_returns(blocks: Blocks) -> None:
-    """A value is on the stack and nothing can raise any more: returning belongs where the value was computed."""
+    """Move a return into the ``try`` that computes its value, where nothing can raise any more."""
     if len(blocks.containers.tree) == 1:
         return
     preds = blocks.predecessors()

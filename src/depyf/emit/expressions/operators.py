@@ -166,7 +166,7 @@ def _flat(node: BoolOf) -> BoolOf:
 
 @any_depth
 def _joined(value: Expr) -> bool:
-    """Whether an operand has tests that are joined with the one of its own value."""
+    """Whether an operand has tests that are joined with that of its value."""
     if isinstance(value, Cond):
         return _joined(value.body) or _joined(value.orelse)
     return isinstance(value, BoolOf) and not value.apart

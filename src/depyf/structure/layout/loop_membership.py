@@ -16,7 +16,7 @@ from depyf.structure.label_kinds import is_block, is_try, number_of
 _STARTS = ("iter_start", "with_start")
 
 
-class Inside:
+class LoopMembership:
     """Adds blocks to the loops of one function."""
 
     def __init__(self, blocks: dict[int, Lifted], edges: Edges, ends: dict[int, int]) -> None:
@@ -24,7 +24,7 @@ class Inside:
         self.ends = ends
         self.edges = edges
 
-    def keep(
+    def extend_loop(
         self, loop: LoopItems, items: dict[int, Item], preds: dict[int, set[int]], reachable: set[int], entry: int
     ) -> None:
         """Add to a loop the code that leaves it but was written inside it (edits ``loop``)."""
@@ -102,7 +102,7 @@ class Inside:
         return not (isinstance(only, Return) and (only.value is None or isinstance(only.value, Const)))
 
     def _keep_starts(self, loop: LoopItems, items: dict[int, Item]) -> None:
-        """What starts a loop or a ``with`` stays next to it."""
+        """Keep what starts a loop or a ``with`` next to it."""
         for key in sorted(loop.body):
             block = self.blocks.get(key)
             if block is None or key == loop.header or not block.stmts or len(block.succs) != 1:

@@ -1,4 +1,4 @@
-"""What only one exit leads to goes to where that exit is, where leaving first would cost a flag.
+"""Moves code that only one exit leads to to that exit, where leaving the block first would cost a flag.
 
     Block(A): Block(B): Loop(L): if a: Exit(A)      Block(A): Loop(L): if a: Exit(A)
                                  if b: Exit(B)  ->                     if b: raise X

@@ -36,7 +36,7 @@ from depyf.structure.label_kinds import LabelKind, make_label
 
 
 def leaves_clause(body: Body) -> bool:
-    """Whether a clause of ``except*`` in the Python dialect says what it must not."""
+    """Whether a clause of ``except*`` in the Python dialect holds a ``return``, ``break`` or ``continue`` that leaves it."""
     stars = [stmt for stmt in walk(body) if isinstance(stmt, Try) and stmt.star]
     return any(_leaves(clause.body, False) for stmt in stars for clause in stmt.handlers)
 

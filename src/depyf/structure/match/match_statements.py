@@ -37,7 +37,7 @@ from depyf.safety.depth import any_depth
 
 
 def has_cases(stmts: Body) -> bool:
-    """Whether there is any case to raise."""
+    """Whether there is any test of a case."""
     return any(_case_of(stmt) is not None for stmt in walk(stmts))
 
 
@@ -294,7 +294,7 @@ def _exits(body: Body, label: int) -> int:
 
 @any_depth
 def _hoist(stmts: Body) -> Body:
-    """Code that only one case goes on to, but that stands after all cases, follows the ``match``."""
+    """Move code after the ``match`` that only one case goes on to, but that stands after all cases in the source."""
     result: list[Stmt] = []
     for stmt in stmts:
         after: Body = ()
@@ -347,7 +347,7 @@ def first_line(body: Body) -> int | None:
 
 
 def _never(case: MatchCase, label: int) -> MatchCase | None:
-    """A case whose guard is constant: it goes on as if it had not matched."""
+    """A case with a constant false guard, if ``case`` does nothing but go on as if it had not matched."""
     return MatchCase(case.pattern, Const(False), ()) if _only_exit(case.body, label) and case.guard is None else None
 
 

@@ -43,7 +43,7 @@ class _Left(NamedTuple):
 
 
 class _Incoming:
-    """What goes to an instruction, found once; edges made since are to be added, of those gone the program tells."""
+    """The predecessors of each instruction, computed once.  New edges must be added; removed ones are checked in the program."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -134,7 +134,7 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> _Left 
 
 
 def _resume_after(program: Program, exits: dict[int, int], depth: int, otherwise: int) -> int:
-    """Where a ``with`` ends whose manager suppresses nothing: there its body ends, if anywhere."""
+    """Where control goes on after a ``with`` whose manager suppresses nothing: at the end of its body."""
     ends = [copy for copy, after in exits.items() if after != NONE and program.depths[after] == depth]
     return exits[max(ends)] if ends else otherwise
 
