@@ -5,11 +5,12 @@ Input: a ``RunRecord``.  Output invariant: the same run gives the same text; wha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from depyf.dump.memory.allocation_plan import AllocationPlan
 from depyf.dump.memory.graph_memory import GraphMemory, graph_memories
-from depyf.dump.memory.saved_tensors import GIVEN, KEPT, KeptForBackward, SavedTensor
+from depyf.dump.memory.saved_tensors import GIVEN, KEPT, VIEW, KeptForBackward, SavedTensor
 from depyf.dump.memory.tensor_bytes import shown_bytes
 from depyf.dump.pages.markdown import code, plain
 from depyf.dump.pages.shapes import folded, line_of
@@ -62,10 +63,10 @@ def memory_section(run: RunRecord, page: str) -> list[str]:
     assert largest.kept is not None
     kept = [tensor for tensor in largest.kept.saved if tensor.kind == KEPT]
     text = f"- {_title(largest)} keeps {_kept_bytes(largest.kept)} for its backward in {_count(len(kept), 'tensor')}"
-    if kept and kept[0].place is not None and largest.code is not None:
-        text += (
-            f", the largest ({shown_bytes(kept[0].size.count or 0)}) of {line_of(kept[0].place, largest.code.filename)}"
-        )
+    most = next(iter(_groups(largest.kept)), [])
+    if most and most[0].place is not None and largest.code is not None:
+        count = f" in {len(most)}" if len(most) > 1 else ""
+        text += f", the most ({shown_bytes(_bytes(most))}{count}) of {line_of(most[0].place, largest.code.filename)}"
     more = f"; {_count(len(memories) - 1, 'other training graph')}" if len(memories) > 1 else ""
     return [f"{text}{more}: [{page}]({page})"]
 
@@ -112,13 +113,12 @@ def _graph(memory: GraphMemory, kept: KeptForBackward) -> list[str]:
         if sizes and any(t.size.formula for t in kept.saved)
         else []
     )
-    shown = [tensor for tensor in kept.saved if tensor.kind != GIVEN]
+    groups = _groups(kept)
     lines += ["| bytes | tensor | name | what | made by |", "|---|---|---|---|---|"]
-    lines += [_tensor(tensor, home) for tensor in shown[:_MOST_ROWS]]
-    rest = shown[_MOST_ROWS:]
+    lines += [_tensors(group, home) for group in groups[:_MOST_ROWS]]
+    rest = [tensor for group in groups[_MOST_ROWS:] for tensor in group]
     if rest:
-        total = sum(t.size.count or 0 for t in rest if t.kind == KEPT)
-        lines.append(f"| {shown_bytes(total)} | {len(rest)} more, smaller ones | | | |")
+        lines.append(f"| {shown_bytes(_bytes(rest))} | {len(rest)} more, smaller ones | | | |")
     parts = [title, "\n".join(lines)]
     given = [tensor for tensor in kept.saved if tensor.kind == GIVEN]
     notes = []
@@ -139,18 +139,39 @@ def _graph(memory: GraphMemory, kept: KeptForBackward) -> list[str]:
     return [*parts, "\n".join(notes)] if notes else parts
 
 
-def _tensor(tensor: SavedTensor, home: str) -> str:
-    size = "?" if tensor.size.count is None else shown_bytes(tensor.size.count)
-    if tensor.size.formula:
-        size += f" = {code(tensor.size.formula)}"
-    what = "computed" if tensor.kind == KEPT else f"{tensor.kind} {code(tensor.of)}"
-    what += ", also returned" if tensor.returned else ""
-    made = code(tensor.operator.removeprefix("aten.")) if tensor.operator else ""
-    place = line_of(tensor.place, home) if tensor.place is not None else ""
-    cells = [
-        size if tensor.kind == KEPT else "0 B", code(tensor.size.type), code(tensor.name), what,
-        ", ".join(part for part in (place, made, plain(tensor.module)) if part),
-    ]  # fmt: skip
+def _groups(kept: KeptForBackward) -> list[list[SavedTensor]]:
+    """Those that one line makes with one operator in one size, in modules that differ by their numbers alone: the layers of a model;
+    those that take most first."""
+    found: dict[tuple[object, ...], list[SavedTensor]] = {}
+    for tensor in kept.saved:
+        if tensor.kind != GIVEN:
+            of = tensor.of if tensor.kind == VIEW else ""
+            alike = (tensor.kind, tensor.operator, tensor.place, _NUMBER.sub("*", tensor.module), tensor.size.type, of, tensor.returned)  # fmt: skip
+            found.setdefault(alike, []).append(tensor)
+    return sorted(found.values(), key=lambda group: (group[0].kind != KEPT, -_bytes(group)))
+
+
+_NUMBER = re.compile(r"\b\d+\b")
+
+
+def _bytes(tensors: Sequence[SavedTensor]) -> int:
+    return sum(tensor.size.count or 0 for tensor in tensors if tensor.kind == KEPT)
+
+
+def _tensors(group: Sequence[SavedTensor], home: str) -> str:
+    first, count = group[0], len(group)
+    times = f"{count} × " if count > 1 else ""
+    size = "0 B" if first.kind != KEPT else "?" if first.size.count is None else shown_bytes(_bytes(group))
+    if first.size.formula and first.kind == KEPT:
+        size += f" = {times}{code(first.size.formula)}"
+    what = "computed" if first.kind == KEPT else f"{first.kind} {code(first.of)}"
+    what += ", also returned" if first.returned else ""
+    made = code(first.operator.removeprefix("aten.")) if first.operator else ""
+    place = line_of(first.place, home) if first.place is not None else ""
+    module = first.module if len({tensor.module for tensor in group}) == 1 else _NUMBER.sub("*", first.module)
+    names = ", ".join(code(tensor.name) for tensor in group[:3]) + (", ..." if count > 3 else "")
+    made_by = ", ".join(part for part in (place, made, code(module) if module else "") if part)
+    cells = [size, times + code(first.size.type), names, what, made_by]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

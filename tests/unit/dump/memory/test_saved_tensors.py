@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD, WRAPPER
-from depyf.dump.graphs.graph_facts import GraphFacts, InputFacts
+from depyf.dump.graphs.graph_facts import GraphFacts, InputFacts, LayerFacts
 from depyf.dump.memory.saved_tensors import GIVEN, KEPT, VIEW, kept_for_backward
 from depyf.dump.memory.tensor_bytes import item_bytes, shown_bytes, storage_bytes, tensor_bytes
 from depyf.dump.pages.memory import memory_page, memory_section
@@ -91,7 +91,7 @@ def test_page_and_line_of_the_index():
     assert "For `x.size(0)` = 16, as in the call that was compiled." in page
     assert "Given, no memory more: 1 input, 256 B: `x`." in page
     (line,) = memory_section(run, "memory.md")
-    assert line.startswith("- `f` 0/0 keeps 512 B for its backward in 1 tensor, the largest (512 B) of m.py:5 `h = ")
+    assert line.startswith("- `f` 0/0 keeps 512 B for its backward in 1 tensor, the most (512 B) of m.py:5 `h = ")
 
 
 def test_without_a_backward_or_a_plan_there_is_no_page():
@@ -119,3 +119,28 @@ def test_bytes():
         "3.0 MiB",
         "5.0 GiB",
     ]
+
+
+def test_layers_of_a_model_are_one_row():
+    forward = FORWARD_TEXT.replace(
+        "return (mul, exp,",
+        'exp_1: "f32[s0, 8][8, 1]cpu" = torch.ops.aten.exp.default(exp)\n            return (mul, exp_1, exp,',
+    )
+    forward = forward.replace(
+        "# File: /p/m.py:6 in f, code: return h.view(-1).sin() * 2",
+        "# File: /p/m.py:5 in f, code: h = (x @ w.t()).exp()",
+    )
+    backward = BACKWARD_TEXT.replace('view: "f32', 'exp_1: "f32[s0, 8][8, 1]cpu", view: "f32', 1)
+    layers = LayerFacts((("L['self'].h.0", "B", -1), ("L['self'].h.1", "B", -1)), (("exp", 0), ("exp_1", 1)))
+    run = run_of(
+        graph(
+            FORWARD, forward.replace("mul, exp_1, exp, primals_2", "mul, primals_2"), facts=GraphFacts(layers=layers)
+        ),
+        graph(BACKWARD, backward),
+    )
+    page = memory_page(run)
+    assert (
+        "| 1024 B = 2 × `32*x.size(0)` | 2 × `f32[s0, 8]` | `exp`, `exp_1` | computed | m.py:5 `h = (x @ w.t()).exp()`, `exp`, `self.h.*` |"
+        in page
+    )
+    assert "in 2 tensors, the most (1024 B in 2) of m.py:5" in memory_section(run, "memory.md")[0]
