@@ -195,3 +195,27 @@ def test_no_page_without_symbols(tmp_path):
     with depyf.prepare_debug(tmp_path):
         torch.compile(functools.partial(torch.mul, 2), backend="eager")(torch.ones(3))
     assert not (tmp_path / "shapes.md").exists()
+
+
+def test_explain_tells_shapes_without_a_recording():
+    torch._dynamo.reset()
+    compiled = torch.compile(views, backend="eager")
+    assert depyf.explain(compiled).shapes is None
+    for b, t, d in ((2, 8, 16), (3, 9, 32), (4, 20, 16)):
+        compiled(torch.ones(b, t, d), 4)
+    shapes = depyf.explain(compiled).shapes
+    told = {(row.name.text, entry): row.allowed for row in shapes.sizes for entry in row.entries}
+    assert told["x.size(1)", "0/1"] == "2 to 16" and told["x.size(1)", "0/2"] == "17 or more"
+    assert told["x.size(2)", "0/2"].startswith("multiples of 4 from")
+    assert "test_shape_tables.py:20" in str(shapes) and json.dumps(shapes.to_json())
+    torch._dynamo.reset()
+
+
+def test_what_was_compiled_before_the_recording_has_a_table(tmp_path):
+    torch._dynamo.reset()
+    compiled = torch.compile(views, backend="eager", dynamic=True)
+    compiled(torch.ones(3, 9, 32), 4)
+    with depyf.prepare_debug(tmp_path):
+        compiled(torch.ones(3, 9, 32), 4)
+    assert "| `x` | 1 |  | 2 to 16 | 0/0 |" in (tmp_path / "shapes.md").read_text()
+    torch._dynamo.reset()

@@ -19,7 +19,16 @@ from typing import Any
 from depyf.dump.advice.registry import sentence
 from depyf.dump.advice.source_names import named
 from depyf.dump.pages.call_tree import folded_states
-from depyf.dump.records import GuardRecord, Place, RecompileRecord
+from depyf.dump.records import (
+    CodeRecord,
+    CompileKey,
+    EntryRecord,
+    FunctionRecord,
+    GuardRecord,
+    Place,
+    RecompileRecord,
+)
+from depyf.dump.shapes.shape_table import FunctionShapes, shapes_of
 from depyf.dynamo.asking.ask import user_place
 from depyf.dynamo.asking.inner_functions import InnerFunctions
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
@@ -162,6 +171,14 @@ class Report:
     def graphs(self) -> int:
         """How many compiled graphs the entries hold, resume functions included."""
         return sum(entry.graphs for report in self.all() for entry in report.entries)
+
+    @property
+    def shapes(self) -> FunctionShapes | None:
+        """Which size of which input may be what in which entry, as the guards say it: ``print`` it, or take ``.sizes``,
+        ``.conditions``, ``.to_json()``; None where all sizes are constants."""
+        entries = tuple(EntryRecord(CompileKey(0, e.compile_id), None, e.guards, "live") for e in self.entries)
+        code = CodeRecord(self.function, self.function, self.filename, self.line, (), (), (), None, None, ())
+        return shapes_of(FunctionRecord((0, ""), code, entries))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: dictionaries, lists, strings, numbers."""

@@ -61,7 +61,8 @@ def shapes_section(run: RunRecord, page: str) -> list[str]:
         if table is not None:
             lines.append(f"- {code(table.code.shown)}: {_summary(table)}")
     if len(lines) > _MOST_FUNCTIONS:
-        lines = [*lines[:_MOST_FUNCTIONS], f"- and {len(lines) - _MOST_FUNCTIONS} more functions"]
+        more = len(lines) - _MOST_FUNCTIONS
+        lines = [*lines[:_MOST_FUNCTIONS], f"- and {more} more function{'' if more == 1 else 's'}"]
     return [*lines, f"\nEach size, and the line that decided: [{page}]({page})"] if lines else []
 
 
@@ -73,7 +74,7 @@ def _summary(table: FunctionShapes) -> str:
     """``x.size(1)`` 2 to 16 / 17 or more: those with the narrowest ranges first."""
     found: dict[str, dict[str, None]] = {}
     for row in table.sizes:
-        if row.symbol and not row.allowed.startswith("= "):
+        if not row.constant and not row.allowed.startswith("= "):
             found.setdefault(row.name.text, {})[row.allowed] = None
     told = [f"{code(name)} {' / '.join(allowed)}" for name, allowed in found.items() if not {*allowed} <= _FREE]
     free = [code(name) for name, allowed in found.items() if {*allowed} <= _FREE]
@@ -92,7 +93,9 @@ _FREE = {"2 or more", "0 or more", "any", "any number"}
 
 
 def _function(table: FunctionShapes) -> list[str]:
-    shown = [row for row in table.sizes if not _kept_constant(row)]
+    free = [row for row in table.sizes if not row.name.dimension and row.allowed in ("any", "any number")]
+    free = free if len(free) > _MOST_FREE else []
+    shown = [row for row in table.sizes if not _kept_constant(row) and row not in free]
     lines = ["| input | size | symbol | may be | in | decided by |", "|---|---|---|---|---|---|"]
     last: tuple[str, str] | None = None
     for row in shown:
@@ -113,12 +116,18 @@ def _function(table: FunctionShapes) -> list[str]:
         f"- In {folded(entries)} {_some(sizes)}: torch takes a size for a constant until it has changed."
         for entries, sizes in constants.items()
     ]
+    if free:
+        rest.append(f"- Numbers that may be anything: {_some([code(row.name.text) for row in free], 3)}.")
     rest += _conditions("", table.conditions, table.code) + _conditions("torch's choice: ", table.choices, table.code)
     if table.implied:
         rest.append(
             f"- {table.implied} more conditions of torch's say nothing new: they held for all of the values above that were tried."
         )
     return [*parts, "\n".join(rest)] if rest else parts
+
+
+_MOST_FREE = 2
+"""More numbers without a condition (counters of a model's normalisations) are one line."""
 
 
 def _kept_constant(row: SizeRow) -> bool:

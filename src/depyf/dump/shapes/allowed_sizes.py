@@ -17,6 +17,7 @@ _RANGE = re.compile(r"\[(?P<low>-?\w+), (?P<high>-?\w+)\]")
 _WINDOW = 200
 _FAR = 128
 """So many values far above all numbers in the conditions are tried where there is no limit."""
+_BELOW = 1_000_000
 _FEW = 3
 _MOST_NUMBERS = 12
 
@@ -81,6 +82,10 @@ def candidates(low: int | None, high: int | None, conditions: Sequence[SizeExpre
     start = low if low is not None else -16
     last = start + _WINDOW if high is None else min(high, start + _WINDOW)
     found = set(range(start, last + 1))
+    lowest = start
+    if low is None:
+        lowest = -_BELOW
+        found |= set(range(lowest, lowest + _FAR))
     numbers = list(dict.fromkeys(n for c in conditions for n in c.numbers if n > 1))[:_MOST_NUMBERS]
     near = {*numbers, *(a * b for a in numbers for b in numbers), *(a // b for a in numbers for b in numbers)}
     found |= {n + d for n in near for d in (-1, 0, 1)}
@@ -88,7 +93,7 @@ def candidates(low: int | None, high: int | None, conditions: Sequence[SizeExpre
         found |= set(range(max(start, high - 16), high + 1))
     else:
         found |= set(range(far := max(found) + 1000, far + _FAR))
-    return sorted(n for n in found if n >= start and (high is None or n <= high))
+    return sorted(n for n in found if n >= lowest and (high is None or n <= high))
 
 
 def holding(values: Sequence[int], name: str, condition: SizeExpression) -> list[int]:
@@ -108,7 +113,7 @@ def described(values: Sequence[int], tried: Sequence[int], low: int | None, high
     """``values`` (in order) of those that were ``tried``, in a range of torch's."""
     if not values:
         return AllowedSizes(low, high, exact=False)
-    least = None if low is None and values[0] == tried[0] else values[0]
+    least = None if low is None and values[0] < tried[0] + _FAR else values[0]
     most: int | None = values[-1] if high is not None or values[-1] <= tried[-1] - _FAR else None
     examples = tuple(dict.fromkeys([*values[:4], values[len(values) // 2], *values[-2:]]))
     start = values[0]

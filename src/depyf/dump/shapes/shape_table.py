@@ -10,9 +10,11 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from depyf.dump.records import CodeRecord, EntryRecord, FunctionRecord, Place, ShapeFact, SymbolRecord
 from depyf.dump.shapes.allowed_sizes import AllowedSizes, bounds, candidates, described, holding
+from depyf.dump.shapes.guard_symbols import symbols_of_guards
 from depyf.dump.shapes.size_expression import (
     SizeExpression,
     conjuncts,
@@ -60,6 +62,11 @@ class Decision:
     choice: str = ""
     note: str = ""
 
+    def to_json(self) -> dict[str, str]:
+        place = str(self.place) if self.place is not None else ""
+        parts = {"at": place, "operator": self.operator, "choice": self.choice, "note": self.note}
+        return {name: text for name, text in parts.items() if text}
+
 
 @dataclass(frozen=True, slots=True)
 class SizeRow:
@@ -96,6 +103,35 @@ class FunctionShapes:
     implied: int
     """How many conditions said nothing more."""
 
+    def __str__(self) -> str:
+        lines = []
+        for row in self.sizes:
+            places = dict.fromkeys(str(decision.place) for decision in row.decisions if decision.place is not None)
+            why = [*places] or [decision.note for decision in row.decisions]
+            constant = ", a constant" if row.constant else ""
+            lines.append(
+                f"{row.name.text}: {row.allowed}{constant} in {', '.join(row.entries)}" + "".join(f"; {w}" for w in why)
+            )
+        return "\n".join(
+            [*lines, *(f"{row.text} in {', '.join(row.entries)}" for row in (*self.conditions, *self.choices))]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: each size with what it may be, in which entries, and what decided; then the conditions."""
+        return {
+            "sizes": [
+                {
+                    "input": row.name.input, "size": row.name.dimension, "allowed": row.allowed, "constant": row.constant,
+                    "entries": list(row.entries), "decided_by": [decision.to_json() for decision in row.decisions],
+                }
+                for row in self.sizes
+            ],
+            "conditions": [
+                {"condition": row.text, "entries": list(row.entries), "decided_by": [decision.to_json() for decision in row.decisions]}
+                for row in (*self.conditions, *self.choices)
+            ],
+        }  # fmt: skip
+
 
 @dataclass
 class _EntryShapes:
@@ -123,7 +159,7 @@ def shapes_of(function: FunctionRecord) -> FunctionShapes | None:
             rows.setdefault(row, []).append(found.entry.key.label)
         for condition in found.conditions:
             conditions.setdefault(condition, []).append(found.entry.key.label)
-    sizes = [replace(row, entries=tuple(labels)) for row, labels in rows.items()]
+    sizes = [replace(row, entries=tuple(labels)) for row, labels in _merged(rows).items()]
     sizes.sort(key=lambda row: row.name.order)
     told = [replace(row, entries=tuple(labels)) for row, labels in conditions.items()]
     own = [row for row in told if not all(decision.choice for decision in row.decisions)]
@@ -134,6 +170,17 @@ def shapes_of(function: FunctionRecord) -> FunctionShapes | None:
         tuple(row for row in told if row not in own),
         max((found.implied for found in read), default=0),
     )
+
+
+def _merged(rows: dict[SizeRow, list[str]]) -> dict[SizeRow, list[str]]:
+    """Those that say the same of one size, and differ in why it is a symbol, as one."""
+    found: dict[SizeRow, tuple[dict[Decision, None], list[str]]] = {}
+    for row, labels in rows.items():
+        free = row.decisions and all(decision.note in _DYNAMIC.values() for decision in row.decisions)
+        decisions, known = found.setdefault(replace(row, decisions=()) if free else row, ({}, []))
+        decisions.update(dict.fromkeys(row.decisions))
+        known += labels
+    return {replace(row, decisions=tuple(decisions)): labels for row, (decisions, labels) in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +203,13 @@ def _decision(fact: ShapeFact) -> Decision:
 
 def _entry(entry: EntryRecord) -> _EntryShapes:
     found = _EntryShapes(entry)
-    symbols = {symbol.name: symbol for symbol in entry.symbols}
+    told, facts = (entry.symbols, entry.shape_facts) if entry.symbols else symbols_of_guards(entry.guards)
+    symbols = {symbol.name: symbol for symbol in told}
     names = {name: _sources(symbol)[0].text for name, symbol in symbols.items()}
     solved = {name: parsed for name, s in symbols.items() if (parsed := _replaced(s)) is not None}
     positive = frozenset(name for name, s in symbols.items() if (bounds(s.final or s.range)[0] or 0) >= 1)
     conditions: list[_Condition] = []
-    for fact in entry.shape_facts:
+    for fact in facts:
         whole = read_size_expression(fact.expression)
         if whole is None:
             found.conditions.append(ConditionRow(_renamed(fact.expression, names), (_decision(fact),)))
@@ -178,17 +226,17 @@ def _entry(entry: EntryRecord) -> _EntryShapes:
             several.append(condition)
     allowed: dict[str, AllowedSizes] = {}
     for name, symbol in symbols.items():
-        sources = _sources(symbol)
+        sources, shown = _sources(symbol), name if name != symbol.source else ""
         if symbol.became or name in solved:
             text, decisions = _fixed(symbol, solved.get(name), conditions, reduced, names)
-            found.rows.append(SizeRow(sources[0], name, text, decisions, constant=bool(symbol.became)))
+            found.rows.append(SizeRow(sources[0], shown, text, decisions, constant=bool(symbol.became)))
         elif not symbol.name.startswith("z"):
             allowed[name], decisions = _allowed(symbol, alone.get(name, []))
-            found.rows.append(SizeRow(sources[0], name, str(allowed[name]), decisions))
+            found.rows.append(SizeRow(sources[0], shown, str(allowed[name]), decisions))
         else:
-            found.rows.append(SizeRow(sources[0], name, "any number", ()))
+            found.rows.append(SizeRow(sources[0], shown, "any number", ()))
         found.rows += [
-            SizeRow(other, name, f"= {sources[0].text}", (Decision(note=_duck(sources[0], other)),))
+            SizeRow(other, shown, f"= {sources[0].text}", (Decision(note=_duck(sources[0], other)),))
             for other in sources[1:]
         ]
     kept, dropped = _independent(several, allowed, symbols)
@@ -275,9 +323,9 @@ def _allowed(symbol: SymbolRecord, conditions: Sequence[_Condition]) -> tuple[Al
     bounded = [v for v in values if (last_low is None or v >= last_low) and (last_high is None or v <= last_high)]
     if bounded and len(bounded) < len(values):
         values = bounded
-        decisions[Decision(note="follows from conditions on several sizes")] = None
+        decisions[Decision(note="bounds that torch has concluded from these and from others")] = None
     shown = described(values, tried, last_low, last_high)
-    if last_low is None and said:  # a number of the program's, below zero, too
+    if shown.low is None and said:  # a number of the program's, below zero, too
         shown = replace(shown, words="what meets " + " and ".join(said))
     if not decisions and symbol.place is not None:
         decisions[Decision(symbol.place, note="first used there")] = None

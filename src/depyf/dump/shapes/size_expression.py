@@ -328,15 +328,16 @@ def written(expression: SizeExpression, names: Mapping[str, str] = {}, level: in
         text = f"not {written(parts[0], names, own)}"
     elif op == "-" and parts[0] == number(0):
         text = f"-{written(parts[1], names, own + 2)}"
-    elif op == "*":
-        factors, todo = [], [expression]
+    elif op in ("*", "+"):
+        terms: list[tuple[bool, str]] = []
+        todo = [expression]
         while todo:
             part = todo.pop()
-            if part.op == "*":
+            if part.op == op:
                 todo += part.parts
-            else:
-                factors.append((part.op != "number", written(part, names, own + 1)))
-        text = "*".join(factor for _, factor in sorted(factors))
+            else:  # 2*a*b, a + b + 2
+                terms.append(((part.op != "number") == (op == "*"), written(part, names, own + 1)))
+        text = ("*" if op == "*" else " + ").join(term for _, term in sorted(terms))
     else:
         blank = "" if op in ("*", "//", "/", "**") else " "
         inner = [written(part, names, own + (n > 0 or op in _TURNED)) for n, part in enumerate(parts)]

@@ -150,3 +150,42 @@ def test_heuristics_of_torch_are_named():
     assert heuristic("torch._prims_common.is_contiguous_for_memory_format") == "the memory layout of a result"
     assert heuristic("torch._inductor.sizevars.evaluate_expr") == "Inductor's choice of code"
     assert heuristic("torch._check_with") == ""
+
+
+def test_guards_alone_tell_the_same():
+    """What was compiled before anybody listened."""
+    sizes = "check_tensor(L['{}'], 'Tensor', torch.float32, size=[None, 3])"
+    ask = "_refs/__init__.py:3971 in _reshape_view_helper_core_alg"
+    guards = (
+        GuardRecord("TENSOR_MATCH", "", sizes.format("x")),
+        GuardRecord("TENSOR_MATCH", "", sizes.format("y")),
+        GuardRecord("TENSOR_MATCH", "", sizes.format("z")),
+        GuardRecord("LAMBDA_GUARD", "", "L['y'].size()[0] == L['x'].size()[0]", place=LINE),
+        GuardRecord(
+            "LAMBDA_GUARD",
+            "",
+            "L['z'].size()[0] == L['x'].size()[0]",
+            why="duck sizing added this equality because ...",
+        ),
+        GuardRecord("LAMBDA_GUARD", "", "(L['x'].size()[0] % 4) == 0", place=LINE, why=ask),
+        GuardRecord(
+            "LAMBDA_GUARD",
+            "",
+            "2 <= L['x'].size()[0]",
+            place=LINE,
+            why="... due to 0/1 specialization in the framework",
+        ),
+        GuardRecord("LAMBDA_GUARD", "", "L['x'].size()[0] <= 40", place=LINE),
+        GuardRecord("LAMBDA_GUARD", "", "L['x'].stride()[0] == L['x'].size()[0]"),
+        GuardRecord("LAMBDA_GUARD", "", "L['n'] >= 1", place=LINE),
+        GuardRecord("EQUALS_MATCH", "", "L['k'] == 3"),
+    )
+    table = shapes_of(function(entry(1, guards=guards)))
+    assert table is not None
+    assert {row.name.text: row.allowed for row in table.sizes} == {
+        "x.size(0)": "multiples of 4 from 4 to 40", "y.size(0)": "= x.size(0)", "z.size(0)": "= x.size(0)", "n": "1 or more",
+    }  # fmt: skip
+    assert not table.conditions and not table.choices
+    assert "duck sizing" in table.sizes[-1].decisions[0].note
+    assert str(table).splitlines()[1] == "x.size(0): multiples of 4 from 4 to 40 in 0/1; /p/m.py:7 in f"
+    assert table.to_json()["sizes"][1]["decided_by"][0] == {"at": "/p/m.py:7 in f", "choice": "how a view is made"}
