@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 def explain_html(report: Report) -> Markup:
     """The whole report; the function is open, the resume functions after its graph breaks are folded."""
-    resumes = [
+    others = [
         folded(joined([notebook.code(part.function), " ", dim(f"{part.filename}:{part.line}")]), *_parts(part))
         for part in report.all()
         if part is not report
     ]
+    inside = any(part.inside for part in report.all())
+    tree = [folded("calls", notebook.element("pre", "\n".join(report.call_tree())), opened=True)] if inside else []
     return notebook.report(
-        report.function, f"{report.filename}:{report.line}", *_parts(report), *resumes, chips=_facts(report)
+        report.function, f"{report.filename}:{report.line}", *tree, *_parts(report), *others, chips=_facts(report)
     )
 
 
@@ -34,31 +36,32 @@ def _facts(report: Report) -> list[Markup]:
 
 
 def _parts(report: Report) -> list[Part]:
-    alone = [line(*_joined_lines(lines), kind="warn") for lines in report.left_alone()]
-    breaks = [_break(item, report.filename) for item in report.breaks]
+    alone = [_break("runs as Python", item, report.filename) for item in report.skipped]
+    alone += [line(text.strip(), kind="warn") for lines in report.left_alone() if not alone for text in lines]
+    breaks = [_break("graph break", item, report.filename) for item in report.breaks]
     few = len(report.entries) <= _FEW
-    entries = [_entry(entry, opened=few and bool(entry.recompiled_because)) for entry in report.entries]
+    entries = [
+        _entry(entry, report.entries[0], opened=few and bool(entry.recompiled_because)) for entry in report.entries
+    ]
     return [*alone, *breaks, *entries, *(line(dim(text.strip())) for text in report.forgotten())]
 
 
-def _joined_lines(lines: list[str]) -> list[Part]:
-    return [joined([text.strip() for text in lines], Markup("<br>"))]
-
-
-def _break(item: ReportedBreak, filename: str) -> Markup:
+def _break(what: str, item: ReportedBreak, filename: str) -> Markup:
     place = "" if item.line is None else f"{filename}:{item.line}"
     text = "" if item.line is None else linecache.getline(filename, item.line).strip()
-    told = [line("torch: ", item.torch)] if item.torch else []
-    hints = [line("hint: ", hint) for hint in item.hints]
-    head = joined([chip("graph break", "warn"), item.cause])
-    return folded(head, notebook.source(place, text), *told, *hints, opened=True)
+    told = [line(text) for text in (item.torch, *item.hints) if text]
+    head = joined([chip(what, "warn"), item.cause])
+    return folded(
+        head, notebook.source(place, text), folded(dim("in torch's words"), *told) if told else "", opened=True
+    )
 
 
 _FEW = 3
 """So many entries show at once why they were compiled."""
 
 
-def _entry(entry: EntryReport, opened: bool) -> Markup:
+def _entry(entry: EntryReport, newest: EntryReport, opened: bool) -> Markup:
+    """``newest``: the entry whose guards are all shown; of another one, those that it does not have."""
     from depyf.explain.report import split_guards
 
     about, rest = split_guards(entry.guards)
@@ -68,9 +71,13 @@ def _entry(entry: EntryReport, opened: bool) -> Markup:
     advice = [line(chip("to avoid it", "good"), entry.advice)] if entry.advice else []
     later = [line("goes on in ", notebook.code(name)) for name in entry.continues_in]
     others = [line(dim(f"and {rest} on torch's own state, modules and functions"))] if rest else []
+    known = {guard.expression for guard in newest.guards} if entry is not newest else set()
+    shown = [guard for guard in about if guard.expression not in known]
+    if len(shown) < len(about):
+        others.insert(0, line(dim(f"and {len(about) - len(shown)} that {newest.compile_id} has as well")))
     guards = folded(
         f"{len(entry.guards)} guards, {len(about)} of them on your values",
-        notebook.table(("guard", "from"), [_guard(guard) for guard in about]),
+        notebook.table(("guard", "from"), [_guard(guard) for guard in shown]),
         *others,
     )
     return folded(head, *because, *advice, *later, guards, opened=opened)

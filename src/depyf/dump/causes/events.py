@@ -141,7 +141,8 @@ def _place_of(subject: Subject, record: RecompileRecord, function: FunctionRecor
             return symbol.place
     earlier = next((other for other in function.entries if other.key.text == record.entry), None)
     guards = earlier.guards if earlier is not None else ()
-    return next((g.place for g in guards if g.place is not None and named(g.source) == subject.name), None)
+    places = (g.place for g in guards if g.place is not None and named(g.source) == subject.name)
+    return next((place for place in places if "torch/_dynamo/" not in place.filename), None)
 
 
 def advice_of(event: CostlyEvent) -> tuple[AdviceUse, ...]:

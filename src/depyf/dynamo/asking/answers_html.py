@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def why_html(answer: Why) -> Markup:
     """Which entry runs, and below it what each of the others wanted; the first is open."""
-    outcome = line(chip("runs" if answer.runs is not None else "no entry fits", _kind(answer)), answer.outcome)
+    word = "runs" if answer.runs is not None else "no entry fits" if answer.refusals else "nothing compiled"
+    outcome = line(chip(word, _kind(answer)), answer.outcome)
     refusals = [_refusal(refusal, opened=position == 0) for position, refusal in enumerate(answer.refusals)]
     inside = [_inner(inner) for inner in answer.inside]
     return notebook.report(answer.function, answer.place, outcome, *refusals, *inside)

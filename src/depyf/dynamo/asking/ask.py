@@ -18,7 +18,7 @@ from depyf.dump.guard_vocabulary import ASKING
 from depyf.dump.records import GuardRecord
 from depyf.dynamo.caches.entries import LiveEntry
 from depyf.dynamo.guards.guard_order import GuardOrder
-from depyf.dynamo.guards.guard_remarks import split_comment
+from depyf.dynamo.guards.guard_remarks import program_place, split_comment
 from depyf.dynamo.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
 from depyf.dynamo.guards.guard_values import NOT_THERE, GuardStep, evaluate, values_of
 from depyf.dynamo.guards.printed_guards import readable
@@ -141,4 +141,4 @@ def user_place(guard: GuardRecord) -> bool:
     """Whether a line of the program caused this guard, not torch's bookkeeping."""
     if guard.place is None:
         return bool(guard.source) or guard.expression.startswith(("L[", "2 <= L[", "check_no_aliasing"))
-    return "torch/_dynamo/" not in guard.place.filename and not guard.place.filename.startswith("_dynamo/")
+    return program_place(guard.place) is not None

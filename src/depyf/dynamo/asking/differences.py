@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.records import Place
+from depyf.dynamo.guards.guard_remarks import program_place
 from depyf.dynamo.guards.guard_values import GuardStep, plain
 
 _MOST_ALIKE = 3
@@ -54,8 +55,7 @@ class FailedGuard:
     @property
     def place(self) -> Place | None:
         """The line of the program that the guard comes from; None where it comes from torch itself."""
-        found = self.step.place
-        return None if found is None or "torch/_dynamo/" in found.filename else found
+        return program_place(self.step.place)
 
     def lines(self, told: set[str]) -> list[str]:
         """``told``: the advice that was given before; added to."""

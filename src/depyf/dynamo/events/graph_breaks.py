@@ -286,4 +286,4 @@ def _plain_words(reason: str, explanation: str, place: Place | None) -> str:
         if part in low:
             line = linecache.getline(place.filename, place.line) if place is not None and plain == _BRANCH else ""
             return _ASSERTED if line.lstrip().startswith("assert ") else _by_name(plain, explanation)
-    return explanation or reason
+    return (explanation or reason).removesuffix(".")  # what is said of the place follows it

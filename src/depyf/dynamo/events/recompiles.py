@@ -18,7 +18,7 @@ from depyf.dump.advice import for_guards as advice
 from depyf.dump.advice.source_names import named, root
 from depyf.dump.records import GuardRecord, RecompileRecord, SymbolRecord
 from depyf.dynamo.events.call_values import CallValues, comparison
-from depyf.dynamo.guards.guard_remarks import split_comment
+from depyf.dynamo.guards.guard_remarks import program_place, split_comment
 from depyf.dynamo.guards.printed_guards import readable, with_class
 
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
@@ -102,6 +102,7 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]
     guard, place, _ = split_comment(rest, resolve)
+    place = program_place(place)
     guard = _LENGTH.sub(r"\1 == \2", _LOCAL.sub(r"\1", guard.strip()))
     shown = readable("", with_class(guard.strip()), any_names=True)
     guard = without_addresses(guard.strip()) if shown.startswith("torch_checks(") else shown

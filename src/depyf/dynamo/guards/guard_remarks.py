@@ -13,6 +13,8 @@ from depyf.dump.records import Place
 from depyf.dynamo.guards.guard_names import is_expression
 
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
+_IN_PARENTHESES = re.compile(r"^\((\S+:\d+ in \S+)\)$")
+"""How torch writes a place where it knows no line of the program: of its own code."""
 _JOINED = re.compile(r"^.*:\d+ in [\w<>.]+\)?(?: \(.*\))? and (?=\S)", re.S)
 """What stands before the last origin of a guard that torch has made of several (a range, from both of its ends)."""
 _REMARK = re.compile(r"\s+# ")
@@ -23,7 +25,7 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
     """``guard  # code  # file:line in function (why)`` taken apart."""
     parts = _remarks(text)
     for position in range(len(parts) - 1, 0, -1):
-        match = _PLACE.match(parts[position].strip())
+        match = _PLACE.match(_IN_PARENTHESES.sub(r"\1", parts[position].strip()))
         if match is None:
             continue
         code = "  # ".join(parts[1:position]).strip()  # a line of source may have a comment of its own
@@ -39,6 +41,12 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
     if hint and (is_expression(guard.strip()) or guard.strip().startswith("___check_")):
         return guard.strip(), None, without_addresses(advice.removesuffix(")"))
     return text.strip(), None, ""
+
+
+def program_place(place: Place | None) -> Place | None:
+    """``place``, where it is no line of Dynamo itself: such a line says nothing about the program."""
+    own = place is not None and ("torch/_dynamo/" in place.filename or place.filename.startswith("_dynamo/"))
+    return None if own else place
 
 
 def _remarks(text: str) -> list[str]:

@@ -97,7 +97,7 @@ def _place(place: Place | None, style: PrintStyle, short: Mapping[str, str]) -> 
 
 
 def short_names(causes: Sequence[Cause]) -> dict[str, str]:
-    """The name of each file, with as many folders as tell it from the others."""
+    """The name of each file, with as many folders as tell it from the others, and what package an ``__init__.py`` is of."""
     files = sorted({cause.place.filename for cause in causes if cause.place is not None})
     return {name: _shortest(name, files) for name in files}
 
@@ -106,7 +106,7 @@ def _shortest(name: str, files: Sequence[str]) -> str:
     parts = name.split("/")
     for count in range(1, len(parts)):
         tail = "/".join(parts[-count:])
-        if sum(other == tail or other.endswith("/" + tail) for other in files) == 1:
+        if tail != "__init__.py" and sum(other == tail or other.endswith("/" + tail) for other in files) == 1:
             return tail
     return name
 
