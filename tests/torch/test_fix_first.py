@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from dumps import check_dump
@@ -218,3 +221,27 @@ def test_what_torch_restarts_for_is_no_break():
     assert not _is_break("<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>")
     assert not _is_break("autograd.grad consumed grad_fns of returned tensors")
     assert _is_break("Unsupported Tensor.item() call with capture_scalar_outputs=False")
+
+
+NOTEBOOK = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.compile.get_code_name = lambda raw, code, number: f"/tmp/ipykernel_77/{sum(map(ord, code))}.py"  # as ipykernel does
+for cell in (
+    "import sys, torch, depyf\\nn = 0",
+    "@torch.compile(backend='eager')\\ndef f(x):\\n    global n\\n    n += 1\\n    return x + n",
+    "with depyf.prepare_debug(folder):\\n    for _ in range(4):\\n        f(torch.ones(2))",
+    "print(depyf.explain(f))",
+):
+    shell.run_cell(cell.replace("folder", "sys.argv[1]"), store_history=True)
+"""
+
+
+def test_a_cell_of_a_notebook_by_its_number(tmp_path):
+    pytest.importorskip("IPython")
+    done = subprocess.run([sys.executable, "-c", NOTEBOOK, tmp_path], capture_output=True, text=True)
+    index = (tmp_path / "index.md").read_text()
+    assert "1. In [2]:4 `n += 1`: the global counter n" in index and "ipykernel_77" not in index
+    assert (
+        "f (In [2]:1): " in done.stdout and "1. In [2]:4 `n += 1`" in done.stdout and "ipykernel_77" not in done.stdout
+    )

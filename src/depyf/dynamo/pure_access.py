@@ -15,6 +15,7 @@ Where depyf looks at values, and through what (``pure_tensors`` and ``pure_text`
 ``graph_reading``     inputs and constants of a graph: ``tensor``, ``storage``, ``number``, ``expression``, ``elements``, ``attribute``
 ``call_values``       variables of a call that is compiled again: ``attribute``, ``item``, ``length``, ``tensor``
 ``decorated``         cells and classes around a compiled function: ``cell_contents``, ``class_namespace``
+``notebook_cells``    IPython's table of cells: ``attribute``
 ``wrapped``           what torch's wrapper of a callable calls: ``cell_contents``, ``own_attributes``, ``attribute``
 ``live_graphs``       closures of compiled code: ``attribute``, ``own_attributes``, ``cell_contents``
 ``resume``            resume functions among the globals: ``attribute``, ``cell_contents``

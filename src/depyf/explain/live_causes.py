@@ -23,6 +23,7 @@ from depyf.dump.records import (
     TransformedRecord,
 )
 from depyf.dynamo.events.graph_breaks import asked_by
+from depyf.dynamo.notebook_cells import cell_names
 from depyf.safety.source_lines import source_line
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def report_causes(report: Report) -> tuple[Cause, ...]:
     """The causes in the function, what is compiled inside it, and the rests of both."""
     functions: list[FunctionRecord] = []
     _collect(report, None, functions)
-    return causes_of(RunRecord("", "", tuple(functions), (), ()))
+    cells = cell_names([function.code.filename for function in functions])
+    return causes_of(RunRecord("", "", tuple(functions), (), (), cells=cells))
 
 
 def fix_first_lines(report: Report) -> list[str]:

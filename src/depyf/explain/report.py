@@ -19,6 +19,7 @@ from typing import Any
 from depyf.dump.advice.registry import sentence
 from depyf.dump.advice.source_names import named
 from depyf.dump.pages.call_tree import folded_states
+from depyf.dump.pages.sections.words import with_cells
 from depyf.dump.records import (
     CodeRecord,
     CompileKey,
@@ -41,6 +42,7 @@ from depyf.dynamo.events.missing_reports import tells_of_loops
 from depyf.dynamo.events.recompiles import parse_recompile, still_fixed
 from depyf.dynamo.guards.guard_values import plain
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
+from depyf.dynamo.notebook_cells import cell_names
 from depyf.dynamo.require import require_torch
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.target import find_target
@@ -197,7 +199,8 @@ class Report:
         }
 
     def __str__(self) -> str:
-        return "\n".join(self._lines(top=True))
+        names = cell_names([report.filename for report in self.all()])
+        return with_cells("\n".join(self._lines(top=True)), names)
 
     def __repr__(self) -> str:
         return f"<depyf.explain of {self.function}: {self._headline()}; print() shows all of it>"

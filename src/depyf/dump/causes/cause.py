@@ -69,6 +69,8 @@ class Cause:
     """The program's functions that met it."""
     python: tuple[str, ...] = ()
     """Those of them that ended as ordinary Python."""
+    more: str = ""
+    """What follows from it, in a second sentence."""
     caused: tuple[CompileKey, ...] = ()
     """The compilations that would not have been without it."""
 
@@ -97,6 +99,7 @@ class Cause:
                 "breaks": self.costs.breaks,
             },
             "text": self.text,
+            "more": self.more,
             "advice": [{"id": use.id, "values": dict(use.values)} for use in self.advice],
             "inside": _at(self.inside),
             "functions": list(self.functions),

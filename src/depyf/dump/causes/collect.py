@@ -6,12 +6,13 @@ and attempts met it.  Pure: the same records give the same causes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.causes.cause import Cause, CauseKind, Costs
 from depyf.dump.causes.events import CostlyEvent, advice_of, events_of
-from depyf.dump.causes.sentences import break_sentence, failure_sentence, recompile_sentence
+from depyf.dump.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
 from depyf.dump.records import CompileKey, FunctionRecord, Place, RunRecord
 
 _FAILED, _LIMIT, _PYTHON, _BREAK, _COMPILATION, _OPERATIONS = 100.0, 8.0, 5.0, 2.0, 1.0, 0.05
@@ -34,9 +35,18 @@ def causes_of(run: RunRecord) -> tuple[Cause, ...]:
         for key in keys:
             of_key.setdefault(key, group)
     groups = _with_consequences(groups)
+    cells = dict(run.cells)
     known = {function.function: function for function in run.functions}
-    causes = [_cause(group, run, known) for group in groups]
+    causes = [in_notebook(_cause(group, run, known), cells) for group in groups]
     return tuple(sorted(causes, key=lambda cause: (-weight(cause), _first(cause.entries))))
+
+
+def in_notebook(cause: Cause, cells: Mapping[str, str]) -> Cause:
+    """With the number of the cell as the name of the file, where the place is in a cell of a notebook."""
+    place = cause.place
+    if place is None or place.filename not in cells:
+        return cause
+    return replace(cause, place=replace(place, filename=cells[place.filename]))
 
 
 def _with_consequences(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
@@ -115,6 +125,7 @@ def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str
         entries=tuple(sorted({event.entry.key for event in events}, key=lambda key: key.order)),
         costs=costs,
         text=sentence(events),
+        more=consequence(events),
         advice=tuple(advice) if kind is not CauseKind.RECOMPILES else tuple(advice)[:1],
         subject=first.key,
         inside=_distinct_inside(events),

@@ -52,9 +52,9 @@ def _over_break(event: CostlyEvent) -> str:
     if subject is None or record is None:
         return ""
     if "___stack" in record.guard and "___stack" not in subject.name:
-        return f"the value of {subject.name}, from before the graph break,"
+        return f"the value of `{subject.name}`, which goes over the break,"
     if "___stack" in subject.name:
-        return "a value that went over the graph break"
+        return "a value that goes over the break"
     return str(subject)
 
 
@@ -84,9 +84,15 @@ def break_sentence(events: list[CostlyEvent]) -> str:
     if all(event.broken is None for event in events):
         return failure_sentence(events)
     record = next((event.broken for event in events if event.broken is not None), None)
+    return record.cause if record is not None else ""
+
+
+def consequence(events: list[CostlyEvent]) -> str:
+    """What else a graph break leads to; "" where nothing is known."""
+    if all(event.broken is None for event in events):
+        return ""
     values = next((_over_break(event) for event in events if event.over_break), "")
-    more = f"; {values} is a constant of the code after it" if values else ""
-    return record.cause + more if record is not None else ""
+    return f"{values} is a constant of the code after it" if values else ""
 
 
 def failure_sentence(events: list[CostlyEvent]) -> str:

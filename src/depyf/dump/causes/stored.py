@@ -55,6 +55,7 @@ def _cause(item: dict[str, Any]) -> Cause:
         entries=_keys(item["compile_ids"]),
         costs=Costs(costs["compilations"], costs["python"], costs["operations"], costs["breaks"]),
         text=item["text"],
+        more=item.get("more", ""),
         advice=tuple(
             AdviceUse(use["id"], tuple((name, text) for name, text in use["values"].items() if isinstance(text, str)))
             for use in item["advice"]

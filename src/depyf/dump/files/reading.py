@@ -255,7 +255,7 @@ _FILE = {
 _KEY = {"compile_id!": _ID, "generation!": int}
 _CAUSE = {
     "kind!": str, "function!": str, "at!": str, "line!": str, "asked!": str, "module!": str, "compile_ids!": [_KEY],
-    "caused!": [_KEY], "costs!": {"compilations!": int, "python!": int, "operations!": int, "breaks!": int}, "text!": str,
+    "caused!": [_KEY], "costs!": {"compilations!": int, "python!": int, "operations!": int, "breaks!": int}, "text!": str, "more": str,
     "advice!": [{"id!": str, "values!": dict}], "inside!": str, "functions!": [str], "ran_as_python!": [str],
 }  # fmt: skip
 _PAGE = {

@@ -35,7 +35,7 @@ from depyf.dump.pages.sections.fix_first import IN_INDEX, fix_first
 from depyf.dump.pages.sections.functions import Pages, function_lines, python_lines
 from depyf.dump.pages.sections.recompilations import recompile_lines
 from depyf.dump.pages.sections.stage_table import stage_lines
-from depyf.dump.pages.sections.words import link, where
+from depyf.dump.pages.sections.words import link, where, with_cells
 from depyf.dump.pages.shapes import shapes_section
 from depyf.dump.records import RunRecord
 
@@ -126,7 +126,7 @@ def index_pages(run: RunRecord, causes: tuple[Cause, ...], pages: Pages, kernels
         found[section.page] = f"{found[section.page]}\n{text}" if section.page in found else text
     if left > 0:
         found[CAUSES] = "## Fix first\n\n" + "\n".join(fix_first(causes, len(causes))) + "\n"
-    return found
+    return {name: with_cells(text, run.cells) for name, text in found.items()}
 
 
 _ALWAYS = 10

@@ -27,6 +27,7 @@ _CUT = "then skipping the rest of the function"
 _IN_LOOP = "graph break in a for/while loop"
 
 _PLAIN = (
+    ("unsupported tensor.backward", "backward() cannot be part of a compiled graph"),
     ("data-dependent branching", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
     ("data-dependent jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
     ("unsupported tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
@@ -141,7 +142,7 @@ def parse_break(
         text=text,
         place=place,
         reason=reason,
-        cause=_plain_words(reason, explanation, place),
+        cause=_plain_words(reason, explanation, place, of_torch=caller is not None),
         explanation=explanation,
         hints=tuple(fields.get("Hint", ())),
         code=_code(text),
@@ -280,10 +281,22 @@ _ASSERTED = "what is asserted here is false while compiling, or depends on the v
 """torch speaks of a branch in both cases."""
 
 
-def _plain_words(reason: str, explanation: str, place: Place | None) -> str:
+_ON_PURPOSE = re.compile(
+    r"^Dynamo developers have intentionally marked that the function (?P<name>`[^`]+`) should not be traced"
+)
+_ASKED_FOR = "the program asked for a graph break here"
+
+
+def _plain_words(reason: str, explanation: str, place: Place | None, of_torch: bool = False) -> str:
+    """``of_torch``: the line is in code of a library."""
+    on_purpose = _ON_PURPOSE.match(explanation)
+    if on_purpose is not None:
+        return f"torch leaves {on_purpose['name']} out of compiled code on purpose"
     low = f"{reason} {explanation}".lower()
     for part, plain in _PLAIN:
         if part in low:
             line = linecache.getline(place.filename, place.line) if place is not None and plain == _BRANCH else ""
+            if plain == _ASKED_FOR and of_torch:
+                return "the code called here breaks the graph on purpose"
             return _ASSERTED if line.lstrip().startswith("assert ") else _by_name(plain, explanation)
     return (explanation or reason).removesuffix(".")  # what is said of the place follows it

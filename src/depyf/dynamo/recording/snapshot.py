@@ -40,6 +40,7 @@ from depyf.dynamo.events.recompiles import resolved, specialised
 from depyf.dynamo.events.torch_options import recompile_limit
 from depyf.dynamo.generated import resume_options
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
+from depyf.dynamo.notebook_cells import cell_names
 from depyf.dynamo.recording.capture import Capture, EntryBuilder, FunctionBuilder
 from depyf.dynamo.recording.code_record import code_record, with_parameters, with_source
 from depyf.dynamo.recording.disassembly import disassembly
@@ -92,6 +93,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             notes=tuple(capture.notes),
             not_reported=gaps(),
             ranks=rank_count(),
+            cells=cell_names([*linecache.cache, *(function.code.filename for function in functions)]),
             never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
         )
 

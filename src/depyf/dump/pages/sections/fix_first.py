@@ -50,6 +50,8 @@ def fix_first(
     lines = []
     for number, cause in enumerate(causes[:most], 1):
         lines.append(f"{number}. {_head(cause, style, short)}")
+        if cause.more:
+            lines.append(style.detail + style.message(cause.more))
         spent = _spent(cause, seconds)
         costs = cost_in_words(cause, style.plain)
         lines.append(style.detail + (f"{costs}{spent}" if costs else spent.lstrip(", ")))

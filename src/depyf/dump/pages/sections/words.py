@@ -29,6 +29,14 @@ def where(record: CodeRecord) -> str:
     return f"{code(record.wrapped or record.qualname)} ({plain(record.filename)}:{record.line})"
 
 
+def with_cells(text: str, cells: tuple[tuple[str, str], ...]) -> str:
+    """``text`` with the number of the cell where it names the file of a cell of a notebook, whole or shortened."""
+    for filename, cell in cells:
+        for name in (plain(filename), filename.replace("\\", "/").rpartition("/")[2]):
+            text = text.replace(f"{name}:", f"{cell}:")
+    return text
+
+
 def link(text: str, target: str) -> str:
     """A link to a file of the dump."""
     return f"[{plain(text)}]({target})"
