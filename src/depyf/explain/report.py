@@ -231,7 +231,8 @@ class Report:
             lines[0] += f": {self._headline()}"
             first = fix_first_lines(self)
             lines += ["", "Fix first:", *first, ""] if first else []
-            lines += self._overview()
+            overview = self._overview()
+            lines += overview if first else ["", *overview] if overview else []
         for told in self.left_alone():
             lines += told
         if not within:
@@ -252,7 +253,7 @@ class Report:
         if not any(report.inside for report in self.all()):
             return []
         older = ["  (torch remembers its last compilations only: what was compiled inside before is missing)"]
-        return ["", *("  " + line for line in self.call_tree()), *(older if self.older else ()), ""]
+        return ["Call tree:", *("  " + line for line in self.call_tree()), *(older if self.older else ()), ""]
 
     def left_alone(self) -> list[list[str]]:
         """Why nothing is compiled for it, or not everything."""

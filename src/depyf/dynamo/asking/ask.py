@@ -63,16 +63,26 @@ def ask_entry(entry: LiveEntry, L: dict[str, Any], resolve: Callable[[str], str]
     return EntryAnswer(entry.compile_id, False, steps, _failing(guards, steps, info, resolve))
 
 
-def ask_some(
-    entry: LiveEntry, L: dict[str, Any], known: Callable[[str], bool], resolve: Callable[[str], str] = lambda name: name
-) -> tuple[GuardStep, ...]:
-    """The guards of ``entry`` whose expression is ``known``, evaluated where only some of the frame locals are there."""
-    names = namespace(entry, L)
-    order = GuardOrder(names)
-    return tuple(_step(g, names, order) for g in live_guards(entry, resolve) if known(g.record.expression))
+class PartOfEntry:
+    """Those guards of one cache entry that can be asked where only some of the frame locals are there."""
+
+    def __init__(
+        self, entry: LiveEntry, known: Callable[[str], bool], resolve: Callable[[str], str] = lambda name: name
+    ) -> None:
+        """``known``: whether an expression looks only at what is there."""
+        self._entry = entry
+        self._guards = tuple(guard for guard in live_guards(entry, resolve) if known(guard.record.expression))
+
+    def failing(self, L: dict[str, Any]) -> tuple[GuardStep, ...]:
+        """Those that fail for these locals, in torch's order."""
+        names = namespace(self._entry, L)
+        order = GuardOrder(names)
+        steps = (_step(guard, names, order, failing_only=True) for guard in self._guards)
+        return tuple(step for step in steps if not step.holds)
 
 
-def _step(guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder) -> GuardStep:
+def _step(guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder, failing_only: bool = False) -> GuardStep:
+    """``failing_only``: of a guard that holds no values are wanted."""
     record = guard.record
     follows = order.follows(record.expression)
     if follows and not order.may_ask(record.expression):
@@ -82,7 +92,7 @@ def _step(guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder) -> G
     asking = record.expression.partition("(")[0] in ASKING
     holds = python and (answer is None or answer) if asking else python
     agrees = answer is None or answer == holds
-    expected, actual = values_of(record.expression, names, holds)
+    expected, actual = ("", "") if holds and failing_only else values_of(record.expression, names, holds)
     if not holds and follows and NOT_THERE in actual:
         return _not_asked(record, f"{named(follows)} differs already")
     if holds and asking and answer is None:

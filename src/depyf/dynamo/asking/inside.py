@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.records import Place
-from depyf.dynamo.asking.ask import ask_some
+from depyf.dynamo.asking.ask import PartOfEntry
 from depyf.dynamo.asking.differences import Refusal, refusal_lines
 from depyf.dynamo.asking.inner_functions import InnerFunction, InnerFunctions
 from depyf.dynamo.caches.entries import cache_entries
@@ -140,17 +140,21 @@ def _answer(
     closed = free_variables(functions[0]) if len(functions) == 1 else {}
     owners = [(name, value) for name, value in objects if _is_method(value, code)] if code.co_argcount else []
     entries = cache_entries(code)
+    there = {*closed, *(code.co_varnames[:1] if owners else ())}
+    asked = [
+        (entry.compile_id, PartOfEntry(entry, lambda expression: _known(expression, there), resolve))
+        for entry in entries
+    ]
     groups: dict[Any, tuple[list[str], list[Refusal], list[str]]] = {}
     for name, value in owners or [("", None)]:
         L = closed | ({code.co_varnames[0]: value} if name else {})
         refusals, may_run = [], []
-        for entry in entries:
-            steps = ask_some(entry, L, lambda expression, L=L: _known(expression, L), resolve)  # type: ignore[misc]
-            failing = tuple(step for step in steps if not step.holds)
+        for compile_id, part in asked:
+            failing = part.failing(L)
             if failing:
-                refusals.append(refuse(entry.compile_id, failing, L))
+                refusals.append(refuse(compile_id, failing, L))
             else:
-                may_run.append(entry.compile_id)
+                may_run.append(compile_id)
         same = (
             tuple((r.compile_id, tuple((d.subject, d.step) for d in r.differences)) for r in refusals),
             tuple(may_run),
@@ -163,7 +167,7 @@ def _answer(
     return InnerAnswer(getattr(code, "co_qualname", code.co_name), place, one.calls, len(entries), answers, at_limit)
 
 
-def _known(expression: str, L: dict[str, Any]) -> bool:
+def _known(expression: str, L: set[str]) -> bool:
     """Whether a guard looks only at globals and at variables in ``L``."""
     used = sources(ast.parse(expression.strip(), mode="eval").body)
     return bool(used) and all(name in L or not name for name in map(_root, used))

@@ -41,6 +41,7 @@ from depyf.dynamo.guards.printed_guards import file_resolver
 from depyf.dynamo.require import require_torch
 from depyf.dynamo.resume import resume_targets
 from depyf.dynamo.target import Target, find_target
+from depyf.safety.guarded import Door, warn
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     inside: tuple[InnerAnswer, ...] = ()
     compilations = recent_compilations()
     if runs is None or later:
-        inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
+        with Door("what is compiled inside the call could not be told", warn):
+            inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
     return Why(name, place, runs, refusals, _otherwise(target, entries, compilations), later, inside)
 
 

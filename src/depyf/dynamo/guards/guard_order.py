@@ -10,6 +10,7 @@ Input: readable guard expressions in torch's order, and the names they use.  Out
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,13 +33,13 @@ class GuardOrder:
 
     def failed(self, expression: str) -> None:
         """This guard was asked, and failed."""
-        self._failed.update(ast.unparse(source) for source in sources(_tree(expression)))
+        self._failed.update(paths[0] for paths in _paths(expression) if paths)
 
     def follows(self, expression: str) -> str:
         """The value that differs already, and that this guard looks at or into; "" where there is none."""
         if not self._failed:
             return ""
-        found = [text for source in sources(_tree(expression)) for text in _prefixes(source) if text in self._failed]
+        found = [text for paths in _paths(expression) for text in paths if text in self._failed]
         return min(found, key=len, default="")
 
     def may_ask(self, expression: str) -> bool:
@@ -106,6 +107,12 @@ def _prefixes(source: ast.expr) -> Iterator[str]:
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         yield ast.unparse(node)
         node = node.value
+
+
+@functools.lru_cache(maxsize=1024)
+def _paths(expression: str) -> tuple[tuple[str, ...], ...]:
+    """Each value that an expression looks at, and those through which it is reached: ``L['x'].y``, ``L['x']``."""
+    return tuple(tuple(_prefixes(source)) for source in sources(_tree(expression)))
 
 
 def _harmless(tree: ast.expr, value: Any) -> bool:

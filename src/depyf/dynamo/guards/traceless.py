@@ -9,6 +9,7 @@ Input: the syntax tree of guard expressions.  Output: the same tree, on the same
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from typing import Any, TypeVar
 
@@ -48,6 +49,7 @@ def looking(tree: _Tree) -> _Tree:
     return changed
 
 
+@functools.lru_cache(maxsize=1024)
 def compiled(text: str) -> types.CodeType:
     """The code of one expression, to be evaluated where ``ITEM`` is ``item``."""
     return compile(looking(ast.parse(text.strip(), mode="eval")), "<guard>", "eval")
