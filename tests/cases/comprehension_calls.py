@@ -1,7 +1,6 @@
-# known ugly: 3.12-3.14 a: FAILED original MAP_ADD 2 and recompiled MAP_ADD 2: operand 1 of 3 differs, a dict against a dict -- the dict of the keyword arguments and that of the comprehension are both empty where the paths of the loop meet: the proof takes them for one value there
+# known ugly: 3.12+ a: FAILED original DICT_MERGE 1 and recompiled DICT_MERGE 1: operand 1 of 2 differs, a dict against a computed value -- the dict is filled in a loop that was inlined, in another block
 # known ugly: 3.12+ b: FAILED original DICT_MERGE 1 and recompiled DICT_MERGE 1: operand 1 of 2 differs, a dict against a computed value -- the dict is filled in a loop that was inlined, in another block
 # known ugly: 3.12+ b4: FAILED original DICT_MERGE 1 and recompiled DICT_MERGE 1: operand 1 of 2 differs, a dict against a computed value -- the dict is filled in a loop that was inlined, in another block
-# known ugly: 3.15+ a: FAILED original MAP_ADD 3 and recompiled MAP_ADD 3: operand 1 of 3 differs, a dict against a dict -- the dict of the keyword arguments and that of the comprehension are both empty where the paths of the loop meet: the proof takes them for one value there
 def a(kwds):
     return g(1, **{k: v for k, v in kwds.items()})
 

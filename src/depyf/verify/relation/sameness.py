@@ -49,7 +49,11 @@ class Sameness:
         of_a = reachable(pair.a.stack, pair.fresh, self.values)
         # temporaries are numbered in the order of the stack slots they hold, where they hold slots
         names = sorted(pair.temps, key=lambda name: (len(name), name))
-        of_b = reachable([*pair.b.stack, *[pair.temps[name] for name in names]], pair.fresh, self.values)
+        temps = [pair.temps[name] for name in names]
+        of_b = reachable([*pair.b.stack, *temps], pair.fresh, self.values)
+        if len(of_b) == len(of_a):
+            # the stack of the text is that of the expression under way, above the temporaries
+            of_b = reachable([*temps, *pair.b.stack], pair.fresh, self.values)
         for waiting in update_operands(pair, pair.b, self.values):
             of_b.pop(waiting, None)
         for strict in (True, False):
