@@ -37,6 +37,9 @@ class _Memory:
 
     def __init__(self) -> None:
         self.of: dict[str, int] = {}
+        self.items: dict[str, str] = {}
+        """One of several results of an operator -> all of them."""
+        self.told: set[str] = set()
         self.holders: dict[int, int] = {}
         self.sizes: dict[int, int] = {}
         self.alive = self.peak = self.total = self.buffers = self.reused = 0
@@ -91,7 +94,11 @@ def allocation_plan(
     if not memory.buffers and not unknown:
         return None
     return AllocationPlan(
-        memory.peak, memory.total, memory.buffers, memory.reused, tuple(dict.fromkeys(unknown.values()))
+        memory.peak,
+        memory.total,
+        memory.buffers,
+        memory.reused,
+        tuple(dict.fromkeys(operator for name, operator in unknown.items() if name not in memory.told)),
     )
 
 
@@ -142,6 +149,7 @@ def _step(
         return
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and value.value.id in unknown:
         unknown[target.id] = unknown[value.value.id]
+        memory.items[target.id] = value.value.id
         return
     if isinstance(value, ast.Call):
         name = _called(value.func)
@@ -182,6 +190,7 @@ def _sized(
     size = storage_bytes(shape, stride, width) if width is not None else None
     if size is not None:
         del unknown[name]
+        memory.told.add(memory.items.get(name, ""))  # torch says the size of each result that is used
         memory.allocate(name, size)
 
 

@@ -313,13 +313,15 @@ def _allowed(symbol: SymbolRecord, conditions: Sequence[_Condition]) -> tuple[Al
     elif symbol.name.startswith("u"):
         decisions[Decision(symbol.place, note="a value that is known only when it runs")] = None
     values: list[int] = tried
-    said: dict[str, None] = {}
+    narrowing: list[_Condition] = []
     for condition in conditions:
         left = holding(values, symbol.name, condition.expression)
         if left and len(left) < len(values):
             values = left
-            decisions[condition.decision] = None
-            said[written(condition.expression, {symbol.name: _sources(symbol)[0].text})] = None
+            narrowing.append(condition)
+    narrowing = _needed(narrowing, symbol.name, tried)
+    decisions |= dict.fromkeys(condition.decision for condition in narrowing)
+    said = dict.fromkeys(written(c.expression, {symbol.name: _sources(symbol)[0].text}) for c in narrowing)
     bounded = [v for v in values if (last_low is None or v >= last_low) and (last_high is None or v <= last_high)]
     if bounded and len(bounded) < len(values):
         values = bounded
@@ -331,6 +333,22 @@ def _allowed(symbol: SymbolRecord, conditions: Sequence[_Condition]) -> tuple[Al
         decisions[Decision(symbol.place, note="first used there")] = None
     only = [d for d in decisions if d.place is not None or d.note not in _DYNAMIC.values()]
     return shown, tuple(only or decisions)
+
+
+_MOST_NARROWING = 24
+
+
+def _needed(narrowing: list[_Condition], name: str, tried: Sequence[int]) -> list[_Condition]:
+    """Those without which other values would be allowed; of torch's own choices and of the early ones as few as possible."""
+    if len(narrowing) > _MOST_NARROWING:
+        return narrowing
+    kept = [set(holding(tried, name, condition.expression)) for condition in narrowing]
+    out: set[int] = set()
+    for place in sorted(range(len(narrowing)), key=lambda n: (not narrowing[n].decision.choice, n)):
+        others = [kept[n] for n in range(len(narrowing)) if n != place and n not in out]
+        if others and set.intersection(*others) <= kept[place]:
+            out.add(place)
+    return [condition for n, condition in enumerate(narrowing) if n not in out]
 
 
 def _independent(

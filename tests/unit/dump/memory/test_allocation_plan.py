@@ -69,3 +69,16 @@ def test_what_is_no_plan():
     assert allocation_plan("x = 1\n", {}, {}, {}) is None
     assert allocation_plan("def call(args):\n    return ()\n", {}, {}, {}) is None
     assert plan("buf0 = empty_strided_cpu((((((") is None
+
+
+def test_several_results_of_one_operator():
+    body = """
+buf0 = torch.ops.aten.convolution_backward.default(a, b)
+buf1 = buf0[1]
+assert_size_stride(buf1, (2, 4), (4, 1), 'torch.ops.aten.convolution_backward.default')
+buf2 = buf0[2]
+assert_size_stride(buf2, (4, ), (1, ), 'torch.ops.aten.convolution_backward.default')
+del buf0
+"""
+    found = plan(body, types={(2, 4): "float32", (4,): "float32"})
+    assert found is not None and (found.peak, found.buffers, found.unknown) == (48, 2, ())
