@@ -34,7 +34,16 @@ from depyf.dump.files.layout import (
 )
 from depyf.dump.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_manifest
 from depyf.dump.files.writer import unfinished_files
-from depyf.dump.records import BreakRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place, RunRecord
+from depyf.dump.records import (
+    BreakRecord,
+    CallerRecord,
+    CompileKey,
+    EntryRecord,
+    FunctionRecord,
+    GraphRecord,
+    Place,
+    RunRecord,
+)
 from depyf.safety.escape import one_line
 
 _REPORTS = ((CALL_TREE, "call_tree"), (SHAPES, "shapes"), (MEMORY, "memory"), *((name, "report") for name in REPORTS))
@@ -291,12 +300,25 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                         "function": c.place.function,
                         **({"frame": c.function[1]} if c.function is not None else {}),
                     }
-                    for c in entry.callers
+                    for c in _own_callers(entry)
                 ],
             }
             for entry in function.entries
         ],
     }
+
+
+def _own_callers(entry: EntryRecord) -> list[CallerRecord]:
+    """The callers; of resume functions that call one another the last one: which the others are is said of it."""
+    found: list[CallerRecord] = []
+    for caller in entry.callers:
+        if found and _RESUME in caller.place.function and _RESUME in found[-1].place.function:
+            found.pop()
+        found.append(caller)
+    return found
+
+
+_RESUME = "torch_dynamo_resume_in_"
 
 
 def _break(record: BreakRecord) -> dict[str, Any]:
