@@ -154,6 +154,93 @@ def test_diff_of_one_program_in_two_folders(program):
     assert python("-m", "depyf", "diff", "--strict", "one", "two", cwd=program).returncode == 1
 
 
+MOVING = """
+import torch
+def helper(x):
+    return x * 2
+def other(x):
+    return x.cos() - 1
+class A:
+    def run(self, x):
+        return x.sin() + 1
+class B:
+    def run(self, x):
+        return x.tan() - 2
+def f(x):
+    y = helper(x)
+    print("break")
+    if y.sum() > 0:
+        y = y + 1
+    return y + 3
+c = lambda function: torch.compile(function, backend="aot_eager")
+c(other)(torch.ones(3))
+for g in (c(f), c(A().run), c(B().run)):
+    g(torch.ones(3)), g(torch.ones(4)), g(torch.ones(5))
+"""
+
+
+@pytest.fixture(scope="module")
+def moving(tmp_path_factory):
+    """One program in several states, each run once, in one folder as a user edits it."""
+    folder = tmp_path_factory.mktemp("moving")
+
+    def edited(*edits):
+        text = MOVING
+        for before, after in edits:
+            assert before in text
+            text = text.replace(before, after)
+        return text
+
+    states = {
+        "first": edited(),
+        "lines": edited(("def helper", "# one\n\n# two\ndef helper"), ("def f(x)", "\n\ndef f(x)")),
+        "swapped": edited(
+            ("class A:\n    def run(self, x):\n        return x.sin() + 1\n", ""), ("def f(x)", "class A:\n    def run(self, x):\n        return x.sin() + 1\ndef f(x)")
+        ),
+        "changed": edited(("import torch\n", "import torch\n\n\n"), ("y + 3", "y + 4")),
+        "renamed": edited(("def other", "\ndef another"), ("c(other)", "c(another)")),
+        "more": edited(("def f(x)", "def new(x):\n    return x - 1\ndef f(x)"), ("c(other)(", "c(new)(torch.ones(3)); c(other)(")),
+    }  # fmt: skip
+    for name, text in states.items():
+        (folder / "p.py").write_text(text)
+        done = python("-m", "depyf", "run", "--out", name, "p.py", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_lines_inserted_above_are_no_difference(moving):
+    done = python("-m", "depyf", "diff", "first", "lines", cwd=moving)
+    assert done.returncode == 0 and "the two mean the same" in done.stdout, done.stdout
+    assert done.stdout.split("\n\n")[1].startswith("stage"), "nothing happened differently"
+    assert python("-m", "depyf", "diff", "--strict", "first", "lines", cwd=moving).returncode == 1
+
+
+def test_functions_of_one_name_are_paired_by_their_code(moving):
+    done = python("-m", "depyf", "diff", "first", "swapped", cwd=moving)
+    assert done.returncode == 0 and "the two mean the same" in done.stdout, done.stdout
+
+
+def test_what_really_changed_is_shown(moving):
+    done = python("-m", "depyf", "diff", "first", "changed", cwd=moving)
+    assert done.returncode == 1
+    assert "p.py:13) has another source in 2 (-1 +1 lines)" in done.stdout, done.stdout
+    assert "    -    return y + 3\n    +    return y + 4\n" in done.stdout
+    assert "run" not in done.stdout and "other.py" not in done.stdout, "nothing of other functions"
+
+
+def test_a_function_that_was_renamed(moving):
+    done = python("-m", "depyf", "diff", "first", "renamed", cwd=moving)
+    assert "p.py:5) is called another in 2" in done.stdout and done.returncode == 0, done.stdout
+
+
+def test_compile_ids_that_moved_on(moving):
+    """One more function comes first: what was 0/0 is 1/0, and is compared with it."""
+    done = python("-m", "depyf", "diff", "first", "more", cwd=moving)
+    assert done.returncode == 1 and "only 2 compiled new (" in done.stdout
+    listed = [line for line in done.stdout.splitlines() if line.startswith(("differs", "only in"))]
+    assert listed and all(line.startswith("only in 2") for line in listed), done.stdout
+
+
 RANKS = """
 import os, sys, torch
 import torch.distributed as dist
@@ -202,8 +289,15 @@ def test_two_ranks(kind, tmp_path):
             "rank 1: diverges" in merged.stdout and "they part at full_code (full_code_for_plain_0.py)" in merged.stdout
         )
         assert {item["compile_id"] for item in data["ranks"]["1"]["differences"]} == {"0/0"}, "DDP itself is the same"
-    hint = python("-m", "depyf", "diff", "dump", "dump", cwd=tmp_path)
+    hint = python("-m", "depyf", "diff", "dump", "dump/rank_0", cwd=tmp_path)
     assert hint.returncode == 4 and "depyf merge" in hint.stderr
+    by_rank = python("-m", "depyf", "diff", "dump", "dump", cwd=tmp_path)
+    assert by_rank.returncode == 0 and "rank 0: the two are the same\nrank 1: the two are the same\n" in by_rank.stdout
+    shutil.copytree(tmp_path / "dump" / "rank_0", tmp_path / "other" / "rank_0")
+    lacking = python("-m", "depyf", "diff", "dump", "other", cwd=tmp_path)
+    assert lacking.returncode == 1 and "rank 0: the two are the same\nrank 1: only in 1\n" in lacking.stdout
+    data = json.loads(python("-m", "depyf", "diff", "--json", "dump", "other", cwd=tmp_path).stdout)
+    assert data["equal"] is False and data["only_first"] == [1] and data["ranks"]["0"]["equal"] is True
     alone = python("-m", "depyf", "merge", "dump/rank_0", cwd=tmp_path)
     assert alone.returncode == 4 and "one process only" in alone.stderr
 

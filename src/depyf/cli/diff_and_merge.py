@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
-from depyf.dump.compare.run_diff import events_apart
 from depyf.dump.compare.stages import (
     DumpComparison,
     compare,
@@ -18,6 +18,7 @@ from depyf.dump.compare.stages import (
     listing,
     load,
     ranks_in,
+    ranks_of_two,
     table,
 )
 from depyf.errors import DepyfError
@@ -39,6 +40,7 @@ DIFF_EPILOG = """\
 examples:
   depyf diff dump_a dump_b
   depyf diff -u --stage Forward_graph dump_a dump_b
+  depyf diff run_a run_b          (folders with rank_0, rank_1, ...: rank by rank)
 
 exit status:
   0    the same, or alike
@@ -50,6 +52,7 @@ exit status:
 MERGE_EPILOG = (
     DIFF_EPILOG.replace("diff dump_a dump_b", "merge dump")
     .replace("diff -u --stage Forward_graph dump_a dump_b", "merge -u dump")
+    .replace("  depyf diff run_a run_b          (folders with rank_0, rank_1, ...: rank by rank)\n", "")
     .replace(", or there is no such stage", "")
 )
 _UNFINISHED = "has not finished: it died, or was killed, while it recorded; compared is what torch had reported by then"
@@ -58,13 +61,15 @@ _UNFINISHED = "has not finished: it died, or was killed, while it recorded; comp
 def run_diff(options: argparse.Namespace) -> int:
     """Exit status 0: the same, or alike; 1: different; 4: not readable."""
     try:
+        ranks = ranks_of_two(options.first, options.second)
+        if ranks is not None:
+            return _diff_of_ranks(options, *ranks)
         found = compare(load(options.first), load(options.second), strict=options.strict)
     except DepyfError as error:
         complain(error)
         return ExitStatus.UNREADABLE
     if options.stage is not None and options.stage not in found.stages:
-        complain(f"no stage {options.stage!r} in these dumps; they have: {', '.join(found.stages)}")
-        return ExitStatus.USAGE
+        return _no_stage(options.stage, found.stages)
     if options.json:
         print(json.dumps(found.to_json(diffs=options.unified), indent=1))
         return SAME if found.equal else DIFFERENT
@@ -73,6 +78,49 @@ def run_diff(options: argparse.Namespace) -> int:
     tell(*table(found))
     _differences(found, options.stage, options.unified)
     return SAME if found.equal else DIFFERENT
+
+
+def _no_stage(stage: str, stages: Iterable[str]) -> int:
+    complain(f"no stage {stage!r} in these dumps; they have: {', '.join(stages)}")
+    return ExitStatus.USAGE
+
+
+def _diff_of_ranks(options: argparse.Namespace, one: dict[int, Path], two: dict[int, Path]) -> int:
+    """Two runs of several ranks, each rank against that of the same number."""
+    found = {
+        rank: compare(load(one[rank]), load(two[rank]), strict=options.strict)
+        for rank in sorted(one.keys() & two.keys())
+    }
+    stages = dict.fromkeys(stage for comparison in found.values() for stage in comparison.stages)
+    if options.stage is not None and options.stage not in stages:
+        return _no_stage(options.stage, stages)
+    alone = {rank: 1 if rank in one else 2 for rank in sorted(one.keys() ^ two.keys())}
+    equal = not alone and all(comparison.equal for comparison in found.values())
+    if options.json:
+        sides = {
+            f"only_{name}": [r for r, side in alone.items() if side == n] for n, name in ((1, "first"), (2, "second"))
+        }
+        ranks = {str(rank): comparison.to_json(diffs=options.unified) for rank, comparison in found.items()}
+        print(json.dumps({"equal": equal, **sides, "ranks": ranks}, indent=1))
+        return SAME if equal else DIFFERENT
+    for number, (folder, ranks_there) in enumerate(((options.first, one), (options.second, two)), 1):
+        tell(f"{number}: {folder} ({len(ranks_there)} rank{'s' * (len(ranks_there) != 1)})")
+    for rank in sorted({*one, *two}):
+        if rank in alone:
+            tell(f"rank {rank}: only in {alone[rank]}")
+            continue
+        comparison = found[rank]
+        for number, dump in enumerate((comparison.first, comparison.second), 1):
+            if not dump.finished:
+                tell(f"rank {rank} of {number}: {_UNFINISHED}")
+        if comparison.equal:
+            tell(f"rank {rank}: the two {'mean' if comparison.alike else 'are'} the same")
+            continue
+        tell(f"rank {rank}: differs")
+        _events(comparison, "  ")
+        tell(*("  " + line for line in table(comparison)))
+        _differences(comparison, options.stage, options.unified, "  ")
+    return SAME if equal else DIFFERENT
 
 
 def run_merge(options: argparse.Namespace) -> int:
@@ -117,7 +165,7 @@ def _heading(found: DumpComparison) -> None:
 
 def _events(found: DumpComparison, pad: str = "") -> None:
     """What happened differently, before what the files say of it."""
-    lines = events_apart(found.first.functions, found.second.functions)
+    lines = found.events
     for line in lines:
         tell(pad + line)
     if lines:
@@ -170,8 +218,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         formatter_class=argparse.RawDescriptionHelpFormatter,
         help="what differs between two dumps, stage by stage",
         description=textwrap.fill(
-            "Compare two dumps: two runs, two torch versions, two ranks.  Files that differ only in "
-            "comments, layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; 4: "
+            "Compare two dumps: two runs, two torch versions, two ranks, or two runs of several ranks, rank by rank.  "
+            "Functions are paired by name and code, wherever they stand.  Files that differ only in comments, lines, layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; 4: "
             "not readable.",
             100,
         ),

@@ -23,11 +23,11 @@ def unified(before: str, after: str, names: tuple[str, str]) -> tuple[str, ...]:
 
 
 class _Aligned(difflib.SequenceMatcher[str]):
-    """Two texts whose common lines are found by ``_in_common``."""
+    """Two texts whose common lines are found by ``in_common``."""
 
     def __init__(self, a: Sequence[str], b: Sequence[str]) -> None:
         super().__init__(None, (), ())
-        self.blocks = [*_in_common(a, b), (len(a), len(b), 0)]
+        self.blocks = [*in_common(a, b), (len(a), len(b), 0)]
 
     def get_opcodes(self) -> list[Any]:
         found: list[Any] = []
@@ -61,7 +61,7 @@ def _range(start: int, end: int) -> str:
     return str(start + 1) if length == 1 else f"{start + bool(length)},{length}"
 
 
-def _in_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int, int]]:
+def in_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int, int]]:
     """What both have, as (place in ``a``, place in ``b``, lines): around lines that each has once, in the same order."""
     found: list[tuple[int, int, int]] = []
 

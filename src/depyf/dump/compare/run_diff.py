@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
+from depyf.dump.compare.pairing import Met, Pairing, met, moved, pairing
 from depyf.dump.compare.program_folder import from_folder, program_folders
 from depyf.dump.records import values_beside
 
@@ -19,22 +21,32 @@ _MANY = 12
 """Lines that are shown; what came later mostly follows from what came first."""
 
 
-def events_apart(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
-    """The lines; "1" and "2" are the two runs."""
+def events_apart(first: Sequence[Function], second: Sequence[Function], pairs: Pairing | None = None) -> list[str]:
+    """The lines; "1" and "2" are the two runs.  ``pairs`` has their functions, if those were paired by their sources."""
     folders = program_folders(first, second)
-    one, two = _by_place(first, folders[0]), _by_place(second, folders[1])
+    if pairs is None:
+        pairs = pairing(
+            *(met(f, partial(from_folder, folder=folder), lambda *_: "") for f, folder in zip((first, second), folders))
+        )
     lines: list[str] = []
-    for place in dict.fromkeys([*one, *two]):
-        mine, other = one.get(place), two.get(place)
-        if mine is None or other is None:
-            lines += _only(mine or other or {}, "1" if other is None else "2")
+    for one, two in _in_order(pairs):
+        if one is None or two is None:
+            there = one or two
+            lines += _only(there.record, "1" if two is None else "2") if there is not None else []
         else:
-            lines += _apart(mine, other, folders)
-    shifted = _shifted(first, second)
+            apart = moved(one, two)
+            lines += [f"{_name(one.record)} {apart}"] if apart and not one.is_resume else []
+            lines += _apart(one, two, pairs, folders)
+    shifted = _shifted(first, second, pairs)
     more = len(lines) - _MANY
     if more > 0:
         lines = [*lines[:_MANY], f"and {more} more"]
     return _cached(first, second) + lines + shifted
+
+
+def _in_order(pairs: Pairing) -> list[tuple[Met | None, Met | None]]:
+    """Those that both have, or the first; then those of the second alone."""
+    return sorted(pairs.pairs, key=lambda pair: pair[0] is None)
 
 
 def _cached(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
@@ -60,22 +72,6 @@ def _hits(functions: Iterable[Function]) -> dict[str, set[str]]:
     }
 
 
-def _by_place(functions: Iterable[Function], folder: str) -> dict[tuple[str, str], Function]:
-    """Each function of the program; Python before 3.11 knows no qualified names."""
-    found: dict[tuple[str, str], Function] = {}
-    for item in functions:
-        key = _last(item.get("function")), _place(item.get("from"), folder)
-        known = found.get(key)
-        found[key] = (
-            item if known is None else {**known, "entries": [*known.get("entries", ()), *item.get("entries", ())]}
-        )
-    return found
-
-
-def _last(name: object) -> str:
-    return re.sub(r"_at_\d+$", "", str(name).rpartition(".")[2])
-
-
 def _place(place: object, folder: str) -> str:
     """A line of the program in ``folder``; of a library only the file, whose lines differ between versions."""
     text = str(place)
@@ -95,13 +91,15 @@ def _only(function: Function, side: str) -> list[str]:
     return [f"only {side} compiled {_name(function)}", *_lacking(function, _breaks(function, ""), {}, side)]
 
 
-def _apart(one: Function, two: Function, folders: tuple[str, str]) -> list[str]:
+def _apart(mine: Met, other: Met, pairs: Pairing, folders: tuple[str, str]) -> list[str]:
+    one, two = mine.record, other.record
     lines: list[str] = []
-    breaks = _breaks(one, folders[0]), _breaks(two, folders[1])
-    for mine, other, side in ((one, two, "1"), (two, one, "2")):
-        lines += _lacking(mine, *(breaks if side == "1" else breaks[::-1]), side)
-        lines += _lacking(mine, _given_up(mine), _given_up(other), side)
-        lines += _lacking(mine, _recompiled(mine), _recompiled(other), side)
+    breaks = _breaks(one, folders[0], pairs), _breaks(two, folders[1])
+    for this, side in ((one, "1"), (two, "2")):
+        that = two if side == "1" else one
+        lines += _lacking(this, *(breaks if side == "1" else breaks[::-1]), side)
+        lines += _lacking(this, _given_up(this), _given_up(that), side)
+        lines += _lacking(this, _recompiled(this), _recompiled(that), side)
     counts = [sum(bool(entry.get("compiled")) for entry in function.get("entries", ())) for function in (one, two)]
     if counts[0] != counts[1]:
         lines.append(f"{_name(one)}: {counts[0]} compilation{'s' * (counts[0] != 1)} in 1, {counts[1]} in 2")
@@ -112,10 +110,12 @@ def _lacking(function: Function, mine: dict[str, str], other: dict[str, str], si
     return [f"{_name(function)}: only {side} {what}" for key, what in mine.items() if key not in other]
 
 
-def _breaks(function: Function, folder: str) -> dict[str, str]:
-    """Place -> what to say of it; another torch says the cause in other words."""
+def _breaks(function: Function, folder: str, pairs: Pairing | None = None) -> dict[str, str]:
+    """Place, as the second run has it -> what to say of it; another torch says the cause in other words."""
     return {
-        _place(at, folder): f"breaks the graph at {at or 'a line that torch did not name'}: {found.get('cause')}"
+        (
+            _place(at, folder) if pairs is None else pairs.text(_place(at, folder), "")
+        ): f"breaks the graph at {at or 'a line that torch did not name'}: {found.get('cause')}"
         for entry in function.get("entries", ())
         for found in entry.get("graph_breaks", ())
         for at in [found.get("from") or found.get("at")]
@@ -145,18 +145,19 @@ def _reason(record: dict[str, Any]) -> str:
     return guard + values
 
 
-def _shifted(first: Iterable[Function], second: Iterable[Function]) -> list[str]:
+def _shifted(first: Iterable[Function], second: Iterable[Function], pairs: Pairing) -> list[str]:
     """From which compile id on the two sides' ids are of different functions."""
     one, two = _owners(first), _owners(second)
+    same = {
+        (id(mine.record), id(other.record)) for mine, other in pairs.pairs if mine is not None and other is not None
+    }
     for key, owner in one.items():
-        if key in two and _last(two[key]) != _last(owner):
-            return [
-                f"from {key} on compile ids are of other functions ({key} is {owner} in 1, {two[key]} in 2): "
-                "files of one name may show two things"
-            ]
+        if key in two and (id(owner), id(two[key])) not in same:
+            names = owner.get("function"), two[key].get("function")
+            return [f"from {key} on compile ids are of other functions ({key} is {names[0]} in 1, {names[1]} in 2)"]
     return []
 
 
-def _owners(functions: Iterable[Function]) -> dict[str, str]:
-    found = {str(e.get("compile_id")): str(f.get("function")) for f in functions for e in f.get("entries", ())}
+def _owners(functions: Iterable[Function]) -> dict[str, Function]:
+    found = {str(e.get("compile_id")): f for f in functions for e in f.get("entries", ())}
     return dict(sorted(found.items(), key=lambda pair: [int(n) if n.isdigit() else -1 for n in pair[0].split("/")]))

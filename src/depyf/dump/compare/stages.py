@@ -12,20 +12,23 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from depyf.dump.compare.line_diff import unified
 from depyf.dump.compare.meaning import meaning
+from depyf.dump.compare.pairing import Pairing, met, pairing, sources, with_counters
 from depyf.dump.compare.program_folder import from_folder, program_folders
 from depyf.dump.compare.run_diff import events_apart
-from depyf.dump.compile_stages import ORDER
+from depyf.dump.compile_stages import CAPTURED, ORDER
 from depyf.dump.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
+from depyf.dump.records import slug
 from depyf.emit.comments import comment
 from depyf.errors import DepyfError
 
-_LEFT_OUT = ("index", "timings", "manifest")
+_LEFT_OUT = ("index", "timings", "manifest", "report", "call_tree")
 _CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")
 """Inductor's cache: a folder of the user's, and file names that are hashes of (among others) the torch version."""
 
@@ -42,6 +45,8 @@ class DumpFile:
     stage: str
     compile_id: str
     path: Path
+    place: tuple[str, str] = ("", "")
+    """The function that it is about, and the line of the program where that begins."""
 
     def text(self, normal: Callable[[str], str]) -> str:
         text = read_file(self.path.parent, self.path.name)
@@ -89,6 +94,13 @@ class DumpComparison:
     differences: tuple[Difference, ...]
     alike: tuple[DumpFile, ...] = ()
     """Files whose texts differ and mean the same."""
+    pairs: Pairing | None = None
+    """The functions of the two; None where every character counts."""
+
+    @property
+    def events(self) -> list[str]:
+        """What happened differently."""
+        return events_apart(self.first.functions, self.second.functions, self.pairs)
 
     @property
     def equal(self) -> bool:
@@ -108,7 +120,9 @@ class DumpComparison:
     def alone(self) -> list[str]:
         """The compile ids that one side only has."""
         one, two = ({file.compile_id for file in side.files.values()} for side in (self.first, self.second))
-        return [key for key in self.first_by_compile_id() if key and (key not in one or key not in two)]
+        both = {item.compile_id for item in self.differences if item.where == "both"}
+        found = [key for key in self.first_by_compile_id() if key and (key not in one or key not in two)]
+        return [key for key in found if key not in both]
 
     def first_by_compile_id(self) -> dict[str, Difference]:
         """For each compile id the earliest stage that differs: everything after it follows from it."""
@@ -126,7 +140,7 @@ class DumpComparison:
                 stage: dict(zip(("same", "alike", "differ", "only_first", "only_second"), self.counts(stage)))
                 for stage in self.stages
             },
-            "events": events_apart(self.first.functions, self.second.functions),
+            "events": self.events,
             "alike": [file.name for file in self.alike],
             "first_difference": {key: item.file for key, item in self.first_by_compile_id().items()},
             "differences": [
@@ -206,7 +220,8 @@ def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
     name, kind = item["file"], item["kind"]
     stage = "kernel" if kind == "wrapper" else item.get("stage") or kind or "other"
     ids = item.get("compile_ids") or [""]
-    return DumpFile(name, stage, item.get("compile_id") or ids[0], folder / name)
+    place = str(item.get("function", "")), str((item.get("from") or [""])[0])
+    return DumpFile(name, stage, item.get("compile_id") or ids[0], folder / name, place)
 
 
 def compare(
@@ -224,25 +239,100 @@ def compare(
     alike: list[DumpFile] = []
     differences: list[Difference] = []
     folders = program_folders(first.functions, second.functions)
-    for name in sorted({*first.files, *second.files}, key=lambda name: _position(first.files.get(name) or second.files[name])):  # fmt: skip
-        one, two = first.files.get(name), second.files.get(name)
-        file = one or two
+    pairs = Pairing([]) if strict else paired(first, second, folders)
+    renamed = {} if strict else _renamed(first, second, pairs, folders)
+    ours = {renamed.get(name, name): file for name, file in first.files.items()}
+    for name in sorted({*ours, *second.files}, key=lambda name: _position(ours.get(name) or second.files[name])):
+        one, two = ours.get(name), second.files.get(name)
+        file = two or one
         assert file is not None
         before, after = (side.text(normal) if side is not None else "" for side in (one, two))
         if one is not None and two is not None and before == after:
             same[file.stage] = same.get(file.stage, 0) + 1
             continue
         if not strict:
-            before, after = (from_folder(meaning(name, text), f) for text, f in zip((before, after), folders))
+            before, after = (from_folder(text, folder) for text, folder in zip((before, after), folders))
+            before = pairs.text(before, _path(one or file, folders[0]), page=name.endswith(".md"))
+            before, after = meaning(name, before), meaning(name, after)
+            before = with_counters(before, after)
         if one is not None and two is not None and before == after:
             alike.append(file)
             continue
         where = "both" if one is not None and two is not None else "first" if one is not None else "second"
-        lines = unified(before, after, (str(first.folder / name), str(second.folder / name)))
+        names = (str(first.folder / (one or file).name), str(second.folder / name))
+        lines = unified(before, after, names)
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-        differences.append(Difference(name, file.stage, file.compile_id, where, added, removed, lines))
-    return DumpComparison(first, second, same, tuple(differences), tuple(alike))
+        differences.append(Difference(file.name, file.stage, file.compile_id, where, added, removed, lines))
+    return DumpComparison(first, second, same, tuple(differences), tuple(alike), None if strict else pairs)
+
+
+def paired(first: Dump, second: Dump, folders: tuple[str, str]) -> Pairing:
+    """The functions of the two, and what else their graphs tell of the lines of the program."""
+    sides = []
+    for dump, folder in zip((first, second), folders):
+        texts = {name: partial(file.text, str) for name, file in dump.files.items()}
+        sides.append(met(dump.functions, partial(from_folder, folder=folder), sources(texts)))
+    found = pairing(*sides)
+    told = [_told_lines(dump, folder) for dump, folder in zip((first, second), folders)]
+    for path in found.lines:
+        found.add_lines(path, told[0].get(path, {}), told[1].get(found.files.get(path, path), {}))
+    callers = [_callers(dump) for dump in (first, second)]
+    for mine, other in found.pairs:
+        if mine is not None and other is not None:
+            old, new = (names.get(slug(*f.id), "") for names, f in zip(callers, (mine, other)))
+            if old and new and old != new:
+                found.words[old] = new
+    return found
+
+
+_TOLD = re.compile(r"^ *# File: (.*):(\d+) in .*, code: (.*)$", re.M)
+_CALLER = re.compile(r"^frame_(\w+) = live_frame\([^\n]*\n+def (__\w+)\(", re.M)
+
+
+def _told_lines(dump: Dump, folder: str) -> dict[str, dict[int, str]]:
+    """File -> line -> its text, as the captured graphs have it."""
+    found: dict[str, dict[int, str]] = {}
+    for file in dump.files.values():
+        if file.stage == CAPTURED:
+            for path, line, text in _TOLD.findall(file.text(str)):
+                found.setdefault(from_folder(path, folder), {})[int(line)] = text
+    return found
+
+
+def _callers(dump: Dump) -> dict[str, str]:
+    """Number of the frame -> the name under which a page has a resume function."""
+    found: dict[str, str] = {}
+    for file in dump.files.values():
+        if file.stage == "full_code":
+            found.update(_CALLER.findall(file.text(str)))
+    return found
+
+
+def _path(file: DumpFile, folder: str) -> str:
+    return from_folder(file.place[1], folder).rpartition(":")[0]
+
+
+def _renamed(first: Dump, second: Dump, pairs: Pairing, folders: tuple[str, str]) -> dict[str, str]:
+    """Files of the first dump whose partner in the second has another name."""
+    pages = [
+        {file.place: name for name, file in dump.files.items() if file.stage == "full_code"} for dump in (first, second)
+    ]
+    found: dict[str, str] = {}
+    for mine, other in pairs.pairs:
+        if mine is not None and other is not None:
+            one, two = ((f.name, str(f.record.get("from"))) for f in (mine, other))
+            if one in pages[0] and two in pages[1]:
+                found[pages[0][one]] = pages[1][two]
+    for name, file in first.files.items():
+        if file.stage != "full_code":
+            stem, dot, rest = name.partition(".")
+            found[name] = pairs.text(stem, "") + dot + rest
+    taken: dict[str, str] = {}
+    for name, new in found.items():  # two files never become one
+        if taken.setdefault(new, name) != name or (new != name and new in first.files and new not in found):
+            return {}
+    return found
 
 
 def _position(file: DumpFile) -> tuple[tuple[int, str], str]:
@@ -262,6 +352,13 @@ def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
     if not found:
         raise DepyfError(f"{folder} holds no dump of depyf, and no rank_N folders with one")
     return found
+
+
+def ranks_of_two(first: Path, second: Path) -> tuple[dict[int, Path], dict[int, Path]] | None:
+    """The ranks of two runs of several; None where one of the folders is a dump itself.  DepyfError where one has none."""
+    if any((folder / MANIFEST).exists() or not rank_folders(folder) for folder in (first, second)):
+        return None
+    return dumps_in(first, unfinished=True), dumps_in(second, unfinished=True)
 
 
 def without_device(text: str) -> str:
