@@ -150,6 +150,7 @@ def test_what_a_prompt_shows():
         report, report.entries, depyf.why(compiled, torch.ones(4, 3)), depyf.why(compiled, torch.ones(2, 3)),
         depyf.compare(compiled, torch.ones(2, 3), backends=("eager", "eager")), depyf.replay(compiled),
         decompile_code(broken.__code__),
+        *depyf.replay(compiled).steps(torch.ones(2, 3)), *depyf.why(compiled, torch.ones(4, 3)).refusals,
     ]  # fmt: skip
     for answer in answers:
         assert len(repr(answer)) < 400 and "\n" not in repr(answer), repr(answer)

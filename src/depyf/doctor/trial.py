@@ -144,6 +144,8 @@ def _ended(
         _wait_or_kill(process, shown)
     if reader is not None:
         reader.join(1.0)
+        if process.stderr is not None and not reader.is_alive():  # else what the program left running still writes
+            process.stderr.close()
     lines = b"".join(tail).decode("utf-8", "replace").splitlines()
     return process.returncode, [line for line in lines if line.strip()][-_LAST_LINES:], problem, interrupted
 

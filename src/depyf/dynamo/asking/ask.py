@@ -22,6 +22,7 @@ from depyf.dynamo.guards.guard_remarks import program_place, split_comment
 from depyf.dynamo.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
 from depyf.dynamo.guards.guard_values import NOT_THERE, GuardStep, evaluate, values_of
 from depyf.dynamo.guards.printed_guards import readable
+from depyf.safety.escape import cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class EntryAnswer:
     steps: tuple[GuardStep, ...]
     failing: GuardStep | None = None
     """The guard that torch names as the first to fail."""
+
+    def __repr__(self) -> str:
+        first = "" if self.failing is None else f": {cut(str(self.failing), 160)}"
+        return f"<cache entry {self.compile_id}, {len(self.steps)} guards, {'runs' if self.runs else 'does not run'}{first}>"
 
     @property
     def failing_steps(self) -> tuple[GuardStep, ...]:

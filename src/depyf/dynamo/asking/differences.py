@@ -14,6 +14,7 @@ from typing import Any
 from depyf.dump.records import Place
 from depyf.dynamo.guards.guard_remarks import program_place
 from depyf.dynamo.guards.guard_values import GuardStep, plain
+from depyf.safety.escape import cut
 
 _MOST_ALIKE = 3
 """So many guards of one kind are shown each for itself."""
@@ -32,6 +33,9 @@ class FailedGuard:
     """What it is about, as the user would say it: ``x``, ``self.scale``, ``the global MODE``."""
     advice: str
     """What would make one compilation serve both values; "" where no rule is known."""
+
+    def __repr__(self) -> str:
+        return cut(self.lines(set())[0], 200)
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -92,6 +96,10 @@ class Refusal:
     """Where it is not a guard that stands in the way."""
     not_asked: tuple[GuardStep, ...] = ()
     """Guards of which nothing is known: the value they look into differs already, or only the whole check tells."""
+
+    def __repr__(self) -> str:
+        first = f" {self.differences[0]!r}" if len(self.differences) == 1 else ""
+        return f"<{self.head}{first}>"
 
     @property
     def guard(self) -> GuardStep | None:

@@ -1,0 +1,45 @@
+"""``depyf.doctor.examine``: the report of the command as an object, at a prompt and in a notebook."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import depyf
+from depyf.doctor import examine
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = """
+import sys
+import torch
+def step(x):
+    y = x + 1
+    print("<script>alert(1)</script>")
+    return y * 2
+fn = torch.compile(step, backend="eager")
+for n in map(int, sys.argv[1:]):
+    fn(torch.ones(n))
+"""
+
+
+def test_examine(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(PROGRAM)
+    report = examine(str(script), "2", "3")
+    assert "Fix first:" in str(report) and "print() writes while the program runs" in str(report)
+    assert repr(report).startswith(f"<depyf doctor of {script}: ended after ") and "\n" not in repr(report)
+    assert json.loads(json.dumps(report.to_json()))["causes"] and report.causes[0].place.line == 6
+    page = report._repr_html_()
+    assert "<script" not in page and "&lt;script&gt;" in page and "way out" in page
+    assert page.count("<details") == page.count("</details>") and f"{script}:6" in page
+
+
+def test_nothing_to_fix_and_no_such_script(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import torch\ntorch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))")
+    report = examine(str(script))
+    assert report.causes == () and "Nothing to fix" in str(report) and "Nothing to fix" in report._repr_html_()
+    with pytest.raises(depyf.DepyfError, match="there is no such script"):
+        examine(str(tmp_path / "nowhere.py"))
