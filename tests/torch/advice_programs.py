@@ -428,13 +428,21 @@ def backends(advised):
 
 
 @needs("one-global-state")
-def grad_modes(advised):
+def autocast(advised):
     double_c = compiled(double)
     results = []
-    for mode in (nullcontext(), torch.no_grad()):
-        with torch.no_grad() if advised else mode:
+    for mode in (nullcontext(), torch.autocast("cpu")):
+        with torch.autocast("cpu") if advised else mode:
             results.append(double_c(X))
     return results
+
+
+@needs("with-and-without-gradients", removes="")
+def grad_modes(advised):
+    double_c = compiled(double)
+    with torch.no_grad():
+        result = double_c(X)
+    return [double_c(X), result]
 
 
 @needs("one-mode")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -31,7 +32,9 @@ from depyf.errors import DepyfError
 
 NO_DUMP = "it ended before its dump could be finished (killed, os._exit, or nothing of it ran)"
 _CHILD = "depyf.cli.doctor_child"
-_LAST_LINES = 40
+_LAST_LINES = 200
+_ERROR = re.compile(r"[\w.]+(?:Error|Exception|Violation|Exit|Interrupt|Failed)\w*: ")
+"""The line of a traceback that names the exception."""
 _GRACE = 20.0
 """Seconds that an interrupted program has to write its dump."""
 
@@ -266,5 +269,6 @@ def _json(path: Path) -> dict[str, Any]:
 def _with_problem(measured: Measured, problem: str, tail: list[str], interrupted: bool) -> Measured:
     said = problem or measured.problem
     if not said and measured.status and tail and not interrupted:
-        said = f"it ended with status {measured.status}: {tail[-1].strip()}"
+        error = next((line for line in reversed(tail) if _ERROR.match(line)), tail[-1])
+        said = f"it ended with status {measured.status}: {error.strip()}"
     return replace(measured, problem=said, interrupted=interrupted)

@@ -99,7 +99,8 @@ def _reached(path: str, variables: dict[str, Any]) -> Any:
 def _at(node: ast.expr, variables: dict[str, Any]) -> Any:
     match node:
         case ast.Name(name):
-            return item(variables, name)
+            keywords = variables.get("kwargs")  # an argument that was passed on by a wrapper
+            return item(variables if name in variables or keywords is None else keywords, name)
         case ast.Attribute(owner, name):
             return attribute(_at(owner, variables), name)
         case ast.Subscript(owner, ast.Constant(key)):

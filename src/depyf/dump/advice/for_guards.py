@@ -11,7 +11,7 @@ import re
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.registry import use
-from depyf.dump.advice.source_names import in_module, is_global, named
+from depyf.dump.advice.source_names import in_module, is_global, named, passed
 from depyf.dump.records import Place
 
 Uses = tuple[AdviceUse, ...]
@@ -51,17 +51,15 @@ def _for_size(source: str, index: str, inner: bool, small: bool) -> Uses:
     if small:
         return for_small_size(source, index, inner)
     dynamic = use("compile-dynamic")
-    if inner or is_global(source):  # there is no place before the first call to mark it at
-        return (dynamic,)
-    return use("mark-dynamic", tensor=named(source), dimension=index), dynamic
+    tensor = "" if inner else passed(source)
+    return (use("mark-dynamic", tensor=tensor, dimension=index), dynamic) if tensor else (dynamic,)
 
 
 def for_small_size(source: str, index: str, inner: bool = False) -> Uses:
     """A size is 0 or 1 in some calls."""
     pad = use("pad-size", tensor=named(source), dimension=index)
-    if inner or is_global(source):
-        return (pad,)
-    return use("mark-unbacked", tensor=named(source), dimension=index), pad
+    tensor = "" if inner else passed(source)
+    return (pad, use("mark-unbacked", tensor=tensor, dimension=index)) if tensor else (pad,)
 
 
 def kind_of_keys(differing: set[str]) -> str:
@@ -178,8 +176,9 @@ _KINDS = (
 """What a guard's text contains -> the advice, which needs no values."""
 
 
+_GRAD = "the same torch.no_grad() / torch.enable_grad()"
 _GLOBAL = (
-    ("grad_mode", "the same torch.no_grad() / torch.enable_grad()"),
+    ("grad_mode", _GRAD),
     ("autocast", "the same torch.autocast"),
     ("default_dtype", "the same torch.set_default_dtype"),
     ("deterministic", "the same torch.use_deterministic_algorithms"),
@@ -192,6 +191,8 @@ _GLOBAL = (
 def for_global_state(guard: str) -> Uses:
     """torch's global state differs; ``guard`` says in what, where torch does."""
     found = [setting for part, setting in _GLOBAL if part in guard]
+    if found == [_GRAD]:
+        return (use("with-and-without-gradients"),)
     return (use("one-global-state", settings=" and ".join(found) or "the same grad mode, autocast and default dtype"),)
 
 

@@ -28,10 +28,10 @@ SIZES = (
     Advice(
         "mark-unbacked",
         "a size that is 0 or 1 in some calls",
-        "torch._dynamo.decorators.mark_unbacked({tensor}, {dimension}) before the first call: sizes 0 and 1 are always compiled "
-        "separately otherwise",
+        "torch._dynamo.decorators.mark_unbacked({tensor}, {dimension}) before the first call (where the program asks nothing "
+        "about that size)",
         "the size is a symbol of which nothing is known, not even that it is 2 or more",
-        "torch raises an error where the program asks something about the size",
+        "the graph breaks, or torch raises an error, where the program asks something about the size",
         Switch(SwitchKind.MARK, "mark_unbacked"),
     ),
     Advice(
@@ -282,6 +282,14 @@ SETTINGS = (
         "calls under other settings of torch",
         "make every call under {settings}",
         _ONE_ENTRY,
+    ),
+    Advice(
+        "with-and-without-gradients",
+        "calls with gradients and calls under torch.no_grad()",
+        "one entry for calls with gradients and one for those under torch.no_grad() is needed; where all calls only infer, make "
+        "them all under torch.no_grad()",
+        "nothing: both are needed to train and to evaluate",
+        remedy=False,
     ),
     Advice(
         "one-mode",

@@ -26,6 +26,13 @@ def root(source: str) -> str:
     return (match[1] or match[2]) if match and not source.startswith("G[") else ""
 
 
+def passed(source: str) -> str:
+    """A tensor that the caller has in hand, as the caller would say it: ``x``, ``batch['image']``; "" for what is reached
+    through an attribute (of a module, of a cache that the function keeps) or a global: there is no place to mark it at."""
+    name = re.sub(r"^kwargs\['(\w+)'\]", r"\1", "" if is_global(source) else named(source))
+    return name if re.fullmatch(r"\w+(?:\[(?:\d+|'\w+')\])*", name) and name != "self" else ""
+
+
 def is_global(source: str) -> bool:
     """Whether a source begins with a global."""
     return source.removeprefix("len(").startswith("G[")

@@ -43,6 +43,9 @@ def test_no_mark_where_none_can_be_made():
     assert ids(for_tensor("G['TABLE']", "size", "0")) == ["compile-dynamic"]
     assert ids(for_tensor("z", "size", "0", inner=True)) == ["compile-dynamic"]
     assert ids(for_tensor("z", "size", "0", inner=True, small=True)) == ["pad-size"]
+    assert ids(for_tensor("L['cache'].layers[0].keys", "size", "2")) == ["compile-dynamic"]
+    assert ids(for_tensor("L['batch']['image']", "size", "0")) == ["mark-dynamic", "compile-dynamic"]
+    assert for_tensor("kwargs['ids']", "size", "1")[0].value("tensor") == "ids"
     assert ids(for_value("G['N']", "3")) == ["global-as-argument"]
 
 
