@@ -156,3 +156,17 @@ def test_a_call_that_breaks_nowhere_has_nothing_inside():
     compiled(torch.ones(2))
     assert depyf.why(compiled, torch.ones(2)).inside == ()
     assert str(depyf.why(compiled, torch.ones(2))).endswith("runs")
+
+
+def test_after_a_recording(tmp_path):
+    """The frames of the callers ran the dumped text then; they are known as those of the program."""
+    _, compiled = make(counts=True)
+    with depyf.prepare_debug(tmp_path):
+        for _ in range(2):
+            compiled(torch.ones(3))
+        assert depyf.why(compiled, torch.ones(3)).compiled_again == ("Counter.forward",)
+    answer = depyf.why(compiled, torch.ones(3))
+    assert answer.compiled_again == ("Counter.forward",)
+    (outer,) = depyf.explain(compiled).inside
+    assert [(call.filename, call.text) for call in outer.calls] == [(__file__, "y = outer(x)")]
+    assert [part.function for part in outer.inside] == ["Counter.forward"]

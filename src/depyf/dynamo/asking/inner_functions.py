@@ -9,17 +9,21 @@ caller alone: it is taken for a callee of a function that was compiled at that d
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import sys
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from depyf.debugger.where import where_is
 from depyf.dump.records import Place
+from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.events.callers import RunningFrame, folded
 from depyf.dynamo.events.compilations import Compilation
 from depyf.dynamo.resume import origin
+from depyf.errors import DepyfError
 
 _ENTRANCE = "/_dynamo/eval_frame.py"
 """Where the function is that calls what ``torch.compile`` wraps: the last caller of such a function, unless it is lost."""
@@ -52,7 +56,8 @@ class InnerFunctions:
                 self._codes.setdefault((code.co_filename, code.co_name), []).append(code)
         self._begun: list[tuple[types.CodeType, tuple[RunningFrame, ...]]] = []
         self._found: dict[int, dict[int, tuple[types.CodeType, dict[Place, None]]]] = {}
-        begun = [(self._code(c.filename, c.name, c.line), c.stack) for c in compilations]
+        self._substituted = _substituted(self._codes.values())
+        begun = [(self._code(c.filename, c.name, c.line), tuple(map(self._of_program, c.stack))) for c in compilations]
         called = [stack for _, stack in begun if stack and not any(self._seen(frame) is not None for frame in stack)]
         self._cut = not all(stack[-1].filename.endswith(_ENTRANCE) for stack in called)
         for compiled, stack in begun:
@@ -80,7 +85,7 @@ class InnerFunctions:
         if caller is None or _whole(caller) is own:
             return
         _, calls = self._found.setdefault(id(_whole(caller)), {}).setdefault(id(own), (own, {}))
-        if call is not None:
+        if call is not None and call.line:
             calls[call] = None
 
     def _direct(self, code: types.CodeType, stack: tuple[RunningFrame, ...]) -> types.CodeType | None:
@@ -94,6 +99,16 @@ class InnerFunctions:
                     found, depth = caller, len(callers)
         return found
 
+    def _of_program(self, frame: RunningFrame) -> RunningFrame:
+        """A frame that runs text of depyf, in the place of what Dynamo made, as one of the function that it is the text of."""
+        code = self._substituted.get(frame.filename)
+        if code is None:
+            return frame
+        line = 0  # while the recording goes on nothing says which it is
+        with contextlib.suppress(DepyfError):
+            line = where_is(frame.filename, frame.line).user_line
+        return RunningFrame(code.co_name, code.co_name, code.co_filename, code.co_firstlineno, line)
+
     def _seen(self, frame: RunningFrame) -> types.CodeType | None:
         return self._code(frame.filename, frame.name, frame.first, frame.line)
 
@@ -104,6 +119,17 @@ class InnerFunctions:
             return next((code for code in reversed(codes) if code.co_firstlineno == first), None)
         fits = [code for code in codes if code.co_firstlineno <= line <= _last_line(code)]
         return max(fits, key=lambda code: code.co_firstlineno, default=None)
+
+
+def _substituted(codes: Iterable[list[types.CodeType]]) -> dict[str, types.CodeType]:
+    """File of text that runs in the place of what Dynamo made -> the function's code."""
+    return {
+        entry.code.co_filename: code
+        for alike in codes
+        for code in alike
+        for entry in cache_entries(code)
+        if entry.code.co_filename != code.co_filename
+    }
 
 
 def _whole(code: types.CodeType) -> types.CodeType:
