@@ -104,7 +104,7 @@ def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str
     costs = Costs(
         compilations=len(caused),
         python=len(python),
-        operations=sum(_operations(known[function]) for function in python),
+        operations=sum(_operations(known[function]) for function in {e.function.function for e in events if e.limit}),
         breaks=len({e.function.function for e in broke if not _ended_as_python(e)}) if kind is CauseKind.BREAKS else 0,
     )
     advice: dict[AdviceUse, None] = {}
@@ -130,7 +130,7 @@ def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str
         subject=first.key,
         inside=_distinct_inside(events),
         functions=tuple(dict.fromkeys(event.name for event in events)),
-        python=tuple(dict.fromkeys(event.name for event in events if event.function.function in python)),
+        python=tuple(dict.fromkeys(_ended(event) for event in events if _ended_as_python(event))),
         caused=caused,
     )
 
@@ -143,6 +143,12 @@ def _ended_as_python(event: CostlyEvent) -> bool:
     if event.broken is not None and event.kind is CauseKind.BREAKS:
         return event.broken.skipped or event.broken.cut
     return event.limit or (event.kind is CauseKind.RAN_AS_PYTHON and event.broken is None)
+
+
+def _ended(event: CostlyEvent) -> str:
+    """What of the function ended as ordinary Python."""
+    rest = event.broken is not None and event.broken.cut and not event.broken.skipped
+    return f"the rest of {event.name}" if rest else event.name
 
 
 def _operations(function: FunctionRecord) -> int:

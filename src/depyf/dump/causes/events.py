@@ -108,6 +108,8 @@ def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stac
     subject = subject_of(record.guard)
     place = record.place or _place_of(subject, record, function, entry)
     if place is None:
+        place = next((c.place for c in reversed(entry.callers) if not _LIBRARY.search(c.place.filename)), None)
+    if place is None:
         place = Place(function.code.filename, function.code.line, name)
     said = subject.name
     for variable in stack_variables(said):

@@ -14,6 +14,8 @@ from depyf.dump.causes.events import CostlyEvent
 
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
+_STATE = re.compile(r"^GLOBAL_STATE changed:?\s*(?P<what>[\w ,]*?)\s*$")
+_CLASS = re.compile(r"^(?P<what>the class of the tensor \S+)")
 _COUNTS = 3
 """So many values, each one more than the last, make a counter."""
 _MOST_VALUES = 4
@@ -43,6 +45,12 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
             if not subject.what
             else f"{subject} changes{_shown(values)}"
         )
+    state = _STATE.match(record.guard)
+    if state is not None:
+        return f"{state['what'] or 'the state of torch'} is not the same in every call"
+    other = _CLASS.match(record.guard)
+    if other is not None:
+        return f"{other['what']} is not the same in every call"
     return f"a call did not meet {record.guard}"
 
 

@@ -151,3 +151,15 @@ def test_a_cell_of_a_notebook_is_called_by_its_number() -> None:
     run = function("0", "step", entry("0/1", recompiles=(counted(1, cell),)))
     (cause,) = causes(run, cells=(("/tmp/ipykernel_1/2.py", "In [4]"),))
     assert cause.place is not None and cause.place.filename == "In [4]"
+
+
+def test_the_rest_of_a_function_is_not_the_whole() -> None:
+    (cause,) = causes(function("0", "step", entry("0/0", breaks=(broke(cut=True),), operations=9)))
+    assert cause.python == ("the rest of step",) and cause.costs.operations == 0
+
+
+def test_the_state_of_torch_is_at_the_call() -> None:
+    call = Place("train.py", 60, "", "model(x)")
+    record = RecompileRecord("0/0", "GLOBAL_STATE changed: grad_mode", None, "", "", ())
+    (cause,) = causes(function("0", "GPT.forward", entry("0/1", recompiles=(record,), callers=(CallerRecord(call),))))
+    assert cause.place == call and cause.text == "grad_mode is not the same in every call"

@@ -136,7 +136,7 @@ def cost_in_words(cause: Cause, plain: Callable[[str], str] = printable) -> str:
             parts.append(f"then {who} ran as ordinary Python" if parts else f"{listed(python)} ran as ordinary Python")
     else:
         if costs.breaks:
-            broke = [name for name in names if name not in python] or names
+            broke = [name for name in names if name not in python and f"the rest of {name}" not in python] or names
             parts.append(f"ends the graph in {listed(broke)}")
         if python:
             parts.append(f"{listed(python)} ran as ordinary Python")
