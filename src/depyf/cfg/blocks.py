@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.cfg.containers import Containers
-from depyf.cfg.dominance import reverse_postorder
+from depyf.cfg.graph_algorithms import reverse_postorder
 from depyf.cfg.program import NONE, Program
 
 

@@ -18,7 +18,6 @@ from depyf.cfg.undo.jump_threading import undo_jump_threading
 from depyf.cfg.undo.short_circuit_exits import join_short_circuit_exits
 from depyf.cfg.undo.skipped_tests import join_skipped_tests
 from depyf.cfg.undo.undo_inlined_returns import undo_inlined_returns
-from depyf.cfg.written_part import written_part
 from depyf.driver.one_pass import Pass
 from depyf.driver.state import State
 from depyf.fallback.plain import PlainSymbolic
@@ -28,6 +27,7 @@ from depyf.fallback.unhandled_handlers import drop_idle_handlers, free_unhandled
 from depyf.generated.resume.loop_peeling import peel_loops
 from depyf.generated.resume.strip import strip_resume_prologue
 from depyf.generated.unreached import unreached
+from depyf.generated.written_part import written_part
 from depyf.lift.engine import Style
 from depyf.lift.lifter import Lifter
 from depyf.lift.symbolic import Symbolic

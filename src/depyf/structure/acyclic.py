@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from depyf.cfg.dominance import immediate_dominators, reverse_postorder
+from depyf.cfg.graph_algorithms import immediate_dominators, reverse_postorder
 from depyf.cfg.program import NONE
 from depyf.ir.expr import Const, Marker
 from depyf.ir.stmt import Assign, Block, Delete, Exit, If, Stmt
@@ -17,7 +17,7 @@ from depyf.lift.lifted_block import Lifted
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
 from depyf.structure.clauses import marker_of
-from depyf.structure.items import Item, is_for
+from depyf.structure.edges import Item, is_for
 from depyf.structure.label_kinds import is_block, is_try, number_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.cfg.containers import ROOT, Containers
-from depyf.cfg.dominance import reverse_postorder
-from depyf.cfg.loops import components
+from depyf.cfg.graph_algorithms import components, reverse_postorder
 from depyf.cfg.program import NONE
 from depyf.ir.expr import Cmp, Const, Expr, Marker, Purpose, Temp
 from depyf.ir.stmt import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
@@ -24,8 +23,8 @@ from depyf.lift.lifted_block import Lifted
 from depyf.safety.depth import any_depth, spend
 from depyf.structure.acyclic import Acyclic
 from depyf.structure.clauses import named_exception
-from depyf.structure.edges import Edges
-from depyf.structure.items import (
+from depyf.structure.edges import (
+    Edges,
     Item,
     LoopItems,
     first_line,

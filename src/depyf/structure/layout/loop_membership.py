@@ -9,8 +9,7 @@ from depyf.cfg.program import NONE
 from depyf.ir.expr import Const, Marker
 from depyf.ir.stmt import ExprStmt, Return
 from depyf.lift.lifted_block import Lifted
-from depyf.structure.edges import Edges
-from depyf.structure.items import Item, LoopItems, first_line, is_for
+from depyf.structure.edges import Edges, Item, LoopItems, first_line, is_for
 from depyf.structure.label_kinds import is_block, is_try, number_of
 
 _STARTS = ("iter_start", "with_start")
