@@ -76,7 +76,12 @@ class Why:
         found: dict[str, list[str]] = {}
         for inner in sorted(self.inside, key=lambda inner: not inner.again):
             found.setdefault(inner.outcome, []).append(inner.function)
-        said = [f"{', '.join(names[:3])}{' ...' if len(names) > 3 else ''} {what}" for what, names in found.items()]
+        said = [
+            f"{names[0]} {what}"
+            if len(names) == 1
+            else f"{', '.join(names[:3])}{' ...' if len(names) > 3 else ''} {what.replace('is ', 'are ', 1).replace('runs', 'run', 1)}"
+            for what, names in found.items()
+        ]
         return f"{where} {', '.join(said)}" if said else ""
 
     @property
