@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import py_compile
 import shutil
+import zlib
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
 from replay import __main__ as replay
+from replay import inputs
 from replay.inputs import ROOT, Shard
 
 
@@ -57,3 +61,53 @@ def test_recorded_once_for_a_state_of_the_package(
 def test_no_such_commit() -> None:
     with pytest.raises(SystemExit, match="no commit"):
         replay.checked_out("no-such-commit")
+
+
+def row(text: str) -> dict[str, object]:
+    packed = b64encode(zlib.compress(text.encode())).decode()
+    return {
+        "key": "manifest.json",
+        "text": hashlib.sha256(text.encode()).hexdigest()[:16],
+        "verdicts": {"written": 1},
+        "body": packed,
+    }
+
+
+def manifest(*, value: int = 1, grown: bool = False) -> str:
+    files = [{"file": "a.py", "kind": "graph", "n": value}]
+    page: dict[str, object] = {"files": files, "functions": [{"function": "f", "entries": [{"compile_id": "0/0"}]}]}
+    if grown:
+        files.insert(0, {"file": "A.md", "kind": "report", "n": 0})
+        page |= {"causes": [], "functions": [{"function": "f", "entries": [{"compile_id": "0/0", "called_by": []}]}]}
+    return json.dumps(page)
+
+
+def test_manifests_are_compared_in_what_both_have() -> None:
+    dump = Shard("dump", "dump")
+    before, after = ({"manifest.json": row(manifest(grown=grown))} for grown in (False, True))
+    (said,) = replay.comparable(dump, before, after)
+    assert said == "dump: manifest.json: of one commit only: causes, files.file, functions.entries.called_by"
+    assert before["manifest.json"]["text"] == after["manifest.json"]["text"]
+    before, after = {"manifest.json": row(manifest())}, {"manifest.json": row(manifest(value=2, grown=True))}
+    replay.comparable(dump, before, after)
+    assert before["manifest.json"]["text"] != after["manifest.json"]["text"]
+
+
+def test_texts_of_dumps_are_shown_from_the_record(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To make a dump again takes minutes."""
+    monkeypatch.setattr(replay, "_run", lambda *_: pytest.fail("the programs ran again"))
+    records = {"manifest.json": row("one\n")}, {"manifest.json": row("two\n")}
+    replay.show(Shard("dump", "dump"), (ROOT, ROOT), records, ["manifest.json"], quick=True)
+    assert "-one\n+two" in capsys.readouterr().out
+
+
+def test_the_quick_form_compiles_its_sample_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "INPUTS", tmp_path)
+    (version,) = list(inputs.interpreters.found())[-1:]
+    monkeypatch.setattr(inputs.interpreters, "found", lambda: [version])
+    work = list(inputs.shards("lib", quick=True))
+    made = list(tmp_path.rglob("*.pyc"))
+    assert len(work) == 1 and 0 < len(made) < 60
+    assert len(work[0].keys(quick=False)) == len(work[0].keys(quick=True)) == len(made)

@@ -22,8 +22,9 @@ MODES = ("pretty", "ugly", "unlined")
 """As a person reads it, with all idioms off, and without line numbers."""
 RANDOM = 60
 """Random modules of each version."""
-SHARE = 40
-"""The quick form takes one file in so many."""
+SHARE = 80
+SHARE_OF_OTHERS = 8
+"""The quick form takes one file of Lib in so many, and of the other inputs."""
 COMPILER = """
 import os, py_compile, sys, warnings
 warnings.simplefilter("ignore")
@@ -50,12 +51,17 @@ class Shard:
     def keys(self, quick: bool) -> list[str]:
         """The files of a folder, by their relative names; the quick form takes a sample that is always the same."""
         names = sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.pyc"))
-        share = 1 if not quick else SHARE if self.name.startswith("lib") else 6
-        return [name for name in names if zlib.crc32(name.encode()) % share == 0]
+        return [name for name in names if not quick or in_sample(self.name, name)]
 
 
-def shards(only: str) -> Iterator[Shard]:
-    """Every shard whose name contains ``only``, its inputs written."""
+def in_sample(shard: str, name: str) -> bool:
+    """Whether the quick form takes this input of a shard."""
+    share = SHARE if shard.startswith("lib") else SHARE_OF_OTHERS
+    return zlib.crc32(name.encode()) % share == 0
+
+
+def shards(only: str, quick: bool = False) -> Iterator[Shard]:
+    """Every shard whose name contains ``only``, its inputs written: with ``quick`` those of the sample."""
     for version in interpreters.found():
         for what, modes in (("lib", MODES[:1]), ("cases", MODES), ("random", MODES[:1])):
             folder = INPUTS / what / version
@@ -65,7 +71,9 @@ def shards(only: str) -> Iterator[Shard]:
                 if only in f"{what} {version} {mode}"
             ]
             if wanted:
-                _compile(version, _sources(what, version), folder)
+                sources = _sources(what, version)
+                chosen = [pair for pair in sources if not quick or in_sample(what, f"{pair[1]}c")]
+                _compile(version, chosen, folder)
             yield from wanted
     for kind in ("cut", "dump"):
         if only in kind:
