@@ -104,7 +104,10 @@ class Converter:
             return "name"
         if name in unit.freevars or (name in unit.cellvars and name not in ("__class__", "__classdict__")):
             return "cell"
-        inlined = self.kind == "module" and unit.version >= (3, 12)  # there it reads the module's names as the module does
+        inlined = self.kind == "module" and unit.version >= (
+            3,
+            12,
+        )  # there it reads the module's names as the module does
         return "global" if self.comp and not inlined or name in self.globals else "name"
 
     def hidden(self, name: str) -> bool:
