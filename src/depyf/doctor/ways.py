@@ -61,7 +61,12 @@ def way_in_words(way: FollowedAdvice) -> str:
 def ways_out(causes: Iterable[Cause], more: Iterable[tuple[AdviceUse, str]]) -> tuple[FollowedAdvice, ...]:
     """The switches among the advice on the causes, then among the ``more`` advice of the dump; each once."""
     found: dict[tuple[AdviceUse, str], FollowedAdvice] = {}
-    given = [(use, cause.function) for cause in causes for use in cause.advice]
+    more = list(more)
+    given = []
+    for cause in causes:
+        for use in cause.advice:  # a cause may call a wrapper by what it wraps; the dump has the name of the code
+            known = [(other, function) for other, function in more if other == use]
+            given += known or [(use, cause.function)]
     for use, function in (*given, *more):
         switch = ADVICE[use.id].switch if use.id in ADVICE else None
         if switch is None:

@@ -8,6 +8,7 @@ Input: the entries of one function.  Output: the same, with the reasons of each 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -34,3 +35,30 @@ def _sorted(entry: EntryRecord, guards: dict[str, frozenset[str]]) -> EntryRecor
         return len(earlier - own) if earlier and own else 0
 
     return replace(entry, recompiles=tuple(sorted(entry.recompiles, key=distance)))
+
+
+_SIZES = re.compile(r"check_tensor\((?P<tensor>.+?), .* size=\[(?P<sizes>[^]]*)\]")
+
+
+def without_lone_marks(entries: Sequence[EntryRecord]) -> list[EntryRecord]:
+    """Each entry without the advice to mark one tensor where several came with another size than the earlier entry has:
+    torch raises an error where one of them is marked and another keeps its size."""
+    sizes = {entry.key.text: _sizes(entry) for entry in entries}
+
+    def told(entry: EntryRecord, record: RecompileRecord) -> RecompileRecord:
+        earlier, own = sizes.get(record.entry, {}), sizes[entry.key.text]
+        if sum(own.get(tensor, wanted) != wanted for tensor, wanted in earlier.items()) < 2:
+            return record
+        return replace(record, advice=tuple(use for use in record.advice if use.id != "mark-dynamic"))
+
+    return [
+        replace(entry, recompiles=tuple(told(entry, record) for record in entry.recompiles))
+        if entry.recompiles
+        else entry
+        for entry in entries
+    ]
+
+
+def _sizes(entry: EntryRecord) -> dict[str, str]:
+    found = (_SIZES.match(guard.expression) for guard in entry.guards)
+    return {match["tensor"]: match["sizes"] for match in found if match is not None}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from depyf.dump.nearest import nearest_first
+from dataclasses import replace
+
+from depyf.dump.advice.registry import use
+from depyf.dump.nearest import nearest_first, without_lone_marks
 from depyf.dump.records import CompileKey, EntryRecord, GuardRecord, RecompileRecord
 
 
@@ -26,3 +29,16 @@ def test_unknown_distances_keep_torchs_order():
     left_out = entry("0/2", ["size 5"], ("0/1", "a is b"), ("0/0", "size 4"))
     earlier = entry("0/1", ["check_no_aliasing(a, b)", "size 4"])
     assert nearest_first([left_out, earlier, entry("0/0", ["size 4"])])[0] == left_out
+
+
+def test_one_mark_is_not_enough_for_several_tensors():
+    def check(tensor, size):
+        return f"check_tensor(L['{tensor}'], 'Tensor', torch.float32, size=[{size}], stride=[1])"
+
+    advice = (use("mark-dynamic", tensor="x", dimension="0"), use("compile-dynamic"))
+    reason = RecompileRecord("0/0", "tensor 'x' size mismatch", None, "3", "4", advice)
+    first = entry("0/0", [check("x", "3"), check("y", "3"), check("z", "8")])
+    both = replace(entry("0/1", [check("x", "None"), check("y", "None"), check("z", "8")]), recompiles=(reason,))
+    one = replace(entry("0/1", [check("x", "None"), check("y", "3"), check("z", "8")]), recompiles=(reason,))
+    assert without_lone_marks([both, first])[0].recompiles[0].advice == (use("compile-dynamic"),)
+    assert without_lone_marks([one, first])[0].recompiles[0].advice == advice

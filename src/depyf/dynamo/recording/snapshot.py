@@ -19,7 +19,7 @@ from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.for_breaks import OPTIMIZER, for_failure, for_limit, for_step
 from depyf.dump.advice.in_force import applicable
 from depyf.dump.files.layout import original_file
-from depyf.dump.nearest import nearest_first
+from depyf.dump.nearest import nearest_first, without_lone_marks
 from depyf.dump.pages.full_code import called, original_of
 from depyf.dump.records import (
     BreakRecord,
@@ -215,7 +215,7 @@ def _function(
     records = [
         replace(_entry(e, alive, resolve), callers=callers(e)) for e, alive in (*found, *((e, None) for e in rest))
     ]
-    records = nearest_first(records)
+    records = without_lone_marks(nearest_first(records))
     if source is not None:
         record = _resume_source(builder.code, code, shown.get(function), original)
     elif builder.code.disassembly:  # written before, when it was alive
