@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from depyf.dump.graphs.value_types import DTYPES, Number
 from depyf.dump.shapes.size_expression import (
+    NO_VALUE,
     SizeExpression,
     evaluator,
     number,
@@ -90,7 +91,7 @@ def size_value(size: SizeExpression | None, symbols: Mapping[str, Number]) -> in
     """The size for these values of its symbols; None where one is not known."""
     try:
         return None if size is None else int(evaluator(size)(symbols))
-    except (ArithmeticError, KeyError, ValueError):
+    except (*NO_VALUE, KeyError):
         return None
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from depyf.dump.shapes.size_expression import SizeExpression, evaluator
+from depyf.dump.shapes.size_expression import NO_VALUE, SizeExpression, evaluator
 
 _RANGE = re.compile(r"\[(?P<low>-?\w+), (?P<high>-?\w+)\]")
 _WINDOW = 200
@@ -103,7 +103,7 @@ def holding(values: Sequence[int], name: str, condition: SizeExpression) -> list
     def holds(value: int) -> bool:
         try:
             return bool(program({name: value}))
-        except ArithmeticError:
+        except NO_VALUE:
             return True
 
     return [value for value in values if holds(value)]

@@ -16,6 +16,7 @@ from depyf.dump.records import CodeRecord, EntryRecord, FunctionRecord, Place, S
 from depyf.dump.shapes.allowed_sizes import AllowedSizes, bounds, candidates, described, holding
 from depyf.dump.shapes.guard_symbols import symbols_of_guards
 from depyf.dump.shapes.size_expression import (
+    NO_VALUE,
     SizeExpression,
     conjuncts,
     evaluator,
@@ -371,7 +372,7 @@ def _independent(
         for known in tried:
             try:
                 holds = bool(program(known))
-            except (ArithmeticError, KeyError):
+            except (*NO_VALUE, KeyError):
                 holds = True
             if holds:
                 left.append(known)

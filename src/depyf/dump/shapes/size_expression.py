@@ -166,11 +166,13 @@ _CONVERTED: dict[str, Callable[[Value], Value]] = {
     "ceil": lambda value: math.ceil(value),
     "abs": lambda value: abs(value),
 }
+NO_VALUE = (ArithmeticError, ValueError, TypeError)
+"""Division by zero, no real number, more than a float holds."""
 Program = Callable[[Mapping[str, Value]], Value]
 
 
 def evaluator(expression: SizeExpression) -> Program:
-    """A function from the values of symbols to the value; it raises ``ArithmeticError`` where there is none."""
+    """A function from the values of symbols to the value; it raises one of ``NO_VALUE`` where there is none."""
     op, parts = expression.op, [evaluator(part) for part in expression.parts]
     if op == "number":
         value = float(expression.text) if not expression.text.lstrip("-").isdigit() else int(expression.text)

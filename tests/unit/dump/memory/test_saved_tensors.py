@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
+
+import pytest
 
 from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD, WRAPPER
 from depyf.dump.graphs.graph_facts import GraphFacts, InputFacts, LayerFacts
@@ -144,3 +147,26 @@ def test_layers_of_a_model_are_one_row():
         in page
     )
     assert "in 2 tensors, the most (1024 B in 2) of m.py:5" in memory_section(run, "memory.md")[0]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_texts_that_are_cut_or_mixed_stop_nothing(seed):
+    random_ = random.Random(seed)
+
+    def spoilt(text: str) -> str:
+        lines = text.splitlines()
+        for _ in range(random_.randint(1, 6)):
+            place = random_.randrange(len(lines))
+            line = lines[place]
+            cut = random_.randrange(len(line) + 1)
+            lines[place] = random_.choice(
+                ["", line[:cut], line[cut:], line + line, line.replace("s0", "s9"), line.replace("f32", "q7"), lines[0]]
+            )
+        return "\n".join(lines)
+
+    run = run_of(
+        graph(CAPTURED, "", facts=GraphFacts(INPUTS[: random_.randint(0, 3)])), graph(FORWARD, spoilt(FORWARD_TEXT)),
+        graph(BACKWARD, spoilt(BACKWARD_TEXT)), graph(WRAPPER, spoilt(WRAPPER_TEXT)), graph(WRAPPER, spoilt(WRAPPER_TEXT), 1),
+    )  # fmt: skip
+    page = memory_page(run)
+    assert page.startswith("# Memory") and memory_section(run, "memory.md")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+
 from depyf.dump.pages.shapes import folded, shapes_page, shapes_section
 from depyf.dump.records import (
     CodeRecord,
@@ -189,3 +193,48 @@ def test_guards_alone_tell_the_same():
     assert "duck sizing" in table.sizes[-1].decisions[0].note
     assert str(table).splitlines()[1] == "x.size(0): multiples of 4 from 4 to 40 in 0/1; /p/m.py:7 in f"
     assert table.to_json()["sizes"][1]["decided_by"][0] == {"at": "/p/m.py:7 in f", "choice": "how a view is made"}
+
+
+ODD = (
+    "Eq(Mod(s0, 0), 0)", "s0/0 > 1", "1e400*s0 > 5", "int(1e400*s0) == 2", "(-s0)**0.5 > 1", "2**s0 < 9", "10**100*s0 >= s1", "True", "s0",
+    "Eq(s0, oo)", "zf2 > 1.5", "Ne(u0, s1)", "Eq(s0, s1*s2 + 3)", "s0 >= s0", "Max(s0, s1, 4) > Min(2, s2)", "Or(s0 > 3, s1 < 2)", "s9 > 1",
+    "~(s0 > 3)", "Eq(s0 // s1, s2 % s1)", "-5 < s0 < 30", "s0 == 3 == s1", "lambda: 0", "((((", "s0 ... s1 (900 characters)", "Eq(s0, 5)", "s0 < 1",
+    "Eq(s1, s0)", "FloorDiv(s0, 1, 2, 3) > 1", "Mod(s0) > 1", "Eq() & Ne(s0)", "abs(s0 - s1) < 4", "f(s0) > 2", "s0 > 1j", "s0 @ s1 > 2",
+)  # fmt: skip
+RANGES = (
+    "[2, int_oo]",
+    "[-int_oo, int_oo]",
+    "[3, 3]",
+    "[9, 2]",
+    "[-oo, oo]",
+    "",
+    "nonsense",
+    "[0, 9223372036854775806]",
+)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_condition_stops_the_page(seed):
+    random_ = random.Random(seed)
+    symbols = tuple(
+        symbol(
+            name, random_.choice([f"L['x'].size()[{n}]", "", "L['k']", "weird["]), random_.choice(RANGES),
+            equals=random_.choice(["", "", "", "s0", "2*s1", "7", "(("]), became=random_.choice(["", "", "", "5", "x"]),
+            value=random_.choice(["8", "", "1.5", "nan"]), dynamic=random_.choice(["", "asked", "marked", "changed"]),
+        )
+        for n, name in enumerate(("s0", "s1", "s2", "u0", "zf2"))
+    )  # fmt: skip
+    facts = tuple(
+        ShapeFact(
+            random_.choice(ODD),
+            random_.choice([LINE, None]),
+            random_.choice(["", "cat"]),
+            random_.choice(["", "torch._inductor.x"]),
+        )
+        for _ in range(random_.randint(0, 12))
+    )
+    run = RunRecord("2.13", "3.11", (function(entry(0, symbols, facts), entry(1, symbols[:2], facts[:3])),), (), ())
+    page = shapes_page(run)
+    assert page and shapes_section(run, "shapes.md") and page == shapes_page(run)
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert all(line.replace("\\|", "").count("|") == 7 for line in rows), page
