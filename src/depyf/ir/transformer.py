@@ -44,7 +44,8 @@ class Transformer:
 
     def run(self, body: Body) -> Body:
         """``body`` rewritten."""
-        open_lists = [self._list(body)]
+        heard = bool(self.title) and is_heard()
+        open_lists = [self._list(body, heard)]
         made: Body | None = None
         lists = 1
         while True:
@@ -57,14 +58,13 @@ class Transformer:
                     spend(lists)
                     return end.value  # type: ignore[no-any-return]
             else:
-                open_lists.append(self._list(inner))
+                open_lists.append(self._list(inner, heard))
                 made = None
                 lists += 1
 
-    def _list(self, body: Body) -> Generator[Body, Body, Body]:
+    def _list(self, body: Body, heard: bool) -> Generator[Body, Body, Body]:
         """Yields the lists inside ``body``, is sent what becomes of each, and returns what becomes of ``body``."""
         done: list[Stmt] = []
-        heard = bool(self.title) and is_heard()
         for stmt in body:
             if type(stmt) in COMPOUND and (entered := self.enter(stmt)) is not None:
                 stmt = entered
