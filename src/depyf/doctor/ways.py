@@ -80,7 +80,11 @@ def ways_out(causes: Iterable[Cause], more: Iterable[tuple[AdviceUse, str]]) -> 
 def judged(ways: Sequence[FollowedAdvice], before: Measured, after: Measured, deterministic: bool) -> TriedWay:
     """What the ways did, against the program as it is."""
     ways = tuple(ways)
-    if after.status != before.status or (after.problem and not before.problem) or after.errors > before.errors:
+    if (
+        after.status != before.status
+        or (after.seconds is None and before.seconds is not None)
+        or after.errors > before.errors
+    ):
         problem = after.problem or f"it ended with status {after.status}"
         if after.errors > before.errors and not after.problem:
             problem = "torch raises an error into the program"

@@ -66,4 +66,8 @@ def test_verdicts():
     assert outcome(base, Measured(0, 1, 0, 0, calls=others), deterministic=False) is WayOutcome.HELPS
     assert judged(WAY, base, Measured(0, 1, 0, 0, calls=others), False).results == "unknown"
     assert outcome(base, Measured(1, 1, 0, 0, calls=calls)) is WayOutcome.FAILED
+    bad_end = Measured(1, 9, 3, 1, seconds=1.0, calls=calls)
+    as_bad = Measured(1, 5, 3, 1, seconds=1.0, calls=calls, problem="it ended with status 1: as before")
+    assert outcome(bad_end, as_bad) is WayOutcome.HELPS, "the program ends badly as it is"
+    assert outcome(bad_end, Measured(1, problem="it did not end within 9 s")) is WayOutcome.FAILED
     assert outcome(base, Measured(0, 1, 0, 0, errors=1, calls=calls)) is WayOutcome.FAILED
