@@ -85,6 +85,7 @@ def protect(raw: Raw) -> Protection:
     offsets = raw.offsets
     free = list(range(len(of) + 1))
     """Instruction -> the next one without a handler, itself or one further on: each is given one once."""
+    before = (0, 0, 0, False)
     for start, end, target, depth, lasti in table_entries(raw.unit.exctable):
         raw_target = raw.index_at.get(target)
         if raw_target is None:
@@ -94,6 +95,15 @@ def protect(raw: Raw) -> Protection:
             raise BytecodeError(
                 f"{raw.unit.qualname}: exception handler at offset {target} protects parts of an instruction"
             )
+        if (
+            raw.unit.version >= _LATE
+            and raw.names[raw.index_at[start]] in _CALLING
+            and before != (start, target, depth, lasti)
+        ):
+            raise BytecodeError(
+                f"{raw.unit.qualname}: exception handler at offset {target} protects a call from its second half on"
+            )
+        before = end, target, depth, lasti
         handler = Handler(raw_target, depth, PUSHES[lasti])
         wraps = lasti and _wraps_generator(raw, raw_target) and depth == _made_on(raw)
         if wraps and start <= target < end:
@@ -146,6 +156,12 @@ def _made_on(raw: Raw) -> int:
     before = raw.names[: raw.names.index("RETURN_GENERATOR")] if "RETURN_GENERATOR" in raw.names else ()
     return sum(name.startswith("LOAD_FAST") or name == "GET_ITER" for name in before)
 
+
+_LATE = (3, 13)
+_CALLING = frozenset(
+    {"CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "SEND", "LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP", "COMPARE_OP"}
+)
+"""What may enter a function of Python: since 3.13 its exceptions go to the handler of the instruction before."""
 
 GENERATORS = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines and asynchronous generators."""

@@ -10,12 +10,13 @@ evaluator of frames is installed, as Dynamo's is: a frame of Python takes C stac
 from __future__ import annotations
 
 import _thread
+import contextlib
 import contextvars
 import functools
 import sys
 import threading
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 from depyf.errors import DepyfError
 from depyf.safety.budget import Budget, Part, Unlimited
@@ -45,13 +46,20 @@ _UNLIMITED = Unlimited()
 class _Here:
     """How deep one thread is, and how deep it may get."""
 
-    __slots__ = ("budget", "depth", "most", "work")
+    __slots__ = ("budget", "depth", "helper", "most", "work")
 
     def __init__(self) -> None:
         self.budget: Budget = _UNLIMITED
         self.depth = 0
         self.most = LEVELS
         self.work: _Work | None = None
+        self.helper: _Helper | None = None
+        """The thread in which what nests deeper goes on, until nothing of ours is left in this one."""
+
+    def let_helper_go(self) -> None:
+        if self.helper is not None:
+            self.helper.end()
+            self.helper = None
 
 
 class _Work:
@@ -80,6 +88,56 @@ class _Threads(threading.local):
 _threads = _Threads()
 
 
+class _Helper:
+    """A thread that does one job after the other for the thread that waits for it: to start one for each takes long."""
+
+    __slots__ = ("_done", "_ended", "_errors", "_job", "_ready", "_results")
+
+    def __init__(self) -> None:
+        self._job: Callable[[], object] | None = None
+        self._ended = False
+        self._results: list[object] = []
+        self._errors: list[BaseException] = []
+        self._ready, self._done = _thread.allocate_lock(), _thread.allocate_lock()
+        self._ready.acquire()
+        self._done.acquire()
+        _thread.start_new_thread(self._serve, ())
+
+    def begin(self, job: Callable[[], object]) -> None:
+        self._job = job
+        self._ready.release()
+
+    def wait(self) -> None:
+        """Until the job is done."""
+        self._done.acquire()
+
+    def outcome(self) -> object:
+        """What the job returned or raised."""
+        if self._errors:
+            raise self._errors.pop()
+        return self._results.pop()
+
+    def end(self) -> None:
+        """The thread ends, once its job is done."""
+        self._ended = True
+        with contextlib.suppress(RuntimeError):  # it has not begun yet
+            self._ready.release()
+
+    def _serve(self) -> None:
+        while not self._ended:
+            self._ready.acquire()
+            job, self._job = self._job, None
+            if job is None:
+                break
+            try:
+                self._results.append(job())
+            except BaseException as error:  # it is the caller's
+                self._errors.append(error)
+            job = None
+            self._done.release()
+        _threads.here.let_helper_go()
+
+
 class _GivenUp(BaseException):
     """Ends the threads of a piece of work that was interrupted."""
 
@@ -101,6 +159,8 @@ def any_depth(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _
             return function(*args, **kwargs)
         finally:
             here.depth -= 1
+            if not here.depth and here.helper is not None and here.work is None:
+                here.let_helper_go()
 
     return inside
 
@@ -120,6 +180,8 @@ def any_depth_of(levels: int) -> Callable[[Callable[_Arguments, _Result]], Calla
                 return function(*args, **kwargs)
             finally:
                 here.depth -= levels
+                if not here.depth and here.helper is not None and here.work is None:
+                    here.let_helper_go()
 
         return inside
 
@@ -180,7 +242,7 @@ def _is_deep() -> bool:
 
 
 def _in_thread(work: Callable[[], _Result]) -> _Result:
-    """The result of ``work``, done in a new thread."""
+    """The result of ``work``, done in another thread."""
     whole, budget = _threads.here.work, _threads.here.budget
     if whole is None:
         whole = _Work()
@@ -190,34 +252,30 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
     most = max(min((sys.getrecursionlimit() - _FLAT) // _STEPS, levels), _LEAST)
     if whole.levels + most > budget.levels:
         raise budget.too_deep()
-    results: list[_Result] = []
-    errors: list[BaseException] = []
-    done = _thread.allocate_lock()
-    done.acquire()
 
-    def run() -> None:
+    def run() -> _Result:
         here = _threads.here
         here.most, here.work, here.budget = most, whole, budget
         whole.threads.append(here)
         whole.levels += most
         try:
-            results.append(work())
-        except BaseException as error:  # it is the caller's
-            errors.append(error)
+            return work()
         finally:
             whole.levels -= most
             whole.threads.remove(here)
-            done.release()
 
+    here = _threads.here
     try:
-        _thread.start_new_thread(contextvars.copy_context().run, (run,))
+        helper = here.helper = here.helper or _Helper()
     except RuntimeError as error:
         raise DepyfError(f"the code nests too deeply for one thread, and no other can be started: {error}") from None
+    helper.begin(functools.partial(contextvars.copy_context().run, run))
     try:
-        done.acquire()
+        helper.wait()
     except BaseException:  # Ctrl-C
         whole.give_up()
+        here.let_helper_go()
         raise
-    if errors:
-        raise errors.pop()
-    return results.pop()
+    if not here.depth and here.work is None:
+        here.let_helper_go()
+    return cast("_Result", helper.outcome())

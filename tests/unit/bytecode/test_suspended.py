@@ -170,3 +170,18 @@ def test_a_handler_protects_whole_instructions(version: tuple[int, int]) -> None
                 continue
             for entry in ((inside, end, *rest), (start, inside, *rest)):
                 refused(with_table(unit, *whole[:at], entry, *whole[at + 1 :]), "parts of an instruction")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_handler_that_begins_at_a_call(version: tuple[int, int]) -> None:
+    """Since 3.13 what the callee raises goes where the instruction before the call sends it."""
+    unit, raw = function(version, "def f(a):\n    try:\n        a()\n    except E:\n        pass\n")
+    call = raw.offsets[raw.names.index("CALL")]
+    (start, end, *rest), *others = table_entries(unit.exctable)
+    assert start < call < end
+    late = with_table(unit, (call, end, *rest), *others)
+    if version >= (3, 13):
+        refused(late, "second half")
+    else:
+        lower(late)
+    lower(with_table(unit, (start, call, *rest), (call, end, *rest), *others))
