@@ -26,6 +26,7 @@ from depyf.ir.percent_format import percent, was_percent
 from depyf.ir.stmt import ExprStmt
 from depyf.lift.rules.augmented import operand
 from depyf.lift.stack_values import is_slot
+from depyf.safety.depth import spend
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
@@ -181,6 +182,7 @@ def _build_string(s: Symbolic, count: int) -> None:
             parts.extend(value.parts)
         else:
             parts.append(Fmt(value, "", None))
+    spend(len(parts))  # each string may hold the one before several times
     found = tuple(parts)
     s.push(percent(found) if s.program.unit.folds_percent and was_percent(found) else FStr(found))
 

@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.tables.set_order import is_ordered
-from depyf.safety.depth import any_depth
+from depyf.safety.depth import any_depth, spend
 
 if TYPE_CHECKING:
     from depyf.verify.walk.promised import Promised
 
 Desc = tuple[Any, ...]
 
+_LETTERS_A_STEP = 6
+"""As a power of two: what is copied by the letters takes little."""
 SCALARS = frozenset({int, str, bytes, bool, type(None), type(Ellipsis)})
 OUTPUT = "output"
 """Tag of an item of what a compiled graph returned (``promised``): unlike a tuple of parts, one object."""
@@ -38,10 +40,11 @@ BOOL_TAGS = frozenset({"is", "not", "mapping?", "sequence?"}) | {
 }
 
 
-def const_key(value: Any, ordered: bool = True) -> tuple[Any, ...]:
+def const_key(value: Any, ordered: bool = True, known: dict[int, tuple[Any, ...]] | None = None) -> tuple[Any, ...]:
     """A hashable key that is equal exactly for constants no program can tell apart (object identity aside).
 
     Sets that iterate otherwise are others, where a program can tell (``set_order``), unless ``ordered`` is false.
+    ``known`` are the keys of parts of ``value``, by id, that it may hold several times.
     """
     kind = type(value)
     if kind in SCALARS:
@@ -51,15 +54,19 @@ def const_key(value: Any, ordered: bool = True) -> tuple[Any, ...]:
     if kind is complex:
         return (kind, struct.pack("<dd", value.real, value.imag))
     if kind is tuple or kind is frozenset or kind is slice:
-        return _key_of_parts(kind, value, ordered)
+        known = {} if known is None else known
+        found = known.get(id(value))
+        if found is None:
+            found = known[id(value)] = _key_of_parts(kind, value, ordered, known)
+        return found
     return ("object", id(value))
 
 
 @any_depth
-def _key_of_parts(kind: type, value: Any, ordered: bool) -> tuple[Any, ...]:
+def _key_of_parts(kind: type, value: Any, ordered: bool, known: dict[int, tuple[Any, ...]]) -> tuple[Any, ...]:
     if kind is slice:
         return (kind, const_key(value.start), const_key(value.stop), const_key(value.step))
-    keys = [const_key(item, ordered) for item in value]
+    keys = [const_key(item, ordered, known) for item in value]
     return (kind, tuple(keys) if kind is tuple or ordered and is_ordered(value) else frozenset(keys))
 
 
@@ -73,6 +80,7 @@ class Values:
         self.desc: list[Desc | None] = []
         self._interned: dict[tuple[Any, ...], int] = {}
         self._keep: list[Any] = []
+        self._tuples: dict[tuple[int, bool], int] = {}
         self._exceptions: dict[int, int] = {}
         self.promised: Promised | None = None
         self.loose = frozenset(const_key(value, False) for value in loose)
@@ -110,10 +118,33 @@ class Values:
         if self.loose and type(value) is frozenset and const_key(value, False) in self.loose:
             self.shuffles = self.shuffles or ordered
             ordered = False
+        return self._constant(value, ordered)
+
+    def _constant(self, value: Any, ordered: bool) -> int:
+        """A tuple is known by the values of its items: parts that several tuples share are gone through once."""
+        if type(value) is tuple:
+            known = self._tuples.get((id(value), ordered))
+            return self._constant_tuple(value, ordered) if known is None else known
         key = const_key(value, ordered)
         found = self._interned.get(key)
         if found is None:
             self._keep.append(value)  # keys by id must stay unique
+            found = self._interned[key] = self.new(("const", value))
+        return found
+
+    @any_depth
+    def _constant_tuple(self, value: tuple[Any, ...], ordered: bool) -> int:
+        spend(len(value))
+        self._keep.append(value)
+        found = self._of_items(tuple([self._constant(item, ordered) for item in value]), value)
+        self._tuples[id(value), ordered] = found
+        return found
+
+    def _of_items(self, items: tuple[int, ...], value: tuple[Any, ...]) -> int:
+        """The constant tuple of these constants, which is ``value``."""
+        key = (tuple, items)
+        found = self._interned.get(key)
+        if found is None:
             found = self._interned[key] = self.new(("const", value))
         return found
 
@@ -148,7 +179,7 @@ class Values:
         """A tuple; constant when its elements are."""
         found = self.constants(elements)
         if found is not None:
-            return self.const(tuple(found))
+            return self._of_items(elements, tuple(found))
         return self.op("tuple", elements)
 
     def slice_of(self, elements: tuple[int, ...]) -> int:
@@ -187,6 +218,7 @@ class Values:
             known = desc[part]
             if known is not None and known[0] == "const" and type(known[1]) is str:
                 text += known[1]
+                spend(len(text) >> _LETTERS_A_STEP)
                 continue
             if text:
                 merged.append(self.const(text))
