@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from depyf.bytecode import ops
 from depyf.cfg.program import NONE, Program
 from depyf.cfg.region_table import Regions
+from depyf.safety.depth import spend
 
 ROOT = 0
 
@@ -63,10 +64,19 @@ class Containers:
 
     def outermost_without(self, target: int, source: int) -> int:
         """The outermost container around ``target`` that does not enclose ``source``; -1 if there is none."""
-        found = NONE
-        while not self.encloses(target, source):
-            found = target
-            target = self.tree[target].parent
+        return next(reversed(self.entered(target, source)), NONE)
+
+    def entered(self, target: int, source: int) -> list[int]:
+        """The containers around ``target``, itself included, that do not enclose ``source``; the innermost first."""
+        found = []
+        tree = self.tree
+        while target != source:
+            if tree[source].depth > tree[target].depth:
+                source = tree[source].parent
+            else:
+                found.append(target)
+                target = tree[target].parent
+        spend(len(found))
         return found
 
     def _assign(self, program: Program) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.cfg.program import NONE, WITH_EXIT, Program
+from depyf.safety.depth import spend
 
 SHUFFLES = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.COPY, ops.POP_EXCEPT})
 
@@ -61,11 +62,12 @@ class Regions:
             return ()
         known = self._chains.get(handler)
         if known is None:
-            found: list[int] = []
+            start, found = handler, dict[int, None]()
             while handler != NONE and handler not in found:
-                found.append(handler)
+                found[handler] = None
                 handler = self.table[handler].parent
-            known = self._chains[found[0]] = tuple(found)
+            spend(len(found))
+            known = self._chains[start] = tuple(found)
         return known
 
     def inside(self, index: int, region: int) -> bool:
@@ -107,6 +109,7 @@ class Regions:
                 if index not in seen:
                     seen.add(index)
                     work.append(index)
+        spend(len(seen) + len(found))
         return sorted(found)
 
     def dissolve(self, region: Region) -> None:

@@ -76,16 +76,14 @@ class Structurer:
     def select(self, source: int, target: int) -> list[Stmt]:
         """Assignments that select an entry of every ``try`` with several entries that an edge enters."""
         result: list[Stmt] = []
-        container = self.blocks[target].container
         inner = target
-        while container != ROOT and not self.containers.encloses(container, source):
+        for container in self.containers.entered(self.blocks[target].container, source):
             if self.containers.tree[container].kind == "try":
                 labels = self.edges.entry_labels(container)
                 if len(labels) > 1:
                     choice = Const(labels.index(inner))
                     result.append(Assign((Temp(container, Purpose.ENTRY),), choice))
                 inner = make_label(LabelKind.TRY, container)
-            container = self.containers.tree[container].parent
         return result
 
     def _container(self, container: int, entries: list[int]) -> list[Stmt]:

@@ -26,6 +26,10 @@ _INSIDE = OPERAND_OPS | {ops.POP, ops.BRANCH, ops.GET_AITER, ops.LOAD_FAST_CLEAR
 Span = tuple[int, int]
 
 
+_LONGEST = 400
+"""How many instructions a test may have that is looked for: each operand of a long one begins where the first does."""
+
+
 def test_spans(program: Program, of: Container[int], leaders: set[int]) -> list[Span]:
     """First and last instruction of each test that shares its source line with another."""
     instrs = program.instrs
@@ -58,8 +62,10 @@ def _start(program: Program, of: Container[int], end: int, entered: dict[int, li
     """Where the operands of the branch at ``end`` begin, and all that jumps to one of them."""
     instrs = program.instrs
     need, at, first = 1, end, end
-    needs = {}
+    needs: dict[int, int] = {}
     while need or first < at:
+        if len(needs) > _LONGEST:
+            return None
         needs[at] = need
         before = at - 1
         if before < 0:

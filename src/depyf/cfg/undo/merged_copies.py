@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from depyf.bytecode import ops
@@ -103,11 +103,13 @@ class Copies:
         """As ``_copied_blocks`` for all blocks of a test at once, which compute values for each other."""
         ids = sorted(self.blocks.nodes)
         found: dict[Any, list[list[int]]] = {}
+        nodes = self.blocks.nodes
+        normal = cache(lambda name: self._normal(nodes[name]))  # a block may be in many spans
         for start, end in self.spans:
             inside = ids[bisect_left(ids, start) : bisect_right(ids, end)]
             if len(inside) < 2 or inside[0] != start:
                 continue
-            key = tuple((node.container, self._normal(node)[0]) for node in map(self.blocks.nodes.__getitem__, inside))
+            key = tuple([(nodes[name].container, normal(name)[0]) for name in inside])
             try:
                 found.setdefault(key, []).append(inside)
             except TypeError:
@@ -118,7 +120,7 @@ class Copies:
             seen: dict[Any, list[int]] = {}
             for inside in alike:
                 places = {node: -1 - at for at, node in enumerate(inside)} | own
-                succs = [self._normal(self.blocks.nodes[name])[1] for name in inside]
+                succs = [normal(name)[1] for name in inside]
                 targets = tuple(tuple(places.get(after, after) for after in ways) for ways in succs)
                 first = seen.setdefault(targets, inside)
                 if renamed.keys().isdisjoint((*inside, *first)):
