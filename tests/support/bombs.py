@@ -220,3 +220,45 @@ def handlers_around_everything() -> bytes:
 
     table = b"".join(entry(k % 2, 20_000, 1, 0) for k in range(5000))
     return pyc(code.replace(co_exceptiontable=table))
+
+
+def doubling(build: str, const: object, rounds: int) -> bytes:
+    """A constant joined with itself, again and again: without jumps, in a handful of instructions."""
+    copy = ("COPY", 1) if sys.version_info >= (3, 11) else ("DUP_TOP", 0)
+    names = [("LOAD_CONST", 1), *[copy, (build, 2)] * rounds, ("STORE_NAME", 0), ("LOAD_CONST", 0), ("RETURN_VALUE", 0)]
+    start = [("RESUME", 0)] if sys.version_info >= (3, 11) else []
+    code = bytes(value for name, arg in (*start, *names) for value in (opcode.opmap[name], arg))
+    return pyc(module("x = 1").replace(co_code=code, co_consts=(None, const), co_stacksize=4))
+
+
+@bomb
+def doubled_strings() -> bytes:
+    return doubling("BUILD_STRING", "ab", 40)
+
+
+@bomb
+def doubled_tuples() -> bytes:
+    return doubling("BUILD_TUPLE", 1, 60)
+
+
+@bomb
+def sets_shared_by_tuples() -> bytes:
+    value = frozenset({0})
+    for number in range(14):
+        value = frozenset({value, (value, number)})
+    return with_mark(value, f"x = y in {MARK!r}")
+
+
+@bomb
+def handlers_in_a_chain() -> bytes:
+    """From 3.11 on: each instruction's handler is the next one."""
+    code = module("x\n" * 8000)
+    if sys.version_info < (3, 11):
+        return pyc(code)
+
+    def number(value: int) -> bytes:
+        return bytes((64 | value >> 18 & 63, 64 | value >> 12 & 63, 64 | value >> 6 & 63, value & 63))
+
+    count = len(code.co_code) // 2 - 3
+    table = b"".join(number(k) + number(1) + number(k + 1) + number(0) for k in range(1, count))
+    return pyc(code.replace(co_exceptiontable=table))

@@ -492,3 +492,8 @@ def returns_in_finally(n: int) -> str:
         + "".join(f"        if a({i}):\n            return a\n" for i in range(n // 3))
         + "    finally:\n        a()\n"
     )
+
+
+@source
+def chained_comparisons(n: int) -> str:
+    return "y = " + " < ".join(f"a{i}" for i in range(2 * n)) + "\n"

@@ -13,6 +13,7 @@ from depyf.cfg.source_places import Alike, begins_at, computed_at
 from depyf.cfg.undo.copied_tails import instruction_content
 from depyf.cfg.undo.copied_tests import Span
 from depyf.cfg.undo.returns import NESTED
+from depyf.safety.depth import spend
 from depyf.safety.rewrites import step
 
 _DECIDES = frozenset({ops.BRANCH, ops.RETURN, ops.RAISE, ops.RERAISE, ops.FOR_ITER})
@@ -109,6 +110,7 @@ class Copies:
             inside = ids[bisect_left(ids, start) : bisect_right(ids, end)]
             if len(inside) < 2 or inside[0] != start:
                 continue
+            spend(len(inside) >> 2)  # again for each copy that is merged because of one after it
             key = tuple([(nodes[name].container, normal(name)[0]) for name in inside])
             try:
                 found.setdefault(key, []).append(inside)
