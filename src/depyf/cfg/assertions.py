@@ -33,11 +33,19 @@ class Assertions:
         program, error = self._program, self._errors[index]
         whole, place = program.place(error), program.place(at)
         if whole is not None and place is not None:
-            # on 3.10 and 3.11 it may have the place of the last comparison, which tells nothing
-            inside = whole[0] <= place[0] and place[1] <= whole[1] and whole != program.place(error - _OPERAND)
-            return whole if inside else None
+            operand = program.place(error - _OPERAND)
+            # on 3.10 and 3.11 it may have the place of a comparison before, which tells nothing
+            known = operand is None or operand != whole and _contains(whole, operand)
+            return whole if known and _contains(whole, place) else None
         line, begins = program.line[at], program.line[error]
         if line is None or begins is None or begins == program.line[error - _OPERAND]:
             return None
         # an ``if`` in front of a ``raise AssertionError`` may have its line, not a later one
         return begins if begins < line + (not self._by_name) else None
+
+
+_Span = tuple[tuple[int, int], tuple[int, int]]
+
+
+def _contains(outer: _Span, inner: _Span) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]

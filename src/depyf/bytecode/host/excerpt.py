@@ -7,7 +7,6 @@ to the marks the result does what the code does.  Time and size grow with what i
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
@@ -20,7 +19,7 @@ _ENDS = frozenset(
      "JUMP_ABSOLUTE")
 )  # fmt: skip
 """What never goes on with the instruction after it."""
-_CONSTANTS = frozenset(dis.hasconst)
+_CONSTANTS = frozenset(OPCODE[name] for name in ("LOAD_CONST", "RETURN_CONST", "KW_NAMES") if name in OPCODE)
 
 
 @dataclass(slots=True)

@@ -138,6 +138,7 @@ class Pairing:
         return f"{self.ids[first]}_{last}" if first in self.ids else text
 
 
+_INTEGER = re.compile(r"[0-9]{1,15}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBERED = re.compile(
     r"(?P<kind>__compiled_fn_|__transformed_code_|__original_code_|guards?_|frame_)(?P<id>(?:ca)?\d+(?:_\d+)*(?:r\d+)?)(?P<rest>|_for_\w*)"
@@ -158,13 +159,13 @@ def met(
     for item in functions:
         entries = item.get("entries", ())
         number = str(entries[0].get("compile_id", "")).rpartition("/")[0].rpartition("/")[2] if entries else ""
-        if number.isdigit():
+        if _INTEGER.fullmatch(number):
             generation, last = generation + (int(number) < last), int(number)
         path, _, line = str(item.get("from")).rpartition(":")
         key = generation, number
         name = str(item.get("function"))
         lines = tuple(source(key, name.rpartition(".")[2]).splitlines())
-        found.append(Met(item, key, name, at(path), int(line) if line.isdigit() else 0, lines))
+        found.append(Met(item, key, name, at(path), int(line) if _INTEGER.fullmatch(line) else 0, lines))
     return found
 
 

@@ -14,6 +14,7 @@ from depyf.dump.graphs.graph_facts import LayerFacts
 from depyf.dump.graphs.layer_tree import GraphLine, Layer, layer_tree, ranges
 from depyf.dump.records import GraphRecord
 from depyf.dump.shapes.size_names import size_name
+from depyf.emit.comments import comment, remark
 from depyf.safety.escape import one_line
 
 _INDENT = "    "
@@ -58,7 +59,7 @@ def _text(record: GraphRecord, tree: Layer, alike: dict[int, str], names: dict[s
         margin = _INDENT * depth
         if isinstance(part, Layer):
             same = f", same operations as {one_line(alike[id(part)])}" if id(part) in alike else ""
-            lines += ["", f"{margin}class {one_line(part.cls) or 'Module'}:  # {one_line(part.path)}{same}"]
+            lines += ["", remark(f"{margin}class {one_line(part.cls) or 'Module'}:", f"{one_line(part.path)}{same}")]
             todo += [(depth + 1, inner) for inner in reversed(part.parts)]
             last, before = "", depth + 1
         else:
@@ -66,7 +67,7 @@ def _text(record: GraphRecord, tree: Layer, alike: dict[int, str], names: dict[s
                 lines.append("")
             before = depth
             if part.source and part.source != last:
-                lines.append(f"{margin}# {one_line(part.source)}")
+                lines.append(comment(one_line(part.source), margin))
                 last = part.source
             lines.append(margin + _WORD.sub(lambda match: names.get(match[0], match[0]), part.text))
     return "\n".join(lines) + "\n"
