@@ -19,7 +19,8 @@ _ENDS = frozenset(
      "JUMP_ABSOLUTE")
 )  # fmt: skip
 """What never goes on with the instruction after it."""
-_CONSTANTS = frozenset(OPCODE[name] for name in ("LOAD_CONST", "RETURN_CONST", "KW_NAMES") if name in OPCODE)
+_TAKES_CONSTANT = frozenset(("LOAD_CONST", "RETURN_CONST", "KW_NAMES"))
+_CONSTANTS = frozenset(number for number, name in enumerate(SPEC.opnames) if name in _TAKES_CONSTANT)
 
 
 @dataclass(slots=True)
