@@ -68,7 +68,10 @@ def test_debug_without_a_dump(tmp_path):
     )
     done = run_python(f"import runpy; runpy.run_path({str(program)!r})")
     assert done.returncode == 0, done.stderr
-    assert "stopped: log has a NaN that none of its operands has" in done.stdout and "return torch.log(x - 1) * 2" in done.stdout
+    assert (
+        "stopped: log has a NaN that none of its operands has" in done.stdout
+        and "return torch.log(x - 1) * 2" in done.stdout
+    )
     assert "SyntaxWarning" not in done.stderr
     first = run_python("import torch; f = torch.compile(lambda x: x + 1, backend='eager'); f(torch.ones(2))\n"
                        "import depyf\nwith depyf.debug(): print(f(torch.ones(2)))")  # fmt: skip

@@ -69,7 +69,8 @@ def test_pages_of_hundreds_of_symbols(steps):
     few, many = heard(400, steps), heard(2000, steps)
     for small, large in zip(few, many):
         assert len(large) < 5.5 * len(small) and len(small) < 600_000
-    assert "s1" in few[0] and " > 0" in few[0] and f" > {steps - 1}" in few[1]
+    assert "s1" in few[0] and f" > {steps - 1}" in few[1]
+    assert " > 0" in few[0] if steps == 1 else "more conditions of torch's say nothing new" in few[0]
 
 
 def compiled_and_dropped(count):
