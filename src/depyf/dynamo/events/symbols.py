@@ -32,6 +32,10 @@ class SymbolTable:
     _env: weakref.ref[Any] | None = None
     """torch's shape environment, which is gone soon after the compilation."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is remembered after the recording: records, no live object."""
+        return {**vars(self), "_env": None}
+
     def take(self, event: str, data: dict[str, Any]) -> None:
         """Take one event in; what it does not say stays empty."""
         asked = shape_question()
