@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attack import bytecodes, texts
+from attack.execution import Executor
 from needs import HOST, need
 
 VERSIONS = sorted({"3.9", HOST, "3.13"})
@@ -34,3 +35,15 @@ def test_bytecode(version: str, pool: list[texts.Named]) -> None:
     assert found.rejected > 150
     assert not found.unexplained
     assert not found.reordered
+
+
+def test_the_line_of_a_class_is_no_difference() -> None:
+    """Since 3.13 a class notes its line, and a metaclass gets it; two texts need not begin at the same one."""
+    need("3.13")
+    text = "def f(base):\n    class C(base):\n        x = 1\n    return C\n"
+    executor = Executor("3.13")
+    try:
+        assert executor.differences({"text": text}, {"text": "\n\n" + text}, range(4)) == []
+        assert executor.differences({"text": text}, {"text": text.replace("1", "2")}, range(4)) != []
+    finally:
+        executor.close()

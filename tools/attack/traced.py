@@ -210,7 +210,11 @@ def show(value, depth=0):
     if kind in (set, frozenset):
         return "%s{%s}" % (kind.__name__, ", ".join(sorted(show(item, depth + 1) for item in value)))
     if kind is dict:
-        return "{%s}" % ", ".join("%s: %s" % (show(k, depth + 1), show(v, depth + 1)) for k, v in value.items())
+        return "{%s}" % ", ".join(
+            # the line on which a class begins (3.13+) is about its text
+            "%s: %s" % (show(k, depth + 1), "a line" if repr(k) == "'__firstlineno__'" else show(v, depth + 1))
+            for k, v in value.items()
+        )
     if isinstance(value, BaseException):
         return "%s(%s)" % (kind.__name__, ", ".join(show(arg, depth + 1) for arg in value.args))
     if isinstance(value, type):

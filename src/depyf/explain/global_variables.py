@@ -24,9 +24,9 @@ class PublishedState(Mapping[str, Any]):
         if key == "dump_src_dir" and directory is not None:
             return directory
         if key == "unpatched_load_by_key_path":
-            from torch._inductor.codecache import PyCodeCache
+            from depyf.dynamo.recording.loaded_code import loader
 
-            return PyCodeCache.load_by_key_path
+            return loader()
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:

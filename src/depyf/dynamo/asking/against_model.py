@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from depyf.debugger.tensors import TensorDifference, difference, relative_tolerance
 from depyf.dynamo.asking.compare import copied
+from depyf.dynamo.asking.tensors import TensorDifference, difference, relative_tolerance
 
 RESULT = "the result"
 _OUTPUT = "the output of module"

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from depyf.debugger.tensors import TensorDifference, difference
 from depyf.dynamo.asking.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.dynamo.asking.reference import doubled, in_double, is_rounding
+from depyf.dynamo.asking.tensors import TensorDifference, difference
 from depyf.dynamo.asking.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.dynamo.stepping.levels import no_caches
 from depyf.errors import DepyfError

@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from depyf.debugger.tensors import relative_tolerance
 from depyf.dynamo.asking.probes import clean_copy
+from depyf.dynamo.asking.tensors import relative_tolerance
 
 _AS_CLOSE = 4.0
 """How much farther from the exact value the second backend may be than the first."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.debugger.tensors import TensorDifference, difference
+from depyf.dynamo.asking.tensors import TensorDifference, difference
 
 _OF_TORCH = ("aten", "prims", "prim", "inductor", "_c10d_functional")
 

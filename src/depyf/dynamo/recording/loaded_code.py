@@ -1,4 +1,4 @@
-"""Generated code that Inductor loaded while recording, and that no event told of.
+"""Generated code that Inductor loads; above all what it loaded while recording, and no event told of.
 
 Code for autotuning, and what a backend of the program writes through ``PyCodeCache`` itself.
 """
@@ -6,6 +6,7 @@ Code for autotuning, and what a backend of the program writes through ``PyCodeCa
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ def loaded_files() -> dict[str, None]:
     cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
     found = (_file(module) for module in list(getattr(cache, "modules", ())))
     return {path: None for path in found if path}
+
+
+def loader() -> Callable[..., Any]:
+    """Torch's function that loads a file of generated code; raises what importing torch raises."""
+    from torch._inductor.codecache import PyCodeCache
+
+    load: Callable[..., Any] = PyCodeCache.load_by_key_path
+    return load
 
 
 def _file(module: Any) -> str:

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 from depyf.bytecode.host.breakpoints import STOPS_AT_ONCE
 from depyf.debugger.pause import should_pause, stopper
-from depyf.debugger.tensors import statistics
 from depyf.debugger.where import where_is
+from depyf.dynamo.asking.tensors import statistics
 from depyf.dynamo.events.module_path import node_module
 from depyf.errors import NonFiniteError
 from depyf.safety.guarded import Door, say
