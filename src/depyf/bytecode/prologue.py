@@ -25,7 +25,14 @@ _ASYNC_GEN_WRAP = 4  # the intrinsic's number in every version that has it
 
 def length(raw: Raw) -> int:
     """How many instructions the prologue has."""
-    return next((i for i, name in enumerate(raw.names) if name not in PROLOGUE), len(raw.names))
+    return end(raw, 0)
+
+
+def end(raw: Raw, start: int) -> int:
+    """The index of the first instruction after the prologue that begins at ``start``: a resume function has a second one."""
+    while start < len(raw.names) and raw.names[start] in PROLOGUE:
+        start += 1
+    return start
 
 
 def starts_late(raw: Raw) -> bool:

@@ -98,7 +98,8 @@ def _before_the_break(lowered: Lowered) -> Lowered | None:
     raw = decode(unit, spec)
     ways = (at for at, name in enumerate(raw.names) if name in _JUMPS and raw.targets[at] > at)
     way = next(ways, len(raw.names))
-    start = next((offset for offset, at in raw.index_at.items() if at == way + 1), 0)
+    first = prologue.end(raw, way + 1)  # what the cells of the user's function hold comes in free variables now
+    start = next((offset for offset, at in raw.index_at.items() if at == first), 0)
     head = raw.offsets[prologue.length(raw)] if unit.version >= prologue.SINCE else 0
     nothing = bytes([spec.opnames.index("NOP"), 0])
     try:

@@ -212,7 +212,8 @@ def _whole(code: Lowered) -> Lowered | None:
         at for at, name in enumerate(raw.names) if name in ("JUMP_FORWARD", "JUMP_ABSOLUTE") and raw.targets[at] > at
     )
     way = next(forward, -1)
-    after = [offset for offset, at in raw.index_at.items() if at == way + 1]
+    user = prologue.end(raw, way + 1)  # the way has made its cells, or got them as free variables
+    after = [offset for offset, at in raw.index_at.items() if at == user]
     if way < 0 or not after:
         return None
     first = raw.offsets[prologue.length(raw)] if unit.version >= prologue.SINCE else 0

@@ -30,6 +30,7 @@ MADE = {
     "a lambda": "    return (lambda a, v=g(1), *, b=g(2) or x, c=g(3): a)(x)\n",
     "annotations": "    def inner(a: g(1), v=g(1), *, b: x = g(2), c: g(4) = 4) -> g(5): return a\n    return inner(x)\n",
     "free variables": "    def inner(a, v=g(1), *, b=g(2)): return a, x\n    return inner(x)\n",
+    "cells that are handed on": "    y = 3\n    def inner(a, v=g(1), *, b=g(2)): return a, y\n    return inner(x)\n",
 }
 
 
@@ -44,15 +45,19 @@ def resumed(version: tuple[int, int], body: str) -> list[CodeUnit]:
     found = []
     for call in calls[:-1]:
         depth = lowered.depths[call + 1]
-        begin = raw.offsets[raw.names.index("RESUME")]
+        given = () if "x" in unit.cellvars else unit.cellvars  # torch passes them on; a parameter's cell it makes again
+        begin = 0 if given else raw.offsets[raw.names.index("RESUME")]
         way = (lowered.instrs[call + 1].offset - begin) // 2
-        head = [("RESUME", 0), *(("LOAD_FAST", place) for place in range(depth)), ("JUMP_FORWARD", way)]
+        copied = [("COPY_FREE_VARS", len(given))] if given else []
+        head = [*copied, ("RESUME", 0), *(("LOAD_FAST", place) for place in range(depth)), ("JUMP_FORWARD", way)]
         code = unit.code[:begin]
         for name, arg in head:
             number = spec.opnames.index(name)
             code += bytes([number, arg, *[0, 0] * spec.caches[number]])
         code += unit.code[begin:]
-        found.append(replace(unit, code=code, linetable=b"", stacksize=unit.stacksize + depth))
+        cells, free = (unit.cellvars, unit.freevars) if not given else ((), given)
+        stack = unit.stacksize + depth
+        found.append(replace(unit, code=code, linetable=b"", stacksize=stack, cellvars=cells, freevars=free))
     return found
 
 
