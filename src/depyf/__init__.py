@@ -16,8 +16,9 @@ from depyf.verify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from depyf.explain import explain
+    from depyf.report import report
 else:
-    from depyf import explain  # a package that can be called: depyf.explain(fn), depyf.explain.dump_src(fn)
+    from depyf import explain, report  # packages that can be called: depyf.explain(fn), depyf.explain.dump_src(fn)
 
 __version__ = "1.0.0.dev0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "install",
     "prepare_debug",
     "replay",
+    "report",
     "testing",
     "uninstall",
     "watch",

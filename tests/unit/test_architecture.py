@@ -93,7 +93,7 @@ LAYERS = (
     ("dump",),
     ("debugger",),
     ("dynamo",),
-    ("doctor", "gallery", "optimization"),
+    ("doctor", "gallery", "optimization", "report"),
     ("api", "decompiler", "explain", "testing", "utils"),
     ("cli", "pytest_plugin", "__main__"),
 )

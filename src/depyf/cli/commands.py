@@ -16,6 +16,7 @@ from depyf.cli.dump_passes import add_dump_parser, run_dump
 from depyf.cli.gallery_command import add_gallery_parser, run_gallery
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
+from depyf.cli.report_command import add_report_parser, run_report
 from depyf.cli.targets import InputError, Job, find_unit, resolve, same_file
 from depyf.dump.files.reading import DumpError
 from depyf.errors import DepyfError
@@ -36,6 +37,7 @@ examples:
   depyf diff dump_a dump_b                      what differs between two dumps, stage by stage
   depyf merge dump                              where the ranks of a distributed run diverge
   depyf gallery dump -o scripts                 each compiled graph as a script that checks itself
+  depyf report dump                             one HTML page of a dump, which opens offline
 
 'depyf COMMAND --help' says more.
 """
@@ -116,6 +118,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_dump_parser(commands)
     add_parsers(commands)
     add_gallery_parser(commands)
+    add_report_parser(commands)
     add_doctor_parser(commands)
     return parser
 
@@ -166,6 +169,7 @@ def _dispatch(argv: list[str]) -> int:
         "diff": run_diff,
         "merge": run_merge,
         "gallery": run_gallery,
+        "report": run_report,
         "doctor": run_doctor,
     }
     try:

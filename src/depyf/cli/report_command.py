@@ -1,0 +1,62 @@
+"""``depyf report``: one HTML page of a dump (``depyf.report``); here it is asked for and told."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from pathlib import Path
+
+from depyf.cli.outcome import ExitStatus
+from depyf.cli.output import complain, tell
+from depyf.errors import DepyfError
+
+EPILOG = """\
+examples:
+  depyf report depyf_dump                 writes depyf_dump/report.html
+  depyf report depyf_dump -o page.html
+  depyf report before after -o diff.html  what changed between two runs, too
+
+exit status:
+  0    the page is written
+  2    the command line is wrong
+  4    no dump, the page cannot be written, or a library is missing
+  130  interrupted (Ctrl-C)
+"""
+PAGE = "report.html"
+
+
+def add_report_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """``report``."""
+    parser = commands.add_parser(
+        "report",
+        help="one HTML page of a dump, which opens offline",
+        description=textwrap.fill(
+            "Make one HTML page of a dump: what to fix first, your source with every stage that came of each line, "
+            "recompilations, guards, time, shapes, memory.  The page opens from disk and asks for nothing on the network.",
+            100,
+        ),
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
+    parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="a second dump, to compare with")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"the page (default: DIR/{PAGE})")
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """See the parser's epilogue for the exit status."""
+    from depyf.report.report_page import write_report
+
+    output: Path = options.output if options.output is not None else options.folder / PAGE
+    try:
+        write_report(options.folder, output, options.other)
+    except DepyfError as error:
+        complain(error)
+        return ExitStatus.UNREADABLE
+    tell(f"{output} ({_size(output)}): open it in a browser")
+    return 0
+
+
+def _size(path: Path) -> str:
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"

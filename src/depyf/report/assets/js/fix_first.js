@@ -1,0 +1,5 @@
+import { el } from "./dom.js";
+
+export function showFixFirst(container, data) {
+  container.append(el("ol", {}, data.causes.map((cause) => el("li", {}, cause.text))));
+}
