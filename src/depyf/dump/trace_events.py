@@ -6,12 +6,15 @@ uses, None for all others.  Names are an open vocabulary: an unknown one is not 
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.compile_stages import BY_EVENT
 
+PHASE = "chromium_event"
+"""Begins or ends a phase of a compilation."""
 OTHERS = frozenset({
     "dynamo_start",
     "dynamo_error",
@@ -78,6 +81,16 @@ def read_event(record: logging.LogRecord) -> TraceEvent | None:
                 data if isinstance(data, dict) else {}, text,
             )  # fmt: skip
     return None
+
+
+def phase_event(record: logging.LogRecord) -> dict[str, Any] | None:
+    """What ``record`` says of a phase: ``name``, ``ph`` (``B``, ``E``), ``ts``, ``args``; None where it is another event."""
+    metadata = getattr(record, "metadata", None)
+    payload = getattr(record, "payload", None)
+    if not isinstance(metadata, dict) or PHASE not in metadata or not isinstance(payload, str):
+        return None
+    event = json.loads(payload)
+    return event if isinstance(event, dict) else None
 
 
 def _compile_id(metadata: dict[str, Any]) -> str:

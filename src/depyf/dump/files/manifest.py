@@ -342,9 +342,3 @@ def _advice(uses: tuple[AdviceUse, ...]) -> list[dict[str, Any]]:
 
 def _text(place: Place | None) -> str:
     return f"{place.filename}:{place.line}" if place else ""
-
-
-def timings_page(timings: dict[CompileKey, dict[str, float]]) -> str:
-    """``timings.json``: seconds by compile id and phase, as torch measured them."""
-    page = {key.slug: dict(sorted(timings[key].items())) for key in sorted(timings, key=lambda key: key.order)}
-    return indented({"seconds": page}) + "\n"

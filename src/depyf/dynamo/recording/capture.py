@@ -11,13 +11,16 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from depyf.dump.compile_stages import BY_EVENT
 from depyf.dump.graphs.graph_facts import GraphFacts
+from depyf.dump.phase_times import PhaseClock, PhaseTime
 from depyf.dump.records import (
     CacheRecord,
     CodeRecord,
@@ -135,10 +138,13 @@ class Capture:
         self._on_refused = on_refused
         self.timings: dict[CompileKey, dict[str, float]] = {}
         """Compile times per phase, in seconds: another in every run, so no part of the records."""
+        self.phases: dict[CompileKey, list[PhaseTime]] = {}
+        """When each phase began, and its seconds: no part of the records either."""
+        self.clock = PhaseClock(time.time())
         self._pid = os.getpid()
         self.in_child: Callable[[], Capture | None] | None = None
         """Called in a forked child by the first event there: the capture of a dump of the child's own."""
-        self._handler = Listener(self._take, self.note)
+        self._handler = Listener(self._take, self.note, self._timed)
 
     def start(self) -> None:
         listen(self._handler)
@@ -175,6 +181,14 @@ class Capture:
             self.handle(event)
         elif self.in_child is not None and (own := self.in_child()) is not None:
             own.handle(event)  # the first one; the others come to it
+
+    def _timed(self, event: Mapping[str, Any]) -> None:
+        """A phase of a compilation begins or ends."""
+        if self.here:
+            with self.lock:
+                ended = self.clock.take(event, threading.get_ident())
+                if ended is not None:
+                    self.phases.setdefault(self.key(ended[0]), []).append(ended[1])
 
     def handle(self, event: TraceEvent) -> None:
         """Take one event in."""

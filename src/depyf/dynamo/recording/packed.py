@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from depyf.dynamo.recording.session import Session
 
 _QUICK = 1
-_CAPTURED = ("functions", "entries", "graphs", "graphs_of", "current", "timings")
+_CAPTURED = ("functions", "entries", "graphs", "graphs_of", "current", "timings", "phases")
 _OWN = ("record", "step_texts", "level_graphs")
 
 
@@ -54,7 +54,7 @@ def pack(session: Session) -> Packed:
         finally:
             for key, live in lives.items():
                 capture.functions[key].live = live
-        _set(capture, [{}, {}, [], {}, {}, {}])
+        _set(capture, [{}, {}, [], {}, {}, {}, {}])
         session.record, session.step_texts, session.level_graphs, session.writer.written = None, {}, [], {}
     return Packed(records, alive)
 

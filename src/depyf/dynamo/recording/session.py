@@ -32,7 +32,8 @@ from depyf.dump.files.layout import (
     original_file,
     transformed_file,
 )
-from depyf.dump.files.manifest import manifest_page, timings_page
+from depyf.dump.files.manifest import manifest_page
+from depyf.dump.files.timings import timings_page
 from depyf.dump.files.writer import DumpWriter
 from depyf.dump.graphs.graph_facts import GraphFacts
 from depyf.dump.pages.call_tree import call_tree_page
@@ -166,7 +167,7 @@ class Session:
         for function in run.functions:
             self.writer.write(original_file(function.function, function.code), original_page(function))
         kernels = self._write_kernels(run)
-        self.writer.write(TIMINGS, timings_page(self.capture.timings))
+        self.writer.write(TIMINGS, timings_page(self.capture.timings, self.capture.phases, self.capture.clock.began))
         counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
         for name, page_of in ((CALL_TREE, call_tree_page), (SHAPES, shapes_page), (MEMORY, memory_page)):
             with Door(f"{name} could not be written", self.capture.note):
