@@ -14,7 +14,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: again env pythons test lint types unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: again env pythons browser test lint types unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -27,11 +27,16 @@ $(STAMP): pyproject.toml tools/environment.py
 pythons:
 	$(or $(PYTHON),python3) tools/pythons.py $(PYTHONS)
 
+# Chromium and Node, for the tests of the report: finds them, or installs Debian's packages
+browser:
+	$(or $(PYTHON),python3) tools/browser.py
+
 test: lint types unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tools tests
 	$(BIN)/ruff format --check src tools tests
+	$(BIN)/python tools/javascript.py
 
 types: $(STAMP)
 	$(BIN)/mypy --strict src

@@ -33,6 +33,7 @@ class Ending:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.tested: set[str] = set()
+        self.lacked: Counter[str] = Counter()
         self.seconds: Counter[str] = Counter()
         self.tests: Counter[str] = Counter()
 
@@ -43,7 +44,9 @@ class Ending:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        self.tested.update(getattr(node, "workeroutput", {}).get("interpreters", ()))
+        said = getattr(node, "workeroutput", {})
+        self.tested.update(said.get("interpreters", ()))
+        self.lacked.update(said.get("lacked", {}))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
@@ -53,6 +56,8 @@ class Ending:
             terminalreporter.section(f"slowest {number} files of {len(self.seconds)}")
             for file, seconds in self.seconds.most_common(number):
                 terminalreporter.line(f"{seconds:8.1f} s  {self.tests[file]:5} tests  {file}")
+        if line := needs.summary_of_programs(self.lacked + needs.lacked):
+            terminalreporter.line(line)
         if self.seconds:
             terminalreporter.line(needs.summary(self.tested | needs.used))
 
@@ -66,6 +71,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """A worker tells what its tests ran on."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["interpreters"] = sorted(needs.used)
+        session.config.workeroutput["lacked"] = dict(needs.lacked)
 
 
 @pytest.fixture(autouse=True)

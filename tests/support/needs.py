@@ -1,5 +1,6 @@
 """The interpreters that tests ask for.  Where one is not on this machine the test is skipped, and the reason names it;
-with ``DEPYF_REQUIRE_PYTHONS=1`` (``.ci/run`` sets it) the test fails instead.
+with ``DEPYF_REQUIRE_PYTHONS=1`` (``.ci/run`` sets it) the test fails instead.  The same for the browser and Node, with
+``DEPYF_REQUIRE_BROWSER=1``.
 
 What was asked for is noted: the last line of a run says which interpreters were tested (``tests/conftest.py``).
 """
@@ -8,18 +9,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+import browser
 import interpreters
 from interpreters import VERSIONS
 
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
 REQUIRE = "DEPYF_REQUIRE_PYTHONS"
+REQUIRE_BROWSER = "DEPYF_REQUIRE_BROWSER"
 used = {HOST}
 """The versions that tests of this process ran on."""
+lacked: Counter[str] = Counter()
+"""How many tests of this process were skipped for want of a program, by its name."""
 
 
 def need(version: str | tuple[int, int]) -> Path:
@@ -42,16 +48,33 @@ def available() -> dict[str, Path]:
     return found
 
 
-def required() -> bool:
-    """Whether a missing interpreter is a failure."""
-    return os.environ.get(REQUIRE, "") not in ("", "0")
+def need_program(name: str) -> Path:
+    """``"chromium"`` or ``"node"``; the test that asks is skipped, or fails, where there is none."""
+    program = browser.PROGRAMS[name]
+    found = program.find()
+    if found is None:
+        if not required(REQUIRE_BROWSER):
+            lacked[name] += 1
+        missing(program.title, "make browser", REQUIRE_BROWSER)
+    return found
 
 
-def missing(what: str) -> NoReturn:
-    reason = f"no {what} on this machine (make pythons)"
-    if required():
-        pytest.fail(f"{reason}, and {REQUIRE} is set", pytrace=False)
+def required(variable: str = REQUIRE) -> bool:
+    """Whether what is missing is a failure."""
+    return os.environ.get(variable, "") not in ("", "0")
+
+
+def missing(what: str, command: str = "make pythons", variable: str = REQUIRE) -> NoReturn:
+    reason = f"no {what} on this machine ({command})"
+    if required(variable):
+        pytest.fail(f"{reason}, and {variable} is set", pytrace=False)
     pytest.skip(reason)
+
+
+def summary_of_programs(skipped: Counter[str]) -> str:
+    """One line for the programs that were missing, with the number of tests skipped for it; empty where none was."""
+    parts = [f"{browser.PROGRAMS[name].title} ({count} skipped)" for name, count in sorted(skipped.items())]
+    return f"not on this machine: {', '.join(parts)} (make browser)" if parts else ""
 
 
 def summary(tested: set[str]) -> str:

@@ -1,5 +1,11 @@
 import { el } from "./dom.js";
 
 export function showFixFirst(container, data) {
-  container.append(el("ol", {}, data.causes.map((cause) => el("li", {}, cause.text))));
+  container.append(
+    el(
+      "ol",
+      {},
+      data.causes.map((cause) => el("li", {}, cause.text)),
+    ),
+  );
 }

@@ -1,0 +1,59 @@
+"""Lint and format the JavaScript and CSS of the report: ESLint, Prettier, of the versions in package-lock.json.
+
+python tools/javascript.py [--fix]
+
+``npm ci`` brings both into node_modules once.  Without Node on this machine nothing is checked, and a line says so; with
+``DEPYF_REQUIRE_BROWSER=1`` (``.ci/run`` sets it) that is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent))
+
+from browser import PROGRAMS
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = ROOT / "node_modules"
+FILES = ("src/depyf/report/assets/js", "tests/js", "eslint.config.js")
+FORMATTED = (*FILES, "src/depyf/report/assets/css")
+
+
+def install(root: Path = ROOT) -> int:
+    """``npm ci`` where the packages are not those of the lock file; its exit status."""
+    lock, done = root / "package-lock.json", root / "node_modules" / ".installed"
+    if done.is_file() and done.read_text(encoding="utf-8") == lock.read_text(encoding="utf-8"):
+        return 0
+    command = ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    status = subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL).returncode
+    if status == 0:
+        done.write_text(lock.read_text(encoding="utf-8"), encoding="utf-8")
+    return status
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fix", action="store_true", help="write what can be mended")
+    fix = parser.parse_args(argv).fix
+    node = PROGRAMS["node"].find()
+    if node is None:
+        required = os.environ.get("DEPYF_REQUIRE_BROWSER", "") not in ("", "0")
+        print("JavaScript: not linted, no Node 18.18 or newer with npm on this machine (make browser)", file=sys.stderr)
+        return int(required)
+    if status := install():
+        return status
+    eslint = [node, MODULES / "eslint" / "bin" / "eslint.js", "--max-warnings=0", *(["--fix"] if fix else []), *FILES]
+    prettier = [node, MODULES / "prettier" / "bin" / "prettier.cjs", "--log-level=warn", "--write" if fix else "--check", *FORMATTED]  # fmt: skip
+    statuses = [subprocess.run(command, cwd=ROOT).returncode for command in (eslint, prettier)]
+    if any(statuses):
+        print("JavaScript: .venv/bin/python tools/javascript.py --fix mends what can be mended", file=sys.stderr)
+    return max(statuses)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
