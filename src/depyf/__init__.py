@@ -1,26 +1,35 @@
 """depyf opens the opaque box of ``torch.compile``: bytecode back to Python source that is proven to mean the same.
 
-Importing this never imports torch; what needs torch imports it when it is used.
+Importing this takes milliseconds: each name below is imported from its module when it is first asked for.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from depyf import testing
-from depyf.api import compare, debug, install, prepare_debug, replay, uninstall, watch, why
-from depyf.debugger.where import Where, where
-from depyf.decompiler import Decompiler, decompile, decompile_pyc
-from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
-from depyf.verify.verdict import Status, Verdict
+import importlib
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from depyf import decompiler, optimization, testing, utils
+    from depyf.api import compare, debug, install, prepare_debug, replay, uninstall, watch, why
+    from depyf.debugger.where import Where, where
+    from depyf.decompiler import Decompiler, decompile, decompile_pyc
+    from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
     from depyf.explain import explain
     from depyf.report import report
-else:
-    from depyf import explain, report  # packages that can be called: depyf.explain(fn), depyf.explain.dump_src(fn)
+    from depyf.verify.verdict import Status, Verdict
 
 __version__ = "1.0.0.dev0"
+
+_FROM = {
+    "api": ("compare", "debug", "install", "prepare_debug", "replay", "uninstall", "watch", "why"),
+    "debugger.where": ("Where", "where"),
+    "decompiler": ("Decompiler", "decompile", "decompile_pyc"),
+    "errors": ("BytecodeError", "DecompilationError", "DepyfError", "NonFiniteError"),
+    "verify.verdict": ("Status", "Verdict"),
+}
+_NAMES = {name: module for module, names in _FROM.items() for name in names}
+_MODULES = ("decompiler", "doctor", "explain", "optimization", "report", "testing", "utils")
+"""Modules that are reached as ``depyf.NAME`` without an import; ``explain`` and ``report`` are called like functions."""
 
 __all__ = [
     "BytecodeError",
@@ -46,3 +55,17 @@ __all__ = [
     "why",
     "where",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"depyf.{name}")
+    if name not in _NAMES:
+        raise AttributeError(f"module 'depyf' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"depyf.{_NAMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES, *_MODULES})

@@ -76,6 +76,38 @@ class Parser(argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
 
+class _Version(argparse.Action):
+    """Which depyf this is, and what it runs on; torch is not imported for it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        python = ".".join(map(str, sys.implementation.version[:3]))
+        print(f"depyf {depyf.__version__} (Python {python}, {_torch()})")
+        parser.exit()
+
+
+def _torch() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"torch {version('torch')}"
+    except PackageNotFoundError:
+        return "no torch"
+
+
+class _Completion(argparse.Action):
+    """``eval "$(depyf --completion bash)"``: the parser as a script of the shell, made by shtab."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: Any, shell: Any, __: Any = None) -> None:
+        try:
+            import shtab
+        except ImportError:
+            parser.error("completion needs shtab: pip install 'depyf[cli]'")
+        if shell not in shtab.SUPPORTED_SHELLS:
+            parser.error(f"--completion {shell}: {', '.join(shtab.SUPPORTED_SHELLS)} are known")
+        print(shtab.complete(parser, shell))
+        parser.exit()
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = Parser(
         prog="depyf",
@@ -83,7 +115,13 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"depyf {depyf.__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="depyf, Python and torch, and exit")
+    parser.add_argument(
+        "--completion",
+        action=_Completion,
+        metavar="SHELL",
+        help="a script that completes commands in bash, zsh or tcsh",
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
     decompile = commands.add_parser(

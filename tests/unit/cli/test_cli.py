@@ -9,6 +9,7 @@ import json
 import marshal
 import os
 import py_compile
+import re
 import shlex
 import signal
 import subprocess
@@ -163,7 +164,22 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["--version"])
     assert caught.value.code == 0
-    assert capsys.readouterr().out.startswith("depyf ")
+    assert re.fullmatch(r"depyf \S+ \(Python \d+\.\d+\.\d+, (torch \S+|no torch)\)\n", capsys.readouterr().out)
+
+
+def test_completion(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for shell in ("bash", "zsh", "tcsh"):
+        with pytest.raises(SystemExit) as caught:
+            main(["--completion", shell])
+        assert caught.value.code == 0
+        assert "decompile" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["--completion", "dos"])
+    assert "bash, zsh, tcsh" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    with pytest.raises(SystemExit):
+        main(["--completion", "bash"])
+    assert "pip install 'depyf[cli]'" in capsys.readouterr().err
 
 
 def test_python_that_is_none(pyc: Path, capsys: pytest.CaptureFixture[str]) -> None:
