@@ -11,9 +11,8 @@ from typing import Any
 from depyf.cfg.graph import Graph
 from depyf.errors import DepyfError
 from depyf.ir.stmt import Block, Body, Break, Continue, Exit, For, Loop, Stmt, While
-from depyf.ir.walk_stmt import bodies, walk
+from depyf.ir.walk_stmt import walk_within
 from depyf.lift.lifted_block import Lifted
-from depyf.safety.depth import any_depth
 
 
 class InvariantError(DepyfError):
@@ -42,43 +41,28 @@ def check_lifted(blocks: dict[int, Lifted]) -> None:
 
 def check_labelled(body: Body) -> None:
     """Every exit names a label of a statement around it."""
-    _labels(body, frozenset())
+    nothing: frozenset[int] = frozenset()
 
+    def inside(stmt: Stmt, around: frozenset[int], at: int) -> frozenset[int]:
+        return around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
 
-@any_depth
-def _labels(body: Body, around: frozenset[int]) -> None:
-    for stmt in body:
+    for stmt, around in walk_within(body, nothing, inside):
         if isinstance(stmt, Exit) and stmt.label not in around:
             raise InvariantError(f"exit to {stmt.label}, which is not around it")
-        inside = around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
-        for inner in bodies(stmt):
-            _labels(inner, inside)
 
 
 def check_python(body: Body) -> None:
     """No label is left, and ``break`` and ``continue`` stand in loops.  A marker of lifting without a text is refused by the
     printer: that is how code is found for which a rung has no statements."""
-    for stmt in walk(body):
+
+    def in_loop(stmt: Stmt, around: bool, at: int) -> bool:
+        return around or isinstance(stmt, (While, For)) and at == 0  # not the else of the loop
+
+    for stmt, is_in_loop in walk_within(body, False, in_loop):
         if isinstance(stmt, (Block, Loop, Exit)):
             raise InvariantError(f"a {type(stmt).__name__} is left in the Python dialect")
-    _jumps(body, False)
-
-
-@any_depth
-def _jumps(body: Body, in_loop: bool) -> None:
-    for stmt in body:
-        if isinstance(stmt, (Break, Continue)) and not in_loop:
+        if isinstance(stmt, (Break, Continue)) and not is_in_loop:
             raise InvariantError(f"a {type(stmt).__name__.lower()} outside of a loop")
-        if isinstance(stmt, (While, For)):
-            _jumps(stmt.body, True)
-            _jumps(stmt.orelse, in_loop)
-        else:
-            _inner_jumps(stmt, in_loop)
-
-
-def _inner_jumps(stmt: Stmt, in_loop: bool) -> None:
-    for inner in bodies(stmt):
-        _jumps(inner, in_loop)
 
 
 INVARIANTS: dict[str, Callable[[Any], None]] = {

@@ -29,9 +29,8 @@ from depyf.ir.expr import (
     Sub,
     Temp,
 )
-from depyf.ir.walk_expr import LEAVES, children
+from depyf.ir.walk_expr import LEAVES, children, walk_all
 from depyf.lift.rules.container_rules import ITEMS, PAIRS
-from depyf.safety.depth import any_depth
 
 PURE, READ, EVENT = 0, 1, 2
 Variable = tuple[str, object]
@@ -191,14 +190,16 @@ class Effects:
         return isinstance(cells, Display) and bool(cells.elts) and all(isinstance(c, CellOf) for c in cells.elts)
 
 
-@any_depth
 def width(node: object) -> int:
     """About how many characters an expression takes."""
+    return sum(_own_width(part) + 2 for part in walk_all((node,))) - 2
+
+
+def _own_width(node: object) -> int:
     if isinstance(node, Const):
         return len(repr(node.value)) if isinstance(node.value, (str, int, float, type(None))) else 12
     if isinstance(node, (Name, CellOf)):
         return len(node.id) if len(node.id) < 60 else 24  # the dump shortens what torch made unique
     if isinstance(node, Temp):
         return 7
-    own = len(node.name) + 1 if isinstance(node, Attr) else 2
-    return own + sum(width(child) + 2 for child in children(node))
+    return len(node.name) + 1 if isinstance(node, Attr) else 2

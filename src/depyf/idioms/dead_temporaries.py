@@ -16,10 +16,10 @@ from collections import Counter
 from dataclasses import replace
 
 from depyf.ir.expr import Const, Temp, TempKey
-from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, If, PassStmt, Return, Stmt, Try
+from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, If, Return, Stmt, Try
+from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import walk_own
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
-from depyf.safety.depth import any_depth
+from depyf.ir.walk_stmt import walk
 from depyf.structure.exits import ends
 
 
@@ -27,7 +27,7 @@ def drop_dead_temporaries(body: Body, *, held: bool = False) -> Body:
     """``body`` without such temporaries; but for those that are deleted, and with ``held`` those that a branch of the same
     block comes after."""
     unread = unread_temporaries(body)
-    return _block(body, unread, held) if unread else body
+    return _Dropped(unread, held).run(body) if unread else body
 
 
 def unread_temporaries(body: Body) -> frozenset[TempKey]:
@@ -74,25 +74,36 @@ def mentions(body: Body) -> Counter[TempKey]:
     return Counter(node.key for node in walk_own(body) if isinstance(node, Temp))
 
 
-@any_depth
-def _block(body: Body, unread: frozenset[TempKey], held: bool) -> Body:
-    out: list[Stmt] = []
-    waiting = held_until(body, unread).values() if held else ()
-    kept = {temp.key for temps in waiting for temp in temps} | deletions(body).keys()
-    for stmt in body:
+class _Dropped(Transformer):
+    title = "drop a dead temporary"
+    fills = True
+
+    def __init__(self, unread: frozenset[TempKey], held: bool) -> None:
+        self.unread = unread
+        self.held = held
+        self.kept: list[set[TempKey]] = []
+        """The temporaries that stay, for each of the lists around."""
+
+    def begin(self, body: Body, around: Stmt | None, at: int) -> None:
+        waiting = held_until(body, self.unread).values() if self.held else ()
+        self.kept.append({temp.key for temps in waiting for temp in temps} | deletions(body).keys())
+
+    def enter(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Try):
-            stmt = _returning(stmt, unread)
-        if bodies(stmt):
-            if isinstance(stmt, If) and all(_says_nothing(inner, unread) for inner in stmt.orelse):
-                stmt = replace(stmt, orelse=())
-            stmt = with_bodies(stmt, lambda inner: _block(inner, unread, held) or ((PassStmt(),) if inner else ()))
-        if _is_unread(stmt, unread - kept):
-            assert isinstance(stmt, Assign)
-            if not isinstance(stmt.value, Const):
-                out.append(ExprStmt(stmt.value, stmt.line))
-        else:
-            out.append(stmt)
-    return tuple(out)
+            return _returning(stmt, self.unread)
+        if isinstance(stmt, If) and all(_says_nothing(inner, self.unread) for inner in stmt.orelse):
+            return replace(stmt, orelse=())
+        return stmt
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        if not _is_unread(stmt, self.unread - self.kept[-1]):
+            done.append(stmt)
+        elif isinstance(stmt, Assign) and not isinstance(stmt.value, Const):
+            done.append(ExprStmt(stmt.value, stmt.line))
+
+    def finish(self, done: list[Stmt]) -> Body:
+        self.kept.pop()
+        return tuple(done)
 
 
 def _says_nothing(stmt: Stmt, unread: frozenset[TempKey]) -> bool:

@@ -11,6 +11,7 @@ The order of operations does not change.  Statements that evaluate conditionally
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 from depyf.ir.expr import (
@@ -177,21 +178,19 @@ def _inside(node: Any, change: Any) -> Any:
     return dataclasses.replace(node, **updates) if updates else node
 
 
-@any_depth
+def _taken(event: Expr) -> Iterator[Expr]:
+    """The operands of ``event`` itself, directly or in a display."""
+    return walk_all(children(event), lambda node: children(node) if isinstance(node, _PASSIVE) else [])
+
+
 def _uses_up(event: Expr, dying: frozenset[TempKey]) -> bool:
-    """Is one of these temporaries an operand of ``event`` itself, directly or in a display?"""
-    return any(
-        child.key in dying if isinstance(child, Temp) else isinstance(child, _PASSIVE) and _uses_up(child, dying)
-        for child in children(event)
-    )
+    """Is one of these temporaries an operand of ``event`` itself?"""
+    return any(isinstance(node, Temp) and node.key in dying for node in _taken(event))
 
 
-@any_depth
 def _takes(event: Expr, chosen: set[int]) -> bool:
-    """Is one of these operations an operand of ``event`` itself, directly or in a display?"""
-    return any(
-        id(child) in chosen or isinstance(child, _PASSIVE) and _takes(child, chosen) for child in children(event)
-    )
+    """Is one of these operations an operand of ``event`` itself?"""
+    return any(id(node) in chosen for node in _taken(event))
 
 
 def _has_temporary(node: Expr) -> bool:

@@ -33,7 +33,7 @@ from depyf.ir.stmt import (
     While,
     With,
 )
-from depyf.ir.walk_expr import children
+from depyf.ir.walk_expr import children, walk_all
 from depyf.ir.walk_stmt import bodies, with_bodies
 from depyf.safety.depth import any_depth
 
@@ -113,18 +113,10 @@ def _given(stmt: For | With) -> set[TempKey]:
     return _bound_by(tuple(targets))
 
 
-@any_depth
 def _bound_by(targets: tuple[Expr, ...]) -> set[TempKey]:
     """The temporaries among targets, those of an unpacking included."""
-    found: set[TempKey] = set()
-    for target in targets:
-        if isinstance(target, Temp):
-            found.add(target.key)
-        elif isinstance(target, Display):
-            found |= _bound_by(target.elts)
-        elif isinstance(target, Star):
-            found |= _bound_by((target.value,))
-    return found
+    parts = walk_all(targets, lambda target: children(target) if isinstance(target, (Display, Star)) else [])
+    return {part.key for part in parts if isinstance(part, Temp)}
 
 
 def _leaves_at_once(stmt: Stmt) -> bool:

@@ -30,6 +30,9 @@ class Transformer:
     fills = False
     """Whether an inner list that loses all of its statements gets a ``pass``."""
 
+    def begin(self, body: Body, around: Stmt | None, at: int) -> None:
+        """A list before its first statement: ``bodies(around)[at]``; ``around`` is None for the outermost."""
+
     def enter(self, stmt: Stmt) -> Stmt | None:
         """A compound statement before what is inside it; None leaves all of that as it is."""
         return stmt
@@ -45,6 +48,7 @@ class Transformer:
     def run(self, body: Body) -> Body:
         """``body`` rewritten."""
         heard = bool(self.title) and is_heard()
+        self.begin(body, None, 0)
         open_lists = [self._list(body, heard)]
         made: Body | None = None
         lists = 1
@@ -70,7 +74,9 @@ class Transformer:
                 stmt = entered
                 made: list[Body] = []
                 changed = False
-                for part in bodies(stmt):
+                for at, part in enumerate(bodies(stmt)):
+                    if part:
+                        self.begin(part, stmt, at)
                     new = (yield part) if part else part
                     changed = changed or new is not part
                     made.append((PassStmt(),) if self.fills and part and not new else new)

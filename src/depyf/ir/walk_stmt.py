@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import TypeVar, cast
 
 from depyf.ir.stmt import Block, Body, ExceptClause, For, If, Loop, Match, MatchCase, Stmt, Try, While, With
 from depyf.safety.depth import note
+
+_Around = TypeVar("_Around")
 
 COMPOUND = frozenset({If, While, For, Block, Loop, With, Try, Match})
 """The statements that have others inside."""
@@ -92,5 +94,29 @@ def walk(body: Body) -> Iterator[Stmt]:
             if type(stmt) in COMPOUND:
                 for inner in reversed(bodies(stmt)):
                     stack.extend(reversed(inner))
+    finally:
+        note(seen)
+
+
+def walk_within(
+    body: Body, around: _Around, inside: Callable[[Stmt, _Around, int], _Around | None]
+) -> Iterator[tuple[Stmt, _Around]]:
+    """Every statement, outer before inner, in order, with what is known of the statements around it.
+
+    That is ``around`` in ``body`` itself.  ``inside(stmt, around, at)`` gives it for the list ``bodies(stmt)[at]``; None leaves
+    that list out.
+    """
+    stack = [(stmt, around) for stmt in reversed(body)]
+    seen = 0
+    try:
+        while stack:
+            stmt, known = stack.pop()
+            seen += 1
+            yield stmt, known
+            if type(stmt) in COMPOUND:
+                lists = bodies(stmt)
+                for at in range(len(lists) - 1, -1, -1):
+                    if lists[at] and (within := inside(stmt, known, at)) is not None:
+                        stack.extend([(inner, within) for inner in reversed(lists[at])])
     finally:
         note(seen)

@@ -23,7 +23,7 @@ from depyf.ir.stmt import (
     While,
     With,
 )
-from depyf.ir.walk_stmt import bodies, walk
+from depyf.ir.walk_stmt import bodies, walk, walk_within
 from depyf.safety.depth import any_depth, spend
 from depyf.structure.match.match_statements import irrefutable
 
@@ -87,19 +87,13 @@ def _statement_ends(last: Stmt) -> bool:
     return False
 
 
-@any_depth
 def breaks_out(body: Body) -> bool:
     """Whether a ``break`` in ``body`` leaves the loop around."""
-    for stmt in body:
-        if isinstance(stmt, Break):
-            return True
-        if isinstance(stmt, (While, For, Loop)):
-            if breaks_out(stmt.orelse if not isinstance(stmt, Loop) else ()):
-                return True
-            continue
-        if any(breaks_out(inner) for inner in bodies(stmt)):
-            return True
-    return False
+    return any(isinstance(stmt, Break) for stmt, _ in walk_within(body, True, _same_loop))
+
+
+def _same_loop(stmt: Stmt, around: bool, at: int) -> bool | None:
+    return None if isinstance(stmt, (While, For, Loop)) and at == 0 else around
 
 
 def exits_to(body: Body, label: int) -> bool:

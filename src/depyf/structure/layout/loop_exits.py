@@ -11,15 +11,12 @@ so that the way out of the loop falls through, and the way out of the handler is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import count
 
 from depyf.ir.stmt import Block, Body, Exit, Loop, Stmt, Try
 from depyf.ir.transformer import Transformer, map_statements
-from depyf.ir.walk_stmt import bodies, with_bodies
-from depyf.safety.depth import any_depth
 from depyf.structure.exits import leaving
 from depyf.structure.label_kinds import LabelKind, make_label
 
@@ -28,8 +25,7 @@ Labels = frozenset[int]
 
 def leave_loops_first(body: Body) -> Body:
     """``body`` with one exit after each such loop."""
-    fresh = map(partial(make_label, LabelKind.LOOP_END), count())
-    return _leave(body, frozenset(), frozenset(), fresh)
+    return _HandlerLoops().run(body)
 
 
 def leave_inner_loops_first(body: Body) -> Body:
@@ -57,28 +53,33 @@ class _InnerLoops(Transformer):
         done.extend(_left_first(stmt, min(places), next(self.fresh)) if len(places) == 1 else (stmt,))
 
 
-@any_depth
-def _leave(body: Body, around: Labels, outside: Labels, fresh: Iterator[int]) -> Body:
-    """``around`` are the labels of the statements around ``body``, ``outside`` those around its handler, if it is in one."""
-    result: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, Try):
-            handlers = {id(clause.body) for clause in stmt.handlers}
-            stmt = with_bodies(
-                stmt,
-                lambda inner, handlers=handlers: _leave(  # type: ignore[misc]
-                    inner, around, around if id(inner) in handlers else frozenset(), fresh
-                ),
-            )
-        elif bodies(stmt):
-            within = around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
-            stmt = with_bodies(stmt, lambda inner, within=within: _leave(inner, within, outside, fresh))  # type: ignore[misc]
+class _HandlerLoops(Transformer):
+    title = "leave a loop in a handler before the handler"
+
+    def __init__(self) -> None:
+        self.fresh = map(partial(make_label, LabelKind.LOOP_END), count())
+        self.labels: list[tuple[Labels, Labels]] = []
+        """For each of the lists around: the labels of all statements around it; those around its handler, if it is in one."""
+
+    def begin(self, body: Body, around: Stmt | None, at: int) -> None:
+        inside, outside = self.labels[-1] if self.labels else (frozenset(), frozenset())
+        if isinstance(around, Try):
+            outside = inside if 0 < at <= len(around.handlers) else frozenset()
+        elif isinstance(around, (Block, Loop)):
+            inside |= {around.label}
+        self.labels.append((inside, outside))
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        outside = self.labels[-1][1]
         places = leaving((stmt,)) if isinstance(stmt, Loop) and outside else set[int]()
         if len(places) == 1 and places <= outside:
-            result.extend(_left_first(stmt, min(places), next(fresh)))
+            done.extend(_left_first(stmt, min(places), next(self.fresh)))
         else:
-            result.append(stmt)
-    return tuple(result)
+            done.append(stmt)
+
+    def finish(self, done: list[Stmt]) -> Body:
+        self.labels.pop()
+        return tuple(done)
 
 
 def _left_first(loop: Stmt, place: int, label: int) -> tuple[Stmt, Stmt]:

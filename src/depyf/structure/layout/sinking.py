@@ -13,12 +13,14 @@ compiler copies it as well: any number of exits may lead to that.  Input and out
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from depyf.ir.expr import Const, Marker
 from depyf.ir.stmt import Block, Body, Exit, If, Loop, PassStmt, Return, Stmt, Try
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.ir.transformer import map_lists
+from depyf.ir.walk_stmt import bodies, walk, walk_within, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.safety.rewrites import step
 from depyf.structure.exits import ends, first_line
@@ -76,7 +78,7 @@ def movable(body: Body) -> list[tuple[int, int]]:
 def _may_sink(block: Block, tail: Body) -> bool:
     if not tail or not ends(tail):
         return False
-    uses = list(_uses(block.body, block.label, _ExitUse(False, False, False)))
+    uses = _uses(block.body, block.label)
     small = len(tail) == 1 and _small(tail[0])
     if not uses or len(uses) > 1 and not small or any(use.unbinds for use in uses):
         return False  # after the clause
@@ -89,23 +91,24 @@ def _small(stmt: Stmt) -> bool:
     return isinstance(stmt, Exit) or isinstance(stmt, Return) and (stmt.value is None or isinstance(stmt.value, Const))
 
 
-@any_depth
-def _uses(body: Body, label: int, use: _ExitUse) -> list[_ExitUse]:
+def _uses(body: Body, label: int) -> list[_ExitUse]:
     found: list[_ExitUse] = []
-    for stmt in body:
-        inside = use
-        if _falls_to(stmt, label):
+    counted: Counter[int] = Counter()
+    for stmt, use in walk_within(body, _ExitUse(False, False, False), _inside):
+        if isinstance(stmt, Try) and _falls_to(stmt, label):
             found.append(use)
-            stmt = _without_exit(stmt)
-        if isinstance(stmt, Exit) and stmt.label == label:
+            counted[id(stmt.body[-1])] += 1
+        elif isinstance(stmt, Exit) and counted[id(stmt)]:
+            counted[id(stmt)] -= 1
+        elif isinstance(stmt, Exit) and stmt.label == label:
             found.append(replace(use, unbinds=stmt.unbinds))
-        elif isinstance(stmt, Loop):
-            inside = replace(use, loop=True, iterator=use.iterator or _has_iterator(stmt))
-        elif isinstance(stmt, Try):
-            inside = replace(use, protected=True)
-        for inner in bodies(stmt):
-            found.extend(_uses(inner, label, inside))
     return found
+
+
+def _inside(stmt: Stmt, use: _ExitUse, at: int) -> _ExitUse:
+    if isinstance(stmt, Loop):
+        return replace(use, loop=True, iterator=use.iterator or _has_iterator(stmt))
+    return replace(use, protected=True) if isinstance(stmt, Try) else use
 
 
 def _falls_to(stmt: Stmt, label: int) -> bool:
@@ -128,13 +131,16 @@ def _has_iterator(loop: Loop) -> bool:
     return isinstance(head, If) and isinstance(head.test, Marker)
 
 
-@any_depth
 def sink(body: Body, label: int) -> Body:
     """``body`` with the code after the block ``label`` at the exits to it; the block is gone."""
-    for at, stmt in enumerate(body):
-        if isinstance(stmt, Block) and stmt.label == label:
-            return (*body[:at], *_replaced(stmt.body, label, body[at + 1 :]))
-    return tuple(with_bodies(stmt, lambda inner: sink(inner, label)) if bodies(stmt) else stmt for stmt in body)
+
+    def moved(stmts: list[Stmt]) -> Body:
+        for at, stmt in enumerate(stmts):
+            if isinstance(stmt, Block) and stmt.label == label:
+                return (*stmts[:at], *_replaced(stmt.body, label, tuple(stmts[at + 1 :])))
+        return tuple(stmts)
+
+    return map_lists(body, moved)
 
 
 @any_depth

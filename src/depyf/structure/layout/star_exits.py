@@ -16,12 +16,10 @@ from depyf.ir.stmt import (
     Block,
     Body,
     Break,
-    ClassDef,
     Continue,
     ExceptClause,
     Exit,
     For,
-    FuncDef,
     If,
     Loop,
     Return,
@@ -30,7 +28,7 @@ from depyf.ir.stmt import (
     While,
 )
 from depyf.ir.transformer import map_statements
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.ir.walk_stmt import bodies, walk, walk_within, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.label_kinds import LabelKind, make_label
 
@@ -38,18 +36,16 @@ from depyf.structure.label_kinds import LabelKind, make_label
 def leaves_clause(body: Body) -> bool:
     """Whether a clause of ``except*`` in the Python dialect holds a ``return``, ``break`` or ``continue`` that leaves it."""
     stars = [stmt for stmt in walk(body) if isinstance(stmt, Try) and stmt.star]
-    return any(_leaves(clause.body, False) for stmt in stars for clause in stmt.handlers)
+    clauses = [clause.body for stmt in stars for clause in stmt.handlers]
+    return any(
+        isinstance(stmt, Return) or not in_loop and isinstance(stmt, (Break, Continue))
+        for clause in clauses
+        for stmt, in_loop in walk_within(clause, False, _in_loop)
+    )
 
 
-@any_depth
-def _leaves(body: Body, loop: bool) -> bool:
-    for stmt in body:
-        if isinstance(stmt, Return) or not loop and isinstance(stmt, (Break, Continue)):
-            return True
-        inside = loop or isinstance(stmt, (For, While))
-        if not isinstance(stmt, (FuncDef, ClassDef)) and any(_leaves(inner, inside) for inner in bodies(stmt)):
-            return True
-    return False
+def _in_loop(stmt: Stmt, around: bool, at: int) -> bool:
+    return around or isinstance(stmt, (For, While))
 
 
 def falls_through(body: Body) -> bool:

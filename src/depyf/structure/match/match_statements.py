@@ -31,7 +31,7 @@ from depyf.ir.stmt import (
     Stmt,
 )
 from depyf.ir.transformer import map_lists, map_statements
-from depyf.ir.walk_stmt import bodies, close_blocks, open_blocks, walk, with_bodies
+from depyf.ir.walk_stmt import bodies, close_blocks, open_blocks, walk, walk_within, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
 
@@ -60,7 +60,11 @@ class Raising:
 
     def run(self, stmts: Body) -> Body:
         """``stmts`` with every case in a ``Match``."""
-        self._note_labels(stmts, 0)
+        for stmt, depth in walk_within(stmts, 0, lambda _stmt, depth, _at: depth + 1):
+            if isinstance(stmt, (Block, Loop)):
+                self._depths[stmt.label] = depth
+                if isinstance(stmt, Block):
+                    self._blocks.add(stmt.label)
         raised = _hoist(map_lists(self._raise(stmts), self._place_defaults))
         for stmt in walk(raised):
             if isinstance(stmt, Match):
@@ -118,16 +122,6 @@ class Raising:
         own = {stmt.label for stmt in inner if isinstance(stmt, Block)}
         exits = {stmt.label for stmt in inner if isinstance(stmt, Exit)} & self._blocks - own
         return any(self._depths.get(exit, -1) > depth >= 0 for exit in exits)
-
-    @any_depth
-    def _note_labels(self, stmts: Body, depth: int) -> None:
-        for stmt in stmts:
-            if isinstance(stmt, (Block, Loop)):
-                self._depths[stmt.label] = depth
-                if isinstance(stmt, Block):
-                    self._blocks.add(stmt.label)
-            for inner in bodies(stmt):
-                self._note_labels(inner, depth + 1)
 
     def _place_defaults(self, stmts: list[Stmt]) -> Body:
         result: list[Stmt] = []
