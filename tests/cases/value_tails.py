@@ -1,4 +1,3 @@
-# known unlined: 3.12+ <module>: FAILED original STORE_NAME f and recompiled STORE_NAME lambda_: they do different things
 f = lambda x, w: m(x) + (w if x.n == 1 else w.r([i for i in x]))
 
 
@@ -16,3 +15,13 @@ def stores_around_comprehensions(a):
     b, c = [], [x for x in a]
     d, e, f = [], [x for x in b], [y for y in c]
     return b, c, d, e, f
+
+
+def comprehension_in_arm(x, w):
+    if x:
+        w(x)
+    return m(x) + (w if x.n == 1 else w.r([i for i in x]))
+
+
+def comprehension_in_end(x, w):
+    return m(x, x.n if w else x.k, [i for i in x])

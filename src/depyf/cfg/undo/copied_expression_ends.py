@@ -52,17 +52,24 @@ def _values(program: Program, start: int, height: int) -> list[int]:
             found.append(at)
         if instr.op in _ENDS:
             break
-        after = program.follow(program.next[at])
+        after = _after(program, at)
         if after != NONE and program.depths[after] < height and _ends_statement(program, at):
             break
         at = after
     return found
 
 
+def _after(program: Program, at: int) -> int:
+    """What runs after an instruction of an expression; a loop there is a comprehension, of which the end goes on."""
+    return program.follow(program.jump[at] if program.instrs[at].op == ops.FOR_ITER else program.next[at])
+
+
 def _ends_statement(program: Program, at: int) -> bool:
     """Whether an instruction that leaves nothing of an arm is the end of a statement: no value is on its way."""
     instr = program.instrs[at]
-    return instr.op.startswith(("STORE", "DELETE")) or instr.op == ops.POP and program.instrs[at - 1].op != ops.BRANCH
+    if instr.op == ops.POP:
+        return program.instrs[at - 1].op != ops.BRANCH
+    return instr.op == ops.FOR_ITER or instr.op.startswith(("STORE", "DELETE"))
 
 
 def _uses(program: Program, at: int, height: int) -> bool:
@@ -79,7 +86,7 @@ def _uses(program: Program, at: int, height: int) -> bool:
             lowest = program.depths[at] - ops.stack_effect(op, arg)[0]
         if lowest < height - 1:
             return op not in _SHUFFLES and op not in _ENDS
-        at = program.follow(program.next[at])
+        at = _after(program, at)
         if op in _ENDS or op == ops.BRANCH or at != NONE and program.depths[at] < height:
             return False  # the value is used up
     return False
