@@ -1,19 +1,133 @@
+// The page starts here: the frame is built, and a panel is filled when it is first opened.
+
 import { chunk, linesOf } from "./chunks.js";
-import { el } from "./dom.js";
+import { el, fill } from "./dom.js";
+import { showFiles } from "./files.js";
 import { showFixFirst } from "./fix_first.js";
+import { bindKey, startKeys } from "./keys.js";
+import { buildFrame } from "./layout.js";
+import { addressOf, destination } from "./routes.js";
+import { openSearch } from "./search.js";
+import { startTheme, toggleTheme } from "./theme.js";
 
 /** Panel -> the function that fills its container with its data; `page` is what they share. */
-const PANELS = { "fix-first": showFixFirst };
+const PANELS = {
+  "fix-first": showFixFirst,
+};
 
 async function start() {
+  startTheme();
   const about = await chunk("about");
-  const page = { about, linesOf };
-  const app = document.getElementById("app");
-  for (const { id, title } of about.panels) {
-    const section = el("section", { id }, el("h2", {}, title));
-    app.append(section);
-    PANELS[id](section, await chunk(`chunk-panel-${id}`), page);
+  const panels = [...about.panels.filter(({ id }) => PANELS[id]), { id: "files", title: "Files" }];
+  const ids = panels.map(({ id }) => id);
+  const byName = new Map(about.files.map((file) => [file.file, file]));
+  const opened = new Map();
+  let address = "";
+  const page = {
+    about,
+    panels,
+    linesOf,
+    file: (named) => byName.get(named) ?? null,
+    href: addressOf,
+    go: (...parts) => moveTo(addressOf(...parts)),
+    replaceAddress: (...parts) => writeAddress(addressOf(...parts), true),
+    showText,
+  };
+  const { links, sections } = buildFrame(document.getElementById("app"), page);
+
+  function writeAddress(to, replace) {
+    address = to;
+    try {
+      if (replace) history.replaceState(null, "", to);
+      else history.pushState(null, "", to);
+    } catch {
+      // a page in a notebook's frame has no address
+    }
   }
+
+  function moveTo(to) {
+    if (to !== address) writeAddress(to, false);
+    return show();
+  }
+
+  /** Show what the address names; returns when it is there. */
+  async function show() {
+    const { panel, parts } = destination(address, ids);
+    for (const [id, section] of sections) {
+      section.hidden = id !== panel;
+      if (id === panel) links.get(id).setAttribute("aria-current", "page");
+      else links.get(id).removeAttribute("aria-current");
+    }
+    document.body.dataset.panel = panel;
+    links.get(panel).scrollIntoView({ block: "nearest", inline: "nearest" });
+    const first = !opened.has(panel);
+    if (first) opened.set(panel, fillPanel(panel, sections.get(panel)));
+    const shown = await opened.get(panel);
+    if (destination(address, ids).panel === panel && (parts.length || !first || panel === "files"))
+      await shown?.open?.(parts);
+  }
+
+  async function fillPanel(id, section) {
+    const body = el("div", { class: "panel-body" });
+    section.append(body);
+    if (id === "files") return showFiles(body, page);
+    try {
+      return await PANELS[id](body, await chunk(`chunk-panel-${id}`), page);
+    } catch (error) {
+      fill(
+        body,
+        el(
+          "p",
+          { class: "notice", role: "alert" },
+          `This panel cannot be shown: ${error.message}. The files are all there: see Files.`,
+        ),
+      );
+      return null;
+    }
+  }
+
+  /** Scroll to a text in a panel, and let it flash. */
+  async function showText(panel, text) {
+    await show();
+    const body = sections.get(panel);
+    const walker = document.createTreeWalker(body, 4);
+    const needle = text.trim().split("\n")[0].slice(0, 60);
+    while (walker.nextNode()) {
+      if (!walker.currentNode.data.includes(needle)) continue;
+      const found = walker.currentNode.parentElement;
+      for (let above = found; above && above !== body; above = above.parentElement)
+        if (above.tagName === "DETAILS") above.open = true;
+      found.scrollIntoView({ block: "center" });
+      found.classList.add("flash");
+      setTimeout(() => found.classList.remove("flash"), 1600);
+      return;
+    }
+  }
+
+  function step(by) {
+    const { panel } = destination(address, ids);
+    moveTo(addressOf(ids[(ids.indexOf(panel) + by + ids.length) % ids.length]));
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
+    if (!link || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey)
+      return;
+    event.preventDefault();
+    moveTo(link.getAttribute("href"));
+  });
+  window.addEventListener("popstate", () => {
+    address = location.hash;
+    show();
+  });
+  bindKey("/", "search everything", () => openSearch(page));
+  bindKey("]", "next panel", () => step(1));
+  bindKey("[", "previous panel", () => step(-1));
+  bindKey("t", "light or dark", toggleTheme);
+  startKeys();
+  address = location.hash;
+  await show();
+  document.documentElement.dataset.ready = "true";
 }
 
 start();

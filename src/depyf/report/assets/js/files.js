@@ -1,0 +1,128 @@
+// Every file of the dump: a list by compilation, and the text of one.
+
+import { badge } from "./badges.js";
+import { codeView } from "./code_view.js";
+import { el, fill } from "./dom.js";
+import { compileId } from "./format.js";
+
+const SUFFIX = /^.*\.(?=[^.]*\.[^.]*$)/;
+
+/** The panel "Files"; its address is `#files/NAME/LINE`. */
+export function showFiles(container, page) {
+  const entries = page.about.files;
+  const links = new Map();
+  const viewer = el("div", { class: "file-viewer" });
+  const list = el("nav", { class: "file-list", "aria-label": "Files" });
+  const field = el("input", {
+    type: "search",
+    class: "field",
+    placeholder: "Filter files",
+    "aria-label": "Filter files",
+    oninput: () => drawList(field.value),
+  });
+  container.append(
+    el(
+      "div",
+      { class: "files" },
+      el("div", { class: "file-side" }, el("div", { class: "toolbar" }, field), list),
+      viewer,
+    ),
+  );
+  let current = null;
+  let view = null;
+
+  function drawList(typed) {
+    const needle = typed.trim().toLowerCase();
+    const groups = new Map();
+    for (const entry of entries) {
+      if (needle && !`${entry.file} ${entry.function ?? ""} ${entry.compile_id ?? ""}`.toLowerCase().includes(needle))
+        continue;
+      const key = entry.group;
+      groups.set(key, [...(groups.get(key) ?? []), entry]);
+    }
+    links.clear();
+    const sections = [...groups.values()].map((files) => {
+      const { compile_id: id, generation } = files[0];
+      const named = files.find((file) => file.function)?.function;
+      const head = id
+        ? [
+            el("span", { class: "mono" }, compileId(id, generation)),
+            named && el("span", { class: "muted clip" }, named),
+          ]
+        : el("span", {}, "Whole run");
+      return el(
+        "details",
+        { class: "file-group", open: groups.size < 12 || needle || files.some((file) => file.file === current) },
+        el("summary", {}, head, el("span", { class: "count" }, files.length)),
+        el(
+          "ul",
+          {},
+          files.map((file) => el("li", {}, linkTo(file))),
+        ),
+      );
+    });
+    fill(list, sections.length ? sections : el("p", { class: "empty" }, "No file has this name."));
+    markCurrent();
+  }
+
+  function linkTo(entry) {
+    const short = entry.stage ? entry.stage.replaceAll("_", " ") : entry.file.replace(/^rank_\d+\//, "");
+    const link = el(
+      "a",
+      { href: page.href("files", entry.file), title: entry.file, class: "file-link" },
+      el("span", { class: "clip" }, short),
+      entry.stage && el("span", { class: "file-kind" }, entry.file.replace(SUFFIX, "")),
+    );
+    links.set(entry.file, link);
+    return link;
+  }
+
+  function markCurrent() {
+    for (const [name, link] of links) {
+      if (name === current) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    links.get(current)?.scrollIntoView({ block: "nearest" });
+  }
+
+  async function open(parts) {
+    const named = parts[0] ?? current ?? entries[0]?.file;
+    const line = Number(parts[1]) || null;
+    if (named !== current) {
+      current = named;
+      view = null;
+      const entry = page.file(named);
+      if (!entry) {
+        fill(
+          viewer,
+          el(
+            "p",
+            { class: "empty" },
+            named ? `This page has no file ${named}.` : "This dump has no file that can be shown.",
+          ),
+        );
+        return;
+      }
+      const lines = await page.linesOf(entry);
+      if (current !== named) return;
+      view = codeView({ lines, label: named, onSelect: (number) => page.replaceAddress("files", named, number) });
+      const head = el(
+        "header",
+        { class: "file-head" },
+        el("h2", { class: "mono clip", title: named }, named),
+        entry.compile_id && badge("plain", compileId(entry.compile_id, entry.generation)),
+        el("span", { class: "muted" }, `${lines.length} lines`),
+      );
+      fill(viewer, head, view.element);
+      for (const link of links.values()) link.closest("details").open ||= link === links.get(named);
+      markCurrent();
+    }
+    if (line && view) {
+      view.select(line);
+      view.reveal(line, { center: true });
+    }
+  }
+
+  drawList("");
+  return { open };
+}

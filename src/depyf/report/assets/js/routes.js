@@ -1,0 +1,35 @@
+// Addresses inside the page: `#PANEL/part/part`; what begins with a compile id (`#0/1/Forward_graph/12`) is in the chain.
+
+const COMPILE_ID = /^!?\d+$/;
+
+/** The address of parts: `#files/a%20b.py/12`. */
+export function addressOf(...parts) {
+  const written = parts.filter((part) => part !== null && part !== undefined).map((part) => encodePart(String(part)));
+  return `#${written.join("/")}`;
+}
+
+function encodePart(part) {
+  return encodeURIComponent(part.toWellFormed ? part.toWellFormed() : part).replaceAll("%2C", ",");
+}
+
+/** The parts of an address, decoded; what is no valid escape stays as it is. */
+export function partsOf(address) {
+  const text = address.startsWith("#") ? address.slice(1) : address;
+  if (!text) return [];
+  return text.split("/").map((part) => {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  });
+}
+
+/** Where an address leads: `{panel, parts}`; the first panel where it names none that there is. */
+export function destination(address, panels) {
+  const parts = partsOf(address);
+  if (parts.length === 0) return { panel: panels[0], parts: [] };
+  if (panels.includes(parts[0])) return { panel: parts[0], parts: parts.slice(1) };
+  if (COMPILE_ID.test(parts[0]) && panels.includes("chain")) return { panel: "chain", parts };
+  return { panel: panels[0], parts: [] };
+}
