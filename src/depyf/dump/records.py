@@ -76,6 +76,10 @@ class GuardRecord:
     source: str = ""
     place: Place | None = None
     why: str = ""
+    value: str = ""
+    """What it looks at was this when the recording ended; "" where that is reached from an argument only, or is gone."""
+    holds: bool = True
+    """Whether ``value`` is what it wants."""
 
 
 _LIMIT = re.compile(r"(?:recompile|cache)(?:[ _]size)?[ _]limit (?:exceeded|reached)", re.I)

@@ -12,6 +12,7 @@ MANIFEST = reading.MANIFEST
 INDEX = "index.md"
 SHAPES = "shapes.md"
 MEMORY = "memory.md"
+SHAPES_DATA, MEMORY_DATA, GUARDS_DATA = "shapes.json", "memory.json", "guards.json"
 CALL_TREE = "call_tree.md"
 TIMINGS = "timings.json"
 """The one file that differs from run to run."""

@@ -19,10 +19,13 @@ from depyf.dump.causes.cause import Cause
 from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     CALL_TREE,
+    GUARDS_DATA,
     INDEX,
     MEMORY,
+    MEMORY_DATA,
     REPORTS,
     SHAPES,
+    SHAPES_DATA,
     TIMINGS,
     disassembly_file,
     graph_file,
@@ -47,7 +50,8 @@ from depyf.dump.records import (
 from depyf.safety.escape import one_line
 
 _REPORTS = ((CALL_TREE, "call_tree"), (SHAPES, "shapes"), (MEMORY, "memory"), *((name, "report") for name in REPORTS))
-_WHOLE_RUN = ((INDEX, "index"), *_REPORTS, (TIMINGS, "timings"))
+_DATA = ((SHAPES_DATA, "shapes_data"), (MEMORY_DATA, "memory_data"), (GUARDS_DATA, "guards_data"))
+_WHOLE_RUN = ((INDEX, "index"), *_REPORTS, *_DATA, (TIMINGS, "timings"))
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", ".depyf-")
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 

@@ -18,10 +18,13 @@ from depyf.dump.causes.collect import causes_of
 from depyf.dump.compile_stages import CAPTURED, COMPILED_AUTOGRAD, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     CALL_TREE,
+    GUARDS_DATA,
     INDEX,
     MANIFEST,
     MEMORY,
+    MEMORY_DATA,
     SHAPES,
+    SHAPES_DATA,
     TIMINGS,
     full_code_files,
     graph_file,
@@ -45,6 +48,7 @@ from depyf.dump.pages.kernels import CALLS_IN_CPP, kernels_in
 from depyf.dump.pages.layers import layers_pages
 from depyf.dump.pages.memory import memory_page
 from depyf.dump.pages.original import original_page
+from depyf.dump.pages.run_data import guards_data, memory_data, shapes_data
 from depyf.dump.pages.shapes import shapes_page
 from depyf.dump.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
 from depyf.dynamo import live
@@ -66,6 +70,10 @@ from depyf.safety.escape import safe_name
 from depyf.safety.guarded import Door, problem, warn
 
 BEFORE = "it was compiled before prepare_debug was entered"
+_SUMMARIES = (
+    (CALL_TREE, call_tree_page), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data), (MEMORY, memory_page),
+    (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
+)  # fmt: skip
 
 
 class Session:
@@ -169,7 +177,7 @@ class Session:
         kernels = self._write_kernels(run)
         self.writer.write(TIMINGS, timings_page(self.capture.timings, self.capture.phases, self.capture.clock.began))
         counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
-        for name, page_of in ((CALL_TREE, call_tree_page), (SHAPES, shapes_page), (MEMORY, memory_page)):
+        for name, page_of in _SUMMARIES:
             with Door(f"{name} could not be written", self.capture.note):
                 if text := page_of(run):
                     self.writer.write(name, text)

@@ -39,6 +39,7 @@ from depyf.dynamo.events.missing_reports import gaps
 from depyf.dynamo.events.recompiles import resolved, specialised
 from depyf.dynamo.events.torch_options import recompile_limit
 from depyf.dynamo.generated import resume_options
+from depyf.dynamo.guards.current_values import with_values
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.notebook_cells import cell_names
 from depyf.dynamo.recording.capture import Capture, EntryBuilder, FunctionBuilder
@@ -278,10 +279,11 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
     text = entry.guard_text or (guard_text(live) if live is not None else "")
     symbols = entry.symbols.records()
     state = "live" if live is not None else "event" if text else "none"
+    guards = parse_guards(text, resolve)
     return EntryRecord(
         key=entry.key,
         transformed=entry.transformed,
-        guards=parse_guards(text, resolve),
+        guards=with_values(guards, live) if live is not None else guards,
         guard_state=state,
         breaks=_breaks(entry, live, resolve),
         recompiles=tuple(_recompile(record, entry, symbols, resolve) for record in entry.recompiles),

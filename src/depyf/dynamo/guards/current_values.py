@@ -1,0 +1,40 @@
+"""What the values that guards look at are now, as far as they are reached from the globals of a function.
+
+Input: the guards of a live cache entry.  Output: the same, with ``value`` and ``holds``; nothing of the program is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from depyf.dump.addresses import without_addresses
+from depyf.dump.records import GuardRecord
+from depyf.dynamo.caches.entries import LiveEntry
+from depyf.dynamo.guards.guard_tree import namespace
+from depyf.dynamo.guards.guard_values import NOT_THERE, evaluate, values_of
+from depyf.dynamo.pure_text import short
+from depyf.safety.guarded import Door
+
+_OF_A_CALL = re.compile(r"\bL\[")
+_OF_GLOBALS = re.compile(r"\bG\[")
+
+
+def with_values(guards: Iterable[GuardRecord], entry: LiveEntry) -> tuple[GuardRecord, ...]:
+    """``guards`` of ``entry``; those that look at an argument of a call are as they were: there is no call now."""
+    names = namespace(entry, {})
+    return tuple(_with_value(guard, names) if _told(guard) else guard for guard in guards)
+
+
+def _told(guard: GuardRecord) -> bool:
+    return _OF_GLOBALS.search(guard.expression) is not None and _OF_A_CALL.search(guard.expression) is None
+
+
+def _with_value(guard: GuardRecord, names: dict[str, object]) -> GuardRecord:
+    with Door("the value that a guard looks at could not be read", lambda text: None):
+        holds = evaluate(guard.expression, names)
+        _, actual = values_of(guard.expression, names, holds)
+        if NOT_THERE not in actual:
+            return replace(guard, value=short(without_addresses(actual)), holds=holds)
+    return guard
