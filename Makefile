@@ -14,7 +14,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: again env pythons browser test lint types unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: again env pythons browser test lint types docs unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -31,7 +31,7 @@ pythons:
 browser:
 	$(or $(PYTHON),python3) tools/browser.py
 
-test: lint types unit
+test: lint types docs unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tools tests
@@ -40,6 +40,10 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy --strict src
+
+# The site, in build/docs/html: a warning is an error, and every link inside it leads somewhere
+docs: $(STAMP)
+	$(BIN)/python tools/docs.py
 
 # One process for each core, up to four; a file's tests stay together.  make unit JOBS=0 PYTEST_ARGS="tests/unit -x": in one process.
 # All have one hash seed, another in each run: a test may be named after a set

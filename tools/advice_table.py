@@ -1,4 +1,4 @@
-"""``docs/advice.md`` from the registry: ``python tools/advice_table.py > docs/advice.md``."""
+"""``docs/reference/advice.md`` from the registry: ``python tools/advice_table.py > docs/reference/advice.md``."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def main() -> int:
         make(folder, os.path.abspath(shutil.which(sys.argv[2]) or sys.argv[2]) if len(sys.argv) > 2 else sys.executable)
     check_headers(python)
     torch = install_torch(python)
-    if reason := install(python, "-e", ".[cli,test,tools]"):
+    if reason := install(python, "-e", ".[cli,test,tools,docs]"):
         sys.exit(f"cannot install the tools of the tests: {reason}")
     if not torch:
         return 0

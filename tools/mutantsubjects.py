@@ -253,4 +253,4 @@ SUBJECTS = [
     coroutine,
 ]  # fmt: skip
 if sys.version_info >= (3, 12):
-    SUBJECTS.remove(comprehensions)  # inlined; no source says it once it is torn apart (docs/limits.md)
+    SUBJECTS.remove(comprehensions)  # inlined; no source says it once it is torn apart (docs/reference/limits.md)

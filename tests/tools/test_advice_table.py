@@ -1,4 +1,4 @@
-"""``docs/advice.md`` says what the registry says."""
+"""``docs/reference/advice.md`` says what the registry says."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_page_is_that_of_the_registry() -> None:
-    written = (ROOT / "docs" / "advice.md").read_text(encoding="utf-8")
-    assert written == page(), "write it anew: python tools/advice_table.py > docs/advice.md"
+    written = (ROOT / "docs" / "reference" / "advice.md").read_text(encoding="utf-8")
+    assert written == page(), "write it anew: python tools/advice_table.py > docs/reference/advice.md"

@@ -10,7 +10,7 @@ from depyf.verify.verdict import Verdict
 
 
 class ExitStatus(enum.IntEnum):
-    """Exit statuses, documented in ``docs/cli.md``; of several inputs the largest wins."""
+    """Exit statuses, documented in ``docs/reference/cli.md``; of several inputs the largest wins."""
 
     PROVEN = 0
     UNPROVEN = 1

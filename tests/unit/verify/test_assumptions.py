@@ -1,4 +1,4 @@
-"""Every assumption is named once, in one module, and listed in ``docs/limits.md`` with the words that verdicts show."""
+"""Every assumption is named once, in one module, and listed in ``docs/reference/limits.md`` with the words that verdicts show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def test_each_is_named_once():
 
 
 def test_the_documents_list_them_and_nothing_else():
-    section = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8").partition("## Assumptions a proof may name")[2]
+    section = (
+        (ROOT / "docs" / "reference" / "limits.md")
+        .read_text(encoding="utf-8")
+        .partition("## Assumptions a proof may name")[2]
+    )
     listed = section.partition("What a verdict does not cover")[0]
     items = [_ITEM.match(" ".join(item.split())) for item in re.split(r"\n(?=- )", listed)[1:]]
     assert all(items), "each begins with its name and its text"
