@@ -1,3 +1,5 @@
+// The data of the page: chunks of compressed JSON, inflated when they are first asked for.
+
 const opened = new Map();
 
 /** The data of the chunk in the element `id`, inflated when it is first asked for. */

@@ -1,3 +1,5 @@
+// What to fix first, with what it costs.
+
 import { el } from "./dom.js";
 
 export function showFixFirst(container, data) {

@@ -24,7 +24,7 @@ export function openSearch(page) {
     "Type to search panels, files, lines, guards and reasons.",
   );
   const field = el("input", {
-    type: "search",
+    type: "text",
     class: "search-field",
     placeholder: "Search everything",
     "aria-label": "Search everything",
