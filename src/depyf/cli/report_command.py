@@ -15,6 +15,7 @@ examples:
   depyf report depyf_dump                 writes depyf_dump/report.html
   depyf report depyf_dump -o page.html
   depyf report before after -o diff.html  what changed between two runs, too
+  depyf report depyf_dump --trace t.json  the time of each phase for ui.perfetto.dev, too
 
 exit status:
   0    the page is written
@@ -41,14 +42,21 @@ def add_report_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="a second dump, to compare with")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"the page (default: DIR/{PAGE})")
+    parser.add_argument(
+        "--trace", type=Path, metavar="FILE", help="write the time of each phase as a Chrome trace, too"
+    )
 
 
 def run_report(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
     from depyf.report.report_page import write_report
+    from depyf.report.trace import write_trace
 
     output: Path = options.output if options.output is not None else options.folder / PAGE
     try:
+        if options.trace is not None:
+            write_trace(options.folder, options.trace)
+            tell(f"{options.trace}: open it at https://ui.perfetto.dev")
         write_report(options.folder, output, options.other)
     except DepyfError as error:
         complain(error)

@@ -36,8 +36,10 @@ def render(folder: Path, other: Path | None = None) -> str:
     second = DumpView(other) if other is not None else None
     chunks: dict[str, str] = {}
     panels = []
+    whole = view, second
+    single = lowest_rank(view), lowest_rank(second) if second is not None else None
     for panel in PANELS:
-        if (data := panel.build(view, second)) is not None:
+        if (data := panel.build(*(whole if panel.of_ranks else single))) is not None:
             chunks[f"panel-{panel.id}"] = packed(data)
             panels.append({"id": panel.id, "title": panel.title})
     files = []
@@ -50,13 +52,23 @@ def render(folder: Path, other: Path | None = None) -> str:
         chunks.update((f"texts-{group}", packed(texts(pairs))) for group, pairs in groups.items())
     about = {
         "title": view.folder.absolute().name,
-        "torch": view.page.get("torch", ""),
-        "python": view.page.get("python", ""),
+        "torch": single[0].page.get("torch", ""),
+        "python": single[0].page.get("python", ""),
+        "main": "" if single[0] is view else f"{single[0].folder.name}/",
         "panels": panels,
         "files": files,
-        "missing": [*view.missing, *(second.missing if second is not None else ())],
+        "missing": [
+            *view.missing,
+            *(single[0].missing if single[0] is not view else ()),
+            *(second.missing if second is not None else ()),
+        ],
     }
     return _page(about, chunks)
+
+
+def lowest_rank(view: DumpView) -> DumpView:
+    """``view``; where it holds nothing but the dumps of ranks, that of the lowest one."""
+    return view if view.page or not view.ranks else next(iter(view.ranks.values()))
 
 
 def _listed(rank: str, name: str, group: str, item: dict[str, Any]) -> dict[str, Any]:

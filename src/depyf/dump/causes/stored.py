@@ -16,8 +16,13 @@ from depyf.dump.records import CompileKey, Place
 
 def stored_causes(manifest: Manifest) -> tuple[Cause, ...]:
     """The causes, the most expensive first; those of a kind that this depyf does not know are left out."""
+    return causes_in(manifest.page)
+
+
+def causes_in(page: dict[str, Any]) -> tuple[Cause, ...]:
+    """The same, from all of a manifest."""
     kinds = {kind.value for kind in CauseKind}
-    return tuple(_cause(item) for item in manifest.page.get("causes", ()) if item["kind"] in kinds)
+    return tuple(_cause(item) for item in page.get("causes", ()) if item["kind"] in kinds)
 
 
 def compile_seconds(manifest: Manifest, causes: tuple[Cause, ...]) -> dict[CompileKey, float]:
@@ -29,13 +34,13 @@ def compile_seconds(manifest: Manifest, causes: tuple[Cause, ...]) -> dict[Compi
     phases = page.get("seconds") if isinstance(page, dict) else None
     found = {}
     for key in {key for cause in causes for key in (*cause.entries, *cause.caused)}:
-        seconds = _whole(phases.get(key.slug)) if isinstance(phases, dict) else None
+        seconds = whole_seconds(phases.get(key.slug)) if isinstance(phases, dict) else None
         if seconds is not None:
             found[key] = seconds
     return found
 
 
-def _whole(phases: Any) -> float | None:
+def whole_seconds(phases: Any) -> float | None:
     """The seconds of a compilation and, where there is one, its backward."""
     if not isinstance(phases, dict):
         return None

@@ -249,11 +249,13 @@ def _origins(graph: GraphRecord, own: list[GraphRecord]) -> list[str]:
 def _function(function: FunctionRecord) -> dict[str, Any]:
     return {
         "function": function.code.qualname,
+        **({"shown": function.code.shown} if function.code.shown != function.code.qualname else {}),
         "from": _place(function),
         "resume_of": None if function.resume_of is None else function.resume_of[1],
         "entries": [
             {
                 "compile_id": entry.key.text,
+                **({"generation": entry.key.generation} if entry.key.generation else {}),
                 "guards": len(entry.guards),
                 "state": entry.guard_state,
                 "compiled": entry.transformed is not None and not entry.failed,

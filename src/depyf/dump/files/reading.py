@@ -222,6 +222,7 @@ _RECOMPILED = {
 }
 _ENTRY = {
     "compile_id!": _ID,
+    "generation": int,
     "guards": int,
     "state": str,
     "compiled": bool,
@@ -260,7 +261,7 @@ _CAUSE = {
 }  # fmt: skip
 _PAGE = {
     "format": int, "torch": str, "python": str, "files!": [_FILE], "ranks": int, "forks": [_FORK], "notes": [str],
-    "functions": [{"function!": str, "from!": str, "resume_of": _OPTIONAL_TEXT, "entries!": [_ENTRY]}],
+    "functions": [{"function!": str, "shown": str, "from!": str, "resume_of": _OPTIONAL_TEXT, "entries!": [_ENTRY]}],
     "never_compiled": [{"function": str, "from": str, "reason": str}], "not_reported": [str],
     "causes": [_CAUSE],
 }  # fmt: skip

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.report.dump_view import DumpView
+from depyf.report.panels.call_tree_panel import call_tree_panel
 from depyf.report.panels.fix_first_panel import fix_first_panel
+from depyf.report.panels.graphs_panel import graphs_panel
+from depyf.report.panels.guards_panel import guards_panel
+from depyf.report.panels.memory_panel import memory_panel
+from depyf.report.panels.ranks_panel import ranks_panel
+from depyf.report.panels.recompilations_panel import recompilations_panel
+from depyf.report.panels.run_diff_panel import run_diff_panel
+from depyf.report.panels.shapes_panel import shapes_panel
+from depyf.report.panels.timeline_panel import timeline_panel
 
 Builder = Callable[[DumpView, DumpView | None], "dict[str, Any] | None"]
 """A dump, and a second one to compare it with, to plain data (dictionaries, lists, texts, numbers); None: not shown."""
@@ -20,6 +29,19 @@ class Panel:
     id: str
     title: str
     build: Builder
+    of_ranks: bool = False
+    """It is given the folder that holds the dumps of the ranks; others are given the lowest rank then."""
 
 
-PANELS = (Panel("fix-first", "Fix first", fix_first_panel),)
+PANELS = (
+    Panel("fix-first", "Fix first", fix_first_panel),
+    Panel("run-diff", "What changed", run_diff_panel, of_ranks=True),
+    Panel("ranks", "Ranks", ranks_panel, of_ranks=True),
+    Panel("recompilations", "Recompilations", recompilations_panel),
+    Panel("guards", "Guards", guards_panel),
+    Panel("call-tree", "Call tree", call_tree_panel),
+    Panel("timeline", "Time", timeline_panel),
+    Panel("shapes", "Shapes", shapes_panel),
+    Panel("memory", "Memory", memory_panel),
+    Panel("graphs", "Graphs", graphs_panel),
+)

@@ -27,7 +27,7 @@ async function start() {
     about,
     panels,
     linesOf,
-    file: (named) => byName.get(named) ?? null,
+    file: (named) => byName.get(named) ?? byName.get(about.main + named) ?? null,
     href: addressOf,
     go: (...parts) => moveTo(addressOf(...parts)),
     replaceAddress: (...parts) => writeAddress(addressOf(...parts), true),

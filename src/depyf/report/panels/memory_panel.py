@@ -1,0 +1,17 @@
+"""What training keeps for the backward, and what Inductor's code allocates at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from depyf.dump.files.layout import MEMORY_DATA
+from depyf.report.dump_view import DumpView
+
+
+def memory_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
+    """The graphs of ``memory.json``, those that keep most first; None where nothing is known of memory."""
+    page = view.json(MEMORY_DATA) if MEMORY_DATA in view.by_name else None
+    graphs = page.get("graphs") if isinstance(page, dict) else None
+    if not isinstance(graphs, list) or not graphs:
+        return None
+    return {"graphs": [graph for graph in graphs if isinstance(graph, dict)]}

@@ -1,0 +1,17 @@
+"""Which size of which input may be what, and the line that decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from depyf.dump.files.layout import SHAPES_DATA
+from depyf.report.dump_view import DumpView
+
+
+def shapes_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
+    """The tables of ``shapes.json``; None where no size is dynamic."""
+    page = view.json(SHAPES_DATA) if SHAPES_DATA in view.by_name else None
+    functions = page.get("functions") if isinstance(page, dict) else None
+    if not isinstance(functions, list) or not functions:
+        return None
+    return {"functions": [function for function in functions if isinstance(function, dict)]}
