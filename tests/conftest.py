@@ -41,12 +41,12 @@ class Ending:
         file = report.nodeid.partition("::")[0]
         self.seconds[file] += report.duration
         self.tests[file] += report.when == "call"
+        if report.skipped and (program := needs.lacking_program(str(report.longrepr))):
+            self.lacked[program] += 1
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        said = getattr(node, "workeroutput", {})
-        self.tested.update(said.get("interpreters", ()))
-        self.lacked.update(said.get("lacked", {}))
+        self.tested.update(getattr(node, "workeroutput", {}).get("interpreters", ()))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
@@ -56,7 +56,7 @@ class Ending:
             terminalreporter.section(f"slowest {number} files of {len(self.seconds)}")
             for file, seconds in self.seconds.most_common(number):
                 terminalreporter.line(f"{seconds:8.1f} s  {self.tests[file]:5} tests  {file}")
-        if line := needs.summary_of_programs(self.lacked + needs.lacked):
+        if line := needs.summary_of_programs(self.lacked):
             terminalreporter.line(line)
         if self.seconds:
             terminalreporter.line(needs.summary(self.tested | needs.used))
@@ -71,7 +71,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """A worker tells what its tests ran on."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["interpreters"] = sorted(needs.used)
-        session.config.workeroutput["lacked"] = dict(needs.lacked)
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ What was asked for is noted: the last line of a run says which interpreters were
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -24,8 +25,6 @@ REQUIRE = "DEPYF_REQUIRE_PYTHONS"
 REQUIRE_BROWSER = "DEPYF_REQUIRE_BROWSER"
 used = {HOST}
 """The versions that tests of this process ran on."""
-lacked: Counter[str] = Counter()
-"""How many tests of this process were skipped for want of a program, by its name."""
 
 
 def need(version: str | tuple[int, int]) -> Path:
@@ -53,8 +52,6 @@ def need_program(name: str) -> Path:
     program = browser.PROGRAMS[name]
     found = program.find()
     if found is None:
-        if not required(REQUIRE_BROWSER):
-            lacked[name] += 1
         missing(program.title, "make browser", REQUIRE_BROWSER)
     return found
 
@@ -71,9 +68,15 @@ def missing(what: str, command: str = "make pythons", variable: str = REQUIRE) -
     pytest.skip(reason)
 
 
+def lacking_program(reason: str) -> str:
+    """``Chromium`` where that is the program for want of which a test was skipped; else nothing."""
+    found = re.search(r"no (\w+) on this machine \(make browser\)", reason)
+    return found[1] if found else ""
+
+
 def summary_of_programs(skipped: Counter[str]) -> str:
     """One line for the programs that were missing, with the number of tests skipped for it; empty where none was."""
-    parts = [f"{browser.PROGRAMS[name].title} ({count} skipped)" for name, count in sorted(skipped.items())]
+    parts = [f"{title} ({count} skipped)" for title, count in sorted(skipped.items())]
     return f"not on this machine: {', '.join(parts)} (make browser)" if parts else ""
 
 

@@ -90,12 +90,13 @@ def test_names_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_missing_browser_is_skipped_counted_and_named(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(needs, "lacked", Counter())
     monkeypatch.delenv(needs.REQUIRE_BROWSER, raising=False)
-    for _ in range(2):
-        with pytest.raises(pytest.skip.Exception, match=r"no Chromium on this machine .make browser."):
-            needs.need_program("chromium")
-    assert needs.summary_of_programs(needs.lacked) == "not on this machine: Chromium (2 skipped) (make browser)"
+    with pytest.raises(pytest.skip.Exception, match=r"no Chromium on this machine .make browser.") as skipped:
+        needs.need_program("chromium")
+    assert needs.lacking_program(f"('a.py', 3, 'Skipped: {skipped.value}')") == "Chromium"
+    assert needs.lacking_program("no Python 3.8 on this machine (make pythons)") == ""
+    counted = Counter({"Chromium": 2})
+    assert needs.summary_of_programs(counted) == "not on this machine: Chromium (2 skipped) (make browser)"
     assert needs.summary_of_programs(Counter()) == ""
 
 
