@@ -528,6 +528,19 @@ def assertion(advised):
     return compiled(double if advised else checked)(X)
 
 
+@needs("is-causal", removes="breaks")
+def a_causal_mask(advised):
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(4, 1, 4, dropout=0.0, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+    known = {"is_causal": True} if advised else {}
+
+    def masked(x, mask):
+        return encoder(x, mask=mask, **known)
+
+    return [compiled(masked)(torch.ones(2, 3, 4), nn.Transformer.generate_square_subsequent_mask(3)).detach()]
+
+
 @needs("num-classes", removes="breaks")
 def one_hot(advised):
     count = {"num_classes": 3} if advised else {}

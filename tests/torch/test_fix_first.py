@@ -69,6 +69,20 @@ def whole(x):
     return x + 1
 
 
+class Encoded(torch.nn.Module):
+    """Its forward calls the forward of a module of torch, which breaks the graph."""
+
+    def __init__(self):
+        super().__init__()
+        layer = torch.nn.TransformerEncoderLayer(4, 1, 4, batch_first=True)
+        self.encoder = torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        self.head = torch.nn.Linear(4, 4)
+
+    def forward(self, x, mask):
+        y = self.encoder(x, mask=mask)
+        return self.head(y)
+
+
 def inner_error(x):
     return x + torch.ones(x.shape[0] + 1)
 
@@ -195,6 +209,64 @@ def test_a_wrapper_of_torch_is_called_by_what_it_wraps(tmp_path):
     index = (tmp_path / "index.md").read_text()
     assert "`stacked (Sequential) / Scaler`" in index and "wrap_inline" not in index
     assert "args[0]" not in index.partition("## Dynamic shapes")[0]
+
+
+@pytest.fixture(scope="module")
+def trained_and_evaluated(tmp_path_factory):
+    """A module whose graph breaks in torch, called with two sizes, with gradients and without them, in train() and eval()."""
+    folder = tmp_path_factory.mktemp("encoded")
+    torch._dynamo.reset()
+    model = Encoded()
+    model.compile(backend="eager")
+    with depyf.prepare_debug(str(folder)):
+        for size in (3, 5):
+            model(torch.ones(2, size, 4), torch.nn.Transformer.generate_square_subsequent_mask(size))
+        model.eval()
+        with torch.no_grad():
+            model(torch.ones(2, 5, 4), torch.nn.Transformer.generate_square_subsequent_mask(5))
+    manifest = read_manifest(folder)
+    return folder, stored_causes(manifest)
+
+
+def test_a_break_below_two_functions_of_one_name_is_at_the_inner_call(trained_and_evaluated):
+    """torch's report folds ``forward`` that calls ``forward`` into one line: the program's was missing."""
+    _, causes = trained_and_evaluated
+    (broke,) = [cause for cause in causes if cause.costs.breaks]
+    assert broke.place.text == "y = self.encoder(x, mask=mask)" and [use.id for use in broke.advice] == ["is-causal"]
+
+
+def test_what_the_program_needs_is_one_line_and_nothing_to_fix(trained_and_evaluated):
+    folder, causes = trained_and_evaluated
+    needed = [cause for cause in causes if cause.needed]
+    assert [cause.text for cause in needed] == ["some calls are made with gradients, others under torch.no_grad()"]
+    assert len(needed[0].caused) >= 2, "of the function and of the rest of it"
+    lines = fix_first(causes, 7, TERMINAL)
+    at = lines.index("Needed, with nothing to change:")
+    assert not [line for line in lines[:at] if "no_grad" in line] and len(lines[at + 1 :]) == len(needed)
+    alone = fix_first(needed, 7, TERMINAL)
+    assert alone[0] == "Nothing. These compilations are needed:"
+    assert "Needed, with nothing to change:" in (folder / "index.md").read_text()
+
+
+def test_a_value_that_goes_over_a_break_has_the_words_of_the_program(trained_and_evaluated):
+    folder, _ = trained_and_evaluated
+    pages = [(folder / name).read_text() for name in ("index.md", "shapes.md")]
+    assert not any("___stack" in page for page in pages) and "`self.encoder(x, mask=mask)`" in pages[1]
+
+
+def other_than_three(x, table):
+    return table[: x.shape[0]] + x if x.shape[0] != 3 else x - 1
+
+
+def test_a_condition_is_no_value_that_was_needed(tmp_path):
+    torch._dynamo.reset()
+    function = torch.compile(other_than_three, backend="eager")
+    with depyf.prepare_debug(str(tmp_path)):
+        for size in (4, 5, 3):
+            function(torch.ones(size), torch.ones(8))
+    texts = {cause.text: cause for cause in stored_causes(read_manifest(tmp_path))}
+    told = "size 0 of x is 3 in some calls, and the code compiled before is for other values than 3"
+    assert told in texts and texts[told].needed
 
 
 def test_explain_opens_with_it(capsys):

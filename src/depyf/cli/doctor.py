@@ -19,6 +19,7 @@ from depyf.doctor.doctor_report import causes_lines, document, headline, tried_l
 from depyf.doctor.returned_values import first_difference
 from depyf.doctor.trial import DoctorProgram, FollowedAdvice, Measured, more_advice, run_once
 from depyf.doctor.ways import TOGETHER, TriedWay, WayOutcome, judged, way_in_words, ways_out
+from depyf.dump.pages.sections.fix_first import to_fix
 from depyf.errors import DepyfError
 
 INTERRUPTED_HERE = 130
@@ -102,7 +103,7 @@ def _status(base: Measured) -> int:
         return INTERRUPTED_HERE
     if base.status or base.problem:
         return ExitStatus.FAILED
-    return ExitStatus.UNPROVEN if base.causes else ExitStatus.PROVEN
+    return ExitStatus.UNPROVEN if to_fix(base.causes) else ExitStatus.PROVEN
 
 
 def _require_file(program: DoctorProgram) -> None:

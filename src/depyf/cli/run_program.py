@@ -142,7 +142,7 @@ def _fix_first(folder: Path) -> list[str]:
     """The most expensive causes, with the seconds that they took; of a distributed run those of the first rank."""
     from depyf.dump.causes.stored import compile_seconds, stored_causes
     from depyf.dump.files.reading import read_manifest
-    from depyf.dump.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first
+    from depyf.dump.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
     from depyf.dynamo.recording.ranks import current_rank, rank_directory
 
     if current_rank():
@@ -153,7 +153,7 @@ def _fix_first(folder: Path) -> list[str]:
         return []
     causes = stored_causes(manifest)
     lines = fix_first(causes, ON_TERMINAL, TERMINAL, compile_seconds(manifest, causes))
-    left = len(causes) - ON_TERMINAL
+    left = left_out(causes, ON_TERMINAL)
     return [*lines, f"and {left} more in {manifest.folder / INDEX}"] if left > 0 else lines
 
 

@@ -12,7 +12,7 @@ from depyf.doctor.trial import Measured
 from depyf.doctor.ways import TriedWay, WayOutcome, best_first, way_in_words
 from depyf.dump.advice.registry import ADVICE, text_of
 from depyf.dump.causes.folding import counted
-from depyf.dump.pages.sections.fix_first import TERMINAL, fix_first
+from depyf.dump.pages.sections.fix_first import TERMINAL, fix_first, left_out
 from depyf.safety.escape import cut, printable
 
 _SHOWN_CAUSES = 7
@@ -51,7 +51,7 @@ def causes_lines(measured: Measured) -> list[str]:
             return ["Nothing to fix: no recompilation, no graph break, nothing that ran as ordinary Python."]
         return ["torch compiled nothing while the program ran."]
     lines = ["Fix first:", *fix_first(measured.causes, _SHOWN_CAUSES, TERMINAL, measured.compile_times)]
-    left = len(measured.causes) - _SHOWN_CAUSES
+    left = left_out(measured.causes, _SHOWN_CAUSES)
     return [*lines, f"and {left} more"] if left > 0 else lines
 
 

@@ -30,13 +30,41 @@ def nearest_first(entries: Sequence[EntryRecord]) -> list[EntryRecord]:
 def _sorted(entry: EntryRecord, guards: dict[str, frozenset[str]]) -> EntryRecord:
     own = guards[entry.key.text]
 
-    def distance(record: RecompileRecord) -> int:
+    def distance(record: RecompileRecord) -> tuple[int, int]:
         earlier = guards.get(record.entry)
-        return len(earlier - own) if earlier and own else 0
+        return _distance(earlier, own) if earlier and own else (0, 0)
 
     return replace(entry, recompiles=tuple(sorted(entry.recompiles, key=distance)))
 
 
+def _distance(earlier: frozenset[str], own: frozenset[str]) -> tuple[int, int]:
+    """How many guards of ``earlier`` did not hold, as far as ``own`` tells; then how many sizes are constants in it: of two
+    entries that missed by as much the one for more sizes is nearer."""
+    differing = earlier - own
+    conditions = {text for text in differing if _OF_A_SIZE.search(text) and _SIZES.match(text) is None}
+    known = {match["tensor"]: match for text in own if (match := _SIZES.match(text)) is not None}
+    tensors = {text: match for text in differing if (match := _SIZES.match(text)) is not None}
+    fit = {text for text, match in tensors.items() if _fits(match, known.get(match["tensor"]))}
+    constants = sum(
+        size != "None" for match in map(_SIZES.match, earlier) if match for size in match["sizes"].split(", ")
+    )
+    return len(differing - conditions - fit) + bool(conditions), constants
+
+
+def _fits(earlier: re.Match[str], own: re.Match[str] | None) -> bool:
+    """Whether the earlier guard, for any size where it says None, holds of the tensor that ``own`` is a guard on."""
+    if own is None or _LAYOUT.sub("", earlier.string) != _LAYOUT.sub("", own.string):
+        return False
+    wanted, found = _numbers(earlier.string), _numbers(own.string)
+    return len(wanted) == len(found) and all(w in ("None", f) for w, f in zip(wanted, found, strict=True))
+
+
+def _numbers(guard: str) -> list[str]:
+    return [number for numbers in _LAYOUT.findall(guard) for number in numbers.split(", ")]
+
+
+_LAYOUT = re.compile(r"(?<=(?:size|ride)=\[)[^]]*(?=\])")
+_OF_A_SIZE = re.compile(r"\.(?:size|stride|storage_offset)\(\)")
 _SIZES = re.compile(r"check_tensor\((?P<tensor>.+?), .* size=\[(?P<sizes>[^]]*)\]")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from depyf.dump.advice.for_breaks import BreakFacts, for_break
 from depyf.dump.causes.cause import Cause
 from depyf.dump.causes.collect import causes_of
-from depyf.dump.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first
+from depyf.dump.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
 from depyf.dump.records import (
     BreakRecord,
     CodeRecord,
@@ -43,7 +43,7 @@ def fix_first_lines(report: Report) -> list[str]:
     causes = report_causes(report)
     seconds = {CompileKey(0, e.compile_id): e.seconds for part in report.all() for e in part.entries if e.seconds}
     lines = fix_first(causes, ON_TERMINAL, TERMINAL, seconds)
-    left = len(causes) - ON_TERMINAL
+    left = left_out(causes, ON_TERMINAL)
     return [*lines, f"and {left} more that {'costs' if left == 1 else 'cost'} less"] if left > 0 else lines
 
 

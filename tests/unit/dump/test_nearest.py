@@ -23,6 +23,19 @@ def test_nearest_first():
     assert [record.entry for record in found] == ["0/0", "0/1"]
 
 
+def test_an_entry_for_more_sizes_is_nearer():
+    def check(sizes, strides):
+        return f"check_tensor(L['x'], 'Tensor', torch.float32, size=[{sizes}], stride=[{strides}])"
+
+    fixed = entry("0/0", [check("4, 2", "2, 1")])
+    general = entry("0/1", [check("None, 2", "2, 1"), "2 <= L['x'].size()[0] <= 8", "L['x'].size()[0] != 3"])
+    made = entry("0/2", [check("3, 2", "2, 1")], ("0/0", "tensor 'x' size mismatch"), ("0/1", "x.size()[0] != 3"))
+    found = nearest_first([made, fixed, general])[0].recompiles
+    assert [record.entry for record in found] == ["0/1", "0/0"]
+    other = entry("0/1", [check("None, 2", "2, 1").replace("float32", "float64"), "L['x'].size()[0] != 3"])
+    assert [record.entry for record in nearest_first([made, fixed, other])[0].recompiles] == ["0/0", "0/1"]
+
+
 def test_unknown_distances_keep_torchs_order():
     failed = entry("0/2", [], ("0/1", "mode == 'b'"), ("0/0", "size 4"))
     assert nearest_first([failed, entry("0/0", ["size 4"])])[0] == failed

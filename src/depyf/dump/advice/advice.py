@@ -52,6 +52,8 @@ class Advice:
     """Whether the program may compute something else then."""
     remedy: bool = True
     """False: an explanation.  What happened is needed, and there is nothing to change."""
+    one_cause: bool = False
+    """Whether it is one cause in the whole program, whichever functions and lines meet it."""
 
     @property
     def names(self) -> tuple[str, ...]:

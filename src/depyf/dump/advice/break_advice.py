@@ -45,6 +45,13 @@ VALUES_OF_TENSORS = (
         _ONE_GRAPH,
     ),
     Advice(
+        "is-causal",
+        "a mask given to torch.nn.Transformer, TransformerEncoder or TransformerDecoder",
+        "pass is_causal=True or False with the mask (to a decoder tgt_is_causal, too): without it torch reads the mask to find out",
+        _ONE_GRAPH,
+        "is_causal=True with another mask than the causal one computes something else",
+    ),
+    Advice(
         "num-classes",
         "one_hot without the number of classes",
         "pass num_classes to torch.nn.functional.one_hot",

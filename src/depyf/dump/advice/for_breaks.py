@@ -107,7 +107,12 @@ def _disabled(facts: BreakFacts) -> Uses:
     return (use("no-disable", function=_function(facts)),)
 
 
+_MASK = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]transformer\.py$")
+
+
 def _scalar(facts: BreakFacts) -> Uses:
+    if _MASK.search(facts.filename):  # the number goes to an operator that must know it
+        return (use("is-causal"),)
     return use("capture-scalars"), use("keep-tensor")
 
 

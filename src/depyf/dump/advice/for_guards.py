@@ -190,10 +190,18 @@ _GLOBAL = (
 
 def for_global_state(guard: str) -> Uses:
     """torch's global state differs; ``guard`` says in what, where torch does."""
-    found = [setting for part, setting in _GLOBAL if part in guard]
-    if found == [_GRAD]:
+    if _settings(guard) == [_GRAD]:
         return (use("with-and-without-gradients"),)
-    return (use("one-global-state", settings=" and ".join(found) or "the same grad mode, autocast and default dtype"),)
+    return (use("one-global-state", settings=settings_of(guard)),)
+
+
+def settings_of(guard: str) -> str:
+    """What sets the parts of torch's global state that ``guard`` names."""
+    return " and ".join(_settings(guard)) or "the same grad mode, autocast and default dtype"
+
+
+def _settings(guard: str) -> list[str]:
+    return [setting for part, setting in _GLOBAL if part in guard]
 
 
 def for_kind(guard: str) -> Uses:

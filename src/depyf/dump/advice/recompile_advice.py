@@ -37,7 +37,7 @@ SIZES = (
     Advice(
         "pad-size",
         "a size that is 0 or 1 in some calls",
-        "pad dimension {dimension} of {tensor} to 2 or more: sizes 0 and 1 are always compiled separately",
+        "pad dimension {dimension} of {tensor} to 2 or more, or accept an entry for it: sizes 0 and 1 are always compiled separately",
         _ONE_ENTRY,
         "the padding is computed, too",
     ),
@@ -198,6 +198,7 @@ VALUES = (
         "one entry for train() and one for eval() is needed",
         "nothing: both are needed",
         remedy=False,
+        one_cause=True,
     ),
     Advice(
         "optimizer-state",
@@ -206,6 +207,7 @@ VALUES = (
         "needed",
         "nothing: both are needed",
         remedy=False,
+        one_cause=True,
     ),
     Advice(
         "one-length",
@@ -290,6 +292,7 @@ SETTINGS = (
         "them all under torch.no_grad()",
         "nothing: both are needed to train and to evaluate",
         remedy=False,
+        one_cause=True,
     ),
     Advice(
         "one-mode",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.advice.registry import ADVICE
 from depyf.dump.records import CompileKey, Place
 
 
@@ -75,6 +76,13 @@ class Cause:
     """The compilations that would not have been without it."""
 
     @property
+    def needed(self) -> bool:
+        """Whether there is nothing to change: compilations that the program needs (to train, and to evaluate)."""
+        known = [ADVICE[use.id] for use in self.advice if use.id in ADVICE]
+        again = self.kind is CauseKind.RECOMPILES and not self.costs.python
+        return again and bool(known) and not any(advice.remedy for advice in known)
+
+    @property
     def key(self) -> tuple[str, str, int, str]:
         """What two reports of one cause share, whichever entry, frame or attempt met it."""
         if self.place is None:
@@ -99,6 +107,7 @@ class Cause:
                 "breaks": self.costs.breaks,
             },
             "text": self.text,
+            "needed": self.needed,
             "more": self.more,
             "advice": [{"id": use.id, "values": dict(use.values)} for use in self.advice],
             "inside": _at(self.inside),

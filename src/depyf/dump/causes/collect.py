@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.advice.registry import ADVICE
 from depyf.dump.causes.cause import Cause, CauseKind, Costs
 from depyf.dump.causes.events import CostlyEvent, advice_of, events_of
 from depyf.dump.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
@@ -22,7 +23,7 @@ _MOST_OPERATIONS = 200
 
 
 def causes_of(run: RunRecord) -> tuple[Cause, ...]:
-    """One cause for each thing to fix, ranked by what it costs."""
+    """One cause for each thing to fix, ranked by what it costs; after them what the program needs."""
     groups: list[list[CostlyEvent]] = []
     of_key: dict[tuple[object, ...], list[CostlyEvent]] = {}
     for event in events_of(run):
@@ -38,7 +39,7 @@ def causes_of(run: RunRecord) -> tuple[Cause, ...]:
     cells = dict(run.cells)
     known = {function.function: function for function in run.functions}
     causes = [in_notebook(_cause(group, run, known), cells) for group in groups]
-    return tuple(sorted(causes, key=lambda cause: (-weight(cause), _first(cause.entries))))
+    return tuple(sorted(causes, key=lambda cause: (cause.needed, -weight(cause), _first(cause.entries))))
 
 
 def in_notebook(cause: Cause, cells: Mapping[str, str]) -> Cause:
@@ -85,6 +86,9 @@ def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:
     place = event.place
     at = (place.filename, place.line) if place is not None else (event.name, 0)
     keys: list[tuple[object, ...]] = [(event.kind, *at, event.key)]
+    first = next(iter(advice_of(event)), None)
+    if first is not None and first.id in ADVICE and ADVICE[first.id].one_cause:
+        keys.append((event.kind, first.id))
     record, subject = event.recompile, event.subject
     if record is not None and subject is not None and subject.what == "size" and record.expected and record.actual:
         keys.append(
@@ -109,7 +113,8 @@ def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str
     )
     advice: dict[AdviceUse, None] = {}
     for event in events:
-        advice.update(dict.fromkeys(advice_of(event)))
+        given = advice_of(event)
+        advice.update(dict.fromkeys(given[:1] if kind is CauseKind.RECOMPILES else given))
     sentence = {
         CauseKind.RECOMPILES: recompile_sentence,
         CauseKind.FAILED: failure_sentence,
@@ -126,7 +131,7 @@ def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str
         costs=costs,
         text=sentence(events),
         more=consequence(events),
-        advice=tuple(advice) if kind is not CauseKind.RECOMPILES else tuple(advice)[:1],
+        advice=tuple(advice),
         subject=first.key,
         inside=_distinct_inside(events),
         functions=tuple(dict.fromkeys(event.name for event in events)),

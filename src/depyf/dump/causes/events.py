@@ -117,10 +117,12 @@ def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stac
             said = said.replace(variable, stack[variable])
     shown = replace(subject, name=said)
     place, inside = in_program(placed(place), entry)
-    key = subject.key
+    key = subject.key + (" condition" if CONDITION.fullmatch(record.expected) else "")
     return CostlyEvent(CauseKind.RECOMPILES, function, name, entry, place, key, shown, record, inside=inside)
 
 
+CONDITION = re.compile(r"(?P<operator>!=|<=|>=|<|>) (?P<value>.+)")
+"""What a guard expected that is no value: the code is for several, and this call has another."""
 _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d\.\d+[/\\]|^<")
 _WRAPPER = re.compile(r"[/\\]_dynamo[/\\]external_utils\.py$")
 

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
-from depyf.dump.causes.events import CostlyEvent
+from depyf.dump.advice.for_guards import settings_of
+from depyf.dump.causes.events import CONDITION, CostlyEvent
 
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
 _STATE = re.compile(r"^GLOBAL_STATE changed:?\s*(?P<what>[\w ,]*?)\s*$")
 _CLASS = re.compile(r"^(?P<what>the class of the tensor \S+)")
+_CONDITIONS = {"!=": "other values than", "<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
+_ONE_CAUSE = {
+    "with-and-without-gradients": "some calls are made with gradients, others under torch.no_grad()",
+    "train-and-eval": "some calls are made in train(), others in eval()",
+    "optimizer-state": "the first step of an optimizer makes its state, which the steps after it find",
+}
+"""Advice -> what happened, where that is the same whatever the guard was on."""
+_GONE_OVER = re.compile(r"\b___stack\d+\b")
 _COUNTS = 3
 """So many values, each one more than the last, make a counter."""
 _MOST_VALUES = 4
@@ -29,7 +39,15 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
         return ""
     values = _values(events)
     said = _over_break(first)
+    condition = CONDITION.fullmatch(record.expected)
+    if condition is not None and record.actual:
+        wanted = f"{_CONDITIONS[condition['operator']]} {condition['value']}"
+        return f"{said} is {record.actual} in some calls, and the code compiled before is for {wanted.strip()}"
+    one = _ONE_CAUSE.get(next((use.id for use in record.advice), ""))
+    if one is not None:
+        return one
     if subject.what == "size":
+        subject = replace(subject, name=_GONE_OVER.sub("a value that goes over the break", subject.name))
         return f"{subject} changes{_shown(values)}"
     if all(map(_INTEGER.fullmatch, values)) and values:
         numbers = [int(value) for value in values]
@@ -47,7 +65,7 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
         )
     state = _STATE.match(record.guard)
     if state is not None:
-        return f"{state['what'] or 'the state of torch'} is not the same in every call"
+        return f"not every call is made under {settings_of(state['what'])}"
     other = _CLASS.match(record.guard)
     if other is not None:
         return f"{other['what']} is not the same in every call"

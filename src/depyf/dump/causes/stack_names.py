@@ -9,10 +9,13 @@ from __future__ import annotations
 import ast
 import linecache
 import re
+from collections.abc import Mapping
 
 from depyf.dump.records import BreakRecord, FunctionRecord, RunRecord
 
+_STACK = re.compile(r"\b___stack\d+\b")
 _LONGEST = 60
+_RESUMED_AT = re.compile(r"_at_(\d+)$")
 _MADE = re.compile(r"\b(?:graph_out|__compiled_fn|__resume_at|__builtins_dict|__import_|___)\w*")
 """Names in transformed code that are not the program's."""
 
@@ -32,6 +35,27 @@ def stack_names(run: RunRecord) -> dict[tuple[int, str], dict[str, str]]:
                     for variable, said in words.items():
                         found.setdefault(target.function, {}).setdefault(variable, said)
     return found
+
+
+def shown_names(run: RunRecord) -> dict[tuple[int, str], dict[str, str]]:
+    """For each resume function what to call all of its ``___stack`` variables: by the program's expression, or by the line
+    that computed it (``<line 7>``)."""
+    known = stack_names(run)
+    shown: dict[tuple[int, str], dict[str, str]] = {}
+    for function in run.functions:
+        line = _RESUMED_AT.search(function.code.name)
+        names = [name for name in function.code.locals if name.startswith("___stack")]
+        for number, name in enumerate(names, 1):
+            nth = f" ({number})" if len(names) > 1 else ""
+            plain = f"<line {line[1]}{nth}>" if line is not None else name
+            said = known.get(function.function, {}).get(name, "")
+            shown.setdefault(function.function, {})[name] = plain if not said or set(said) & set("|`") else said
+    return shown
+
+
+def in_words(text: str, names: Mapping[str, str]) -> str:
+    """``text`` with the names of ``shown_names`` in the place of Dynamo's."""
+    return _STACK.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 def _passed(source: str) -> dict[str, list[str]]:
@@ -57,8 +81,20 @@ def asked_expression(record: BreakRecord) -> str:
     place = record.caller or record.place
     line = place.text or linecache.getline(place.filename, place.line).strip() if place is not None else ""
     wanted = record.asked.rpartition(".")[2]
-    calls = [node for node in _calls(line) if wanted and ast.unparse(node.func).rpartition(".")[2] == wanted]
+    made = _calls(line)
+    if record.caller is not None:  # it broke in a function of a library: what that returns goes over the break
+        whole = [node for node in made if ast.unparse(node) == _normal(record.expression)]
+        return ast.unparse((whole or made)[0]) if whole or len(made) == 1 else ""
+    calls = [node for node in made if wanted and ast.unparse(node.func).rpartition(".")[2] == wanted]
     return ast.unparse(calls[0]) if len(calls) == 1 else ""
+
+
+def _normal(expression: str) -> str:
+    """The expression as ``ast.unparse`` writes it; "" where it is none."""
+    try:
+        return ast.unparse(ast.parse(expression, mode="eval"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
 
 
 def _calls(line: str) -> list[ast.Call]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from depyf.dump.causes.cause import Cause
 from depyf.dump.causes.folding import counted
+from depyf.dump.causes.stack_names import shown_names
 from depyf.dump.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.dump.files.layout import (
     BREAKS,
@@ -31,7 +32,7 @@ from depyf.dump.pages.call_tree import call_tree_section
 from depyf.dump.pages.markdown import message
 from depyf.dump.pages.memory import memory_section
 from depyf.dump.pages.sections.breaks import break_lines, distinct_breaks
-from depyf.dump.pages.sections.fix_first import IN_INDEX, fix_first
+from depyf.dump.pages.sections.fix_first import IN_INDEX, fix_first, left_out
 from depyf.dump.pages.sections.functions import Pages, function_lines, python_lines
 from depyf.dump.pages.sections.recompilations import recompile_lines
 from depyf.dump.pages.sections.stage_table import stage_lines
@@ -76,7 +77,7 @@ def index_pages(run: RunRecord, causes: tuple[Cause, ...], pages: Pages, kernels
         f"compile times, which differ in every run, are in `{TIMINGS}`.",
     ]
     first = fix_first(causes)
-    left = len(causes) - IN_INDEX
+    left = left_out(causes, IN_INDEX)
     if left > 0:
         first.append(f"\n{counted(left, 'cause')} that {'costs' if left == 1 else 'cost'} less: {link(CAUSES, CAUSES)}")
     sections = [
@@ -97,7 +98,12 @@ def index_pages(run: RunRecord, causes: tuple[Cause, ...], pages: Pages, kernels
             "Graphs of no compiled function", _alone(run), REST, "captured for `torch.export` or by a caller like it"
         ),
         IndexSection("Graph breaks", break_lines(breaks), BREAKS, counted(len(breaks), "distinct graph break")),
-        IndexSection("Recompilations", recompile_lines(again), RECOMPILATIONS, counted(len(again), "recompilation")),
+        IndexSection(
+            "Recompilations",
+            recompile_lines(again, shown_names(run)),
+            RECOMPILATIONS,
+            counted(len(again), "recompilation"),
+        ),
         IndexSection("Dynamic shapes", shapes_section(run, SHAPES)),
         IndexSection("Kept for the backward", memory_section(run, MEMORY)),
         IndexSection("Stages", stage_lines(run, kernels), STAGES, "graphs, kernels and caches of each compile id"),

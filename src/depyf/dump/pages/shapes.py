@@ -10,6 +10,7 @@ import linecache
 import os
 from collections.abc import Sequence
 
+from depyf.dump.causes.stack_names import in_words, shown_names
 from depyf.dump.graphs.graph_text import short_path
 from depyf.dump.pages.markdown import code, plain
 from depyf.dump.records import CodeRecord, Place, RunRecord
@@ -35,31 +36,33 @@ needs the condition: torch asked to choose between two ways, and the compiled co
 
 _SPECIAL = (
     ("._base", "\n`y._base` is the tensor that `y` is a view of."),
-    ("___stack", "\n`___stack0` is what the function had computed before a graph break."),
+    ("___stack", "\n`<line 7>`, or a call, is a value that the function had computed there before a graph break."),
 )
 
 
 def shapes_page(run: RunRecord) -> str:
     """The whole page; "" where no size is a symbol."""
-    tables = [table for function in run.functions if (table := shapes_of(function)) is not None]
+    tables = [(function, table) for function in run.functions if (table := shapes_of(function)) is not None]
     if not tables:
         return ""
-    inputs = [row.name.text for table in tables for row in table.sizes]
+    inputs = [row.name.text for _, table in tables for row in table.sizes]
     legend = _LEGEND + "".join(text for mark, text in _SPECIAL if any(mark in name for name in inputs))
     parts = ["# Dynamic shapes", legend]
-    for table in tables:
+    names = shown_names(run)
+    for function, table in tables:
         parts.append(f"## {code(table.code.shown)} ({plain(table.code.filename)}:{table.code.line})")
-        parts += _function(table)
+        parts += [in_words(part, names.get(function.function, {})) for part in _function(table)]
     return "\n\n".join(parts) + "\n"
 
 
 def shapes_section(run: RunRecord, page: str) -> list[str]:
     """Some lines for the index: what is constant or bounded, by function; ``page`` is the name of ``shapes.md``."""
     lines = []
+    names = shown_names(run)
     for function in run.functions:
         table = shapes_of(function)
         if table is not None:
-            lines.append(f"- {code(table.code.shown)}: {_summary(table)}")
+            lines.append(in_words(f"- {code(table.code.shown)}: {_summary(table)}", names.get(function.function, {})))
     if len(lines) > _MOST_FUNCTIONS:
         more = len(lines) - _MOST_FUNCTIONS
         lines = [*lines[:_MOST_FUNCTIONS], f"- and {more} more function{'' if more == 1 else 's'}"]

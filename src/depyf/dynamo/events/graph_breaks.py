@@ -17,7 +17,7 @@ from depyf.dump.advice.for_breaks import BreakFacts, for_break, for_loop
 from depyf.dump.advice.in_force import applicable
 from depyf.dump.records import BreakRecord, Place
 from depyf.dynamo.caches.seen_code import installed, of_libraries
-from depyf.dynamo.events.break_stack import StackFrame, frames_of
+from depyf.dynamo.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
 
 _AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
 _REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
@@ -103,16 +103,16 @@ _ADDRESS = re.compile(r" ?\bat 0x[0-9a-fA-F]{5,}")
 def parse_break(
     text: str,
     in_force: frozenset[str] = frozenset(),
-    module: str = "",
+    at_break: BrokenAt = NOTHING_KNOWN,
     resolve: Callable[[str], str] = lambda name: name,
 ) -> BreakRecord:
     """The record of one report, without the addresses of objects that torch shows: they differ in every run.
 
-    ``in_force``: the options that are as an advice would have them; ``module``: the module in whose ``forward`` it
-    happened; ``resolve``: the whole name of a file from the end of it."""
+    ``in_force``: the options that are as an advice would have them; ``at_break``: what the report
+    does not say; ``resolve``: the whole name of a file from the end of it."""
     text = _ADDRESS.sub("", text)
     at = _AT.search(text)
-    frames = frames_of(text, resolve)
+    frames = [*frames_of(text, resolve), *traced_frames(at_break.traced, resolve)]
     place, expression = None, ""
     if at is not None:
         where = at["file"], int(at["line"])
@@ -152,7 +152,7 @@ def parse_break(
         caller=caller.place if caller is not None else None,
         asked=asked_by(reason, explanation, " ".join(fields.get("Developer debug context", ()))),
         expression=expression,
-        module=module,
+        module=at_break.module,
         advice=advice,
     )
 

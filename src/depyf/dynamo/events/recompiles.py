@@ -71,6 +71,8 @@ def specialised(record: RecompileRecord, symbols: Iterable[SymbolRecord]) -> Rec
         subject = f"{named(size['name'])}.size()[{size['index']}]"
     else:
         subject = named(wanted[0]) if wanted else ""
+    if wanted and wanted[1].startswith(("!=", "<", ">")):  # it is a symbol there, and this value is an exception
+        return record
     for symbol in symbols:
         if symbol.became and symbol.where is not None and named(symbol.source) == subject:
             return replace(record, advice=advice.for_specialised(subject, symbol.where))

@@ -35,6 +35,7 @@ from depyf.dump.trace_events import TraceEvent, cache_of
 from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.decorated import decorated
+from depyf.dynamo.events.break_stack import NOTHING_KNOWN, BrokenAt, traced_stack
 from depyf.dynamo.events.call_values import call_values
 from depyf.dynamo.events.callers import RunningFrame, running_frames
 from depyf.dynamo.events.failures import told_failure
@@ -82,8 +83,8 @@ class EntryBuilder:
     """It was there when the recording began."""
     transformed: TransformedRecord | None = None
     guard_text: str = ""
-    breaks: dict[str, str] = field(default_factory=dict)
-    """torch's report of each graph break -> the module in whose ``forward`` it happened."""
+    breaks: dict[str, BrokenAt] = field(default_factory=dict)
+    """torch's report of each graph break -> what else was known then."""
     in_force: frozenset[str] = frozenset()
     """The options that were as an advice would have them when torch reported a break or a recompilation."""
     operations: int | None = None
@@ -206,7 +207,7 @@ class Capture:
             elif event.name == "dynamo_graph_break_reason":
                 entry.in_force = in_force()
                 if event.payload and event.payload not in entry.breaks:
-                    entry.breaks[event.payload] = self._module()
+                    entry.breaks[event.payload] = self._at_break()
             elif event.name == "recompile_reasons":
                 self._on_refused(key)
                 entry.in_force = in_force()
@@ -223,10 +224,10 @@ class Capture:
             else:
                 entry.symbols.take(event.name, event.data)
 
-    def _module(self) -> str:
-        with Door("the module of a graph break could not be told", self.note):
-            return traced_module()
-        return ""
+    def _at_break(self) -> BrokenAt:
+        with Door("where the graph broke could not be told", self.note):
+            return BrokenAt(traced_module(), traced_stack())
+        return NOTHING_KNOWN
 
     def _explained(self, record: RecompileRecord) -> RecompileRecord:
         """With what the symbols of the earlier entry tell."""
@@ -256,7 +257,7 @@ class Capture:
                 event.data.get("fail_type") == "Unsupported" and not entry.breaks
             ):  # fullgraph=True: torch does not report it
                 place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
-                entry.breaks[f"Graph break in user code at {place}\nGraph Break Reason: {reason}"] = ""
+                entry.breaks[f"Graph break in user code at {place}\nGraph Break Reason: {reason}"] = NOTHING_KNOWN
         operations = event.data.get("graph_op_count")
         entry.operations = operations if isinstance(operations, int) else None
         restarts = event.data.get("restart_reasons")

@@ -323,7 +323,7 @@ def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...
 
 def _breaks(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> tuple[BreakRecord, ...]:
     """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
-    records = tuple(parse_break(text, entry.in_force, module, resolve) for text, module in entry.breaks.items())
+    records = tuple(parse_break(text, entry.in_force, at, resolve) for text, at in entry.breaks.items())
     went_on = _compiled(entry, live) or entry.raised or not entry.closed
     if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
         return (*records[:-1], replace(records[-1], skipped=True))

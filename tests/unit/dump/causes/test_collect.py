@@ -162,4 +162,7 @@ def test_the_state_of_torch_is_at_the_call() -> None:
     call = Place("train.py", 60, "", "model(x)")
     record = RecompileRecord("0/0", "GLOBAL_STATE changed: grad_mode", None, "", "", ())
     (cause,) = causes(function("0", "GPT.forward", entry("0/1", recompiles=(record,), callers=(CallerRecord(call),))))
-    assert cause.place == call and cause.text == "grad_mode is not the same in every call"
+    assert (
+        cause.place == call
+        and cause.text == "not every call is made under the same torch.no_grad() / torch.enable_grad()"
+    )

@@ -20,6 +20,7 @@ from depyf.safety.escape import cut, one_line, printable
 IN_INDEX = 7
 ON_TERMINAL = 5
 _LONGEST_LINE = 80
+_NEEDED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,12 @@ def fix_first(
     style: PrintStyle = MARKDOWN,
     seconds: Mapping[CompileKey, float] | None = None,
 ) -> list[str]:
-    """Two or three lines for each of the first ``most`` causes; [] where there is none.
+    """Two or three lines for each of the first ``most`` causes, and one for each that is needed; [] where there is none.
 
     ``seconds``: what each compilation took."""
     short = short_names(causes)
     lines = []
-    for number, cause in enumerate(causes[:most], 1):
+    for number, cause in enumerate(to_fix(causes)[:most], 1):
         lines.append(f"{number}. {_head(cause, style, short)}")
         if cause.more:
             lines.append(style.detail + style.message(cause.more))
@@ -56,7 +57,36 @@ def fix_first(
         costs = cost_in_words(cause, style.plain)
         lines.append(style.detail + (f"{costs}{spent}" if costs else spent.lstrip(", ")))
         lines += _ways_out(cause, style)
-    return [line for line in lines if line.strip()]
+    return [line for line in lines if line.strip()] + _needed(causes, style, short, seconds)
+
+
+def to_fix(causes: Sequence[Cause]) -> list[Cause]:
+    """Those of which something can be changed."""
+    return [cause for cause in causes if not cause.needed]
+
+
+def left_out(causes: Sequence[Cause], most: int) -> int:
+    """How many causes ``fix_first`` leaves out."""
+    return max(0, len(to_fix(causes)) - most)
+
+
+def _needed(
+    causes: Sequence[Cause], style: PrintStyle, short: Mapping[str, str], seconds: Mapping[CompileKey, float] | None
+) -> list[str]:
+    """Compilations after which there is nothing to change, a line for each cause."""
+    needed = [cause for cause in causes if cause.needed]
+    if not needed:
+        return []
+    opening = "Needed, with nothing to change:" if to_fix(causes) else "Nothing. These compilations are needed:"
+    lines = [opening, *([""] if style is MARKDOWN else [])]
+    for cause in needed[:_NEEDED]:
+        costs = f"{cost_in_words(cause, style.plain)}{_spent(cause, seconds)}"
+        lines.append(
+            f"- {_place(cause.place, style, short) or style.code(cause.function)}: {style.message(cause.text)}; {costs}"
+        )
+    more = len(needed) - _NEEDED
+    lines += [f"- and {counted(more, 'cause')} more of this kind"] if more > 0 else []
+    return ["", *lines] if len(needed) < len(causes) else lines
 
 
 def _ways_out(cause: Cause, style: PrintStyle) -> list[str]:
@@ -67,7 +97,8 @@ def _ways_out(cause: Cause, style: PrintStyle) -> list[str]:
         return [style.detail + style.message(text_of(use)) for use in found[:1]]
     first, *more = remedies
     lines = [style.way_out + style.message(text_of(first))]
-    return lines + [style.detail + "or: " + style.message(text_of(use)) for use in more]
+    other = "and: " if cause.kind is CauseKind.RECOMPILES else "or: "  # a break has several ways out
+    return lines + [style.detail + other + style.message(text_of(use)) for use in more]
 
 
 def _head(cause: Cause, style: PrintStyle, short: Mapping[str, str]) -> str:

@@ -6,8 +6,11 @@ line.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from depyf.dump.advice.registry import sentence
 from depyf.dump.causes.folding import folded_ids
+from depyf.dump.causes.stack_names import in_words
 from depyf.dump.causes.subjects import subject_of
 from depyf.dump.pages.markdown import code, message, plain
 from depyf.dump.pages.sections.words import at
@@ -17,8 +20,11 @@ _FEW = 8
 """So many values are shown of those that repeat."""
 
 
-def recompile_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:
-    """Each recompilation, or attempt at one, in the order of the compile ids."""
+Names = Mapping[tuple[int, str], Mapping[str, str]]
+
+
+def recompile_lines(pairs: list[tuple[FunctionRecord, EntryRecord]], names: Names) -> list[str]:
+    """Each recompilation, or attempt at one, in the order of the compile ids; ``names`` of values that go over a break."""
     lines: list[str] = []
     rest = list(pairs)
     while rest:
@@ -26,7 +32,7 @@ def recompile_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str
         same = 1
         while same < len(rest) and rest[same][0] is function and _alike(entry, rest[same][1]):
             same += 1
-        lines += _recompilation(function, entry)
+        lines += _recompilation(function, entry, names.get(function.function, {}))
         lines += _repeated([again for _, again in rest[1:same]])
         del rest[:same]
     return lines
@@ -43,7 +49,7 @@ def _subject(record: RecompileRecord) -> str:
     return str(subject_of(record.guard))
 
 
-def _recompilation(function: FunctionRecord, entry: EntryRecord) -> list[str]:
+def _recompilation(function: FunctionRecord, entry: EntryRecord, names: Mapping[str, str]) -> list[str]:
     end = "torch raised an error" if entry.raised else "it ran as ordinary Python"
     ran = f" (not compiled again: {end})" if entry.failed else ""
     lines = [f"- {code(function.code.wrapped or function.code.qualname)}, {entry.key.label}{ran}:"]
@@ -54,19 +60,19 @@ def _recompilation(function: FunctionRecord, entry: EntryRecord) -> list[str]:
             told[reason] += 1
             continue
         told[reason] = 0
-        lines.append(_unfit(record))
+        lines.append(_unfit(record, names))
         if record.advice and record is entry.recompiles[0]:
-            lines.append(f"    - to avoid it: {message(sentence(record.advice))}")
+            lines.append(f"    - to avoid it: {message(in_words(sentence(record.advice), names))}")
     more = sum(told.values())
     if more:
         lines.append(f"  - {more} earlier {'entry' if more == 1 else 'entries'} did not fit for the same reason")
     return lines
 
 
-def _unfit(record: RecompileRecord) -> str:
+def _unfit(record: RecompileRecord, names: Mapping[str, str]) -> str:
     values = values_beside(record.guard, record.expected, record.actual)
     place = f" ({at(record.place)})" if record.place else ""
-    return f"  - {plain(record.entry or 'an earlier entry')} did not fit: {code(record.guard)}{place}{message(values)}"
+    return f"  - {plain(record.entry or 'an earlier entry')} did not fit: {code(in_words(record.guard, names))}{place}{message(values)}"
 
 
 def _repeated(entries: list[EntryRecord]) -> list[str]:
