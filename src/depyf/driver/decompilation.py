@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
 from depyf.bytecode.lower import Lowered, lower
-from depyf.driver.failure_stub import failure_stub
 from depyf.driver.rungs import LADDER, Attempt
 from depyf.driver.state import State
 from depyf.errors import BytecodeError, DecompilationError
-from depyf.ir.stmt import Body
+from depyf.ir.expr import Attr, Comp, Const, Func, Generator, Invoke, Name
+from depyf.ir.stmt import Body, ClassDef, FuncDef, Raise, Return, Stmt
 from depyf.safety.budget import TooMuchWork
 from depyf.safety.depth import any_depth_of, no_room, part_of_work
 
@@ -113,3 +113,30 @@ class Decompilation:
         if found is None:
             found = self.lowered[id(unit)] = lower(unit)
         return found
+
+
+def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[CodeUnit], Body]) -> Body:
+    """Statements in the place of ``unit``, which has no translation; ``nested`` decompiles the code in it.
+
+    They raise where it would have run, after the definitions nested in it, which have separate texts and verdicts.
+    """
+    names = "global" if unit.flags & CO_OPTIMIZED else "name"
+    error = Invoke(Name("NotImplementedError", names), (Const(f"depyf: {failure}"),))
+    if unit.name == "<lambda>":
+        nothing = Comp("generator", Name("_", "fast"), None, (Generator(Name("_", "fast"), Const(()), ()),))
+        return (Return(Invoke(Attr(nothing, "throw"), (error,))),)
+    found = filter(_is_defined, nested_units(unit))
+    return (*(_definition(unit, inner, nested) for inner in found), Raise(error, None))
+
+
+def _is_defined(unit: CodeUnit) -> bool:
+    """Whether the source has a ``def`` or ``class`` for this code; what the compiler makes for annotations has not."""
+    return unit.name.isidentifier() and unit.name != "__annotate__"
+
+
+def _definition(unit: CodeUnit, inner: CodeUnit, nested: Callable[[CodeUnit], Body]) -> Stmt:
+    scope = "name"
+    if unit.flags & CO_OPTIMIZED:
+        scope = "cell" if inner.name in (*unit.cellvars, *unit.freevars) else "fast"
+    target, func = Name(inner.name, scope), Func(inner, nested(inner))
+    return FuncDef(target, func) if inner.flags & CO_OPTIMIZED else ClassDef(target, func, ())

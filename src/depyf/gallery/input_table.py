@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.graphs.graph_text import GraphClass, Parameter
-from depyf.dump.graphs.masks import exactly_true, most_true
+from depyf.dump.graphs.masks import exactly_true, most_true, totals
 from depyf.dump.graphs.value_types import Number, TensorType, evaluate, tensor_type
 from depyf.emit.comments import remark
-from depyf.gallery.totals import totals
 
 _MODULE_PART = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
 _EXACT = 2**53

@@ -13,9 +13,9 @@ from depyf.driver.pipeline import Decompiled
 from depyf.dump.advice.registry import use
 from depyf.dump.causes.collect import causes_of
 from depyf.dump.pages.full_code import full_code_page
+from depyf.dump.pages.function_pages import transformed_page
 from depyf.dump.pages.index import index_pages
 from depyf.dump.pages.markdown import code, message, plain
-from depyf.dump.pages.transformed import transformed_page
 from depyf.dump.records import (
     BreakRecord,
     CodeRecord,

@@ -16,7 +16,7 @@ import depyf
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.files.unmarshal import loads
 from depyf.driver.pipeline import TOP_LEVEL_AWAIT, Decompiled, decompile_code, decompile_unit
-from depyf.dump.pages.transformed import transformed_page
+from depyf.dump.pages.function_pages import transformed_page
 from depyf.dump.records import CodeRecord, CompileKey, TransformedRecord
 from depyf.verify import Status, verify
 from depyf.verify.assumptions import FEATURE_NOTE

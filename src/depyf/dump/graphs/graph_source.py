@@ -11,6 +11,7 @@ import _operator
 import ast
 import math
 import re
+import sys
 import textwrap
 import types
 from collections.abc import Callable, Mapping
@@ -18,7 +19,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from depyf.dump.graphs.operator_modules import registering_modules
 from depyf.safety.unheard import parse
 
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name><[^>]*>|[\w.<>]+)\(torch\.nn\.Module\):", re.M)
@@ -41,6 +41,9 @@ _IMPORTS = (
 _MODULES = {"_operator": _operator, "math": math}
 _MODULE_FUNCTION = re.compile(rf"(?<![\w.])({'|'.join(_MODULES)})_(\w+)(?=\()")
 """FX calls a function of another module than torch by both names in one: ``_operator_abs``."""
+_OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
+_ORDINARY = ("aten", "higher_order", "prim")
+"""Libraries of operators that ``import torch`` registers."""
 
 
 def imports_for(text: str) -> str:
@@ -244,3 +247,48 @@ def graph_children(module: Any) -> list[tuple[str, Any]]:
         if isinstance(forward := type(child).__dict__.get("forward"), types.FunctionType)
         and forward.__code__.co_filename.startswith("<eval_with_key>")
     ]
+
+
+def registering_modules(text: str) -> tuple[str, ...]:
+    """The modules to import before a graph runs whose operators ``import torch`` alone does not register.
+
+    Only modules that this process has loaded are looked at; nothing is imported or called.
+
+        torch.ops.prims.fma.default(a, b, c)    ->    torch._inductor.inductor_prims
+    """
+    if "torch.ops." not in text:
+        return ()
+    called = dict.fromkeys(pair for pair in _OPERATOR.findall(text) if pair[0] not in _ORDINARY)
+    return tuple(sorted({home for pair in called if (home := _home(*pair))}))
+
+
+def _home(library: str, name: str) -> str:
+    torch = sys.modules.get("torch")
+    packet = getattr(getattr(getattr(torch, "ops", None), library, None), name, None)
+    if packet is None:
+        return ""
+    known = {id(packet), *(id(getattr(packet, overload)) for overload in _overloads(packet))}
+    modules = [
+        (module_name, getattr(module, "__dict__", {}))
+        for module_name, module in list(sys.modules.items())
+        if module_name.startswith("torch.")
+    ]
+    homes = [module_name for module_name, names in modules if id(names.get(name)) in known]
+    if not homes:  # made by ``torch.library.custom_op``
+        whole = f"{library}::{name}"
+        homes = [home for home, names in modules if any(_custom(value) == whole for value in list(names.values()))]
+    if not homes:  # ``prims.inductor_seeds`` is called ``seeds`` where it is made
+        homes = [module_name for module_name, names in modules if not known.isdisjoint(map(id, list(names.values())))]
+    return min(homes, key=lambda home: (home.count("."), home), default="")
+
+
+def _custom(value: Any) -> str:
+    """``library::name`` of a ``CustomOpDef``; "" of anything else."""
+    if type(value).__name__ != "CustomOpDef":
+        return ""
+    return f"{vars(value).get('_namespace')}::{vars(value).get('_name')}"
+
+
+def _overloads(packet: Any) -> list[str]:
+    overloads = getattr(packet, "overloads", None)
+    return [str(overload) for overload in overloads()] if callable(overloads) else []

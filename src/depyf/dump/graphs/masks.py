@@ -3,7 +3,8 @@ at the true elements has as many elements as they are.
 
 Input: a ``GraphClass`` and the types of its parameters.  Output: for each parameter that is such a mask (perhaps seen
 through operations that only change its shape) the number of true elements, or the largest one.  A mask that the graph computes
-from values is left alone: compared with one token among many, hardly an element of made-up inputs is true.
+from values is left alone: compared with one token among many, hardly an element of made-up inputs is true.  ``totals`` is
+what the elements of an integer input add up to: ``repeat_interleave`` with an ``output_size`` wants just that many.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import math
 from collections.abc import Mapping
 
 from depyf.dump.graphs.graph_text import GraphClass
-from depyf.dump.graphs.value_types import Number, TensorType, tensor_type
+from depyf.dump.graphs.value_types import Number, TensorType, evaluate, tensor_type
 
 SHAPES = frozenset(
     "view reshape unsqueeze squeeze expand expand_as contiguous to bool clone detach flatten _unsafe_view view_as".split()
 )
+_DTYPES = frozenset({"int", "long"})
+_REPEATS = "repeat_interleave"
 _SCATTER = frozenset({"masked_scatter", "masked_scatter_"})
 
 
@@ -110,3 +113,28 @@ def called(node: ast.Call) -> tuple[str, list[str]]:
 
 def _count(kind: TensorType | None) -> int | None:
     return None if kind is None or None in kind.shape else math.prod(size or 0 for size in kind.shape)
+
+
+def totals(
+    graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[str, Number]
+) -> dict[str, tuple[int, str]]:
+    """Parameter that says how often something is repeated -> the sum of its elements, and what asks for it."""
+    origins: dict[str, str] = {name: name for name in types}
+    found: dict[str, tuple[int, str]] = {}
+    for statement in graph.tree().body:
+        value = getattr(statement, "value", None)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+            continue
+        name, operands = called(value)
+        if name in SHAPES | _DTYPES and operands and isinstance(target, ast.Name) and operands[0] in origins:
+            origins[target.id] = origins[operands[0]]
+        if name != _REPEATS:
+            continue
+        given = {word.arg: word.value for word in value.keywords}
+        repeats = given.get("repeats")
+        counted = repeats.id if isinstance(repeats, ast.Name) else operands[1] if len(operands) > 1 else operands[0]
+        size = evaluate(ast.unparse(given["output_size"]), symbols) if "output_size" in given else None
+        if counted in origins and isinstance(size, int):
+            found[origins[counted]] = size, f"{_REPEATS} makes {size} elements"
+    return found

@@ -41,13 +41,13 @@ from depyf.dump.files.writer import DumpWriter
 from depyf.dump.graphs.graph_facts import GraphFacts
 from depyf.dump.pages.call_tree import call_tree_page
 from depyf.dump.pages.full_code import caller_name, full_code_page, function_id
+from depyf.dump.pages.function_pages import original_page
 from depyf.dump.pages.graph_inputs import inputs_page
 from depyf.dump.pages.graph_page import graph_page, quick_page, unchecked_page
 from depyf.dump.pages.index import index_pages, provisional_page
 from depyf.dump.pages.kernels import CALLS_IN_CPP, kernels_in
 from depyf.dump.pages.layers import layers_pages
 from depyf.dump.pages.memory import memory_page
-from depyf.dump.pages.original import original_page
 from depyf.dump.pages.run_data import guards_data, memory_data, shapes_data
 from depyf.dump.pages.shapes import shapes_page
 from depyf.dump.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug

@@ -18,7 +18,7 @@ from depyf.dump.addresses import without_addresses
 from depyf.dump.files.layout import disassembly_file, transformed_file
 from depyf.dump.files.writer import DumpWriter
 from depyf.dump.global_names import readable_globals, rename, transformed_name
-from depyf.dump.pages.transformed import TransformedPage, transformed_page
+from depyf.dump.pages.function_pages import TransformedPage, transformed_page
 from depyf.dump.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.dynamo.caches.decompilation_cache import AlikeCodes
 from depyf.dynamo.generated import generated_options

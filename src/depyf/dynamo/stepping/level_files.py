@@ -17,12 +17,12 @@ from depyf.bytecode.codeunit import nested_codes
 from depyf.debugger.pause import pause_for_new_file
 from depyf.dump.compile_stages import WRAPPER
 from depyf.dump.files.layout import graph_file, kernel_file, transformed_file
-from depyf.dump.files.level_manifest import with_level_graph, with_level_kernel
+from depyf.dump.files.manifest import with_level_graph, with_level_kernel
 from depyf.dump.files.reading import MANIFEST, read_manifest
 from depyf.dump.graphs.graph_source import importable, read_printed
+from depyf.dump.pages.function_pages import transformed_page
 from depyf.dump.pages.graph_page import graph_page
 from depyf.dump.pages.kernels import kernels_in
-from depyf.dump.pages.transformed import transformed_page
 from depyf.dump.records import FunctionRecord, GraphRecord
 from depyf.dynamo.caches.live_graphs import LiveCode
 from depyf.dynamo.recording import substitute

@@ -1,4 +1,4 @@
-"""Restores a display, or a call's arguments, where a half-filled container is passed on and filled further.
+"""Restores a display, a call's arguments or a formatted string, where a half-filled container is passed on and filled further.
 
 Dynamo cuts ``[*a, f(x), *b]`` in two after the call of ``f``; what follows takes the list as a parameter
 (``torch/_dynamo/resume_execution.py``).  No source fills a parameter so.  Made anew from what is in it, it is a display::
@@ -7,6 +7,11 @@ Dynamo cuts ``[*a, f(x), *b]`` in two after the call of ``f``; what follows take
 
 That the copy is another object is not observable where nothing else holds the container.  The copy of a set may give its items in
 another order: code that runs keeps its sets.
+
+A part of a formatted string is passed on, too: ``f"{a} and {f(b)}"`` split after the call.  No source joins strings as
+``BUILD_STRING`` does, but for what it has formatted itself.  A plain string formats as itself::
+
+    LOAD_FAST S   ...   BUILD_STRING    ->    LOAD_FAST S; FORMAT   ...   BUILD_STRING      # f"{S} and {...}"
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ _BUILDING = {
     ops.DICT_MERGE: (ops.BUILD_MAP, ops.DICT_MERGE),
 }
 """What makes a container that is filled by these, and what fills it with those of another."""
+
+_PLAIN = ((ops.FORMAT, ("", False)),)
 
 
 def complete_displays(lowered: Lowered, *, sets: bool) -> Lowered:
@@ -61,3 +68,14 @@ def _slot(instr: ops.Instr, depth: int) -> int:
         return depth - 1
     takes, _ = ops.stack_effect(instr.op, instr.arg)
     return depth - takes - int(instr.arg)
+
+
+def complete_fstrings(lowered: Lowered) -> Lowered:
+    """``lowered`` with each such part formatted where it is loaded; itself where there are none."""
+    instrs = lowered.instrs
+    if not any(instr.op == ops.BUILD_STRING for instr in instrs):
+        return lowered
+    alone = read_once(lowered)
+    joined = [stack[-instrs[at].arg :] for at, stack in origins(lowered).items() if instrs[at].op == ops.BUILD_STRING]
+    loads = {load for stack in joined for slot in stack for load in slot & alone}
+    return inserted(lowered, dict.fromkeys(loads, ((), _PLAIN))) if loads else lowered

@@ -14,8 +14,7 @@ from depyf.generated.resume.frame_values import unpack_frame_values
 from depyf.generated.resume.idle_stores import drop_tracing_flags, drop_unbinding
 from depyf.generated.resume.list_pops import join_list_pops
 from depyf.generated.resume.partial_augassign import complete_augassign
-from depyf.generated.resume.partial_displays import complete_displays
-from depyf.generated.resume.partial_fstrings import complete_fstrings
+from depyf.generated.resume.partial_displays import complete_displays, complete_fstrings
 from depyf.generated.resume.partial_functions import with_functions_made
 
 

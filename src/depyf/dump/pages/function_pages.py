@@ -1,16 +1,27 @@
-"""The page of one ``__transformed_code_*`` file.
+"""The pages of one function: ``__original_code_*`` as Dynamo was given it, ``__transformed_code_*`` what Dynamo made of it.
 
-Input: records.  Output invariant: valid Python; the function starts on ``first_line``, which does not depend on
-whether the code runs (the head has the same number of lines either way), so that line numbers can be fixed first.
+Input: records.  A ``__transformed_code_*`` page is valid Python; the function starts on ``first_line``, which does not depend
+on whether the code runs (the head has the same number of lines either way), so that line numbers can be fixed first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from depyf.dump.records import CodeRecord, CompileKey, TransformedRecord
+from depyf.dump.records import CodeRecord, CompileKey, FunctionRecord, TransformedRecord
 from depyf.emit.comments import comments, source_lines
 from depyf.safety.escape import one_line
+
+
+def original_page(function: FunctionRecord) -> str:
+    """The whole ``__original_code_*`` file: where the function is, its source (decompiled, for a resume function), its bytecode."""
+    code = function.code
+    what = "The rest of a function after a graph break:" if function.resume_of is not None else "The function"
+    source = code.source or "(its source cannot be read)"
+    return (
+        f"{what} {code.qualname}, {code.filename}:{code.line}, as Dynamo was given it.\n\n"
+        f"{source}\n\nBytecode:\n\n{code.disassembly or '(the function is gone)'}\n"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +34,7 @@ class TransformedPage:
 def transformed_page(
     key: CompileKey, function: CodeRecord, transformed: TransformedRecord, disassembly: str
 ) -> TransformedPage:
-    """The whole file."""
+    """The whole ``__transformed_code_*`` file."""
     head = [
         f"{function.qualname} ({function.filename}:{function.line}), compile id {key.text}:",
         "the code that torch.compile runs in its place, once the guards in full_code_for_*.py have chosen it.",
