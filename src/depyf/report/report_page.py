@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from depyf.dump.compile_stages import ORDER
 from depyf.dump.files.reading import DumpError
 from depyf.errors import DepyfError
 from depyf.report.dump_view import SHOWN, DumpView
@@ -57,6 +58,7 @@ def render(folder: Path, other: Path | None = None) -> str:
         "main": "" if single[0] is view else f"{single[0].folder.name}/",
         "panels": panels,
         "files": files,
+        "stages": ORDER,
         "missing": [
             *view.missing,
             *(single[0].missing if single[0] is not view else ()),

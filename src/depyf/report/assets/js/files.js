@@ -3,13 +3,12 @@
 import { badge } from "./badges.js";
 import { codeView } from "./code_view.js";
 import { el, fill } from "./dom.js";
+import { inOrder, titleOf } from "./file_names.js";
 import { compileId } from "./format.js";
-
-const SUFFIX = /^.*\.(?=[^.]*\.[^.]*$)/;
 
 /** The panel "Files"; its address is `#files/NAME/LINE`. */
 export function showFiles(container, page) {
-  const entries = page.about.files;
+  const entries = inOrder(page.about.files, page.about.stages);
   const links = new Map();
   const viewer = el("div", { class: "file-viewer" });
   const list = el("nav", { class: "file-list", "aria-label": "Files" });
@@ -37,8 +36,8 @@ export function showFiles(container, page) {
     for (const entry of entries) {
       if (needle && !`${entry.file} ${entry.function ?? ""} ${entry.compile_id ?? ""}`.toLowerCase().includes(needle))
         continue;
-      const key = entry.group;
-      groups.set(key, [...(groups.get(key) ?? []), entry]);
+      if (!groups.has(entry.group)) groups.set(entry.group, []);
+      groups.get(entry.group).push(entry);
     }
     links.clear();
     const sections = [...groups.values()].map((files) => {
@@ -66,12 +65,11 @@ export function showFiles(container, page) {
   }
 
   function linkTo(entry) {
-    const short = entry.stage ? entry.stage.replaceAll("_", " ") : entry.file.replace(/^rank_\d+\//, "");
     const link = el(
       "a",
       { href: page.href("files", entry.file), title: entry.file, class: "file-link" },
-      el("span", { class: "clip" }, short),
-      entry.stage && el("span", { class: "file-kind" }, entry.file.replace(SUFFIX, "")),
+      el("span", { class: "clip" }, titleOf(entry)),
+      el("span", { class: "file-kind" }, entry.file.split(".").pop()),
     );
     links.set(entry.file, link);
     return link;

@@ -63,6 +63,7 @@ async function start() {
     const first = !opened.has(panel);
     if (first) opened.set(panel, fillPanel(panel, sections.get(panel)));
     const shown = await opened.get(panel);
+    sections.get(panel).dataset.filled = "true";
     if (destination(address, ids).panel === panel && (parts.length || !first || panel === "files"))
       await shown?.open?.(parts);
   }
@@ -127,7 +128,7 @@ async function start() {
   startKeys();
   address = location.hash;
   await show();
-  document.documentElement.dataset.ready = "true";
+  document.documentElement.dataset.ready = String(performance.now());
 }
 
 start();

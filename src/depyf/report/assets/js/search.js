@@ -142,6 +142,6 @@ function goto(page, needle) {
 /** Hits under one title each, empty ones left out. */
 function merged(sections) {
   const found = new Map();
-  for (const [title, hits] of sections) if (hits.length) found.set(title, [...(found.get(title) ?? []), ...hits]);
+  for (const [title, hits] of sections) if (hits.length) found.set(title, (found.get(title) ?? []).concat(hits));
   return found;
 }
