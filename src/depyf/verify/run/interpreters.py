@@ -1,7 +1,8 @@
 """Finds the CPython of a given version on this machine.
 
-Searched in order: interpreters named by the user (``register``), the running one, every folder on the ``PATH``, pyenv's, uv's,
-and ``$DEPYF_PYTHONS/bin`` (default ``~/.cache/depyf-pythons``).  Every candidate is asked for its version before it is trusted.
+Searched in order: interpreters named by the user (``register``), the running one, every folder on the ``PATH``, the installer's
+on Windows, pyenv's, uv's, and ``$DEPYF_PYTHONS/bin`` (default ``~/.cache/depyf-pythons``).  Every candidate is asked for its
+version before it is trusted.
 pyenv's shims are passed over: each start of one runs a shell script, and the interpreters they start are looked at anyway.
 """
 
@@ -21,6 +22,7 @@ from pathlib import Path
 PROBE = "import sys; print('%d.%d' % sys.version_info[:2] if sys.implementation.name == 'cpython' else 'other')"
 MAGIC = "import _frozen_importlib_external as found; print(found.MAGIC_NUMBER.hex())"
 PROBE_TIMEOUT = 20.0
+WINDOWS = os.name == "nt"
 
 _registered: list[str] = []
 
@@ -103,6 +105,11 @@ def _candidates(version: tuple[int, int]) -> Iterator[str]:
         found = shutil.which(name, path=folder)
         if found and Path(folder) != pyenv / "shims":
             yield found
+        if WINDOWS and (found := shutil.which("python", path=folder)):
+            yield found  # no program there is named after its version
+    if WINDOWS:
+        programs = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "Programs" / "Python"
+        yield str(programs / f"Python{version[0]}{version[1]}" / "python.exe")
     data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
     uv = Path(os.environ.get("UV_PYTHON_INSTALL_DIR") or data / "uv" / "python")
     for root, prefix in ((pyenv / "versions", ""), (uv, "cpython-")):

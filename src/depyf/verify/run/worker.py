@@ -24,6 +24,7 @@ import threading
 from depyf.errors import DepyfError
 from depyf.safety.guarded import guarded
 from depyf.verify.run.interpreters import find_interpreter, own_interpreter
+from depyf.verify.run.pipe_line import PipeLine
 
 TIMEOUT = 60.0
 NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
@@ -31,16 +32,22 @@ REQUEST = struct.Struct("<iiiii")
 MODES = ("exec", "eval", "single")
 ANSWER = struct.Struct("<Bi")
 HELLO = struct.Struct("<i")
-"""The first thing it says: its process id."""
+"""The first thing it says: its process id, where it has detached itself."""
+CAN_DETACH = hasattr(os, "fork")
+"""Not on Windows: there it is an ordinary child, which ``os.wait`` cannot come upon."""
 
 SET = "depyf: a set, in its order"
 """Begins the tuple that encodes a constant set of numbers: marshal writes no set in the order in which it iterates."""
 
 # Runs in the other interpreter: nothing newer than 3.8, no import besides builtins.
 PROGRAM = r"""
-import _ast, _signal, _thread, marshal, posix, struct, sys
-if posix.fork():
-    posix._exit(0)  # whoever started this has no child any more
+import _ast, _signal, _thread, marshal, struct, sys
+pid, alarm = 0, getattr(_signal, "alarm", id)  # without alarms the other side ends this process
+if sys.argv[2:]:
+    import posix
+    if posix.fork():
+        posix._exit(0)  # whoever started this has no child any more
+    pid = posix.getpid()
 patience = int(sys.argv[1])
 read, write, flush = sys.stdin.buffer.read, sys.stdout.buffer.write, sys.stdout.buffer.flush
 code_type = type((lambda: 0).__code__)
@@ -64,7 +71,7 @@ def work():
         sets, mode = divmod(mode, 8)
         text = read(length).decode("utf-8", "surrogatepass")
         name = read(named).decode("utf-8", "surrogatepass")
-        _signal.alarm(patience)  # the end of this process
+        alarm(patience)  # the end of this process
         try:
             if mode == 2:  # this mode takes one statement; its tree holds any number
                 text = _ast.Interactive(compile(text, name, "exec", flags | _ast.PyCF_ONLY_AST, True).body)
@@ -75,7 +82,7 @@ def work():
             if isinstance(error, SyntaxError) and error.lineno:
                 told = "%s: %s (line %d)" % (type(error).__name__, error.msg, error.lineno)
             status, data = 1, told.encode("utf-8", "backslashreplace")
-        _signal.alarm(0)
+        alarm(0)
         write(struct.pack("<Bi", status, len(data)) + data)
         flush()
 def run():
@@ -83,7 +90,7 @@ def run():
         work()
     finally:
         done.release()
-write(struct.pack("<i", posix.getpid()))
+write(struct.pack("<i", pid))
 flush()
 done = _thread.allocate_lock()
 done.acquire()
@@ -110,7 +117,7 @@ class Worker:
         self.python = python
         self.timeout = timeout
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
+        self._socket: socket.socket | PipeLine | None = None
         self._handle: int | None = None
         """By which the process can be ended, where the system has such handles; else it ends itself."""
 
@@ -156,14 +163,14 @@ class Worker:
             os.close(self._handle)
         self._socket = self._handle = None
 
-    def _exchange(self, line: socket.socket, request: bytes) -> tuple[int, bytes]:
+    def _exchange(self, line: socket.socket | PipeLine, request: bytes) -> tuple[int, bytes]:
         left = memoryview(request)
         while left:
             left = left[line.send(left, NO_SIGNAL) :]
         status, length = ANSWER.unpack(_read(line, ANSWER.size))
         return status, _read(line, length)
 
-    def _running(self) -> socket.socket:
+    def _running(self) -> socket.socket | PipeLine:
         if self._socket is not None and not _is_alive(self._socket):
             self._stop()
         if self._socket is None:
@@ -171,8 +178,20 @@ class Worker:
         self._socket.settimeout(self.timeout)
         return self._socket
 
-    def _start(self) -> socket.socket:
+    def _start(self) -> socket.socket | PipeLine:
         command = [self.python, "-I", "-S", "-W", "ignore", "-c", PROGRAM, str(math.ceil(self.timeout))]
+        return self._start_detached([*command, "detached"]) if CAN_DETACH else self._start_child(command)
+
+    def _start_child(self, command: list[str]) -> PipeLine:
+        try:
+            line = PipeLine(command)
+            line.settimeout(TIMEOUT)
+            _read(line, HELLO.size)
+        except (OSError, ValueError) as error:
+            raise WorkerError(f"cannot start {self.python}: {error}") from None
+        return line
+
+    def _start_detached(self, command: list[str]) -> socket.socket:
         line, end = socket.socketpair()
         try:
             with end:
@@ -200,7 +219,9 @@ class Worker:
         return line
 
     def _stop(self) -> None:
-        if self._socket is not None:
+        if isinstance(self._socket, PipeLine):
+            self._socket.shutdown()
+        elif self._socket is not None:
             try:
                 self._socket.shutdown(socket.SHUT_RDWR)  # for a forked child that has it, too
             except OSError:
@@ -213,8 +234,10 @@ class Worker:
         self.forget()
 
 
-def _is_alive(line: socket.socket) -> bool:
+def _is_alive(line: socket.socket | PipeLine) -> bool:
     """Whether the other end is open."""
+    if isinstance(line, PipeLine):
+        return line.alive
     line.settimeout(0)
     try:
         return bool(line.recv(1, socket.MSG_PEEK))
@@ -224,7 +247,7 @@ def _is_alive(line: socket.socket) -> bool:
         return False
 
 
-def _read(line: socket.socket, size: int) -> bytes:
+def _read(line: socket.socket | PipeLine, size: int) -> bytes:
     data = bytearray()
     while len(data) < size:
         piece = line.recv(min(size - len(data), 1 << 20))
@@ -263,7 +286,8 @@ def _worker(python: str) -> Worker:
 
 @functools.cache
 def _forget_in_children() -> None:
-    os.register_at_fork(after_in_child=_forget)
+    if CAN_DETACH:
+        os.register_at_fork(after_in_child=_forget)
 
 
 @guarded("a forked child")
