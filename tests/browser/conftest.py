@@ -15,7 +15,7 @@ import pytest
 import needs
 from depyf.report.report_page import write_report
 
-HERE = Path(__file__).parent
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "training_loop.py"
 Visit = Callable[..., Any]
 
 
@@ -66,7 +66,7 @@ def visit(chromium: Any) -> Iterator[Visit]:
 
 @pytest.fixture(scope="session")
 def training_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The dump of ``training_loop.py``: a graph break, a recompilation, a dynamic dimension, a backward.  One for all
+    """The dump of ``examples/training_loop.py``: a graph break, a recompilation, a dynamic dimension, a backward.  One for all
     processes of a run."""
     pytest.importorskip("torch")
     shared = tmp_path_factory.getbasetemp()
@@ -77,7 +77,7 @@ def training_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
             unfinished = shared / "training_dump.unfinished"
-            command = [sys.executable, HERE / "training_loop.py", unfinished]
+            command = [sys.executable, EXAMPLE, unfinished]
             done = subprocess.run(command, capture_output=True, text=True, timeout=600)
             assert done.returncode == 0, done.stderr[-2000:]
             unfinished.rename(folder)
