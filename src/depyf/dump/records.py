@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.graphs.graph_facts import GraphFacts
+from depyf.dump.graphs.node_origins import NodeOrigins
 from depyf.emit.naming import is_legal, legalised
 
 
@@ -228,6 +229,8 @@ class GraphRecord:
     """What the text does not say; None where torch's frames did not hold the graph."""
     given: GivenRecord | None = None
     """None for a graph that torch reported."""
+    origins: NodeOrigins | None = None
+    """Where its operations come from; None where torch's frames did not hold the graph."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from depyf.dump.compile_stages import WRAPPER
 from depyf.dump.files import reading
 from depyf.dump.global_names import graph_name, transformed_name
@@ -50,6 +53,26 @@ def layers_file(graph: GraphRecord) -> str:
 def layer_index_file(graph: GraphRecord) -> str:
     """``__compiled_fn_0_0.Captured_Graph.0.layers.json``: module -> lines of the graph's file."""
     return graph_file(graph).removesuffix(".py") + ".layers.json"
+
+
+def nodes_file(key: CompileKey) -> str:
+    """``__compiled_fn_0_0.nodes.json``: where the operations of the graphs of one compilation come from."""
+    return f"{graph_name(key)}.nodes.json"
+
+
+SOURCE_PREFIX = "__source_of_"
+
+
+def source_files(paths: Iterable[str]) -> dict[str, str]:
+    """A path of the program -> ``__source_of_train_0.py``, numbered among those of the same name."""
+    counts: dict[str, int] = {}
+    names = {}
+    for path in dict.fromkeys(paths):
+        base = safe_name(re.split(r"[/\\]", path)[-1].removesuffix(".py"))
+        number = counts.get(base.casefold(), 0)
+        counts[base.casefold()] = number + 1
+        names[path] = f"{SOURCE_PREFIX}{base}_{number}.py"
+    return names
 
 
 def original_file(function: tuple[int, str], code: CodeRecord) -> str:

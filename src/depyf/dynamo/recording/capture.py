@@ -20,6 +20,7 @@ from typing import Any
 
 from depyf.dump.compile_stages import BY_EVENT
 from depyf.dump.graphs.graph_facts import GraphFacts
+from depyf.dump.graphs.node_origins import NodeOrigins
 from depyf.dump.phase_times import PhaseClock, PhaseTime
 from depyf.dump.records import (
     CacheRecord,
@@ -47,6 +48,7 @@ from depyf.dynamo.events.module_path import traced_module
 from depyf.dynamo.events.recompiles import parse_recompile, refused_recompile, specialised
 from depyf.dynamo.events.symbols import SymbolTable, interned
 from depyf.dynamo.events.torch_options import in_force
+from depyf.dynamo.origins.node_reading import origins_of
 from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.wrapped import WrappedCall, wrapped_call
@@ -203,7 +205,10 @@ class Capture:
                 self._restart(entry, event.attempt)
             if event.name in BY_EVENT:
                 path = str(event.data.get("file_path") or event.data.get("filename") or "")
-                self.add_graph(key, BY_EVENT[event.name], event.payload, path, event.attempt, self._facts(event))
+                self.add_graph(
+                    key, BY_EVENT[event.name], event.payload, path, event.attempt, self._facts(event),
+                    origins=self._origins(event),
+                )  # fmt: skip
             elif event.name == "dynamo_graph_break_reason":
                 entry.in_force = in_force()
                 if event.payload and event.payload not in entry.breaks:
@@ -344,6 +349,11 @@ class Capture:
             return facts_of(BY_EVENT[event.name])
         return None
 
+    def _origins(self, event: TraceEvent) -> NodeOrigins | None:
+        with Door("where the operations of a graph come from could not be recorded", self.note):
+            return origins_of(BY_EVENT[event.name], event.payload)
+        return None
+
     def add_graph(
         self,
         key: CompileKey,
@@ -353,6 +363,7 @@ class Capture:
         attempt: int = 0,
         facts: GraphFacts | None = None,
         given: GivenRecord | None = None,
+        origins: NodeOrigins | None = None,
     ) -> None:
         """Record one graph or wrapper, unless this very text was reported for this stage, and in this context, before."""
         with self.lock:
@@ -363,7 +374,7 @@ class Capture:
             text = _GRAPH_ID.sub("", text)
             if not text or any(record.text == text and _as_given(record.given) == _as_given(given) for record in same):
                 return
-            record = GraphRecord(key, stage, len(same), text, path, facts, given)
+            record = GraphRecord(key, stage, len(same), text, path, facts, given, origins)
             self.graphs.append(GraphBuilder(record, attempt))
             own.append(self.graphs[-1])
             self._on_graph(record)
