@@ -26,15 +26,19 @@ from depyf.dump.files.layout import (
     REPORTS,
     SHAPES,
     SHAPES_DATA,
+    SOURCE_PREFIX,
     TIMINGS,
     disassembly_file,
     graph_file,
     inputs_file,
     layer_index_file,
     layers_file,
+    nodes_file,
     original_file,
+    source_files,
     transformed_file,
 )
+from depyf.dump.files.program_files import program_files
 from depyf.dump.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_manifest
 from depyf.dump.files.writer import unfinished_files
 from depyf.dump.records import (
@@ -52,7 +56,7 @@ from depyf.safety.escape import one_line
 _REPORTS = ((CALL_TREE, "call_tree"), (SHAPES, "shapes"), (MEMORY, "memory"), *((name, "report") for name in REPORTS))
 _DATA = ((SHAPES_DATA, "shapes_data"), (MEMORY_DATA, "memory_data"), (GUARDS_DATA, "guards_data"))
 _WHOLE_RUN = ((INDEX, "index"), *_REPORTS, *_DATA, (TIMINGS, "timings"))
-_OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", ".depyf-")
+_OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", SOURCE_PREFIX, ".depyf-")
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 
 
@@ -77,6 +81,11 @@ def manifest_page(
             entries.append({"file": name, "kind": "original_code", "from": [_place(function)]})
         for entry in function.entries:
             entries += [item for item in _transformed(function, entry) if item["file"] in files]
+    entries += [
+        {"file": name, "kind": "source", "from": [path]}
+        for path, name in source_files(program_files(run)).items()
+        if name in files
+    ]
     places = {function.function: _place(function) for function in run.functions}
     of_key: dict[CompileKey, list[GraphRecord]] = {}
     first: dict[str, GraphRecord] = {}
@@ -99,6 +108,12 @@ def manifest_page(
                 for file_of, kind in beside
                 if (name := file_of(graph)) in files
             ]  # fmt: skip
+    for key, graphs in of_key.items():
+        if (name := nodes_file(key)) in files:
+            entries.append({
+                "file": name, "kind": "node_origins", "compile_id": key.text, "generation": key.generation,
+                "from": [graph_file(graph) for graph in graphs if graph.origins and graph_file(graph) in files],
+            })  # fmt: skip
     page = {
         "format": FORMAT,
         "torch": run.torch_version,

@@ -32,8 +32,8 @@ class NodeOrigins:
 def nodes_page(graphs: Iterable[tuple[str, NodeOrigins]]) -> str:
     """The JSON text for the graphs (file, origins) of one compilation; "" where nothing is known.
 
-``frames`` are [file, line, function], ``stacks`` lists of their numbers.  An operation that an earlier graph has under the
-    same name, with the same origin, is not repeated.
+    ``frames`` are [file, line, function], ``stacks`` lists of their numbers.  An operation that an earlier graph has under the
+        same name, with the same origin, is not repeated.
     """
     frames: dict[Frame, int] = {}
     stacks: dict[tuple[int, ...], int] = {}
@@ -61,9 +61,7 @@ def nodes_page(graphs: Iterable[tuple[str, NodeOrigins]]) -> str:
         "{\n"
         f' "frames": {_items([list(frame) for frame in frames])},\n'
         f' "stacks": {json.dumps([list(stack) for stack in stacks])},\n'
-        ' "graphs": {\n'
-        + ",\n".join(f"  {_text(file)}: {_members(page)}" for file, page in pages)
-        + "\n }\n}\n"
+        ' "graphs": {\n' + ",\n".join(f"  {_text(file)}: {_members(page)}" for file, page in pages) + "\n }\n}\n"
     )
 
 

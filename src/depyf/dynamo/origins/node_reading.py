@@ -14,7 +14,7 @@ from typing import Any
 
 from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, CAPTURED, FORWARD, JOINT, POST_GRAD, WRAPPER
 from depyf.dump.graphs.node_origins import Frame, NodeOrigins
-from depyf.dynamo.pure_access import attribute, is_a, short_name
+from depyf.dynamo.pure_access import attribute, short_name
 
 _DEPTH = 16
 _NAMES = {
@@ -52,7 +52,9 @@ def origins_of(stage: str, text: str) -> NodeOrigins | None:
             nodes = [node for node in graph.nodes if node.op in _OPERATIONS]
             defined = defined if defined is not None else frozenset(_DEFINED.findall(text))
             if nodes and all(node.name in defined for node in nodes):
-                return NodeOrigins(stacks=_stacks(nodes)) if stage == CAPTURED else NodeOrigins(captured=_captured(nodes))
+                return (
+                    NodeOrigins(stacks=_stacks(nodes)) if stage == CAPTURED else NodeOrigins(captured=_captured(nodes))
+                )
     return None
 
 
@@ -114,7 +116,10 @@ def _origin(node: Any) -> str:
     if type(chain) is not list or not chain:
         return ""
     first = chain[0]
-    name = first[0] if type(first) is tuple and first else attribute(first, "name")  # a tuple up to torch 2.6
+    if type(first) is tuple:  # up to torch 2.6
+        name = first[0] if first else ""
+    else:
+        name = attribute(attribute(first, "node_info"), "name")
     return name if type(name) is str else ""
 
 
@@ -126,12 +131,20 @@ def _of_kernels() -> NodeOrigins | None:
         graph = frame.f_locals.get("self")
         if short_name(type(graph)) == "GraphLowering":
             nodes = attribute(attribute(graph, "scheduler"), "nodes")
-            kernels = [found for one in nodes if (found := _kernel(one))] if type(nodes) is list else []
+            kernels: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+            computed: set[str] = set()
+            for one in nodes if type(nodes) is list else ():
+                buffers, found = _kernel(one)
+                if short_name(type(one)) == "ExternKernelSchedulerNode":  # it says what made its inputs, too
+                    found = tuple(name for name in found if name not in computed)
+                computed.update(found)
+                if buffers and found:
+                    kernels.append((buffers, found))
             return NodeOrigins(kernels=tuple(kernels)) if kernels else None
     return None
 
 
-def _kernel(scheduled: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+def _kernel(scheduled: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The buffers that one node of the scheduler writes, and the operations of the graph that it was made for."""
     buffers: dict[str, None] = {}
     found: dict[str, None] = {}
@@ -145,4 +158,4 @@ def _kernel(scheduled: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
             if attribute(node, "op") in _OPERATIONS:
                 found[str(attribute(node, "name"))] = None
     buffers.pop("", None)
-    return (tuple(buffers), tuple(sorted(found))) if buffers and found else None
+    return tuple(buffers), tuple(sorted(found))

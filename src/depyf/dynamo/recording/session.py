@@ -15,7 +15,7 @@ from typing import Any
 
 from depyf.dump.addresses import without_addresses
 from depyf.dump.causes.collect import causes_of
-from depyf.dump.compile_stages import CAPTURED, COMPILED_AUTOGRAD, POST_GRAD, WRAPPER
+from depyf.dump.compile_stages import CAPTURED, COMPILED_AUTOGRAD, ORDER, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     CALL_TREE,
     GUARDS_DATA,
@@ -32,13 +32,17 @@ from depyf.dump.files.layout import (
     kernel_file,
     layer_index_file,
     layers_file,
+    nodes_file,
     original_file,
+    source_files,
     transformed_file,
 )
 from depyf.dump.files.manifest import manifest_page
+from depyf.dump.files.program_files import program_files
 from depyf.dump.files.timings import timings_page
 from depyf.dump.files.writer import DumpWriter
 from depyf.dump.graphs.graph_facts import GraphFacts
+from depyf.dump.graphs.node_origins import nodes_page
 from depyf.dump.pages.call_tree import call_tree_page
 from depyf.dump.pages.full_code import caller_name, full_code_page, function_id
 from depyf.dump.pages.function_pages import original_page
@@ -68,12 +72,16 @@ from depyf.dynamo.recording.wrapper_lines import user_lines, with_user_lines
 from depyf.dynamo.stepping.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.safety.escape import safe_name
 from depyf.safety.guarded import Door, problem, warn
+from depyf.safety.source_lines import source_text
 
 BEFORE = "it was compiled before prepare_debug was entered"
 _SUMMARIES = (
     (CALL_TREE, call_tree_page), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data), (MEMORY, memory_page),
     (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
 )  # fmt: skip
+
+_MOST_SOURCE = 1 << 19
+"""Characters of a file of the program that a dump keeps a copy of."""
 
 
 class Session:
@@ -174,6 +182,7 @@ class Session:
                 live.wrote(self.writer.path(name), page)
         for function in run.functions:
             self.writer.write(original_file(function.function, function.code), original_page(function))
+        self._write_origins(run)
         kernels = self._write_kernels(run)
         self.writer.write(TIMINGS, timings_page(self.capture.timings, self.capture.phases, self.capture.clock.began))
         counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
@@ -198,6 +207,24 @@ class Session:
             pages = layers_pages(record, page)
             for name, text in zip((layers_file(record), layer_index_file(record)), pages or ()):
                 self.writer.write(name, text)
+
+    def _write_origins(self, run: RunRecord) -> None:
+        """What links the program's lines to the stages: the files that hold them, and where each operation comes from."""
+        with Door("the files of the program could not be copied", self.capture.note):
+            for path, name in source_files(program_files(run)).items():
+                if text := source_text(path, _MOST_SOURCE):
+                    self.writer.write(name, text)
+        of_key: dict[CompileKey, list[GraphRecord]] = {}
+        for graph in run.graphs:
+            of_key.setdefault(graph.key, []).append(graph)
+        for key, graphs in of_key.items():
+            with Door(f"{nodes_file(key)} could not be written", self.capture.note):
+                graphs.sort(
+                    key=lambda graph: (ORDER.index(graph.stage) if graph.stage in ORDER else len(ORDER), graph.index)
+                )
+                known = [(graph_file(graph), graph.origins) for graph in graphs if graph.origins is not None]
+                if page := nodes_page(known):
+                    self.writer.write(nodes_file(key), page)
 
     def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:
         """Each kernel of each wrapper as a separate file; file -> the wrapper."""
