@@ -28,7 +28,18 @@ from depyf.dump.records import slug
 from depyf.emit.comments import comment
 from depyf.errors import DepyfError
 
-_LEFT_OUT = ("index", "timings", "manifest", "report", "call_tree", "shapes_data", "memory_data", "guards_data")
+_LEFT_OUT = (
+    "index",
+    "timings",
+    "manifest",
+    "report",
+    "call_tree",
+    "shapes_data",
+    "memory_data",
+    "guards_data",
+    "node_origins",
+    "source",
+)
 _CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")
 """Inductor's cache: a folder of the user's, and file names that are hashes of (among others) the torch version."""
 

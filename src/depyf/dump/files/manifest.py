@@ -82,7 +82,7 @@ def manifest_page(
         for entry in function.entries:
             entries += [item for item in _transformed(function, entry) if item["file"] in files]
     entries += [
-        {"file": name, "kind": "source", "from": [path]}
+        {"file": name, "kind": "source", "from": [f"{path}:1"]}
         for path, name in source_files(program_files(run)).items()
         if name in files
     ]
