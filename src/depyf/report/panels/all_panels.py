@@ -8,6 +8,7 @@ from typing import Any
 
 from depyf.report.dump_view import DumpView
 from depyf.report.panels.call_tree_panel import call_tree_panel
+from depyf.report.panels.chain_panel import chain_panel
 from depyf.report.panels.fix_first_panel import fix_first_panel
 from depyf.report.panels.graphs_panel import graphs_panel
 from depyf.report.panels.guards_panel import guards_panel
@@ -35,6 +36,7 @@ class Panel:
 
 PANELS = (
     Panel("fix-first", "Fix first", fix_first_panel),
+    Panel("chain", "Chain", chain_panel, of_ranks=True),
     Panel("run-diff", "What changed", run_diff_panel, of_ranks=True),
     Panel("ranks", "Ranks", ranks_panel, of_ranks=True),
     Panel("recompilations", "Recompilations", recompilations_panel),

@@ -1,0 +1,95 @@
+"""Which operations of a graph each call of a kernel computes.
+
+Input: a wrapper, the texts of its kernels, the graph that it was made from (after Inductor's post-grad passes), and what
+``nodes.json`` says of the wrapper.  Output: for each call the names of operations of that graph, and of operations of the
+captured graph where torch's comment names those only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.report.links.data_flow import computed_by_calls
+from depyf.report.links.graph_lines import GraphLines
+from depyf.report.links.kernel_text import KernelText
+from depyf.report.links.wrapper_text import KernelCall, WrapperText
+
+
+@dataclass(frozen=True, slots=True)
+class CallOrigins:
+    """``nodes``: operations of the graph; ``captured``: of the captured graph; ``outputs``: buffer -> operations that end in it."""
+
+    nodes: tuple[str, ...]
+    captured: tuple[str, ...] = ()
+
+
+def written_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, ...]:
+    """The buffers that a call writes."""
+    kernel = kernels.get(call.kernel)
+    if kernel is None:
+        return call.written
+    pairs = zip(kernel.parameters, call.arguments)
+    return tuple(name for (_, writes), name in pairs if writes and name)
+
+
+def call_origins(
+    wrapper: WrapperText, kernels: dict[str, KernelText], graph: GraphLines, recorded: object
+) -> list[CallOrigins]:
+    """One for each of ``wrapper.calls``."""
+    known = {node.name for node in graph.nodes}
+    noted = _noted(recorded)
+    written = [written_by(call, kernels) for call in wrapper.calls]
+    found: list[CallOrigins] = []
+    if noted:
+        by_record = _by_record(wrapper, written, noted)
+        found = [CallOrigins(tuple(name for name in names if name in known)) for names in by_record]
+    else:
+        found = [CallOrigins(())] * len(wrapper.calls)
+    uses: dict[str, int] = {}
+    for call in wrapper.calls:
+        uses[call.kernel] = uses.get(call.kernel, 0) + 1
+    for number, call in enumerate(wrapper.calls):
+        if found[number].nodes:
+            continue
+        kernel = kernels.get(call.kernel)
+        names = tuple(name for name in kernel.nodes if name in known) if kernel and uses[call.kernel] == 1 else ()
+        found[number] = CallOrigins(names)
+    if any(not one.nodes for one in found):
+        flow = computed_by_calls(wrapper, written, graph)
+        found = [one if one.nodes else CallOrigins(flow[number]) for number, one in enumerate(found)]
+    for number, call in enumerate(wrapper.calls):
+        if not found[number].nodes and call.sources:
+            own = tuple(name for name in call.sources if name in known)
+            found[number] = CallOrigins(own, tuple(name for name in call.sources if name not in own))
+    return found
+
+
+def _noted(recorded: object) -> list[tuple[list[str], list[str]]]:
+    kernels: Any = recorded.get("kernels") if isinstance(recorded, dict) else None
+    return [
+        ([str(name) for name in item["buffers"]], [str(name) for name in item["nodes"]])
+        for item in (kernels if isinstance(kernels, list) else ())
+        if isinstance(item, dict) and isinstance(item.get("buffers"), list) and isinstance(item.get("nodes"), list)
+    ]
+
+
+def _by_record(
+    wrapper: WrapperText, written: list[tuple[str, ...]], noted: list[tuple[list[str], list[str]]]
+) -> list[list[str]]:
+    """By the buffers that a call writes.  What writes none that has a name (it changes an input) stands between its neighbours."""
+    of_buffer = {buffer: number for number, (buffers, _) in enumerate(noted) for buffer in buffers}
+    groups: list[set[int]] = [{of_buffer[name] for name in names if name in of_buffer} for names in written]
+    taken = set().union(*groups)
+    last = -1
+    rest = [number for number in range(len(noted)) if number not in taken]
+    for number, group in enumerate(groups):
+        if group:
+            last = max(last, *group)
+            continue
+        following = min((min(other) for other in groups[number + 1 :] if other), default=len(noted))
+        between = [one for one in rest if last < one < following]
+        if between:
+            group.update(between)
+            rest = [one for one in rest if one not in between]
+    return [sorted({name for one in sorted(group) for name in noted[one][1]}) for group in groups]

@@ -1,0 +1,58 @@
+"""The text of one kernel, C++ or Triton: its parameters, and the lines that compute.
+
+Input: the text of a kernel's file.  Output: ``KernelText``.  Linear in the text; a text of another form has no lines.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_CPP = re.compile(r"\bvoid\s+\w+\((?P<inside>[^;{]*?)\)\s*\{?\s*$", re.M)
+_PYTHON = re.compile(r"^def \w+\((?P<inside>[^)]*)\)", re.M)
+_FRAGMENT = re.compile(r"^(?:#|//)\s+%(?P<name>\w+)(?: : [^=]*)? = call_(?:function|method|module)\[", re.M)
+_MAPPED = re.compile(r"^(?:#|//)\s+(?P<source>\w+) => (?P<nodes>[\w, ]+)$", re.M)
+_POINTER = re.compile(r"\b(?P<name>(?:in_out|in|out)_ptr\d*|arg_\w+|ws_ptr|out_ptr\w*|in_ptr\w*)\b")
+_STORE = re.compile(r"(?:\.store\(|tl\.store\(|tl\.atomic_add\(|atomic_add\w*\()\s*&?(?P<name>\w+)|^\s*(?P<indexed>(?:out|in_out)_ptr\w*)\[[^=]*\] (?:\+)?= ")  # fmt: skip
+
+
+@dataclass
+class KernelText:
+    """``parameters``: names in order with whether the kernel writes it; ``stores``: line -> the parameter that it writes."""
+
+    parameters: list[tuple[str, bool]] = field(default_factory=list)
+    stores: list[tuple[int, str]] = field(default_factory=list)
+    nodes: tuple[str, ...] = ()
+    """The nodes of the graph that torch's comment lists."""
+    first: int = 0
+    """The line of the signature."""
+    body: tuple[int, int] = (0, 0)
+
+
+def kernel_text(text: str) -> KernelText:
+    """What a kernel's file says."""
+    found = KernelText()
+    lines = text.split("\n")
+    cpp = list(_CPP.finditer(text))
+    python = list(_PYTHON.finditer(text))
+    match = cpp[-1] if cpp else python[-1] if python else None
+    fragment = [m["name"] for m in _FRAGMENT.finditer(text)]
+    mapped = [name.strip() for m in _MAPPED.finditer(text) for name in m["nodes"].split(",")]
+    found.nodes = tuple(dict.fromkeys(fragment or mapped))
+    if match is None:
+        return found
+    found.first = text.count("\n", 0, match.start()) + 1
+    for part in match["inside"].split(","):
+        words = part.replace("*", " ").replace("&", " ").split(":")[0].split("=")[0].split()
+        if words:
+            name = words[-1]
+            const = "const" in words
+            found.parameters.append(
+                (name, name.startswith(("out_ptr", "in_out_ptr")) or (bool(cpp) and "*" in part and not const))
+            )
+    found.body = (text.count("\n", 0, match.end()) + 1, len(lines))
+    for number in range(found.body[0], len(lines) + 1):
+        store = _STORE.search(lines[number - 1])
+        if store is not None:
+            found.stores.append((number, store["name"] or store["indexed"]))
+    return found
