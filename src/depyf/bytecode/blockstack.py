@@ -106,6 +106,6 @@ def _protecting(blocks: Blocks) -> int:
 
 
 _CLOSING = frozenset({ops.POP_EXCEPT, ops.END_ASYNC_FOR})
-"""What closes the body of a handler."""
+"""The operations that close the body of a handler."""
 _MAX_BLOCKS = 200
 """The interpreter allows 20; this only keeps hostile input from growing without bound."""

@@ -22,11 +22,11 @@ State = list[int]
 """The top of the stack: where each value was loaded, if it is a constant.  Of what is below nothing is known."""
 
 _FAR = (30, 200, 2000)
-"""How many operations before the place are looked at: few first."""
+"""How many operations before the place are searched; the smallest number is tried first."""
 _STEPS = 10
-"""How often, at most, all operations of a code object are gone through."""
+"""The maximum number of times that all operations of a code object are visited."""
 _DEEP = 200
-"""How many slots of the stack are known."""
+"""The number of stack slots that are tracked."""
 _UNKNOWN = -1
 
 
@@ -57,7 +57,7 @@ class Buried:
         count, oldest = len(code), begins[0]
 
         def place(target: int) -> int:
-            """Where a jump arrives; -1 where that is not looked at."""
+            """The operation at which a jump arrives; -1 where that is outside of the search."""
             return bisect_left(begins, target) if oldest <= target <= i else -1
 
         states: dict[int, State | None] = {count: None}
@@ -101,7 +101,8 @@ class Buried:
 
 
 def _joined(states: dict[int, State | None], at: int, state: State, code: Sequence[Out]) -> bool:
-    """Take ``state`` into account at ``at``; whether less is known there now, or it is reached for the first time."""
+    """Merge ``state`` into what is known at ``at``.  Returns whether less is known there now, or it is reached for the first
+    time."""
     known = states[at]
     if known is None:
         states[at] = list(state)

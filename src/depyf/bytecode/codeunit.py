@@ -13,7 +13,7 @@ from depyf.safety.depth import any_depth
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeUnit:
-    """What a code object says, whatever interpreter wrote it.
+    """The content of a code object, whatever interpreter wrote it.
 
     ``version`` is ``(major, minor)`` of the writer.  ``consts`` holds nested code objects as ``CodeUnit``; every
     other constant is the live object (Dynamo puts dtypes, functions and modules there).  ``exctable`` is empty
@@ -61,7 +61,7 @@ class CodeUnit:
 
     @property
     def has_qualname(self) -> bool:
-        """Whether the qualified name is the code object's own (3.11+); before, the instructions that make a function give it."""
+        """Whether the code object has its qualified name (3.11+); before, the instructions that make a function give it."""
         return self.version >= (3, 11)
 
     @property

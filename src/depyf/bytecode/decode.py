@@ -14,7 +14,7 @@ from depyf.errors import BytecodeError
 
 
 class Raw:
-    """Decoded instructions, column-wise; ``targets[i]`` is an instruction index or -1.
+    """Decoded instructions as parallel columns; ``targets[i]`` is an instruction index or -1.
 
     ``index_at`` maps the byte offset where an instruction starts (its EXTENDED_ARG prefixes included) to its index.
     """

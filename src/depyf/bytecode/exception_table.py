@@ -123,7 +123,7 @@ def protect(raw: Raw) -> Protection:
 
 
 def _next(free: list[int], index: int) -> int:
-    """Where ``free`` leads from ``index``; what lies on the way leads there at once from then on."""
+    """Where ``free`` leads from ``index``; paths are compressed on the way (union-find)."""
     found = index
     while free[found] != found:
         found = free[found]
@@ -152,7 +152,8 @@ def _wraps_generator(raw: Raw, target: int) -> bool:
 
 
 def _made_on(raw: Raw) -> int:
-    """How many values are on the stack where the generator is made: the iterator of a generator expression (3.15)."""
+    """The number of values on the stack where the generator is made: one for the iterator of a generator expression (3.15),
+    else none."""
     before = raw.names[: raw.names.index("RETURN_GENERATOR")] if "RETURN_GENERATOR" in raw.names else ()
     return sum(name.startswith("LOAD_FAST") or name == "GET_ITER" for name in before)
 
@@ -161,12 +162,12 @@ _LATE = (3, 13)
 _CALLING = frozenset(
     {"CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "SEND", "LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP", "COMPARE_OP"}
 )
-"""What may enter a function of Python: since 3.13 its exceptions go to the handler of the instruction before."""
+"""Operations that may call a Python function: since 3.13 its exceptions go to the handler of the instruction before."""
 
 GENERATORS = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines and asynchronous generators."""
 
 
 _NOISE = 1000
-"""How much may stand between the two instructions of such a handler that does nothing."""
+"""The maximum number of idle instructions between the two instructions of such a handler."""
 _STOPITERATION_ERROR = 3  # the intrinsic's number in every version that has it

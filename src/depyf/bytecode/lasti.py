@@ -2,8 +2,7 @@
 
 An entry of the exception table with *lasti* pushes the place of the instruction that raised below the exception;
 ``RERAISE n`` takes the place from the slot ``n`` below the top.  ``PUSH_EXC_INFO`` pushes the exception handled before below
-the exception, and ``POP_EXCEPT`` makes what is on top the handled one.  Where there is no such thing, they take what is there, and
-the process may end.
+the exception, and ``POP_EXCEPT`` makes what is on top the handled one.  If the slot holds anything else, the process may crash.
 """
 
 from __future__ import annotations
@@ -50,9 +49,10 @@ def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
 
 
 def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterator[tuple[int, bool]]:
-    """Those of ``wanted`` that read a slot above those below the handler ``first``, and whether the right thing is there.
+    """The instructions of ``wanted`` that read a slot of the handler ``first``, each with whether the slot holds the right kind
+    of value.
 
-    What comes from below may be a record, where no other is known.
+    A slot from below the handler may be a record if no other kind is known.
     """
     instrs, handlers, depths = lowered.instrs, lowered.handlers, lowered.depths
     seen: set[tuple[int, Slots]] = set()

@@ -32,7 +32,7 @@ class Lowered(NamedTuple):
     """``instrs[i].target`` and ``handlers[k].target`` index into ``instrs``; ``instrs[i].handler`` into ``handlers``.
 
     ``depths[i]`` is how many values are on the stack before ``instrs[i]``.  ``leaks`` says that a generator of 3.12 or
-    later lacks its wrapper somewhere: ``StopIteration`` leaves it as it is, which no source can do.  ``starts_late``
+    later lacks its wrapper somewhere: ``StopIteration`` leaves it unchanged, which no source can express.  ``starts_late``
     says that something comes before RESUME (3.11+): the frame is in no traceback until then.
     """
 
@@ -200,7 +200,7 @@ def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowere
 
 
 def _leaks(draft: Draft, kept: list[int]) -> bool:
-    """Whether an exception can leave a generator without its wrapper having seen it."""
+    """Whether an exception can leave a generator without passing its wrapper."""
     raw, wrapped = draft.raw, draft.wrapped
     spec = spec_for(raw.unit.version)
     if not raw.unit.flags & GENERATORS or not spec.wraps_generators:

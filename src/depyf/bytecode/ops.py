@@ -182,7 +182,7 @@ RAISE = "RAISE"  # arg 0, 1 or 2
 RERAISE = "RERAISE"  # arg: how many exception slots it pops
 
 LOCALS = frozenset({LOAD_FAST, STORE_FAST, DELETE_FAST, LOAD_FAST_CLEAR, RESTORE_FAST})
-"""What reads or changes a local variable."""
+"""The operations that read or change a local variable."""
 
 TERMINATORS = frozenset({JUMP, RETURN, RAISE, RERAISE})
 JUMPS = frozenset({JUMP, BRANCH, FOR_ITER})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PROLOGUE = frozenset({"COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUME", "NOP", "CACHE"})
 _BEFORE_GENERATOR = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "GET_ITER", "GET_AITER"})
-"""What a generator expression does before it makes its generator (3.15)."""
+"""The operations of a generator expression before it makes its generator (3.15)."""
 SINCE = (3, 11)
 _ASYNC_GEN_WRAP = 4  # the intrinsic's number in every version that has it
 

@@ -17,7 +17,7 @@ SLACK = 64
 
 
 def depth_limit(draft: Draft) -> int:
-    """How deep the stack may get: a slot that a compiler declares is also used by some instruction."""
+    """The maximum stack depth that is accepted: compilers declare no slot that no instruction uses."""
     return min(draft.unit.stacksize, len(draft.unit.code)) + SLACK
 
 

@@ -36,7 +36,7 @@ _JUMPS = {"JUMP_FORWARD", "JUMP_ABSOLUTE"}
 
 
 def expand(raw: Raw, spec: VersionSpec) -> Raw:
-    """``raw`` itself where it holds nothing to expand."""
+    """The expanded code; ``raw`` itself where there is nothing to expand."""
     if _SUBROUTINE.isdisjoint(raw.names):
         return raw
     return _Expansion(raw, spec).run()

@@ -5,8 +5,8 @@ once more.  An exception that is thrown into a send loop goes to a separate hand
 
     i: SEND end; YIELD_VALUE !H; RESUME; JUMP_BACKWARD i;        H: CLEANUP_THROW; JUMP end;        end: END_SEND
 
-``DELEGATE`` means all of that.  Code in which one of them is missing or different is no generator that a compiler writes, and a
-``BytecodeError``.
+``DELEGATE`` means all of that.  If one part is missing or different, no compiler wrote the generator, and a ``BytecodeError``
+is raised.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def check(draft: Draft, protection: Protection | None, spec: VersionSpec) -> Non
 
 
 def _check_loop(draft: Draft, protection: Protection | None, spec: VersionSpec, send: int, handler: int) -> None:
-    """What an exception at the yield after ``send`` leads to."""
+    """Check where an exception at the yield after ``send`` leads."""
     raw = draft.raw
     around = protection.of[send] if protection is not None else -1
     if not spec.wraps_generators:
@@ -72,7 +72,7 @@ def _check_loop(draft: Draft, protection: Protection | None, spec: VersionSpec, 
 
 
 def _past_nops(draft: Draft, at: int, end: int) -> int:
-    """Where control comes to from ``at`` without doing anything; -1 where that is nowhere."""
+    """The first instruction from ``at`` on that does something; -1 where there is none."""
     raw = draft.raw
     for _ in range(_STEPS):
         if not 0 <= at < len(raw.names):

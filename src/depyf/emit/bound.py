@@ -21,13 +21,13 @@ _ADDRESS = re.compile(r"\bat 0x|0x[0-9a-fA-F]{6,}")
 
 
 ALONE = (BaseException, AssertionError, type, tuple, slice, set, dict)
-"""Builtin types whose names mean the same where the text stands alone."""
+"""Builtin types whose names mean the same in any module."""
 
 
 class BoundConstants:
-    """Hands out one identifier per object, which nothing else in the text uses.
+    """Gives each object one identifier that nothing else in the text uses.
 
-    A builtin has its own name where that is no variable's; ``builtins`` are those that the original looks up, too.
+    A builtin keeps its name unless a variable has that name; ``builtins`` are those that the original looks up, too.
     """
 
     def __init__(self, prefix: str, names: Names) -> None:
@@ -40,7 +40,7 @@ class BoundConstants:
         self._names: dict[tuple[int, bool], str] = {}
 
     def name(self, value: Any, in_class: bool) -> str:
-        """The identifier of ``value``; in a class its ends in ``__``, which private name mangling leaves alone."""
+        """The identifier of ``value``.  Inside a class it ends in ``__``, because private names that end so are not mangled."""
         key = (id(value), in_class)
         found = self._names.get(key)
         if found is None:

@@ -27,12 +27,12 @@ def comments(text: str | Iterable[str], indent: str = "") -> str:
 
 
 def remark(line: str, text: str) -> str:
-    """``line`` with ``text`` as a comment at its end, after one that is there."""
+    """``line`` with ``text`` as a comment at its end, after a comment that is already there."""
     return f"{line}{', ' if _REMARK in line else _REMARK}{_safe(text)}" if text else line
 
 
 def split_remark(line: str) -> tuple[str, str]:
-    """A line that ``remark`` or torch has written, without its comment, and that; "" where there is none."""
+    """Splits a line written by ``remark`` or torch into the code and its comment; the comment is "" where there is none."""
     code, _, text = line.partition(_REMARK)
     return code, text
 
@@ -44,13 +44,13 @@ def heading(text: str) -> str:
 
 
 def in_docstring(text: str) -> str:
-    """``text``, lines and all, for the inside of a literal in triple quotes that ends after a line break."""
+    """``text`` escaped for the inside of a literal in triple quotes, line breaks kept; the literal ends after a line break."""
     lines = "\n".join(map(printable, text.split("\n")))
     return lines.replace("\\", "\\\\").replace('"""', "'''")
 
 
 def source_lines(text: str) -> list[str]:
-    """The lines that Python sees; ``str.splitlines`` sees more, in strings, too."""
+    """The lines as Python counts them; ``str.splitlines`` also splits at other characters, even inside strings."""
     lines = re.split("\r\n|\r|\n", text)
     if not lines[-1]:
         lines.pop()

@@ -42,7 +42,7 @@ def definitions(consts: Mapping[str, Any]) -> dict[str, str]:
 def needed(
     emitted: Emitted, defined: Mapping[str, str], units: Sequence[CodeUnit], defaults: Iterable[str]
 ) -> list[str]:
-    """What must be known to run the text below the definitions ``defined``, in words.
+    """Says in words what the text still needs, besides the definitions ``defined``, to run.
 
     ``units`` are the code object and all that are nested in it; ``defaults`` the names of default values without a text.
     """
@@ -86,7 +86,7 @@ def _imported(name: str, value: Any) -> str | None:
 
 
 def _namespace(module: Any) -> dict[str, Any]:
-    """The names of a module, by no attribute that it may have made itself."""
+    """The namespace of a module, read without running code of the module's class."""
     if not issubclass(type(module), types.ModuleType):
         return {}
     descriptor: Any = vars(types.ModuleType)["__dict__"]

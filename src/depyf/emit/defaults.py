@@ -16,7 +16,7 @@ from depyf.emit.naming import is_legal
 from depyf.ir.expr import Const, DictOf, Display, Expr, Name
 
 UNNAMED = "__default_"
-"""How the name of a default value begins that has no text."""
+"""The prefix of the names of default values without a text."""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 _LONGEST = 1000
 _DEEPEST = 3
@@ -53,7 +53,7 @@ def _written(function: types.FunctionType, parameter: str, value: object) -> Exp
 
 
 def _literal(value: object, depth: int) -> Expr | None:
-    """``value`` as a literal; subclasses of the plain types are none, nor is what is not equal to itself."""
+    """``value`` as a literal; None for subclasses of the plain types and for values that are not equal to themselves."""
     kind = type(value)
     if kind in _PLAIN:
         if isinstance(value, (str, bytes)) and len(value) > _LONGEST:

@@ -138,7 +138,7 @@ def function_body(p: Printer, unit: CodeUnit, body: tuple[Stmt, ...]) -> None:
 
 @prints(Func)
 def function_expression(p: Printer, node: Func, level: int) -> str:
-    """A lambda, or the name of a ``def`` that is put before the statement."""
+    """A lambda, or the name of a function whose ``def`` is put before the statement."""
     if node.unit.name == "<lambda>":
         value = as_expression(node.body)
         if value is not None:

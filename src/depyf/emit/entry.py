@@ -29,7 +29,7 @@ _Body = tuple[Stmt, ...]
 _MAX_SHADOWS = 20
 DEFAULTS = EmitOptions()
 MAKER = "__make_"
-"""How the name of a function begins that makes another one, whose free variables are its parameters."""
+"""The prefix of functions that only define another one: their parameters are its free variables."""
 
 
 def emit_module(unit: CodeUnit, body: _Body, options: EmitOptions = DEFAULTS) -> Emitted:
@@ -185,7 +185,7 @@ def _evaluated(body: _Body) -> Expr | None:
 
 
 def _defines(body: _Body) -> bool:
-    """Is a function made in ``body`` that is no lambda, as Dynamo's code makes one?  It needs a statement in front."""
+    """Whether ``body`` makes a function that is no lambda, as Dynamo's code does.  Its ``def`` needs a place in front."""
     return any(isinstance(node, Func) and node.unit.name != "<lambda>" for node in walk_all(body))
 
 

@@ -37,9 +37,9 @@ HIDDEN = "\x14"  # begins the stand-in of a name
 _MARKS = re.compile("([\x01-\x07\x0e-\x13])")
 _ENDLESS = 1_000_000
 _DEEPEST = 50
-"""Brackets in one another that are indented: the text of thousands would grow with the square of their number."""
+"""The depth of nested brackets up to which lines are indented: deeper ones would make the text grow quadratically."""
 _PRIVATE = 0xE000
-"""Characters for private use, which no literal shows."""
+"""Characters of Unicode's private use area, which no literal contains unescaped."""
 _FLAT = {ITEM: " ", OPERATOR: " "}
 _OPENERS = frozenset({OPEN, MAYBE_OPEN, CHAIN_OPEN, EITHER_OPEN})
 _CLOSERS = frozenset({CLOSE, CLOSE_COMMA, MAYBE_CLOSE, CHAIN_CLOSE, EITHER_CLOSE})

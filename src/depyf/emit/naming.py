@@ -20,13 +20,13 @@ from depyf.bytecode.tables.static_attributes import static_attributes
 from depyf.errors import BytecodeError
 
 DEF = "def "
-"""In front of a stand-in in ``renames``: only functions of that name are renamed, not the variable that holds them."""
+"""A prefix of keys of ``renames``: only functions of that name are renamed, not the variable that holds them."""
 
 _CONSTANTS = frozenset({"None", "True", "False", "__debug__"})
 _BINDING = frozenset({ops.STORE_GLOBAL, ops.STORE_NAME, ops.DELETE_GLOBAL, ops.DELETE_NAME})
 _LOOKING_UP = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_FROM_DICT_OR_GLOBALS})
 READABLE = "__debug__"
-"""The one name that is no variable's and can only be read as an attribute."""
+"""The name that can be read as an attribute and cannot be a variable."""
 _RESERVED = frozenset(keyword.kwlist) | _CONSTANTS
 _BOLD_A = 0x1D41A
 
@@ -166,6 +166,6 @@ class Names:
 
 
 def mangling_prefix(class_name: str) -> str:
-    """What a class of this name puts before private names; "" if it leaves them alone."""
+    """The prefix that a class of this name puts before private names; "" if it does not mangle them."""
     stripped = class_name.lstrip("_")
     return "_" + stripped if stripped else ""

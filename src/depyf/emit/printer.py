@@ -34,7 +34,7 @@ BodyPrinter = Callable[["Printer", Any], None]
 
 
 class _Expressions(dict[type, ExprPrinter]):
-    """What only lifting knows has no text: the function that holds it needs other choices."""
+    """Raises for markers of lifting, which have no text: the function needs another rung."""
 
     def __missing__(self, kind: type) -> ExprPrinter:
         def refuse(p: Printer, _node: Any, _level: int) -> str:
@@ -183,7 +183,7 @@ class Printer:
         return self.spelled(ident)
 
     def bind(self, name: str) -> str:
-        """As ``store`` for a name that the tree gives as a plain string."""
+        """``store`` for a name that is a plain string in the tree."""
         self.scope.bind(name)
         return self.spelled(name)
 
@@ -260,7 +260,7 @@ class Printer:
                 nested(self, node)
 
     def reserve(self) -> None:
-        """Keep a place for the declarations of the current scope."""
+        """Reserve a place for the declarations of the current scope."""
         self.scope.slot = len(self.lines)
         self.scope.pad = self.pad
         self.raw("\0")

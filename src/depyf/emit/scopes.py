@@ -19,7 +19,7 @@ from depyf.bytecode.lower import lower
 from depyf.emit.naming import exact
 
 IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__", ".type_params", ".generic_base"})
-"""Cells that the compiler makes by itself."""
+"""Cells that the compiler makes without a name in the source."""
 
 _OF_FUNCTIONS = ("local", "type parameter")
 
@@ -87,7 +87,7 @@ class Scope:
 
     @property
     def bound(self) -> set[str]:
-        """Names the text of this block binds as its own."""
+        """Names that the text of this block binds as local variables."""
         return self.stores["fast"] | self.stores["cell"] | self.stores["name"]
 
     def noting_class(self) -> Scope | None:
@@ -125,7 +125,7 @@ class Scope:
         return self._kinds
 
     def close(self, shares_frame: bool) -> None:
-        """Hand what a finished comprehension, lambda or type parameter list leaves open to the block around it."""
+        """Pass what a finished comprehension, lambda or type parameter list leaves unresolved to the block around it."""
         parent = self.parent
         assert parent is not None
         self.shares_frame = shares_frame
@@ -143,7 +143,8 @@ class Scope:
 
 
 class Visible:
-    """What the names of the blocks around a block are there: each block adds its own, and copies none."""
+    """The names that a block sees from the blocks around it.  Each block adds its names to a chain, so that nothing is
+    copied."""
 
     __slots__ = ("_names", "_outer")
 
@@ -152,7 +153,7 @@ class Visible:
         self._outer = outer
 
     def inside(self, names: Iterable[str], what: str) -> Visible:
-        """As seen from a block in which ``names`` are ``what``."""
+        """The names as a block sees them in which ``names`` are ``what``."""
         own = dict.fromkeys(names, what)
         return Visible(own, self) if own else self
 
@@ -327,7 +328,7 @@ def _dead_uses(names: Iterable[str], spell: Spell) -> list[str]:
 
 
 def _shared(scope: Scope, cells: set[str], free: set[str], spell: Spell) -> str:
-    """A line that makes variables cells, or free ones, where no code in the text shares them."""
+    """A line that makes variables cells, or free variables, where no code in the text shares them."""
     listed = ", ".join(map(spell, sorted(cells)))
     parts = [f"lambda: {listed}" if len(cells) == 1 else f"lambda: ({listed})"] if cells else []
     parts += map(spell, sorted(free))

@@ -76,7 +76,7 @@ class _Binding(Transformer):
         return self._is_rest(call) or self._is_rest(call.func) or variable(call.func) in self.made
 
     def _is_rest(self, call: Expr) -> bool:
-        """A call of the rest of a function, or of what makes it from cells."""
+        """Whether a call is one of a resume function, or of the function that makes it from cells."""
         func = call.func if isinstance(call, Invoke) else None
         return (
             isinstance(func, Name)

@@ -1,4 +1,4 @@
-"""What evaluating an expression of generated code does, as far as the program that wrote it promised.
+"""Grades what evaluating an expression of generated code does, under the program's contract.
 
 Three grades: ``PURE`` may be evaluated at any time (its variables permitting), ``READ`` only reads what the guards have
 just read: in the early part of the function its order does not count, later it is an event like any other (``EVENT``).
@@ -57,7 +57,7 @@ def conditional(node: Expr) -> bool:
 
 
 def in_order(node: Expr) -> list[Expr]:
-    """The nodes of an expression in the order in which they are evaluated; what may not be evaluated is not entered."""
+    """The nodes of an expression in the order of their evaluation; parts that may not be evaluated are left out."""
     found: list[Expr] = []
     pending = [node]
     while pending:  # the other way round: outer before inner, last before first
@@ -82,7 +82,7 @@ class Effects:
             self.learn(name, value)
 
     def learn(self, name: Variable, value: Expr) -> None:
-        """``name`` holds ``value``."""
+        """Note that ``name`` holds ``value``."""
         if self.is_graph(value):
             self.graphs.add(name)
             self._grades.clear()
@@ -162,7 +162,7 @@ class Effects:
         return self.functions.get(name, "") if name is not None else ""
 
     def fixed_item(self, node: Sub) -> bool:
-        """An item that is the same whenever it is read."""
+        """Whether an item is the same whenever it is read."""
         if not isinstance(node.key, Const):
             return False
         if self.stable(node.value, self.promises.tables):
@@ -175,15 +175,15 @@ class Effects:
         return variable(node.value) in self.graphs or self.is_graph(node.value)
 
     def is_graph(self, node: Expr) -> bool:
-        """A call of a compiled graph."""
+        """Whether a node is a call of a compiled graph."""
         return isinstance(node, Invoke) and self.stable(node.func, self.promises.graphs)
 
     def is_mark(self, node: Expr) -> bool:
-        """A call that ends a profiler's record."""
+        """Whether a node is a call that ends a profiler's record."""
         return isinstance(node, Invoke) and self.fixed_function(node.func) in self.promises.profiler_exit
 
     def is_maker(self, node: Invoke) -> bool:
-        """A call that makes a function from cells."""
+        """Whether a node is a call that makes a function from cells."""
         if not self.stable(node.func, self.promises.closure_factories) or len(node.args) != 1 or node.keywords:
             return False
         cells = node.args[0]
@@ -191,7 +191,7 @@ class Effects:
 
 
 def width(node: object) -> int:
-    """About how many characters an expression takes."""
+    """The approximate number of characters of an expression."""
     return sum(_own_width(part) + 2 for part in walk_all((node,))) - 2
 
 

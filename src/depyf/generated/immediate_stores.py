@@ -87,7 +87,7 @@ def _is_variable(value: Expr) -> TypeGuard[Name]:
 
 
 def _only(stmt: Assign) -> str | None:
-    """The local variable that is all a statement assigns to."""
+    """The local variable that a statement assigns to, if it assigns to nothing else."""
     target = stmt.targets[0]
     return target.id if len(stmt.targets) == 1 and _is_variable(target) else None
 

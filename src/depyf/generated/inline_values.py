@@ -75,7 +75,7 @@ class _Round:
     # Copies of lasting values, and unread values.
 
     def copies(self, body: Body) -> Body:
-        """Variables that hold a constant, another variable or a fixed object are replaced; unread ones dropped."""
+        """Replace variables that hold a constant, another variable or a fixed object; drop unread ones."""
         values: dict[Variable, Expr] = {}
         for stmt in body:
             name = self.bound(stmt)
@@ -141,7 +141,7 @@ class _Round:
     # Values that are used once.
 
     def moves(self, body: Body) -> Body:
-        """Values that are used once are computed where they are used."""
+        """Compute values that are used once at their use."""
         body = self._block(body)
         return _WithoutGone(self).run(body) if self.changed else body
 
@@ -161,7 +161,7 @@ class _Round:
         return tuple(out)
 
     def _grade(self, stmt: Stmt) -> int:
-        """What a statement does besides binding variables."""
+        """The grade of a statement, apart from the variables that it binds."""
         found = PURE
         for part in operands(stmt):
             found = max(found, self.effects.of(part))
@@ -357,7 +357,7 @@ class _Use:
         return max(self.grades[: self.at[name]], default=PURE)
 
     def take(self, name: Variable, value: Expr, grade: int) -> None:
-        """From here on ``value`` replaces ``name``."""
+        """Replace ``name`` by ``value``."""
         self.grades[self.at[name]] = grade
         if grade != PURE:
             self.does.append(None)
@@ -382,7 +382,7 @@ class _Use:
 
 
 def spelled(node: Expr) -> Expr:
-    """``f(*a, **{"k": b})`` is ``f(*a, k=b)``, and ``f(*a, **{})`` is ``f(*a)``: no dict is copied for either."""
+    """Writes ``f(*a, **{"k": b})`` as ``f(*a, k=b)``, and ``f(*a, **{})`` as ``f(*a)``: no dict is copied for either."""
     if type(node) is not Invoke or not node.keywords:
         return node
     last, mapping = node.keywords[-1]

@@ -115,7 +115,7 @@ def _defined_before(body: Body) -> Body:
 
 
 def _functions(node: object) -> list[Func]:
-    """The functions that ``node`` makes itself, not within others."""
+    """The functions that ``node`` makes, without those nested in them."""
     nodes = walk_all((node,), lambda part: [] if isinstance(part, Func) else children(part))
     return [part for part in nodes if isinstance(part, Func)]
 
@@ -219,7 +219,7 @@ def _calls(
 
 
 def _given(function: str) -> str:
-    """What a call of ``function`` gives: an object of a class is called after it."""
+    """The name for the result of a call of ``function``; an object is named after its class."""
     if function[:1].isupper():
         return _WORDS.sub("_", function).lower()
     return "instance" if function == "new" else f"{function}_result" if function else "result"

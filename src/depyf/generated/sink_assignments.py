@@ -70,7 +70,7 @@ def _parted(stmt: If) -> tuple[If, list[Stmt]]:
 
 
 def _same(one: Stmt, two: Stmt) -> bool:
-    """Whether both assign the same plain value to the same temporary."""
+    """Whether both statements assign the same plain value to the same temporary."""
     if not isinstance(one, Assign) or not isinstance(two, Assign) or len(one.targets) != 1 or len(two.targets) != 1:
         return False
     left: Expr = one.targets[0]

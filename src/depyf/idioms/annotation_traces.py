@@ -1,4 +1,4 @@
-"""Restores annotations whose only trace is that the compiler prepared for annotations.
+"""Restores annotations of which only the compiler's preparation for annotations is left.
 
 Input and output: the statements of a module or class body, annotations in place.  An annotation of an attribute or an
 item is evaluated and dropped (up to 3.13), or not evaluated at all; one in dead code never is.  Each still makes the
@@ -55,7 +55,7 @@ def _passes_on(unit: CodeUnit) -> bool:
 
 
 def _first(stmt: Stmt, body: Body) -> Body:
-    """``stmt`` before everything that need not be first."""
+    """``stmt`` inserted after the docstring and the ``__future__`` imports."""
     at = 0
     while at < len(body) and _is_first(body[at]):
         at += 1

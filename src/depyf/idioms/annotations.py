@@ -63,7 +63,7 @@ def annotate_function(stmt: Stmt) -> Func | None:
 
 
 def _notes(func: Func) -> list[_Note] | None:
-    """What the function computes, in order; None if it is not the compiler's."""
+    """The annotations that the function computes, in order; None if the compiler did not write it."""
     body = func.body
     if len(body) < 2 or not _refuses_formats(body[0]) or not isinstance(body[-1], Return):
         return None
@@ -237,7 +237,7 @@ def _assigns(stmt: Stmt, note: _Note, line: int | None) -> bool:
 
 
 def _place(body: Body, notes: list[_Note]) -> Body:
-    """Put what is annotated unconditionally where its line says, in the order of the function."""
+    """Place unconditional annotations by their lines, in the order of the function."""
     stmts = list(body)
     at = 0
     while at < len(stmts) and _is_prologue(stmts[at]):

@@ -23,7 +23,7 @@ from depyf.structure.exits import ends, first_line
 
 
 class Branches:
-    """Decides for the statements of one code unit; without ``indents`` it takes what reads best."""
+    """Decides for the statements of one code unit; without ``indents`` it takes the most readable form."""
 
     def __init__(self, columns: Columns, *, indents: bool = True) -> None:
         self.unit = columns.unit

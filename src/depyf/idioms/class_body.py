@@ -21,7 +21,7 @@ from depyf.safety.depth import any_depth
 
 
 def class_body(body: Body) -> Body:
-    """``body`` without the compiler's own statements; flags of the decompiler may have been set before them."""
+    """``body`` without the compiler's statements; flags of the decompiler may be set before them."""
     stmts = [stmt for stmt in body if not _is_end(stmt)]
     flags = list(takewhile(_sets_flag, stmts))
     del stmts[: len(flags)]

@@ -107,12 +107,12 @@ class _Dropped(Transformer):
 
 
 def _says_nothing(stmt: Stmt, unread: frozenset[TempKey]) -> bool:
-    """Whether it pushes a constant that is never popped."""
+    """Whether a statement only pushes a constant that is never popped."""
     return isinstance(stmt, Assign) and isinstance(stmt.value, Const) and _is_unread(stmt, unread)
 
 
 def _returning(stmt: Try, unread: frozenset[TempKey]) -> Try:
-    """The value on the stack at the end of the body was to be returned, where the ``finally`` always leaves."""
+    """``stmt`` with a ``return`` of the value on the stack at the end of its body, if its ``finally`` always leaves."""
     last = stmt.body[-1] if stmt.body else None
     if last is None or stmt.handlers or not ends(stmt.final) or not _is_unread(last, unread):
         return stmt

@@ -104,8 +104,8 @@ class _End:
     def _drop_inside(self, body: Body, finally_line: int | None, case: bool = False, alone: bool = False) -> Body:
         """``case`` says that it is the body of one: where no column tells, ``return`` is as likely as ``pass`` there.
 
-        ``alone``: it may be a handler of a ``try`` whose body leaves.  What else went on after the ``finally`` would share
-        its end with a handler that says ``pass``; here there is nothing to share it with.
+        ``alone``: it may be a handler of a ``try`` whose body leaves.  Other paths to the code after the ``finally`` would
+        share their end with a handler that says ``pass``; here there are none.
         """
         if finally_line is None and self._says_pass(body, case):
             return (PassStmt(body[0].line),)

@@ -93,7 +93,7 @@ class Hoister:
         return isinstance(node, Name) and (node.scope == "fast" or node.id.startswith(self.stable))
 
     def _hoisted(self, event: Expr, events: list[Expr], users: list[int]) -> bool:
-        """Does ``event`` get a separate statement?  Not where it is part of a later one that does."""
+        """Whether ``event`` gets a separate statement: not where it is part of a later operation that does."""
         if any(events[index] is event for index in users):
             return True
         return not any(_contains(events[index], event) for index in users)
@@ -167,7 +167,7 @@ def _with_operands(stmt: Stmt, change: Any) -> Stmt:
 
 
 def _inside(node: Any, change: Any) -> Any:
-    """``node`` itself kept, what is in it changed."""
+    """``node`` with ``change`` applied to what is inside it."""
     updates = {}
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)
@@ -184,12 +184,12 @@ def _taken(event: Expr) -> Iterator[Expr]:
 
 
 def _uses_up(event: Expr, dying: frozenset[TempKey]) -> bool:
-    """Is one of these temporaries an operand of ``event`` itself?"""
+    """Whether one of these temporaries is an operand of ``event`` itself."""
     return any(isinstance(node, Temp) and node.key in dying for node in _taken(event))
 
 
 def _takes(event: Expr, chosen: set[int]) -> bool:
-    """Is one of these operations an operand of ``event`` itself?"""
+    """Whether one of these operations is an operand of ``event`` itself."""
     return any(id(node) in chosen for node in _taken(event))
 
 

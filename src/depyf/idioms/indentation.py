@@ -192,18 +192,19 @@ class Indents:
 
 
 def _unpacks(stmt: Stmt) -> bool:
-    """Whether a statement exchanges values without a tuple: which of its names its column is that of depends on the version."""
+    """Whether a statement exchanges values without a tuple: it depends on the version to which of its names its column
+    belongs."""
     unpacks = isinstance(stmt, Assign) and any(isinstance(target, Display) for target in stmt.targets)
     return unpacks and isinstance(stmt, Assign) and isinstance(stmt.value, Display)
 
 
 def _tests(test: Expr) -> int:
-    """How many ``if`` in one another a test may be that of."""
+    """The maximum number of nested ``if`` that one test may come from."""
     return len(test.values) if isinstance(test, BoolOf) and test.op == "and" else 1
 
 
 def _leading_name(test: Expr) -> int:
-    """How wide ``(name := `` before the first operand of a test is."""
+    """The width of ``(name := `` before the first operand of a test."""
     while isinstance(test, (BoolOf, Cmp)):
         test = test.values[0] if isinstance(test, BoolOf) else test.left
     return len(f"({test.target.id} := ") if isinstance(test, Walrus) and isinstance(test.target, Name) else 0

@@ -114,13 +114,13 @@ def _given(stmt: For | With) -> set[TempKey]:
 
 
 def _bound_by(targets: tuple[Expr, ...]) -> set[TempKey]:
-    """The temporaries among targets, those of an unpacking included."""
+    """The temporaries among ``targets``, nested targets of an unpacking included."""
     parts = walk_all(targets, lambda target: children(target) if isinstance(target, (Display, Star)) else [])
     return {part.key for part in parts if isinstance(part, Temp)}
 
 
 def _leaves_at_once(stmt: Stmt) -> bool:
-    """Whether a statement ends the function without running anything on the way."""
+    """Whether a statement ends the function without running any other code."""
     if isinstance(stmt, Return):
         return stmt.value is None or isinstance(stmt.value, (Const, Name, Temp))
     return isinstance(stmt, Raise) and (stmt.exc is None or isinstance(stmt.exc, (Name, Temp)))

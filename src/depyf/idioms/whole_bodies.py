@@ -65,7 +65,8 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
 
 @any_depth
 def _finished(body: Body, branches: Branches, level: int | None) -> deque[Stmt]:
-    """Made from its end: what stood in the ``else`` of its last ``if`` may be all the rest of the function, and is not copied."""
+    """Finishes ``body`` from its end: the ``else`` of its last ``if`` may be all the rest of the function, which must not be
+    copied."""
     result: list[Stmt] = []
     tail: deque[Stmt] = deque()
     end = len(body)
@@ -125,7 +126,7 @@ def _finished_if(stmt: If, branches: Branches, level: int | None) -> deque[Stmt]
 
 @any_depth
 def _arms(stmt: If, branches: Branches, level: int | None) -> tuple[If, deque[Stmt]]:
-    """``stmt`` without its ``else``, and that; both finished.
+    """``stmt`` without its ``else``, and the ``else``; both finished.
 
     A test on the line after the first arm stays one statement: there is no room for ``else``.
     """

@@ -36,11 +36,11 @@ _MAX_PARTS = 4000
 
 
 class NoPattern(Exception):
-    """This is not the code of a pattern."""
+    """The code is not that of a pattern."""
 
 
 class Fact(NamedTuple):
-    """Something the tests say about a part: ``kind`` and what belongs to it (see ``pattern_tree.py``)."""
+    """What a test says about a part: ``kind`` and its details (see ``pattern_tree.py``)."""
 
     part: int
     kind: str
@@ -79,7 +79,7 @@ class Reading:
 
     @property
     def tests(self) -> bool:
-        """Whether there is anything that an ordinary comparison would not do."""
+        """Whether the reading has a test that an ordinary comparison could not express."""
         kinds = {fact.kind for fact in self.facts} - {"copy"}
         return bool(kinds - {"name", "value", "is"}) or "name" in kinds and len(kinds) > 1
 

@@ -80,7 +80,7 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
 
 
 def is_acc(value: Expr) -> bool:
-    """Whether a value on the stack is what a comprehension collects into."""
+    """Whether a value on the stack is the container that a comprehension fills."""
     return isinstance(value, Marker) and value.kind == "acc"
 
 

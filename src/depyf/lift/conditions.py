@@ -156,7 +156,7 @@ def _breaks(lifter: Lifter, head: Lifted, child: Lifted) -> bool:
 
 
 def _goes_on(lifter: Lifter, child: Lifted, shared: list[int]) -> bool:
-    """Whether the test of ``child`` has another operand on its line: that one is taken first."""
+    """Whether the test of ``child`` has another operand on its line, which is folded first."""
     program, line = lifter.graph.program, child.tested_at
     for after in child.succs:
         node = lifter.graph.nodes[after]
@@ -192,7 +192,7 @@ def _comes_round(lifter: Lifter, start: int, head: int) -> bool:
 
 
 def _dropped(lifter: Lifter, name: int) -> int:
-    """Where a block that only drops the kept operand goes; -1 if it does more."""
+    """The successor of a block that only drops the kept operand; -1 if the block does more."""
     node = lifter.graph.nodes[name]
     code = [lifter.graph.program.instrs[i].op for i in node.code]
     return node.succs[0] if code == ["POP"] and len(node.succs) == 1 and len(lifter.preds[name]) == 1 else -1

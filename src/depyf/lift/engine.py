@@ -13,7 +13,7 @@ from depyf.lift.stack_values import HANDLER_SLOTS
 
 
 class Engine:
-    """What passes between blocks: the stack on entry, and what becomes of the stack at the end."""
+    """How stacks pass between blocks: the stack on entry, and what is done with the stack at the end."""
 
     forced: set[int]
     """The instructions whose values could not be shared: each gets a temporary."""
@@ -21,7 +21,7 @@ class Engine:
     """Whether every value between blocks has a temporary (``fallback.plain``)."""
 
     def guesses(self) -> int:
-        """How many guesses have failed so far."""
+        """The number of guesses that have failed so far."""
         return len(self.forced)
 
     def entered(self, node: Node, entry: list[Expr]) -> list[Expr]:
@@ -45,7 +45,7 @@ class Engine:
         return False
 
     def resets(self) -> dict[int, tuple[Expr, ...]]:
-        """What the handler of each ``try`` must forget, by its container."""
+        """The temporaries that the handler of each ``try`` must unbind, by its container."""
         return {}
 
 

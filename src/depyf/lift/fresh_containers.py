@@ -47,7 +47,7 @@ def inside(value: Expr) -> Iterator[Fresh]:
 
 @any_depth
 def copy_fresh(value: Expr, made: dict[int, Fresh]) -> Expr:
-    """A copy for another path of control; ``made`` keeps what is shared shared."""
+    """A copy for another path of control; through ``made``, parts that were shared stay shared."""
     if not isinstance(value, Fresh):
         return value
     known = made.get(id(value))
@@ -107,7 +107,7 @@ def protect(s: Symbolic, name: str) -> None:
 
 
 def let_go(s: Symbolic, rule: Rule, arg: Any) -> None:
-    """Run ``rule``; what fresh containers held and nothing holds any more is deleted after it."""
+    """Run ``rule``, and delete the temporaries that only fresh containers held and that nothing holds any more."""
     before = _temporaries(s.stack)
     rule(s, arg)
     left = {node.key for value in s.stack for node in walk_all((ExprStmt(value),)) if isinstance(node, Temp)}
@@ -342,7 +342,7 @@ def _call_ex(s: Symbolic, shape: tuple[int, bool]) -> None:
 
 
 DROPS = frozenset({ops.POP, ops.SUBSCR, ops.STORE_SUBSCR, ops.DELETE_SUBSCR})
-"""What may take the last reference to an item from a fresh container."""
+"""The operations that may drop the last reference to an item of a fresh container."""
 
 RULES: dict[str, Rule] = {
     ops.BUILD_LIST: _build("list"),

@@ -39,7 +39,7 @@ from depyf.safety.rewrites import step
 _RETURNING = frozenset({ops.RETURN, ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, WITH_EXIT})
 _STORES = frozenset({ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR})
 OUTSIDE = -1
-"""The predecessor in the place of an exception edge."""
+"""The number of the predecessor on an exception edge."""
 
 
 class Lifter:
@@ -144,7 +144,7 @@ class Lifter:
                 step("fold the arms of an expression", name)
 
     def absorb(self, parent: Lifted, child: int) -> None:
-        """Bookkeeping for a block whose content now belongs to ``parent``."""
+        """Note that the content of a block now belongs to ``parent``."""
         block = self.blocks.pop(child, None)
         self.merged[child] = parent.id
         if block is not None:
@@ -313,7 +313,7 @@ class Lifter:
         return bool(node.code) and self.graph.program.instrs[node.code[0]].op in (ops.FOR_ITER, ASYNC_FOR_ITER)
 
     def _entry(self, node: Node) -> list[Expr]:
-        """The stack on entry: markers as they come, anything else as the temporary of its position."""
+        """The stack on entry: markers as they are, any other value as the temporary of its position."""
         known = [self.blocks[p] for p in self.preds[node.id] if p in self.blocks]
         if not known:
             if node.id == self.graph.entry:

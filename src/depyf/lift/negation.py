@@ -147,7 +147,7 @@ def _turned(test: BoolOf) -> BoolOf:
 
 @any_depth
 def _nots(test: Expr) -> int:
-    """How many more ``not`` the negation of a test has; many where it would be another instruction."""
+    """How many more ``not`` the negation of a test has; a large number where it would compile to another instruction."""
     if isinstance(test, Un) and test.op == "not":
         return -1
     if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in OPPOSITE:

@@ -1,4 +1,4 @@
-"""Stack entries that exist only while lifting; none of them reaches the tree."""
+"""Stack entries that exist only while lifting; none of them gets into the finished tree."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class IterOf(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedLeft(Expr):
-    """Left operand of the next link of a chained comparison, standing for the comparison so far."""
+    """The left operand of the next link of a chained comparison, in the place of the comparison so far."""
 
     comparison: Expr
 

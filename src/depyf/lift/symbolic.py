@@ -180,7 +180,7 @@ class Symbolic(Engine):
         self.forced.add(origin)
 
     def raw(self) -> Expr:
-        """Pop whatever is on top, shared or not."""
+        """Pop the value on top, shared or not."""
         if not self.stack:
             raise DecompilationError("stack underflow", self.program.unit.qualname, self.instr.offset)
         value = self.stack.pop()
@@ -222,7 +222,7 @@ class Symbolic(Engine):
         return values
 
     def atomic(self, value: Expr) -> bool:
-        """Whether a value may stay on the stack while statements run: evaluating it later makes no difference."""
+        """Whether evaluating a value later makes no difference, so that it may stay on the stack while statements run."""
         if isinstance(value, Name):
             if value.scope == "fast":
                 return id(value) not in self.early
@@ -328,7 +328,7 @@ class Symbolic(Engine):
             unpack.targets.append(order.pop() if order else self.new_temp())
 
     def store(self, target: Expr, value: Expr) -> None:
-        """``target = value``, in whatever larger statement it is a part of."""
+        """``target = value``, or the larger statement that it is a part of."""
         stack = self.stack
         line = self.instr.line
         if isinstance(value, UnpackedItem):

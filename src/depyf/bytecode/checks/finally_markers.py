@@ -1,7 +1,8 @@
-"""Where the markers of ``finally`` bodies lie on the stack of CPython 3.8: no slot of ours, but one of the interpreter's.
+"""Checks where the markers of ``finally`` bodies lie on the stack of CPython 3.8: slots of the interpreter that our operations
+lack.
 
-``subroutines`` takes the markers away.  The code without them means the same only where each is found on top, and nothing between
-reaches as far down as it lies.
+``subroutines`` removes the markers.  The code without them means the same only if each marker is on top when it is used, and no
+instruction before that reaches down to it.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _moved(draft: Draft, i: int, depth: int, markers: Markers) -> Markers:
 
 
 def _lowest(draft: Draft, i: int, depth: int) -> int:
-    """The lowest slot that the instruction at ``i`` looks at."""
+    """The lowest slot that the instruction at ``i`` reads or changes."""
     op, arg = draft.ops[i], draft.args[i]
     left: int = depth - stack_effect(op, arg)[0]
     return left - arg if op in REACHING else left

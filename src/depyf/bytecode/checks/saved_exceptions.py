@@ -1,9 +1,9 @@
-"""What a handler of CPython 3.8-3.10 does with the exception that was handled before.
+"""Checks what a handler of CPython 3.8-3.10 does with the exception that was handled before.
 
 The entry of a handler pushes six values: those of the exception handled before, then those of the exception that is caught.  Some of the
 former may be NULL.  ``POP_EXCEPT``, ``END_ASYNC_FOR`` and an exception that leaves the handler put them back without
-looking; ``RERAISE`` and ``WITH_EXCEPT_START`` read the latter the same way.  Where something else lies there, or where another
-instruction takes a value of the former, the process may end.
+looking; ``RERAISE`` and ``WITH_EXCEPT_START`` read the latter the same way.  If something else lies there, or another
+instruction takes a value of the former, the process may crash.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Body:
         self.reach(draft.handlers[number].target, frozenset((self.lowest + part, part) for part in range(CAUGHT)))
 
     def reach(self, at: int, slots: Slots) -> None:
-        """Control comes to ``at``; only what holds on all paths to it is known there."""
+        """Note that control reaches ``at``; what holds on all paths to it is known there."""
         if at in self.known:
             slots &= self.known[at]
             if slots == self.known[at]:

@@ -44,13 +44,13 @@ def origins(lowered: Lowered, also: Collection[str] = ()) -> dict[int, Origins]:
 
 
 def _entered(at: int, stack: Origins, depths: tuple[int, ...]) -> tuple[int, Origins]:
-    """A way to ``at``, where the stack is as deep as it is on every other way."""
+    """A path to ``at``, with the stack cut or filled to the depth that it has there."""
     kept = stack[: depths[at]]
     return at, (*kept, *[_ELSEWHERE] * (depths[at] - len(kept)))
 
 
 def _after(instr: ops.Instr, at: int, stack: Origins) -> Origins:
-    """The stack after ``instr``, of whose results only those are followed that are moved about."""
+    """The stack after ``instr``; only values that are moved on the stack keep their origins."""
     n = instr.arg
     if instr.op in (ops.LOAD_FAST, ops.NULL):
         return (*stack, frozenset({at}))
@@ -65,7 +65,7 @@ def _after(instr: ops.Instr, at: int, stack: Origins) -> Origins:
 
 
 def read_once(lowered: Lowered) -> frozenset[int]:
-    """The loads of what is in a parameter, or in a variable that is set once before, that nothing else reads or changes."""
+    """The loads of parameters, and of variables that are set once before, that nothing else reads or changes."""
     params = frozenset(lowered.unit.params)
     uses: dict[str, list[int]] = {}
     for at, instr in enumerate(lowered.instrs):

@@ -24,7 +24,7 @@ FUNCTION = 100
 
 
 class Size(NamedTuple):
-    """What a code object comes to, with those in it."""
+    """What a code object expands to, with the code nested in it."""
 
     code: int
     text: int
@@ -47,7 +47,7 @@ def check(unit: CodeUnit, size: int) -> None:
 
 
 class _Sizes:
-    """Each code object and constant is looked at once, however often it stands somewhere."""
+    """Measures each code object and constant once, however often it is used."""
 
     def __init__(self) -> None:
         self.units: dict[int, Size] = {}
@@ -88,7 +88,7 @@ class _Sizes:
 
     @any_depth
     def letters(self, value: Any) -> int:
-        """How long the literal is, about."""
+        """The approximate length of the literal."""
         if isinstance(value, (str, bytes)):
             return len(value) + 2
         if isinstance(value, (tuple, frozenset)):
@@ -100,7 +100,7 @@ class _Sizes:
 
 
 def _uses(unit: CodeUnit) -> dict[tuple[str, int], int]:
-    """How often each constant and name is the argument of an instruction; of code that is none, nothing."""
+    """How often each constant and name is the argument of an instruction; empty for bytes that cannot be decoded."""
     found: dict[tuple[str, int], int] = {}
     try:
         raw = decode(unit, spec_for(unit.version))

@@ -28,7 +28,7 @@ No file of the standard library, of any version, comes to more than 3 for each b
 _ITEM = 8
 """The size of an object besides its text."""
 _ALIKE = 60
-"""Constants of one hash: no more in one set or dict than a compiler could want."""
+"""The maximum number of constants with one hash in one set or dict; compilers stay far below it."""
 _FLAG_REF = 0x80
 
 _LOCAL, _CELL, _FREE = 0x20, 0x40, 0x80  # bits of co_localspluskinds, 3.11+
@@ -147,7 +147,7 @@ class _Reader:
         return value
 
     def begin(self, method: Callable[[_Reader, int], Reading], is_ref: bool) -> Any:
-        """Containers take their number among the references before what they hold does."""
+        """Start a container; it gets its number among the references before its items do."""
         slot = -1
         if is_ref:
             slot = len(self.refs)
@@ -182,7 +182,7 @@ class _Reader:
         return found
 
     def spread(self, values: list[Any], what: str) -> None:
-        """Values that are about to be hashed: many of one hash would be compared each with each."""
+        """Check values that are about to be hashed: many with the same hash would take quadratic time."""
         alike: dict[int, list[Any]] = {}
         for value in values:
             try:
@@ -294,7 +294,7 @@ class _Reader:
         return unit
 
     def spread_constants(self, consts: tuple[Any, ...]) -> None:
-        """As ``spread``, over all of the file: a compiler looks each up among the others, and what is in tuples, too."""
+        """``spread`` for the whole file: a compiler looks up each constant among the others, items of tuples included."""
         todo = [consts]
         while todo:
             for value in todo.pop():

@@ -18,7 +18,7 @@ _ENDS = frozenset(
     ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
      "JUMP_ABSOLUTE")
 )  # fmt: skip
-"""What never goes on with the instruction after it."""
+"""Instructions after which control never falls through."""
 _TAKES_CONSTANT = frozenset(("LOAD_CONST", "RETURN_CONST", "KW_NAMES"))
 _CONSTANTS = frozenset(number for number, name in enumerate(SPEC.opnames) if name in _TAKES_CONSTANT)
 
@@ -38,7 +38,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What takes the place of the rest: ``text``, raised with the values on top of the stack."""
+    """Replaces the rest: ``text``, raised together with the values on top of the stack."""
 
     text: str
     stack: tuple[bool, ...] = ()
@@ -145,7 +145,7 @@ def _stop(mark: Mark, const: int) -> Iterator[Op]:
 
 
 def _sorting(stack: tuple[bool, ...]) -> Iterator[int]:
-    """Exchanges of the top with the slot so deep, after which NULLs are below the values, and these in order."""
+    """The swaps (depths to exchange with the top) after which NULLs are below the values, and the values are in order."""
     wanted = sorted(range(len(stack)), key=lambda slot: stack[slot])
     now = list(range(len(stack)))
     for place, slot in enumerate(wanted[:-1]):
@@ -158,6 +158,6 @@ def _sorting(stack: tuple[bool, ...]) -> Iterator[int]:
 
 
 def _handler(code: CodeType, offset: int, first: Mapping[int, Op]) -> Protected | None:
-    """What protects the instruction at ``offset``, as far as it is kept."""
+    """The handler of the instruction at ``offset``, if it is kept."""
     entry = entry_at(getattr(code, "co_exceptiontable", b""), offset)
     return None if entry is None or entry[2] not in first else (first[entry[2]], entry[3], entry[4])

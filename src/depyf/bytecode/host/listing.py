@@ -24,7 +24,7 @@ Meaning = Callable[[int], str]
 class Listed:
     """Which instructions are listed: those that begin at ``offsets``, with their prefixes; ``notes`` take the place of others.
 
-    Listing them takes time for these only.
+    Time grows with what is listed, not with the code.
     """
 
     offsets: Collection[int]
@@ -135,7 +135,8 @@ _SHIFTED = {
     "LOAD_SUPER_ATTR": (2, {1: "NULL|self"}),
     "IMPORT_NAME": (2 if VERSION >= (3, 15) else 0, {1: "lazy", 2: "eager"}),
 }
-"""Names whose argument has flags below the index: how many bits, and what each says; the first that is set is shown."""
+"""Instructions whose argument has flags below the index: the number of bits, and the meaning of each; the first one set is
+shown."""
 _COMPARISON_SHIFT = 5 if VERSION >= (3, 13) else 4 if VERSION >= (3, 12) else 0
 _COMPARISON_BOOL = 16 if VERSION >= (3, 13) else 0
 _CONVERSIONS = ("", "str", "repr", "ascii")

@@ -118,7 +118,7 @@ def conform(code: CodeType, template: CodeType) -> CodeType:
 
 
 def argument_count(code: CodeType) -> int:
-    """How many of the locals are arguments."""
+    """The number of locals that are arguments."""
     stars = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
     return code.co_argcount + code.co_kwonlyargcount + stars
 

@@ -159,7 +159,7 @@ class _Binder:
         return ".".join([self._called(part) for part in dotted.split(".")])
 
     def _called(self, name: str) -> str:
-        """What a function defined as ``name`` calls itself."""
+        """The name in the code object of a function that is defined as ``name``."""
         return self.renames.get(f"def {name}", self.renames.get(name, name))
 
     def _load_objects(

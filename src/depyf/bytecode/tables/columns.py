@@ -1,6 +1,6 @@
 """The columns at which source lines begin, as far as the location table tells (3.11+): they show indentation.
 
-A damaged table ends early: columns are never worth failing for.
+A damaged table ends early and raises no error: columns only choose between equivalent texts.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Columns:
         return place is not None and place[0][0] == place[1][0] and place[1][1] - place[0][1] == len("...")
 
     def last_word(self, line: int | None) -> str | None:
-        """The statement in ``LEAVING`` that a line ends with, as far as its width tells."""
+        """The statement in ``LEAVING`` that a line ends with, by its width."""
         span = None if line is None else self._ends.get(line)
         return None if span is None else LEAVING.get(span[1] - span[0])
 

@@ -1,4 +1,4 @@
-"""What compilers keep of code that does nothing: lines on which a debugger can stop, and unreachable jumps back (up to 3.9).
+"""Finds what compilers keep of code that does nothing: lines for debuggers to stop on, and unreachable jumps back (up to 3.9).
 
 while a:                       ...
     if b:                      LOAD_CONST; RETURN_VALUE

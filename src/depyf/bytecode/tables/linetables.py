@@ -2,7 +2,8 @@
 
 Input: a ``CodeUnit``.  Output: ``runs_of`` gives ascending byte ranges, each by its end, with their line; the line is
 None where the compiler declared the instruction artificial.  From 3.11 on it comes from ``locations``, of which
-``columns`` reads the rest.  Truncated or malformed tables simply end early: lines are never worth failing for.
+``columns`` reads the rest.  Truncated or malformed tables end early and raise no error: lines only choose between equivalent
+texts.
 """
 
 from __future__ import annotations

@@ -94,14 +94,14 @@ def _search(exactly: _Exactly, twice: bool) -> tuple[int, ...] | None:
 
 
 def _sorted(wanted: Sequence[Any], order: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """As most sets are written: by size."""
+    """The items by size, as most sets are written."""
     if all(type(item) in (int, float, bool) for item in wanted):
         for backwards in (False, True):
             yield tuple(sorted(order, key=wanted.__getitem__, reverse=backwards))
 
 
 class _Wrong(tuple[int, ...]):
-    """Places that hold another item than wanted; fewer are less."""
+    """The places that hold another item than wanted; compares by their number."""
 
     __slots__ = ()
 

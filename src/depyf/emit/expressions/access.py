@@ -24,7 +24,7 @@ def attribute(p: Printer, node: Attr, level: int) -> str:
 
 
 def _written(p: Printer, name: str) -> str:
-    """What is written after the dot; "" for a name that no identifier gives here."""
+    """What is written after the dot; "" for a name that cannot be written as an identifier."""
     if name == READABLE:
         return name
     private = name.startswith("__") and not name.endswith("__") and "." not in name
@@ -57,7 +57,7 @@ def _is_slice(node: Expr) -> bool:
 
 
 def _parts(node: Expr) -> tuple[Expr, ...] | None:
-    """The items of a tuple that stands in brackets without parentheses; None for any other key."""
+    """The items of a tuple that is written in brackets without parentheses; None for any other key."""
     if isinstance(node, Display) and node.kind == "tuple" and node.elts:
         return node.elts
     if not isinstance(node, Const) or type(node.value) is not tuple:

@@ -52,7 +52,7 @@ def pieces(p: Printer, whole: str, parts: list[str]) -> str:
 
 
 def _unquotable(p: Printer, value: Any) -> str:
-    """A constant for which no quotes are left inside the f-string, unless others are chosen further out."""
+    """A constant for which no kind of quotes is left inside the f-string, unless the outer quotes change."""
     if p.last_resort:
         return p.bound_const(value)
     raise NoQuotes

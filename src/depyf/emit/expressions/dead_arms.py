@@ -1,4 +1,4 @@
-"""Expressions for the traces that dead code left in the tables of a lambda or comprehension.
+"""Expressions that leave the same traces in the tables of a lambda or comprehension as dead code did.
 
 ``x if 1 else ARM`` generates the code of ``x`` on every version, but the compiler sees the names in ARM: free variables that
 nothing else uses, variables that only an inner function shares, a ``yield`` or ``await`` that makes it a generator.

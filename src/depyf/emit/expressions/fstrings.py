@@ -30,7 +30,7 @@ def fstring(p: Printer, node: FStr, level: int) -> str:
 
 
 def _lines(parts: tuple[str | Fmt, ...]) -> list[tuple[str | Fmt, ...]]:
-    """The parts cut after every line break."""
+    """The parts, split after every line break."""
     lines: list[list[str | Fmt]] = [[]]
     for part in parts:
         if isinstance(part, Fmt):
@@ -89,7 +89,7 @@ def _with_any_quotes(p: Printer, parts: tuple[str | Fmt, ...], prefix: str) -> s
 
 
 def _inside(p: Printer, parts: tuple[str | Fmt, ...], quote: str, candidates: tuple[str, ...]) -> str | None:
-    """What stands between ``quote`` and its end; None where these quotes will not do."""
+    """The text between two ``quote``; None where these quotes cannot be used."""
     quotes, outer, resort = p.quotes, p.outer, p.last_resort
     p.quotes = tuple(other for other in candidates if not _clash(quote, other))
     p.outer = (*outer, quote)

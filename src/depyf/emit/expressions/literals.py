@@ -1,4 +1,4 @@
-"""Constants as literal text, exactly; None where Python has no literal for the value.
+"""Constants as literal text with exactly the same value; None where Python has no literal for the value.
 
 Only exact built-in types count: an ``IntEnum`` member or a ``float`` subclass is an object, not a literal.
 """
@@ -57,7 +57,7 @@ def set_display(
 
 
 def in_order(value: frozenset[Any]) -> list[Any]:
-    """The items of a constant set, alike in every process.
+    """The items of a constant set in an order that is the same in every process.
 
     Sets of numbers iterate alike everywhere: they stay as they are.  Text hashes by a seed of the process: it is sorted.
     """
@@ -110,7 +110,7 @@ def _nan(value: float) -> str | None:
 
 
 def _complex(value: complex) -> str | None:
-    """Only forms that fold to exactly this value under the complex arithmetic of every version.
+    """A form that folds to exactly this value under the complex arithmetic of every version.
 
     Before 3.14 the real operand of ``+`` and ``-`` becomes a complex number with an imaginary part of ``+0.0`` first.
     """

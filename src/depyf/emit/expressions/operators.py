@@ -64,7 +64,7 @@ _BINARY = {
 
 
 def _wrap(p: Printer, text: str, own: int, level: int) -> str:
-    """``text`` of precedence ``own`` where at least ``level`` is asked for."""
+    """``text`` of precedence ``own``, in parentheses if that is below ``level``."""
     return p.paren(text) if own < level else text
 
 
@@ -154,7 +154,8 @@ def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
 
 @any_depth
 def _flat(node: BoolOf) -> BoolOf:
-    """``node`` with the operands of those that only stand below."""
+    """``node`` with the operands of nested nodes of the same operator that are separate only because they are on a line
+    below."""
     if not any(isinstance(value, BoolOf) and value.below and value.op == node.op for value in node.values):
         return node
     values: list[Expr] = []

@@ -61,7 +61,7 @@ def _deleted(lowered: Lowered, at: int) -> int:
 
 
 def _is_last(lowered: Lowered, at: int, op: str) -> bool:
-    """Whether ``op`` is done there with the last item of a local variable."""
+    """Whether the code there applies ``op`` to the last item of a list in a local variable."""
     if at + 3 > len(lowered.instrs):
         return False
     load, index, last = lowered.instrs[at : at + 3]

@@ -19,7 +19,7 @@ from depyf.bytecode.lower import Lowered
 from depyf.bytecode.ops import Handler, Instr
 
 _MOST = 2_000
-"""Longer turns are not copied."""
+"""The maximum length of an iteration that is copied."""
 _FEW = 12
 _DEEPEST = 8
 """The maximum number of nested loops that are left one by one."""
@@ -103,7 +103,7 @@ def _peeled(lowered: Lowered) -> Lowered | None:
 
 
 def _turn(lowered: Lowered, entry: int, head: int, loop: set[int]) -> list[int]:
-    """What control may pass from ``entry`` on before it gets to ``head`` or after the loop."""
+    """The instructions that control may pass from ``entry`` on, before it reaches ``head`` or leaves the loop."""
     around = _around(lowered, head)
     first = lowered.instrs[head]
     if first.op == ops.FOR_ITER:
@@ -138,7 +138,7 @@ def _leaves_soon(lowered: Lowered, at: int) -> bool:
 
 
 def _around(lowered: Lowered, at: int) -> list[int]:
-    """The handlers of what is raised there, and of what is raised in these, inner first."""
+    """The handlers around an instruction, inner first."""
     found: list[int] = []
     handler = lowered.instrs[at].handler
     while handler >= 0 and handler not in found:

@@ -1,6 +1,6 @@
 """Restores an augmented assignment whose old value is passed on: ``x += f(y)`` split after the call.
 
-No source changes what is on the stack in place.  With the value in a variable it is the assignment it was::
+No source changes a value on the stack in place.  With the value in a variable it is an augmented assignment again::
 
     LOAD_FAST S   ...   BINARY +=; STORE_FAST x    ->    LOAD_FAST S; STORE_FAST x; LOAD_FAST x   ...       # x += ...
     LOAD_FAST S   ...   BINARY +=; STORE_ATTR a    ->    ...   BINARY +=; STORE_FAST S; LOAD_FAST S; ...    # S += ...; o.a = S

@@ -1,12 +1,12 @@
 """Restores a ``def`` whose defaults or annotations are passed on: ``def f(a, b=1, *, c=g(x))`` split after the call of ``g``.
 
-No source gives a tuple of defaults as a whole.  How long it was says the code before the break, which torch leaves in the
-resume function, in front of the place to resume at, where nothing reaches it::
+No source passes a tuple of defaults as a whole.  Its length is read from the code before the break.  torch leaves that code in
+the resume function, in front of the place to resume at, where nothing reaches it::
 
     BUILD_TUPLE 2; ...; | break | LOAD_FAST S; ...; MAKE_FUNCTION defaults    ->    LOAD_FAST S; LOAD_CONST 0; SUBSCR; ...; BUILD_TUPLE 2
     LOAD_CONST 'c'; ...; | break | LOAD_FAST S; ...; BUILD_MAP 1              ->    LOAD_CONST 'c'; ...; BUILD_MAP 1
 
-That the function's defaults are another tuple, and its keyword defaults another dict, shows only to what has kept the first.
+The function's defaults are another tuple then, and its keyword defaults another dict; only code that kept the first could tell.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _before_the_break(lowered: Lowered) -> Lowered | None:
 
 
 class _Earlier:
-    """What stood on the stack before the break."""
+    """The stack before the break."""
 
     def __init__(self, before: Lowered) -> None:
         self.instrs = before.instrs
@@ -117,7 +117,7 @@ class _Earlier:
         self.at = {(instr.offset, instr.op): at for at, instr in enumerate(before.instrs)}
 
     def made(self, instr: ops.Instr, from_top: int) -> int:
-        """What put the value there that ``instr`` takes; -1 if that is not known."""
+        """The instruction that pushed the value that ``instr`` takes; -1 if it is not known."""
         return self._origin(self.at.get((instr.offset, instr.op), -1), from_top)
 
     def _origin(self, at: int, from_top: int) -> int:

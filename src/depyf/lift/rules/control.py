@@ -108,7 +108,7 @@ def _return(s: Symbolic, _: Any) -> None:
 
 
 def _jump(s: Symbolic, _: Any) -> None:
-    """The only jumps left in the code are those of a ``continue``."""
+    """A jump that is left in the code is a ``continue``."""
     s.stmts.append(ExprStmt(Marker("continue"), s.instr.line))
 
 

@@ -166,7 +166,7 @@ _IMPORTING = STORES | {ops.IMPORT_FROM, ops.IMPORT_STAR}
 
 
 def _is_statement(s: Symbolic, name: str) -> bool:
-    """Whether what an import gives is used as a statement uses it, which can name it."""
+    """Whether the result of an import is used as an import statement uses it."""
     if not all(exact(part) for part in name.split(".") if part):
         return False
     at = s.program.next[s.at]
@@ -197,7 +197,7 @@ def _module(s: Symbolic, name: str) -> None:
 
 
 def _is_falsy(value: Expr) -> bool:
-    """Whether a value is what an import takes where nothing is given."""
+    """Whether a value is an argument that an import passes where nothing is given."""
     if isinstance(value, Display):
         return not value.elts
     return isinstance(value, Const) and not value.value
