@@ -1,6 +1,7 @@
-"""What a proof may assume: each assumption once, as the verdicts that rest on it say it.
+"""What a proof may assume: each assumption once, with the text that verdicts show.
 
-Each is a rule of the walk, which notes it where it is used.  ``docs/reference/limits.md`` lists the same texts, and when they are used.
+Each is a rule of the walk, which notes the assumption when it uses it.  ``docs/reference/limits.md`` lists the same texts, and
+when they are used.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _HARMLESS = frozenset(
         ops.SETUP_ANNOTATIONS,
     }
 )
-"""What may stand in front of such an import: a docstring, imports of features, and what annotations are kept in."""
+"""What may come before such an import: a docstring, imports of features, and the set-up of annotations."""
 
 
 def without_imports(recompiled: Lowered, features: Collection[str]) -> Lowered:
@@ -48,7 +48,7 @@ def without_imports(recompiled: Lowered, features: Collection[str]) -> Lowered:
 def without_builtins(recompiled: Lowered, imported: Mapping[str, str]) -> Lowered:
     """``recompiled`` without the imports that bind ``imported``: names of builtins, with their own.
 
-    Nothing that could look for the names may stand before the last of them.
+    Before the last of them there must be nothing that could look the names up.
     """
     gone: set[int] = set()
     found: dict[str, str] = {}

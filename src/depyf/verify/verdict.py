@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Status(str, enum.Enum):
     """IDENTICAL: recompiles to the same normalised instructions.  EQUIVALENT: bisimilar.  UNVERIFIED: no proof.
 
-    FAILED: there is no source for this code object, a ``raise NotImplementedError`` stands in its place.
-    WRONG is internal: the verifier found a difference.  Text with that verdict is never handed out as decompiled.
+    FAILED: there is no source for this code object, only a ``raise NotImplementedError``.
+    WRONG is internal: the verifier found a difference.  Text with that verdict is never returned.
     """
 
     IDENTICAL = "IDENTICAL"

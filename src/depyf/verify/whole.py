@@ -295,7 +295,7 @@ class _Checker:
     def _same_but_lifetimes(
         self, name: str, left: Lowered, difference: LifetimeMismatch, walk: Callable[[bool], Proof]
     ) -> tuple[Verdict, Pairs]:
-        """Lifetimes are part of the relation, so this is no proof; but it is not another meaning either."""
+        """Lifetimes are part of the relation, so this is no proof; but the meaning is not another one either."""
         found = self._wrong(name, left, difference)
         try:
             proof = walk(False)
@@ -346,7 +346,7 @@ TRUST = (Status.WRONG, Status.FAILED, Status.UNVERIFIED, Status.EQUIVALENT, Stat
 
 
 def _guessed(verdict: Verdict) -> Verdict:
-    """What a difference says where nothing but the name made the pair: code that is never reached has the same name."""
+    """The reason for a difference between two codes that were paired by name only: unreachable code may have the same name."""
     return replace(verdict, status=Status.UNVERIFIED) if verdict.status is Status.WRONG else verdict
 
 

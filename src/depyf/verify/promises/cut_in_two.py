@@ -1,4 +1,4 @@
-"""Where a function was cut in two in the middle of a statement: what the rules of the walk need to know of the original.
+"""What the rules of the walk need to know of an original that is the second half of a statement cut in two.
 
 - *Augmented assignments* (``ASSIGNED_NOTE``): the old value is on the stack when the original changes it in place.  The walk gives it
   to a variable: where it is loaded to the one that gets the result, or the result to the one that it was loaded from.
@@ -24,7 +24,7 @@ from depyf.errors import BytecodeError
 Shape = tuple[object, ...]
 """``("const", value)``, ``("tuple", count)``, ``("keyed", *keys)`` or ``("pairs", *keys)``: a tuple of keys and values in turn."""
 ON_STACK = "___stack"
-"""How Dynamo calls the parameters, and text the variables, for what stays on the stack."""
+"""The names, of Dynamo's parameters and of variables in the text, for values that stay on the stack."""
 
 
 def early_variables(
@@ -64,7 +64,7 @@ def early_variables(
 
 
 def _first_value(code: Lowered, variable: str, store: int) -> bool:
-    """Whether the variable is empty until the ``store``, or has what that gave it before."""
+    """Whether the variable is empty until the ``store``, or still has the value of an earlier run of it."""
     unit = code.unit
     if variable in (*unit.params, *unit.cellvars, *unit.freevars):
         return False
@@ -181,7 +181,8 @@ def parts_of_functions(code: Lowered, alone: frozenset[int]) -> dict[int, Shape]
 
 
 def _taken(code: Lowered, stacks: dict[int, Origins]) -> Iterator[tuple[int, int, str, frozenset[int]]]:
-    """What takes parts of a function or keys of one, from which slot, what part that is, and what may have put it there."""
+    """The instructions that take parts of a function or keys of them: from which slot, which part, and what may have pushed
+    it."""
     for at, stack in stacks.items():
         instr = code.instrs[at]
         if instr.op == ops.MAKE_FUNCTION:

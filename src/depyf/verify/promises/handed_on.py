@@ -1,6 +1,7 @@
-"""What a resume function is handed on in the middle of an expression: rules of the walk, one for each assumption.
+"""Rules of the walk for the values that a resume function receives in the middle of an expression, one rule for each
+assumption.
 
-The original uses a value as no source can; the text says it with one step more, which only the assumption makes silent.
+The original uses a value as no source can.  The text needs one more step, which is silent only under the assumption.
 
 - ``STRINGS_NOTE``: what the original joins to a string is a plain one, so that formatting it gives it: ``f"{S}..."``.
 - ``CONTAINERS_NOTE``: a container that the original fills is torch's alone, so that a new one with its items is the same: where
@@ -43,7 +44,7 @@ _LAST = -1
 
 
 class HandedOn(NamedTuple):
-    """What the rules need to know of the original: where it does what."""
+    """The places of the original that the rules need to know."""
 
     passed: frozenset[int] = frozenset()
     """What is passed over (``passed_over``)."""
@@ -119,7 +120,7 @@ def _filled(instr: Instr, depth: int) -> tuple[Shape | None, int]:
 
 
 def _comes_again(code: Lowered, load: int) -> bool:
-    """Whether the load is in a circle: the second time it would find what it has filled."""
+    """Whether the load is in a loop: the second time it would find the container that it has filled."""
     return load in reached(successors(code, load), lambda index: successors(code, index))
 
 

@@ -1,4 +1,4 @@
-"""Stores that the walk passes over, because nothing sees them.
+"""Stores that the walk skips, because nothing can observe them.
 
 - An empty slot is stored in a variable that has no value (``PUSH_NULL; STORE_FAST x``): that is so already.  Nothing is assumed.
 - A constant is stored in one of the program's flags for tracing, which nothing in the code reads: ``VARIABLE_NOTE``.
@@ -48,7 +48,7 @@ def flag_stores(code: Lowered, promises: GeneratorContract) -> frozenset[int]:
 
 
 def _stores_after(code: Lowered, op: str) -> list[int]:
-    """Where a local variable gets what the instruction before, an ``op``, has put on the stack."""
+    """The stores to local variables of what an instruction ``op`` has just pushed."""
     entered = {instr.target for instr in code.instrs} | {handler.target for handler in code.handlers}
     return [
         at

@@ -13,7 +13,7 @@ from depyf.bytecode.ops import Instr
 
 _SHUFFLES = frozenset({ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, ops.COPY, ops.NULL})
 _LEAVES = frozenset({ops.CALL, ops.GET_AWAITABLE, ops.DELEGATE})
-"""How a manager is left: its exit is called with None three times, and awaited."""
+"""The operations that leave a manager: its exit is called with three None, and awaited."""
 
 
 def arms_of_suppressed(code: Lowered) -> dict[int, int]:
@@ -35,7 +35,7 @@ def arms_of_suppressed(code: Lowered) -> dict[int, int]:
 
 
 def _raising_none(instrs: tuple[Instr, ...]) -> set[int]:
-    """From where control goes straight to a ``raise None``, backwards from each of them."""
+    """The instructions from which control goes straight to a ``raise None``, found backwards."""
     found = {
         at - 1
         for at, instr in enumerate(instrs)

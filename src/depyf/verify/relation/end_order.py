@@ -36,7 +36,7 @@ def same_order(pair: Pair, values: Values, returns: bool) -> bool:
 
 
 def _ended(pair: Pair, values: Values, side: Side, gone: list[int], returns: bool) -> dict[int, None]:
-    """The objects of ``gone`` that nothing on this side holds any more, by the place of the last that let go."""
+    """The objects of ``gone`` that nothing on this side holds any more, in the order of their last release."""
     found: dict[int, None] = {}
     for value in gone:
         for item in [value] if value < 0 else ends_of(pair, values, (value,)):

@@ -82,7 +82,7 @@ _TAKEN = {
 
 
 def widest(instrs: Iterable[Instr]) -> int:
-    """How many values one instruction takes or leaves at most."""
+    """The maximum number of values that one instruction takes or leaves."""
     return max(
         (
             instr.arg.count if instr.op == ops.CALL else instr.arg
@@ -140,7 +140,7 @@ def container_kind(pair: Pair, values: Values, value: int) -> str | None:
 def callee_of(values: Values, stack: list[int], at: int, slots: int) -> tuple[int, ...]:
     """The callable and, from a method layout, its first argument.
 
-    A NULL that lies in the other slot than the interpreter looks in is called, or passed.
+    A NULL in the other slot than the interpreter checks is called, or passed as an argument.
     """
     if slots == 1:
         return (stack[at],)
@@ -162,7 +162,7 @@ def bound_method(values: Values, value: int) -> tuple[str, int] | None:
 def whole_update(pair: Pair, side: Side, values: Values) -> tuple[int, int] | None:
     """``known_dict.update({**x})`` at its inner update: the dict that ``x`` alone updates, and the slots that go.
 
-    What it is written with, an unescaped dict, is the dict of no operation.
+    The unescaped dict of the display is the dict of no operation.
     """
     stack, program = side.stack, side.program
     instr = program.instrs[side.pc]

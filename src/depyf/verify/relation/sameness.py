@@ -116,7 +116,7 @@ class Sameness:
         return False
 
     def _all_same_inside(self, pair: Pair, left: int, right: int, strict: bool) -> bool:
-        """Whether two fresh objects hold the same; where one holds itself, the other does at the same places."""
+        """Whether two fresh objects hold the same values; where one contains itself, the other does so at the same places."""
         matched = len(self._matched)
         self._open.add((left, right))
         try:

@@ -121,7 +121,7 @@ class Values:
         return self._constant(value, ordered)
 
     def _constant(self, value: Any, ordered: bool) -> int:
-        """A tuple is known by the values of its items: parts that several tuples share are gone through once."""
+        """The value of a constant tuple is found by the values of its items, so that shared parts are visited once."""
         if type(value) is tuple:
             known = self._tuples.get((id(value), ordered))
             return self._constant_tuple(value, ordered) if known is None else known
@@ -149,7 +149,7 @@ class Values:
         return found
 
     def made_of(self, tag: str, items: tuple[int, ...]) -> int:
-        """A value of these parts, as the step that makes such a value says it."""
+        """The value that a step makes of these parts."""
         if tag == "not":
             return self.negated(items[0])
         if tag == "tuple":

@@ -1,4 +1,4 @@
-"""A worker on a system that cannot fork: an ordinary child process, spoken to through its pipes.
+"""A worker on a system that cannot fork: an ordinary child process with pipes.
 
 It has the methods of a socket that ``worker.py`` uses.  A read that takes too long is ended by a timer that kills the child:
 pipes have no timeout of their own.
@@ -12,7 +12,7 @@ from typing import IO, cast
 
 
 class PipeLine:
-    """Start ``command`` and speak to it.  OSError where it cannot be started, or has ended."""
+    """Start ``command`` and talk to it through its pipes.  OSError where it cannot be started, or has ended."""
 
     def __init__(self, command: list[str]) -> None:
         self._process = subprocess.Popen(

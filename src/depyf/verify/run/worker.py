@@ -4,7 +4,7 @@ One process per version, kept for the life of this one.  Request frame: mode, fl
 length of the file's name (five little-endian 32-bit integers), then both in UTF-8.  Answer frame: status byte, length, then
 marshalled code (status 0) or the message of the error (status 1).  The source is compiled, never executed.
 
-The settings of that process are ours: it compiles in a thread with a stack for text that nests deeply, and is silent.
+That process belongs to depyf, which may change its settings: it compiles in a thread with a large stack, and without warnings.
 The program around us does not notice it: it is no child of this process that ``os.wait`` could come upon, it costs no thread (which
 ``threading`` would count), no write to it raises SIGPIPE, and forked children forget it.
 """
@@ -32,7 +32,7 @@ REQUEST = struct.Struct("<iiiii")
 MODES = ("exec", "eval", "single")
 ANSWER = struct.Struct("<Bi")
 HELLO = struct.Struct("<i")
-"""The first thing it says: its process id, where it has detached itself."""
+"""Its first message: its process id, if it has detached itself."""
 CAN_DETACH = hasattr(os, "fork")
 """Not on Windows: there it is an ordinary child, which ``os.wait`` cannot come upon."""
 

@@ -31,11 +31,11 @@ TEMP_KINDS = {
     ops.DELETE_NAME: dispatch.DELETE_TEMP,
 }
 ORIGINAL = "\0"
-"""In front of a temporary of the original: a variable that the program which wrote the code added for itself."""
+"""The prefix for temporaries of the original: variables that the program added to the code it wrote."""
 BRANCH_KINDS = frozenset(dispatch.BRANCHES.values())
 ASKS = frozenset({ops.WITH_EXCEPT_START, ops.EXC_MATCH})
 _COMMON = (AssertionError, NotImplementedError)
-"""What code may load without a look at any namespace; text has to name it."""
+"""The constants that code can load without a namespace, while text has to name them."""
 EMPTY: frozenset[str] = frozenset()
 TERMINATING = ops.TERMINATORS
 
@@ -162,7 +162,7 @@ class CheckedCode:
             keys.append((op, arg))
 
     def _joins(self) -> bytearray:
-        """1 where control arrives on two edges or more."""
+        """For each instruction, 1 if control reaches it on two edges or more."""
         seen = bytearray(self.count + 1)
         join = bytearray(self.count + 1)
         seen[0] = 1

@@ -41,7 +41,7 @@ from depyf.verify.walk.wide import makes_wide
 
 
 class GaveUp(Exception):
-    """The budget is spent; nothing was proven or refuted."""
+    """The budget ran out; nothing was proven or refuted."""
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Ground:
             self.proof.notes.append(text)
 
     def done(self) -> Proof:
-        """The proof, once every path has been gone through; LifetimeMismatch where a temporary would be seen."""
+        """The proof, once every path has been walked.  Raises LifetimeMismatch where a temporary would be observable."""
         for text in self.promised.notes if self.promised is not None else ():
             self.note(text)
         if self.values.shuffles:

@@ -83,14 +83,14 @@ class Pair:
         """Where the original stands while the recompiled code asks whether something is a manager: no join until it goes on."""
 
     def bind(self, name: str, value: int) -> None:
-        """Both sides agree that the local ``name`` holds ``value`` now."""
+        """Note that the local ``name`` holds ``value`` now, on both sides."""
         self.loc[name] = value
         names = self.names.get(value, ())
         if len(names) < MAX_NAMES:
             self.names[value] = (*names, name)
 
     def named(self, held: Iterable[int]) -> dict[str, int]:
-        """Locals that hold one of ``held``, found without looking at all of them."""
+        """Locals that hold one of ``held``, found by an index."""
         names, loc = self.names, self.loc
         return {name: value for value in held if value in names for name in names[value] if loc.get(name) == value}
 
@@ -191,7 +191,7 @@ def _resolved(pair: Pair, values: Values, value: int, tag: str, parts: tuple[int
 
 
 def propagate_facts(pair: Pair, values: Values) -> bool:
-    """What is decided about booleans made of other decided ones holds of the same made of constants.
+    """Apply what is decided about booleans to booleans that are made of them.
 
     False where that contradicts another decision: no run takes this path.
     """

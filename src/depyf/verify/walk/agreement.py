@@ -152,7 +152,7 @@ class Agreement:
         return event_a, event_b
 
     def _outlived(self, pair: Pair, event: Event) -> None:
-        """Where an exception leaves the frame, its temporaries live on: what the original held on its stack is gone."""
+        """Note temporaries that live on in a frame which an exception leaves, while the original's stack is gone."""
         b, key = pair.b, event.key
         if key != UNWIND and (b.pc < 0 or not self.b.raises(b.pc) or self.b.handler[b.pc] >= 0):
             return
@@ -168,7 +168,7 @@ class Agreement:
             self.ground.note(CYCLE_NOTE)
 
     def same_ends(self, pair: Pair, returns: bool = False) -> None:
-        """Objects end in the same order on both sides, or that is assumed not to count."""
+        """Check that objects end in the same order on both sides, or note the assumption that the order does not count."""
         if self.lifetimes and not same_order(pair, self.values, returns):
             self.ground.note(END_ORDER_NOTE)
 

@@ -51,7 +51,7 @@ def look_up(pair: Pair, side: Side, other: Side, values: Values, name: str) -> b
 def said_by_call(
     pair: Pair, values: Values, callee: int, arguments: tuple[int, ...], keywords: tuple[str, ...]
 ) -> Call | None:
-    """What a call in the text says, where the original stands before the instruction for it."""
+    """The event of the original's instruction that a call in the text expresses."""
     original = pair.a
     known = values.desc[callee]
     if original.pc < 0 or known is None or known[0] != "const":
@@ -119,7 +119,7 @@ def is_globals(values: Values, value: int) -> bool:
 
 
 def step(side: Side, other: Side, values: Values, callee: int, arguments: tuple[int, ...]) -> int:
-    """What a call of ``super`` or ``globals`` gives that the instruction takes by itself; -1 for any other call."""
+    """The result of a call of ``super`` or ``globals`` that the instruction needs no call for; -1 for any other call."""
     if other.pc < 0:
         return -1
     op = other.program.instrs[other.pc].op

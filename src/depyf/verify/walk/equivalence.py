@@ -39,13 +39,13 @@ from depyf.verify.walk.step import advance
 
 STEPS_PER_INSTRUCTION = 60
 _SLOTS_A_STEP = 6
-"""As a power of two: the slots of a deep stack are gone through again and again, 64 of them count as a step."""
+"""As a power of two: the slots of a deep stack are visited again and again, so 64 of them count as one step."""
 _WORK = 10
-"""What such a step takes of the budget of the whole decompilation."""
+"""The cost of such a step in the budget of the whole decompilation."""
 MANY_FACTS = 6
 """After so many tests of booleans without an operation in between, a path ends at the next join.
 
-What is known of them is forgotten there, which is sound; each of ``n`` tests in a row would double the paths otherwise.
+The facts about them are dropped there, which is sound.  Otherwise each of ``n`` tests in a row would double the paths.
 """
 NAME_LOADS = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME})
 
@@ -162,7 +162,8 @@ class _Walk:
                 return
 
     def _same_objects(self, pair: Pair) -> bool:
-        """Whether what is asked is about objects that both sides have built, and that match: then it is asked of those."""
+        """Whether the boolean is about objects that both sides have built, and that match: then it is decided for the matched
+        ones."""
         asked = [split for split in (pair.a.split, pair.b.split) if split >= 0]
         if len(asked) == 2 and self.ground.sameness.same(pair, asked[0], asked[1]):
             return True
@@ -182,7 +183,7 @@ class _Walk:
                 self.work.append(new)
 
     def _arrive(self, pair: Pair) -> None:
-        """This path ends at a join: what it knows is merged into what is stored there."""
+        """End a path at a join: merge its state into the stored one."""
         pair.a.joined = pair.b.joined = False
         if pair.owed:
             raise self.ground.mismatch(pair, f"the last item of {pair.owed} is deleted only by the recompiled code")

@@ -345,7 +345,7 @@ def _format(pair: Pair, side: Side, other: Side, values: Values, arg: tuple[str,
 
 
 def _build_string(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
-    """Strings are joined silently; what is none is an error."""
+    """Strings are joined silently; anything else raises an error."""
     stack = side.stack
     if not all(map(values.is_string, stack[len(stack) - count :])):
         return False

@@ -31,13 +31,13 @@ class Joins:
         self._last_at_handler: dict[tuple[int, int], Any] = {}
 
     def next(self) -> tuple[Pair, tuple[int, int] | None]:
-        """The state that has to be gone through next; and the join, if it is one and no handler."""
+        """The state to walk next, and its join; no join for a handler."""
         key = self.pending.pop()
         at = entry(key[0]), entry(key[1])
         return self._thaw(self._states[key], *at), at if at == key[:2] else None
 
     def arrive(self, pair: Pair) -> None:
-        """Merge into the stored state of this pair of instructions; if that weakens it, it has to be gone through."""
+        """Merge into the stored state of this pair of instructions; if that weakens it, it is walked again."""
         a, b = pair.a, pair.b
         spend(len(pair.loc) + len(a.stack) + len(b.stack) >> 2)
         self.sameness.pair_fresh(pair)
@@ -71,7 +71,7 @@ class Joins:
         return True
 
     def _note_forgotten(self, state: Frozen, kept: frozenset[str]) -> None:
-        """A temporary that is not deleted on one of the ways here keeps what it holds."""
+        """Note temporaries that one of the paths here does not delete, so that they keep their objects."""
         if not self.lifetimes or kept.issuperset(state.temps):
             return
         for name, value in state.held_by_temps():
@@ -128,8 +128,8 @@ class Joins:
     def _below(self, side: Side, depth: int) -> list[int]:
         """What a handler finds below the exception: the ``depth`` lowest slots.
 
-        A call lets go of what it was given and of the callee before its exception is raised.  Where these stood below
-        the block (only a program writes that), their slots are empty in the handler.
+        A call releases its arguments and the callee before its exception is raised.  If these were below the block (only a
+        program writes that), their slots are empty in the handler.
         """
         found = side.stack[:depth]
         if found and (instr := side.program.instrs[side.pc]).op in CALLS:

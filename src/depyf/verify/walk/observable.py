@@ -1,4 +1,4 @@
-"""Observable operations, in one form whatever instructions express them.
+"""Observable operations in one normal form, whatever instructions express them.
 
 ``event_of`` turns the instruction a side stands before into an ``Event``: a key that must be equal on both sides, the
 operands that must be the same values, and how the stack changes.  Call layouts, method loads, constant-key dicts and

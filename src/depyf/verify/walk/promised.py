@@ -1,4 +1,4 @@
-"""Operations that are silent because the program that wrote the code promised so (``depyf.generated.contract``).
+"""Operations that are silent under the contract of the program that wrote the code (``depyf.generated.contract``).
 
 One promise, one rule; each that was used is named in the verdict.
 
@@ -62,7 +62,7 @@ _HANDED_ON = UNPACKING.keys() | {
 
 
 class Stable:
-    """An object that is never exchanged: the value of a global, an attribute of one, an item of one."""
+    """An object that is never rebound: the value of a global, or an attribute or item of one."""
 
     __slots__ = ("name", "owner")
 
@@ -194,7 +194,7 @@ class Promised:
         return True
 
     def _load(self, pair: Pair, side: Side, pc: int) -> bool:
-        """The original loads what it is handed on."""
+        """The original loads a value that it received."""
         values, name = self.values, side.program.arg[pc]
         value = pair.temps.get(name) if name[0] == ORIGINAL else side.dirty.get(name, pair.loc.get(name))
         if value is None:
@@ -209,7 +209,7 @@ class Promised:
         return True
 
     def enter(self, pair: Pair) -> None:
-        """At the beginning, the original counts as having unpacked the list of its frame's values."""
+        """At the beginning: treat the original as if it had unpacked the list of its frame's values."""
         readings = self.handed.readings
         if not readings:
             return
@@ -276,7 +276,7 @@ class Promised:
         return found
 
     def _set(self, pair: Pair, side: Side, name: str, value: int) -> None:
-        """The original counts as having set a variable."""
+        """Treat the original as if it had set a variable."""
         hidden = ORIGINAL + name in side.program.temps
         before = pair.temps.get(ORIGINAL + name) if hidden else side.dirty.get(name, pair.loc.get(name))
         if before is not None:
@@ -332,7 +332,7 @@ class Promised:
         return event.key[0] in _READS
 
     def result_type(self, callee: int) -> str | None:
-        """What a call gives, where that was promised."""
+        """The type of a call's result, where the contract gives it."""
         if self._is_graph(callee):
             self.use(GRAPH_NOTE)
             return GRAPH

@@ -19,7 +19,7 @@ from depyf.verify.relation.values import Values
 from depyf.verify.state.proof_state import Pair, Side
 
 PAIRS, ITEMS = 15, 30
-"""What a compiler takes off the stack at once at most (3.10+)."""
+"""The maximum number of values that a compiler takes off the stack at once (3.10+)."""
 AT_ONCE = {ops.BUILD_MAP: PAIRS, ops.BUILD_CONST_KEY_MAP: PAIRS, ops.BUILD_SET: ITEMS}
 _ADDING = {ops.MAP_ADD: 2, ops.SET_ADD: 1, ops.DICT_UPDATE: 1, ops.SET_UPDATE: 1}
 """What adds to a container on the stack, and how many values lie above it."""
