@@ -1,6 +1,6 @@
 """Functions cut in two at random calls, as Dynamo cuts them at graph breaks, and their second halves decompiled (``make cutfuzz``).
 
-    python tools/cutfuzz.py MODULE ... [--count 500] [--seed 0] [--show]
+    python tools/cutfuzz.py MODULE ... [--count 500] [--cuts 2] [--seed 0] [--show]
 
 torch's own ``ContinueExecutionCache.generate`` makes the resume functions; what it does not cut is counted apart.  A half
 passes when its text is proven and has no temporaries.  Needs torch.
@@ -84,6 +84,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="+", metavar="MODULE")
     parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--cuts", type=int, default=2, help="how often a function is cut, each time alone")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", action="store_true", help="print every half that does not pass")
     args = parser.parse_args()
@@ -98,7 +99,7 @@ def main() -> int:
     for code in pool:
         lowered = lower(CodeUnit.from_code(code))
         calls = [at for at, i in enumerate(lowered.instrs) if i.op == ops.CALL and i.handler < 0]
-        for call in chance.sample(calls, min(2, len(calls))):
+        for call in chance.sample(calls, min(args.cuts, len(calls))):
             if ends.total() >= args.count:
                 break
             try:
