@@ -219,6 +219,18 @@ def crossing_jumps(n: int) -> bytes:
 
 
 @growing
+def jumps_ladder_back(n: int) -> bytes:
+    """Loops in loops, one for each test."""
+    return jumping(n, lambda k: max(0, k - 2))
+
+
+@growing
+def jumps_interleaved(n: int) -> bytes:
+    """Each second test goes on, the others go to the place as far from the end."""
+    return jumping(n, lambda k: n - k if k % 2 else min(n, k + 2))
+
+
+@growing
 def overlapping_handlers(n: int) -> bytes:
     """From 3.11 on: ranges each of which begins in the one before and ends after it."""
     code = compile("x\n" * n, "h.py", "exec", dont_inherit=True)

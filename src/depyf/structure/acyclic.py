@@ -116,11 +116,7 @@ class Acyclic:
     def _emit(self, key: int) -> list[Stmt]:
         if self.items[key].loop or is_try(key):
             self.structurer.scopes.append((self.structurer.joins.get(key, {}), self.items))
-            inner = (
-                [self.structurer.loop(key, self.structurer.loops[key])]
-                if self.items[key].loop
-                else self.structurer.emit_try(number_of(key))
-            )
+            inner = [self.structurer.loop(key)] if self.items[key].loop else self.structurer.emit_try(number_of(key))
             self.structurer.scopes.pop()
             return inner
         if not is_block(key):

@@ -120,7 +120,7 @@ def _exits_inside(stmt: Stmt, inner: tuple[Body, ...]) -> Labels:
         result = most
     else:
         result = most.union(*found)
-        spend(2 * len(result))
+        spend(4 * len(result))
     _EXITS[id(stmt)] = stmt, result
     return result
 

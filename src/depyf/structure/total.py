@@ -11,8 +11,6 @@ several entries gets one entry that dispatches on a variable.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from depyf.cfg.containers import ROOT, Containers
 from depyf.cfg.graph_algorithms import components, reverse_postorder
 from depyf.cfg.program import NONE
@@ -135,11 +133,19 @@ class Structurer:
 
     @any_depth
     def _build(self, items: dict[int, Item], entry: int) -> list[Stmt]:
-        """Structure one graph whose edges to labels outside ``items`` are exits."""
+        """Structure one graph whose edges to labels outside ``items`` are exits; takes all out of ``items``."""
+        return self._acyclic(*self._without_loops(items, entry))
+
+    def _without_loops(self, items: dict[int, Item], entry: int) -> tuple[dict[int, Item], int]:
+        """The graph with one item for each loop, and its entry.
+
+        Its loops are translated while the caller waits: what is kept for them is then all there is of them, as they may nest
+        as deep as there are blocks.
+        """
         if len(items) == 1 and not items[entry].succs:
-            return self._acyclic(items, entry)
+            return items, entry
         while True:
-            spend(4 * len(items))
+            spend(4 * len(items) + sum(len(item.succs) for item in items.values()))
             succs = {key: item.succs for key, item in items.items()}
             preds = predecessors(items)
             found = components(items, succs)
@@ -166,7 +172,9 @@ class Structurer:
         if self.plain:
             self._join_exits(items)
         self._take_else(items, entry)
-        return self._acyclic(items, entry)
+        left = dict(items)  # smaller than one from which much was taken
+        items.clear()
+        return left, entry
 
     def _collapse(self, loop: LoopItems, items: dict[int, Item], preds: dict[int, set[int]]) -> None:
         """Make one item of a loop; its label stays that of its header."""
@@ -175,11 +183,8 @@ class Structurer:
             for label in item.succs:
                 preds[label].discard(key)
         self.loops[loop.header] = body
-        exits: list[int] = []
-        for key in sorted(body, key=lambda key: (body[key].start, key)):
-            for label in body[key].succs:
-                if label not in body and label not in exits:
-                    exits.append(label)
+        ordered = sorted(body, key=lambda key: (body[key].start, key))
+        exits = list(dict.fromkeys(label for key in ordered for label in body[key].succs if label not in body))
         bounds = [item.lines for item in body.values() if item.lines is not None]
         lines = (min(b[0] for b in bounds), max(b[1] for b in bounds)) if bounds else None
         head = body[loop.header]
@@ -295,8 +300,12 @@ class Structurer:
             return [Assign((variable,), Const(choice)), *self.leave(key, {})]
         return self.leave(label, {})
 
-    def loop(self, header: int, body: dict[int, Item]) -> Stmt:
-        items = {key: replace(item, succs=[s for s in item.succs if s != header]) for key, item in body.items()}
+    def loop(self, header: int) -> Stmt:
+        """The statement for the loop that begins at ``header``, of which only this is left then."""
+        items = self.loops.pop(header)
+        for item in items.values():
+            if header in item.succs:
+                item.succs = [label for label in item.succs if label != header]
         if is_for(self.blocks, header):
             items[header].compound = True
         return Loop(header, tuple(self._build(items, header)))

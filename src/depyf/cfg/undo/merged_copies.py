@@ -188,7 +188,7 @@ class Copies:
         for body, end in sorted(ends.items()):
             lines = self._test_lines(body, end)
             for last, first in ((body - 1, 0), (end, body)):
-                number, returned = 0, False
+                number, returned, at = 0, False, last
                 for at in range(last, first - 1, -1):
                     branches = instrs[at].op == ops.BRANCH
                     returned = not branches and (returned or instrs[at].op == ops.RETURN)
@@ -197,6 +197,7 @@ class Copies:
                     if branches:
                         found[at] = body, number
                         number += 1
+                spend(last - at)
         return found
 
     def _test_lines(self, body: int, end: int) -> range:

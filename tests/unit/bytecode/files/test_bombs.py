@@ -29,7 +29,9 @@ REFUSED = {
     "long_keywords", "long_constants", "long_tuples", "long_docstrings", "colliding_integers", "colliding_constants", "colliding_complex_numbers",
     "deep_tuples",
 }  # fmt: skip
-JUMPS = ["random_jumps", "random_jumps_forward", "near_jumps", "crossing_jumps", "deep_stack"]
+JUMPS = [
+    "random_jumps", "random_jumps_forward", "near_jumps", "crossing_jumps", "jumps_ladder_back", "jumps_interleaved", "deep_stack",
+]  # fmt: skip
 """Of those that grow: what took most."""
 
 CHILD = """
