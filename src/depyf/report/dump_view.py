@@ -57,7 +57,10 @@ class DumpView:
             self.files = tuple(ShownFile(name, "", "", 0, None, {}) for name in names if name.endswith(SHOWN))
             if not self.files and not self.ranks:
                 raise
-            self.missing.append(f"The run has not finished: there is no {MANIFEST}. The files that it left are shown.")
+            if self.files or not self.ranks:
+                self.missing.append(
+                    f"The run has not finished: there is no {MANIFEST}. The files that it left are shown."
+                )
 
     def _listing(self) -> list[str]:
         try:

@@ -1,13 +1,187 @@
-// What to fix first, with what it costs.
+// What to fix first, and what became of everything: the first thing that is seen of a page.
 
-import { el } from "./dom.js";
+import { badge } from "./badges.js";
+import { el, fill } from "./dom.js";
+import { count, seconds } from "./format.js";
+import { dataTable } from "./table.js";
+import { entryChip, entryChips, functionName, placeLink, sentence } from "./told.js";
 
-export function showFixFirst(container, data) {
-  container.append(
-    el(
-      "ol",
-      {},
-      data.causes.map((cause) => el("li", {}, cause.text)),
+const CAUSE_TONES = { failed: "red", recompiles: "amber", breaks: "red", "ran as Python": "violet" };
+
+export function showFixFirst(container, data, page) {
+  const most = Math.max(...data.causes.map((cause) => cause.seconds ?? 0), 0);
+  fill(
+    container,
+    runTiles(data, page),
+    data.causes.length
+      ? el(
+          "ol",
+          { class: "causes" },
+          data.causes.map((cause, index) => causeCard(cause, index + 1, most, page)),
+        )
+      : el(
+          "p",
+          { class: "card nothing-to-fix" },
+          data.compiled.length
+            ? "Nothing to fix: no graph break, no recompilation, nothing ran as ordinary Python."
+            : "Nothing was compiled in this run.",
+        ),
+    toldPart("Failed", "torch raised an error into the program.", failedTable(data.failed, page), data.failed.length),
+    toldPart("Ran as Python", "Not compiled, and why.", pythonTable(data.python, page), data.python.length),
+    toldPart(
+      "Compiled",
+      "Each function with its compilations.",
+      compiledTable(data.compiled, page),
+      data.compiled.length,
     ),
   );
+}
+
+function runTiles({ counts, seconds: spent }, page) {
+  const shown = [
+    ["compiling", spent === null ? "–" : seconds(spent), "timeline", ""],
+    [counts.functions === 1 ? "function" : "functions", counts.functions, "call-tree", ""],
+    [counts.compilations === 1 ? "compilation" : "compilations", counts.compilations, "call-tree", ""],
+    [counts.kernels === 1 ? "kernel" : "kernels", counts.kernels, "files", ""],
+    [counts.breaks === 1 ? "graph break" : "graph breaks", counts.breaks, "source", "red"],
+    [
+      counts.recompilations === 1 ? "recompilation" : "recompilations",
+      counts.recompilations,
+      "recompilations",
+      "amber",
+    ],
+    ["ran as Python", counts.python, "", "violet"],
+    ["failed", counts.failed, "", "red"],
+  ];
+  return el(
+    "ul",
+    { class: "tiles", "aria-label": "This run in numbers" },
+    shown.map(([label, value, panel, tone]) => {
+      const leads = panel && page.panels.some(({ id }) => id === panel);
+      const quiet = value === 0 || !tone;
+      return el(
+        "li",
+        {},
+        el(
+          leads ? "a" : "div",
+          { class: `tile${quiet ? "" : ` tone-${tone}`}`, href: leads ? page.href(panel) : null },
+          el("b", {}, value),
+          el("span", {}, label),
+        ),
+      );
+    }),
+  );
+}
+
+function causeCard(cause, number, most, page) {
+  const tone = CAUSE_TONES[cause.kind] ?? "blue";
+  const share = most && cause.seconds ? Math.max(2, (100 * cause.seconds) / most) : 0;
+  return el(
+    "li",
+    { class: `cause card tone-${tone}` },
+    el("span", { class: "cause-number", "aria-hidden": "true" }, number),
+    el(
+      "div",
+      { class: "cause-body" },
+      el(
+        "div",
+        { class: "cause-head" },
+        cause.at ? placeLink(page, cause.at, cause.line) : el("code", {}, cause.function),
+        cause.module ? el("span", { class: "muted" }, "in ", el("code", {}, cause.module)) : null,
+      ),
+      el("p", { class: "cause-text" }, sentence(cause.text), "."),
+      cause.more ? el("p", { class: "muted" }, sentence(cause.more), ".") : null,
+      cause.inside ? el("p", { class: "muted" }, "asked in ", placeLink(page, cause.inside)) : null,
+      cause.ways.length
+        ? el(
+            "div",
+            { class: "way-out" },
+            el("b", {}, "Way out"),
+            el(
+              "ul",
+              {},
+              cause.ways.map((way) => el("li", {}, sentence(way))),
+            ),
+          )
+        : cause.notes.map((note) => el("p", { class: "muted" }, sentence(note))),
+      el(
+        "div",
+        { class: "cause-cost" },
+        el("span", { class: "muted" }, cause.cost),
+        el(
+          "span",
+          { class: "chips" },
+          cause.entries.slice(0, 8).map((entry) => entryChip(page, { ...entry, state: "" })),
+        ),
+      ),
+    ),
+    cause.seconds
+      ? el(
+          "div",
+          { class: "cause-seconds", title: "seconds of compiling that it caused" },
+          el("b", {}, seconds(cause.seconds)),
+          el("span", { class: "meter", style: { "--share": `${share}%` } }),
+        )
+      : el("div", { class: "cause-seconds" }),
+  );
+}
+
+function toldPart(title, lead, table, number) {
+  if (!number) return null;
+  return el(
+    "section",
+    { class: "told-part" },
+    el("h2", {}, title, " ", el("span", { class: "count" }, number)),
+    el("p", { class: "muted" }, lead),
+    table,
+  );
+}
+
+function failedTable(rows, page) {
+  return dataTable({
+    caption: "Failed",
+    columns: [
+      { title: "Function", cell: (row) => functionName(row) },
+      { title: "At", cell: (row) => placeLink(page, row.at) },
+      { title: "Compilation", cell: (row) => entryChip(page, row) },
+      { title: "Why", cell: (row) => [row.why, row.way ? el("p", { class: "way" }, row.way) : null] },
+    ],
+    rows,
+  });
+}
+
+function pythonTable(rows, page) {
+  return dataTable({
+    caption: "Ran as Python",
+    columns: [
+      {
+        title: "Function",
+        cell: (row) => [
+          functionName(row),
+          row.also_compiled
+            ? [" ", badge("note", "at first compiled", { card: () => "Earlier calls ran compiled code." })]
+            : "",
+        ],
+      },
+      { title: "At", cell: (row) => placeLink(page, row.at) },
+      { title: "Why", cell: (row) => [row.why, row.way ? el("p", { class: "way" }, row.way) : null] },
+      { title: "Calls", cell: (row) => entryChips(page, row.entries) },
+    ],
+    rows,
+  });
+}
+
+function compiledTable(rows, page) {
+  return dataTable({
+    caption: "Compiled",
+    columns: [
+      { title: "Function", cell: (row) => functionName(row) },
+      { title: "At", cell: (row) => placeLink(page, row.at) },
+      { title: "Compilations", cell: (row) => entryChips(page, row.entries), sort: (row) => row.entries.length },
+      { title: "Kernels", key: "kernels", number: true },
+      { title: "Compiling", cell: (row) => seconds(row.seconds), sort: (row) => row.seconds ?? 0, number: true },
+    ],
+    rows,
+    filter: rows.length > 12 ? `Filter ${count(rows.length, "function")}` : null,
+  });
 }

@@ -1,18 +1,36 @@
 // The page starts here: the frame is built, and a panel is filled when it is first opened.
 
+import { showCallTree } from "./call_tree.js";
 import { chunk, linesOf } from "./chunks.js";
 import { el, fill } from "./dom.js";
 import { showFiles } from "./files.js";
 import { showFixFirst } from "./fix_first.js";
+import { showGraphs } from "./graphs.js";
+import { showGuards } from "./guards.js";
 import { bindKey, startKeys } from "./keys.js";
 import { buildFrame } from "./layout.js";
+import { showMemory } from "./memory.js";
+import { showRanks } from "./ranks.js";
+import { showRecompilations } from "./recompilations.js";
 import { addressOf, destination } from "./routes.js";
+import { showRunDiff } from "./run_diff.js";
 import { openSearch } from "./search.js";
+import { showShapes } from "./shapes.js";
 import { startTheme, toggleTheme } from "./theme.js";
+import { showTimeline } from "./timeline.js";
 
 /** Panel -> the function that fills its container with its data; `page` is what they share. */
 const PANELS = {
   "fix-first": showFixFirst,
+  "run-diff": showRunDiff,
+  ranks: showRanks,
+  recompilations: showRecompilations,
+  guards: showGuards,
+  "call-tree": showCallTree,
+  timeline: showTimeline,
+  shapes: showShapes,
+  memory: showMemory,
+  graphs: showGraphs,
 };
 
 async function start() {
