@@ -115,6 +115,16 @@ def test_question_mark_lists_the_keys(visit: Any, page_file: Path) -> None:
     assert page.locator("h1:visible").inner_text() == "Files"
 
 
+def test_the_navigation_can_be_hidden(visit: Any, page_file: Path) -> None:
+    page = visit(page_file)
+    navigation, content = page.locator("nav[aria-label=Panels]"), page.locator("main")
+    narrow = content.bounding_box()["width"]
+    page.keyboard.press("\\")
+    assert not navigation.is_visible() and content.bounding_box()["width"] > narrow + 150
+    page.get_by_label("Navigation").click()
+    assert navigation.is_visible() and content.bounding_box()["width"] == narrow
+
+
 def test_keys_are_text_in_a_field(visit: Any, page_file: Path) -> None:
     page = visit(page_file, "#files")
     field = page.get_by_label("Filter files")
@@ -166,7 +176,7 @@ def test_tab_reaches_everything_and_focus_is_seen(visit: Any, page_file: Path) -
         assert outline != "none", seen[-1]
         if seen[-1] == "full_code_for_f_0.py":
             break
-    assert {"depyf report", "Search everything", "Keyboard", "Light or dark", "Filter files"} <= set(seen)
+    assert {"Navigation", "depyf report", "Search everything", "Keyboard", "Light or dark", "Filter files"} <= set(seen)
 
 
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")

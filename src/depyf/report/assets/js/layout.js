@@ -45,6 +45,17 @@ function head(about, page) {
     "header",
     { class: "head" },
     el(
+      "button",
+      {
+        type: "button",
+        class: "button quiet",
+        "aria-label": "Navigation",
+        title: "Show or hide the navigation (\\)",
+        onclick: toggleNavigation,
+      },
+      icon("menu"),
+    ),
+    el(
       "a",
       { class: "brand", href: page.href(page.panels[0].id), "aria-label": "depyf report" },
       mark(),
@@ -84,6 +95,11 @@ function head(about, page) {
       icon("moon"),
     ),
   );
+}
+
+/** Hide the navigation, or show it again. */
+export function toggleNavigation() {
+  document.body.classList.toggle("without-nav");
 }
 
 /** An opened box. */

@@ -8,7 +8,7 @@ import { showFixFirst } from "./fix_first.js";
 import { showGraphs } from "./graphs.js";
 import { showGuards } from "./guards.js";
 import { bindKey, startKeys } from "./keys.js";
-import { buildFrame } from "./layout.js";
+import { buildFrame, toggleNavigation } from "./layout.js";
 import { showMemory } from "./memory.js";
 import { showRanks } from "./ranks.js";
 import { showRecompilations } from "./recompilations.js";
@@ -142,6 +142,7 @@ async function start() {
   bindKey("/", "search everything", () => openSearch(page));
   bindKey("]", "next panel", () => step(1));
   bindKey("[", "previous panel", () => step(-1));
+  bindKey("\\", "show or hide the navigation", toggleNavigation);
   bindKey("t", "light or dark", toggleTheme);
   startKeys();
   address = location.hash;
