@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def prepare_debug(
-    dump_src_dir: str | os.PathLike[str], clean_wild_fx_code: bool = True, log_bytecode: bool = False
+    dump_src_dir: str | os.PathLike[str],
+    clean_wild_fx_code: bool = True,
+    log_bytecode: bool = False,
+    report: bool = False,
 ) -> AbstractContextManager[None]:
     """Dump what ``torch.compile`` does inside the block to ``dump_src_dir``, as Python; results do not change.
 
@@ -26,16 +29,22 @@ def prepare_debug(
     Read ``full_code_for_*.py`` first; ``manifest.json`` says what each file is.  The bytecode that runs for a compiled
     function is its recompiled decompilation where that is proven equivalent, else Dynamo's own, with the reason in the
     file.  ``clean_wild_fx_code`` is accepted for compatibility: depyf writes no stray ``fx_graph_code*`` files.
-    ``log_bytecode`` also writes the disassembly of each transformed function.  Not reentrant; may be entered and left
+    ``log_bytecode`` also writes the disassembly of each transformed function.  ``report`` also writes the page of
+    ``depyf report``, as ``report.html`` in the folder.  Not reentrant; may be entered and left
     by hand (``__enter__()``, ``__exit__(None, None, None)``), from any thread.
 
     DepyfError, before anything runs: the directory cannot be written, it is active already, torch is missing or older
-    than 2.6.
+    than 2.6, or ``report`` is asked for and Jinja2 or Pygments is missing.
     """
     require_torch()
     from depyf.dynamo.contexts import PrepareDebug
 
-    return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode)
+    if not report:
+        return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode)
+    from depyf.report.report_page import needs_libraries, report_in
+
+    needs_libraries()
+    return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode, report_in)
 
 
 def debug(level: str | None = None, stop_on: str | None = None) -> AbstractContextManager[None]:

@@ -27,6 +27,7 @@ SAME, DIFFERENT = 0, 1
 RUN_EPILOG = """\
 examples:
   depyf run train.py --epochs 1
+  depyf run --report train.py
   depyf run --out dump -m package.train
   torchrun --nproc-per-node 2 --no-python depyf run --out dump train.py
 
@@ -208,6 +209,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         ),
     )
     run.add_argument("--out", default="depyf_dump", metavar="DIR", help="where the dump goes (default: depyf_dump)")
+    run.add_argument(
+        "--report",
+        action="store_true",
+        help="write DIR/report.html, too: one page that shows it all (see `depyf report`)",
+    )
     run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     run.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
     run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
@@ -250,4 +256,4 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run_run(options: argparse.Namespace) -> int:
     from depyf.cli.run_program import run_program
 
-    return run_program(options.program, options.arguments, options.module, options.out)
+    return run_program(options.program, options.arguments, options.module, options.out, options.report)

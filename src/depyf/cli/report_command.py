@@ -8,6 +8,7 @@ from pathlib import Path
 
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
+from depyf.dump.files.layout import REPORT_PAGE
 from depyf.errors import DepyfError
 
 EPILOG = """\
@@ -23,7 +24,6 @@ exit status:
   4    no dump, the page cannot be written, or a library is missing
   130  interrupted (Ctrl-C)
 """
-PAGE = "report.html"
 
 
 def add_report_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,7 +41,7 @@ def add_report_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="a second dump, to compare with")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"the page (default: DIR/{PAGE})")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"the page (default: DIR/{REPORT_PAGE})")
     parser.add_argument(
         "--trace", type=Path, metavar="FILE", help="write the time of each phase as a Chrome trace, too"
     )
@@ -52,7 +52,7 @@ def run_report(options: argparse.Namespace) -> int:
     from depyf.report.report_page import write_report
     from depyf.report.trace import write_trace
 
-    output: Path = options.output if options.output is not None else options.folder / PAGE
+    output: Path = options.output if options.output is not None else options.folder / REPORT_PAGE
     try:
         if options.trace is not None:
             write_trace(options.folder, options.trace)

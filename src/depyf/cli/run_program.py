@@ -26,9 +26,36 @@ from depyf.dynamo.require import require_torch
 from depyf.errors import DepyfError
 
 
-def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: str) -> int:
-    """Run it, and say what to fix first; returns the exit status, or raises SystemExit as the program did."""
-    return record_program(target, arguments, is_module, folder, lambda: _tell_what_happened(Path(folder)))
+def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: str, with_report: bool = False) -> int:
+    """Run it, and say what to fix first; returns the exit status, or raises SystemExit as the program did.
+
+    ``with_report``: write the page of ``depyf report`` into the dump, too; DepyfError, before the program runs, where a
+    library for it is missing.
+    """
+    if with_report:
+        from depyf.report.report_page import needs_libraries
+
+        needs_libraries()
+
+    def at_end() -> None:
+        _tell_what_happened(Path(folder))
+        if with_report:
+            _write_report(Path(folder))
+
+    return record_program(target, arguments, is_module, folder, at_end)
+
+
+def _write_report(folder: Path) -> None:
+    """The page of this process's dump; the status stays that of the program if it cannot be written."""
+    from depyf.dynamo.recording.ranks import rank_directory
+    from depyf.report.report_page import report_in
+
+    try:
+        page = report_in(rank_directory(folder))
+    except DepyfError as error:
+        complain(error)
+    else:
+        tell("", f"The report: {page}", error=True)
 
 
 def record_program(

@@ -71,9 +71,17 @@ def current_graph_name() -> str:
 class PrepareDebug:
     """See ``depyf.prepare_debug``."""
 
-    def __init__(self, dump_src_dir: str | os.PathLike[str], clean_wild_fx_code: bool, log_bytecode: bool) -> None:
+    def __init__(
+        self,
+        dump_src_dir: str | os.PathLike[str],
+        clean_wild_fx_code: bool,
+        log_bytecode: bool,
+        at_end: Callable[[Path], object] | None = None,
+    ) -> None:
+        """``at_end`` is given the folder of the dump when it is written; what it raises becomes a warning."""
         self._directory = dump_src_dir
         self._log_bytecode = log_bytecode
+        self._at_end = at_end
         self._session: Session | None = None
         self.gives_way = False
         """``depyf run``: the program's own contexts take its place while they last."""
@@ -107,6 +115,7 @@ class PrepareDebug:
                 )
             require_torch()
             session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode)
+            session.at_end = self._at_end
             _begin(session)
             self._session = session
             _Current.owner = weakref.ref(self)
@@ -194,6 +203,10 @@ def _leave(session: Session) -> None:
             if _Current.active is session:
                 _Current.active = _Current.owner = None
                 _Current.last = session
+    at_end, session.at_end = session.at_end, None
+    if at_end is not None and session.capture.here:
+        with Door("depyf: the report is not there", warn):
+            at_end(Path(session.writer.directory))
 
 
 @guarded("the recording could not be ended")

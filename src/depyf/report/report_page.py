@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.dump.compile_stages import ORDER
+from depyf.dump.files.layout import REPORT_PAGE
 from depyf.dump.files.reading import DumpError
 from depyf.errors import DepyfError
 from depyf.report.dump_view import SHOWN, DumpView
@@ -30,9 +31,14 @@ def write_report(folder: Path, output: Path, other: Path | None = None) -> Path:
     return write_page(render(folder, other), output)
 
 
+def report_in(folder: Path) -> Path:
+    """Write the report of the dump in ``folder`` into it; see ``write_report``."""
+    return write_report(folder, folder / REPORT_PAGE)
+
+
 def render(folder: Path, other: Path | None = None) -> str:
     """The page as text."""
-    _needs_libraries()
+    needs_libraries()
     view = DumpView(folder)
     second = DumpView(other) if other is not None else None
     chunks: dict[str, str] = {}
@@ -100,7 +106,8 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _needs_libraries() -> None:
+def needs_libraries() -> None:
+    """DepyfError where Jinja2 or Pygments is missing."""
     try:
         import jinja2  # noqa: F401
         import pygments  # noqa: F401

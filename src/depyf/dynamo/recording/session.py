@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import types
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,8 @@ class Session:
         self.level_graphs: list[GraphRecord] = []
         """What ``debug(level=...)`` added to the dump."""
         self.log_bytecode = log_bytecode
+        self.at_end: Callable[[Path], object] | None = None
+        """Called with the folder when the dump is written."""
         self._handle: Any = None
         self._formatted = Formatted(self._add_formatted, self.capture.note)
         self._before: set[tuple[int, str]] = set()

@@ -9,16 +9,11 @@ import { entryChip, entryChips, functionName, placeLink, sentence } from "./told
 const CAUSE_TONES = { failed: "red", recompiles: "amber", breaks: "red", "ran as Python": "violet" };
 
 export function showFixFirst(container, data, page) {
-  const most = Math.max(...data.causes.map((cause) => cause.seconds ?? 0), 0);
   fill(
     container,
     runTiles(data, page),
     data.causes.length
-      ? el(
-          "ol",
-          { class: "causes" },
-          data.causes.map((cause, index) => causeCard(cause, index + 1, most, page)),
-        )
+      ? causeListed(data.causes, page)
       : el(
           "p",
           { class: "card nothing-to-fix" },
@@ -35,6 +30,30 @@ export function showFixFirst(container, data, page) {
       data.compiled.length,
     ),
   );
+}
+
+/** The causes in the order of what they cost in every call, or by the seconds of compiling. */
+function causeListed(causes, page) {
+  const most = Math.max(...causes.map((cause) => cause.seconds ?? 0), 0);
+  const list = el("ol", { class: "causes" });
+  const bySeconds = el(
+    "select",
+    { "aria-label": "Order", onchange: draw },
+    el("option", { value: "" }, "by what they cost in every call"),
+    el("option", { value: "seconds" }, "by seconds of compiling"),
+  );
+
+  function draw() {
+    const numbered = causes.map((cause, index) => [cause, index + 1]);
+    if (bySeconds.value) numbered.sort(([one], [other]) => (other.seconds ?? 0) - (one.seconds ?? 0));
+    fill(
+      list,
+      numbered.map(([cause, number]) => causeCard(cause, number, most, page)),
+    );
+  }
+
+  draw();
+  return [causes.length > 1 && most ? el("div", { class: "toolbar cause-order" }, bySeconds) : null, list];
 }
 
 function runTiles({ counts, seconds: spent }, page) {
