@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -15,8 +16,9 @@ Side = dict[str, Any]
 """``text``, and for a patched side ``path`` and ``patch``."""
 
 
-UNSTOPPABLE = 3
-"""With this status ``traced.py`` ends what catches even the exception that is to stop it."""
+UNSTOPPABLE = (3, -signal.SIGKILL)
+"""Statuses of a process with code that nothing stops: ``traced.py`` ended it, as the code catches even the exception that is to
+stop it; or this did, as a loop in the interpreter sees no signal (up to 3.8 it follows a circle of contexts for ever)."""
 PATIENCE = 30.0
 """Seconds until a run that no signal reaches is ended with its process."""
 
@@ -57,7 +59,7 @@ class Executor:
             if not answer:
                 status = self.process.wait()
                 self.close()
-                if left != right and status == UNSTOPPABLE and self._is_unstoppable(left, seed):
+                if left != right and status in UNSTOPPABLE and self._is_unstoppable(left, seed):
                     return found
                 raise Crashed(f"exit status {status} with seed {seed}")
             outcome = json.loads(answer)

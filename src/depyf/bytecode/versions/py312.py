@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CO_OPTIMIZED
 from depyf.bytecode.versions import base, py311
 from depyf.bytecode.versions.base import branch, fixed, local, named
 from depyf.bytecode.versions.data import op312
@@ -86,13 +87,19 @@ def intrinsic_2(names: tuple[str, ...]) -> Rule:
     return rule
 
 
+def load_locals(cx: Context, i: int, arg: int) -> None:
+    """A function has no namespace to push: there the instruction raises SystemError, and no compiler writes it."""
+    rule = base.invalid("a function has no namespace") if cx.unit.flags & CO_OPTIMIZED else fixed(ops.LOAD_LOCALS)
+    rule(cx, i, arg)
+
+
 RULES: dict[str, Rule | None] = {
     **py311.RULES,
     "LOAD_ATTR": load_attr,
     "LOAD_SUPER_ATTR": load_super_attr,
     "LOAD_FAST_CHECK": py311.RULES["LOAD_FAST"],
     "LOAD_FAST_AND_CLEAR": local(ops.LOAD_FAST_CLEAR),
-    "LOAD_LOCALS": fixed(ops.LOAD_LOCALS),
+    "LOAD_LOCALS": load_locals,
     "LOAD_FROM_DICT_OR_DEREF": local(ops.LOAD_FROM_DICT_OR_DEREF),
     "LOAD_FROM_DICT_OR_GLOBALS": named(ops.LOAD_FROM_DICT_OR_GLOBALS),
     "COMPARE_OP": compare,
