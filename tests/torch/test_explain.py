@@ -76,6 +76,35 @@ def test_skipped_frame(capsys):
     capsys.readouterr()
 
 
+def needs_four(x):
+    if x.shape[0] == 4:
+        return x * 2
+    return x + 1
+
+
+def refuses(graph, inputs):
+    raise ValueError("not this graph")
+
+
+def test_a_compilation_that_failed_is_shown_as_failed():
+    """torch raised its error into the program: nothing ran as ordinary Python."""
+    marked = torch.ones(4)
+    torch._dynamo.mark_dynamic(marked, 0)
+    for backend, x, told in (
+        ("eager", marked, "x.size(0) is marked dynamic (mark_dynamic), and this line needs it to be 4"),
+        (refuses, torch.ones(4), "the backend refuses raised ValueError: not this graph"),
+    ):
+        torch._dynamo.reset()
+        compiled = torch.compile(needs_four, backend=backend)
+        with pytest.raises(Exception, match=r"Constraints violated|not this graph"):
+            compiled(x)
+        report = depyf.explain(compiled)
+        text = str(report)
+        assert "ordinary Python" not in text and text.count(told) == 2, text
+        assert "torch raised an error: nothing is compiled for needs_four (0/0)" in text
+        assert report.to_json()["skipped"][0]["raised"] and "failed" in report._repr_html_()
+
+
 def test_modules_and_methods():
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
     compiled = torch.compile(model, backend="aot_eager")

@@ -149,9 +149,10 @@ def test_a_break_is_one_cause_in_whatever_frame(trained):
     assert cause.module == "net.layers.0"
 
 
-def test_a_break_in_a_library_is_at_the_call_of_the_program(trained):
-    cause = the(trained[0], "optimizer.step()")
-    assert cause.place.filename == __file__ and cause.inside.filename.endswith("torch/optim/optimizer.py")
+def test_breaks_with_one_way_out_are_one_cause(trained):
+    cause = the(trained[0], "loss.backward()")
+    assert cause.place.filename == __file__ and cause.inside is None
+    assert cause.more.startswith("also at test_fix_first.py:") and cause.more.endswith("`optimizer.step()`")
     assert trained[1].partition("## Fix first")[2].partition("\n## ")[0].count("`optimizer.step()`") == 1
 
 
@@ -232,6 +233,7 @@ def test_a_break_below_two_functions_of_one_name_is_at_the_inner_call(trained_an
     """torch's report folds ``forward`` that calls ``forward`` into one line: the program's was missing."""
     _, causes = trained_and_evaluated
     (broke,) = [cause for cause in causes if cause.costs.breaks]
+    assert broke.inside.filename.endswith("torch/nn/modules/transformer.py")
     assert broke.place.text == "y = self.encoder(x, mask=mask)" and [use.id for use in broke.advice] == ["is-causal"]
 
 

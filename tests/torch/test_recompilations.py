@@ -52,7 +52,7 @@ def reasons(directory):
     ("again", "expected", "actual", "words"),
     [
         (lambda layer, x: layer(x, ["a"]), "tuple", "list", "let names be a tuple in every call, or a list"),
-        (lambda layer, x: layer(x, (), 2.5), "1.0", "2.5", "pass it as a tensor"),
+        (lambda layer, x: layer(x, (), 2.5), "1.0", "2.5", "pass gain as a tensor"),
         (lambda layer, x: layer(x, (), 1.0, collections.OrderedDict()), "None", "a OrderedDict", "with it is needed"),
         (lambda layer, x: layer(torch.ones(1)), "3", "1", "sizes 0 and 1"),
     ],
@@ -88,7 +88,7 @@ def test_attributes_and_globals(tmp_path, monkeypatch):
     values = [(reason["expected"], reason["actual"]) for reason in found]
     assert ("2", "3") in values and ("1", "7") in values and ("True", "False") in values
     told = "\n".join(advised(reason) for reason in found)
-    assert "allow_unspec_int_on_nn_module" in told and "the global MODE is a constant" in told
+    assert "allow_unspec_int_on_nn_module" in told and "pass the global MODE as an argument" in told
     assert "one entry for train() and one for eval()" in told
     assert ("no items", "1") in values and "keep len(self.seen) the same" in told
 
@@ -105,7 +105,7 @@ def test_a_dynamic_number_that_the_program_needs(tmp_path):
         compiled(torch.ones(3), 3)
     (reason,) = reasons(tmp_path)
     assert (reason["expected"], reason["actual"]) == ("2", "3")
-    assert advised(reason).startswith("n cannot stay dynamic") and "range(n)" in advised(reason)
+    assert advised(reason).startswith("move what needs the value of n out of") and "range(n)" in advised(reason)
 
 
 def test_values_between_graph_breaks(tmp_path):

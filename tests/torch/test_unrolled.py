@@ -91,7 +91,7 @@ def test_a_number_of_a_module_whatever_it_calls_itself():
     assert (
         told
         == [
-            "torch._dynamo.config.allow_unspec_int_on_nn_module = True (this.k is a constant of the compiled code otherwise); or "
+            "torch._dynamo.config.allow_unspec_int_on_nn_module = True (for this.k); or "
             "keep this.k as a tensor (register_buffer)"
         ]
         * reasons_kept()

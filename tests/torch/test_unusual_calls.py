@@ -142,7 +142,7 @@ def test_what_helps_against_a_changing_global(tmp_path):
         again(4, {"a": 1})
         again(3, {"a": 1, "b": 2})
     text = (tmp_path / "index.md").read_text()
-    assert "the global COUNT is a constant of the compiled code: pass it as an argument" in text
+    assert "pass the global COUNT as an argument" in text
     assert "`len(values) == 1`; expected 1, got 2" in text and "expected !=" not in text
 
 
@@ -337,7 +337,7 @@ def test_a_number_that_torch_could_not_make_dynamic(tmp_path):
         compiled(torch.ones(2, 3), 0)
     text = (tmp_path / "index.md").read_text()
     if ", a constant" in (tmp_path / "shapes.md").read_text():  # not told by every torch
-        assert "to avoid it: dim cannot stay dynamic, because its value is needed while compiling" in text
+        assert "to avoid it: move what needs the value of dim out of the compiled function" in text
 
 
 @pytest.mark.parametrize(

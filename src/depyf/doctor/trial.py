@@ -27,7 +27,7 @@ from depyf.dump.causes.cause import Cause
 from depyf.dump.causes.stored import compile_seconds, stored_causes
 from depyf.dump.compare.stages import dumps_in
 from depyf.dump.files.reading import Manifest, read_json, read_manifest
-from depyf.dump.records import CompileKey
+from depyf.dump.records import NOTHING_TO_COMPILE, CompileKey
 from depyf.errors import DepyfError
 
 NO_DUMP = "it ended before its dump could be finished (killed, os._exit, or nothing of it ran)"
@@ -200,7 +200,7 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
         status,
         len(entries) - len(failed),
         sum(len([b for b in entry.get("graph_breaks", ()) if not _limit(b)]) for entry in entries),
-        sum(not entry.get("raised") for entry in failed),
+        sum(not entry.get("raised") and entry["failed"] != NOTHING_TO_COMPILE for entry in failed),
         sum(bool(entry.get("raised")) for entry in failed),
         told.get("seconds"),
         sum(_seconds(manifest) for manifest in manifests),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from depyf.dump.advice.for_breaks import BreakFacts, for_break
+from depyf.dump.advice.for_breaks import BreakFacts, for_break, for_failure
 from depyf.dump.causes.cause import Cause
 from depyf.dump.causes.collect import causes_of
 from depyf.dump.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
@@ -27,7 +27,8 @@ from depyf.dynamo.notebook_cells import cell_names
 from depyf.safety.source_lines import source_line
 
 if TYPE_CHECKING:
-    from depyf.explain.report import Report, ReportedBreak
+    from depyf.explain.report import Report
+    from depyf.explain.reported_breaks import ReportedBreak
 
 
 def report_causes(report: Report) -> tuple[Cause, ...]:
@@ -61,7 +62,10 @@ def _collect(report: Report, resume_of: tuple[int, str] | None, found: list[Func
         for entry in report.entries
     ]  # fmt: skip
     if report.skipped and not report.entries and resume_of is None:
-        given_up = tuple(_record(item, report, skipped=True) for item in report.skipped if item.torch)
+        entries += [_failed(item) for item in report.skipped if item.raised is not None]
+        given_up = tuple(
+            _record(item, report, skipped=True) for item in report.skipped if item.torch and not item.raised
+        )
         if given_up:
             entries.append(EntryRecord(CompileKey(0, f"{number}/0"), None, (), "none", given_up, failed="given up"))
     name = f"{report.function}:{report.line}"
@@ -71,6 +75,15 @@ def _collect(report: Report, resume_of: tuple[int, str] | None, found: list[Func
         _collect(rest, function, found)
     for inner in report.inside:
         _collect(inner, None, found)
+
+
+def _failed(item: ReportedBreak) -> EntryRecord:
+    """A compilation that ended with an error of torch's."""
+    kind = item.torch.partition(":")[0]
+    return EntryRecord(
+        CompileKey(0, item.compile_id), None, (), "none", failed=kind, raised=True, error=item.cause, error_at=item.raised,
+        advice=for_failure(item.torch),
+    )  # fmt: skip
 
 
 def _record(item: ReportedBreak, report: Report, skipped: bool) -> BreakRecord:

@@ -10,7 +10,8 @@ from depyf.dump.pages.notebook import Markup, Part, chip, dim, folded, joined, l
 
 if TYPE_CHECKING:
     from depyf.dump.records import GuardRecord, Place
-    from depyf.explain.report import EntryReport, Report, ReportedBreak
+    from depyf.explain.report import EntryReport, Report
+    from depyf.explain.reported_breaks import ReportedBreak
 
 
 def explain_html(report: Report) -> Markup:
@@ -36,7 +37,9 @@ def _facts(report: Report) -> list[Markup]:
 
 
 def _parts(report: Report) -> list[Part]:
-    alone = [_break("runs as Python", item, report.filename) for item in report.skipped]
+    alone = [
+        _break("runs as Python" if item.raised is None else "failed", item, report.filename) for item in report.skipped
+    ]
     alone += [line(text.strip(), kind="warn") for lines in report.left_alone() if not alone for text in lines]
     breaks = [_break("graph break", item, report.filename) for item in report.breaks]
     few = len(report.entries) <= _FEW

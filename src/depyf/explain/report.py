@@ -11,7 +11,6 @@ import ast
 import linecache
 import re
 import types
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +20,7 @@ from depyf.dump.advice.source_names import named
 from depyf.dump.pages.call_tree import folded_states
 from depyf.dump.pages.sections.words import with_cells
 from depyf.dump.records import (
+    NOTHING_TO_COMPILE,
     CodeRecord,
     CompileKey,
     EntryRecord,
@@ -34,10 +34,9 @@ from depyf.dynamo.asking.ask import user_place
 from depyf.dynamo.asking.inner_functions import InnerFunctions
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.caches.live_graphs import compiled_functions, live_code
-from depyf.dynamo.caches.seen_code import NOTHING_TO_COMPILE, codes_seen, why_never_compiled
+from depyf.dynamo.caches.seen_code import codes_seen, why_never_compiled
 from depyf.dynamo.events.call_values import CallValues, inner_variables
 from depyf.dynamo.events.compilations import Compilation, has_forgotten, of_code, recent_compilations
-from depyf.dynamo.events.graph_breaks import at_branch, hints_of, told_later
 from depyf.dynamo.events.missing_reports import tells_of_loops
 from depyf.dynamo.events.recompiles import parse_recompile, still_fixed
 from depyf.dynamo.guards.guard_values import plain
@@ -48,22 +47,15 @@ from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.target import find_target
 from depyf.emit.comments import remark
 from depyf.explain.live_causes import fix_first_lines, report_causes
+from depyf.explain.reported_breaks import (
+    NO_REASON,
+    ReportedBreak,
+    break_lines,
+    failure_of,
+    graph_breaks_of,
+    left_alone_in_words,
+)
 from depyf.safety.escape import cut
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedBreak:
-    """Why a graph ended before the function did, or why a function was left alone."""
-
-    cause: str
-    """In plain words."""
-    hints: tuple[str, ...]
-    line: int | None = None
-    torch: str = ""
-    """What torch calls it, where that says more."""
-
-    def to_json(self) -> dict[str, Any]:
-        return {"cause": self.cause, "torch": self.torch, "hints": list(self.hints), "line": self.line}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +159,8 @@ class Report:
             (entry.compile_id, "broke" if broke and entry.continues_in else "ok") for entry in reversed(self.entries)
         ]
         states = [folded_states(found)] if found else []
-        return ", ".join([*states, *(["ran as Python"] if self.skipped else [])]) or "nothing compiled"
+        left = dict.fromkeys("ran as Python" if item.raised is None else "failed" for item in self.skipped)
+        return ", ".join([*states, *left]) or "nothing compiled"
 
     @property
     def graphs(self) -> int:
@@ -240,7 +233,7 @@ class Report:
         if within:
             lines += _folded_entries(self.entries)
         for item in self.breaks:
-            lines += _break_lines("graph break", item)
+            lines += break_lines("graph break", item)
         lines += self.forgotten()
         for resume in self.resumes:
             lines += ["", *resume._lines(within=within)]
@@ -258,7 +251,7 @@ class Report:
     def left_alone(self) -> list[list[str]]:
         """Why nothing is compiled for it, or not everything."""
         if self.entries or self.skipped:
-            return [_break_lines("not compiled, runs as ordinary Python", item) for item in self.skipped]
+            return [break_lines(left_alone_in_words(item), item) for item in self.skipped]
         lines = ["  nothing is compiled for it (it was never called, or torch has dropped it)"]
         if "/torch/nn/modules/" in self.filename:
             lines.append(
@@ -313,11 +306,13 @@ def _report(
         for found in (inner_functions.of(code) if origin(code) is None else ())
         if not any(found.code is known for known in seen)
     ]
-    breaks = dict.fromkeys(item for entry in reversed(entries) for item in _breaks(entry, by_id.get(entry.compile_id)))
-    skipped = dict.fromkeys(_break(c.failure, c.failure_line) for c in own if not c.compiled and c.failure)
+    breaks = dict.fromkeys(
+        item for entry in reversed(entries) for item in graph_breaks_of(entry, by_id.get(entry.compile_id))
+    )
+    skipped = dict.fromkeys(failure_of(c) for c in own if not c.compiled and c.failure)
     if not entries and not skipped and any(c.operations is None for c in own):
         empty = any(c.operations is None and c.compiled for c in own) and tells_of_loops()
-        skipped = {ReportedBreak(NOTHING_TO_COMPILE if empty else _NO_REASON, ()): None}
+        skipped = {ReportedBreak(NOTHING_TO_COMPILE if empty else NO_REASON, ()): None}
     if not entries and not own and any(code is known for known in codes_seen()):
         skipped = {ReportedBreak(reason, ()): None for reason in why_never_compiled([code]).values()}
     return Report(
@@ -368,34 +363,6 @@ def _operations(graphs: list[Any]) -> int | None:
 def _backend_name(backend: Any) -> str:
     name = getattr(backend, "compiler_name", None) or getattr(backend, "__name__", None)
     return str(name or type(backend).__name__) if backend is not None else ""
-
-
-_NO_REASON = (
-    "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no reason: "
-    "put its first call under depyf.prepare_debug"
-)
-
-
-def _breaks(entry: LiveEntry, compilation: Compilation | None) -> list[ReportedBreak]:
-    """Where the graphs of an entry end: torch's reasons, as far as it keeps them, and the line at which the rest begins.
-
-    Of a branch it keeps none; there the code goes on in one of two functions that begin at the same line."""
-    rest = list({id(code): code for _, code in resume_targets(entry)}.values())
-    lines = {code.co_firstlineno for code in rest}
-    line = next(iter(lines)) if len(lines) == 1 else None
-    texts = compilation.breaks if compilation is not None else ()
-    if any(count > 1 for count in Counter((code.co_name, code.co_firstlineno) for code in rest).values()):
-        return [*map(_break, texts), ReportedBreak(at_branch(rest[0].co_filename, rest[0].co_firstlineno), (), line)]
-    if rest and not texts and compilation is not None:
-        return [_break("", line)]
-    return [_break(text, line if len(texts) == 1 else None) for text in texts]
-
-
-def _break(text: str, line: int | None = None) -> ReportedBreak:
-    """torch's reason taken apart: what happened, and its hints."""
-    cause, told = told_later(text)
-    hints = tuple(hint for hint in hints_of(text) if "report an issue" not in hint)
-    return ReportedBreak(cause, hints, line, told if told != cause else "")
 
 
 def _entry_lines(entry: EntryReport) -> list[str]:
@@ -476,12 +443,6 @@ _MACHINERY = re.compile(
     r"^(?:same_object|no_dynamic_marks|torch_checks)\(|__import_(?:_\(')?torch|^type_is\(.*\._(?:modules|parameters|buffers)\b|\.__dict__$"
 )
 """Guards that follow from how torch finds values, not from what the user's program does with them."""
-
-
-def _break_lines(what: str, item: ReportedBreak) -> list[str]:
-    where = f" (line {item.line})" if item.line is not None else ""
-    told = [f"    torch: {item.torch}"] if item.torch else []
-    return [f"  {what}{where}: {item.cause}", *told, *(f"    hint: {hint}" for hint in item.hints)]
 
 
 def _time(seconds: float | None) -> str:

@@ -91,6 +91,7 @@ OUTSIDE = (
         "compile only what computes the loss: leave backward() and optimizer.step() outside of the compiled function (torch "
         "compiles the backward with the forward)",
         "the forward is one graph, and the backward is another",
+        one_cause=True,
     ),
     Advice(
         "gradient-outside",

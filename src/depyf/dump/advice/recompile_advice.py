@@ -53,15 +53,15 @@ SIZES = (
     Advice(
         "needed-value",
         "a number or size that a line of the program makes a constant",
-        "{name} cannot stay dynamic, because its value is needed while compiling: one entry per value, as long as {line} is compiled",
+        "move what needs the value of {name} out of the compiled function (one entry per value, as long as {line} is compiled)",
         "with that line outside of the compiled function, one entry serves all values",
         "what is outside runs as ordinary Python",
     ),
     Advice(
         "fixed-value",
         "a number or size that did not become dynamic when it changed",
-        "{name} did not become dynamic when it changed: its value is needed while compiling (to unroll a loop, for a shape), or "
-        "dynamic=False was asked for; one entry per value",
+        "move what needs the value of {name} (to unroll a loop, for a shape) out of the compiled function, or leave out "
+        "dynamic=False: it did not become dynamic when it changed, so there is one entry per value",
         "with what needs the value outside of the compiled function, one entry serves all values",
         "what is outside runs as ordinary Python",
     ),
@@ -99,9 +99,10 @@ TENSORS = (
     Advice(
         "one-requires-grad",
         "an argument that requires a gradient in some calls",
-        "pass {tensor} with the same requires_grad in every call: detach it, or set it (forward only and training are compiled apart)",
-        _ONE_ENTRY,
-        "a gradient is computed that is not needed, or none is",
+        "one entry for calls where {tensor} needs a gradient and one for those where it needs none is needed; where the gradient "
+        "is not used, detach it in all of them",
+        "nothing: both are needed",
+        remedy=False,
     ),
     Advice(
         "no-inference-tensors",
@@ -141,7 +142,7 @@ VALUES = (
     Advice(
         "unspecialised-int",
         "a number kept in a module that changes",
-        "torch._dynamo.config.allow_unspec_int_on_nn_module = True ({name} is a constant of the compiled code otherwise)",
+        "torch._dynamo.config.allow_unspec_int_on_nn_module = True (for {name})",
         "numbers of modules become symbols when they change, as those of other objects do",
         "what a module's number decides (a kernel size) is compiled for any value",
         Switch(SwitchKind.CONFIG, "allow_unspec_int_on_nn_module", "True"),
@@ -156,20 +157,20 @@ VALUES = (
     Advice(
         "number-as-tensor",
         "a number that differs between calls",
-        "{name} is a constant of the compiled code: pass it as a tensor (torch.tensor(...))",
+        "pass {name} as a tensor (torch.tensor(...))",
         "its value is an input of the compiled code, no constant",
         "a tensor is made in each call",
     ),
     Advice(
         "tensor-learning-rate",
         "an option of an optimizer that changes",
-        "{name} is a constant of the compiled code: give the optimizer a tensor for it (lr=torch.tensor(0.1)) and fill_ that tensor",
+        "give the optimizer a tensor for {name} (lr=torch.tensor(0.1)) and fill_ that tensor",
         "its value is an input of the compiled code, no constant",
     ),
     Advice(
         "global-as-argument",
         "a global that changes",
-        "{name} is a constant of the compiled code: pass it as an argument, or make it a tensor",
+        "pass {name} as an argument, or make it a tensor",
         "its value is an input of the compiled code, no constant",
     ),
     Advice(

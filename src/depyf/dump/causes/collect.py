@@ -6,7 +6,7 @@ and attempts met it.  Pure: the same records give the same causes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from depyf.dump.advice.advice import AdviceUse
@@ -14,7 +14,7 @@ from depyf.dump.advice.registry import ADVICE
 from depyf.dump.causes.cause import Cause, CauseKind, Costs
 from depyf.dump.causes.events import CostlyEvent, advice_of, events_of
 from depyf.dump.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
-from depyf.dump.records import CompileKey, FunctionRecord, Place, RunRecord
+from depyf.dump.records import CompileKey, FunctionRecord, RunRecord
 
 _FAILED, _LIMIT, _PYTHON, _BREAK, _COMPILATION, _OPERATIONS = 100.0, 8.0, 5.0, 2.0, 1.0, 0.05
 """What one of each weighs.  A compilation is paid once, a break and ordinary Python in every call; where a function has
@@ -89,6 +89,10 @@ def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:
     first = next(iter(advice_of(event)), None)
     if first is not None and first.id in ADVICE and ADVICE[first.id].one_cause:
         keys.append((event.kind, first.id))
+    if (
+        event.broken is not None and event.inside is not None
+    ):  # one line of a library, called from several of the program
+        keys.append((event.kind, event.inside.filename, event.inside.line, event.key))
     record, subject = event.recompile, event.subject
     if record is not None and subject is not None and subject.what == "size" and record.expected and record.actual:
         keys.append(
@@ -114,7 +118,7 @@ def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str
     advice: dict[AdviceUse, None] = {}
     for event in events:
         given = advice_of(event)
-        advice.update(dict.fromkeys(given[:1] if kind is CauseKind.RECOMPILES else given))
+        advice.update(dict.fromkeys(_to_first_remedy(given) if kind is CauseKind.RECOMPILES else given))
     sentence = {
         CauseKind.RECOMPILES: recompile_sentence,
         CauseKind.FAILED: failure_sentence,
@@ -133,15 +137,16 @@ def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str
         more=consequence(events),
         advice=tuple(advice),
         subject=first.key,
-        inside=_distinct_inside(events),
+        inside=first.inside,
         functions=tuple(dict.fromkeys(event.name for event in events)),
         python=tuple(dict.fromkeys(_ended(event) for event in events if _ended_as_python(event))),
         caused=caused,
     )
 
 
-def _distinct_inside(events: list[CostlyEvent]) -> Place | None:
-    return next((event.inside for event in events if event.inside is not None), None)
+def _to_first_remedy(given: Sequence[AdviceUse]) -> Sequence[AdviceUse]:
+    remedies = (n for n, use in enumerate(given, 1) if use.id in ADVICE and ADVICE[use.id].remedy)
+    return given[: next(remedies, 1)]
 
 
 def _ended_as_python(event: CostlyEvent) -> bool:

@@ -152,7 +152,7 @@ def _place_of(subject: Subject, record: RecompileRecord, function: FunctionRecor
 def advice_of(event: CostlyEvent) -> tuple[AdviceUse, ...]:
     """The ways out that the records name."""
     if event.recompile is not None:
-        return event.recompile.advice
+        return event.recompile.advice + (event.entry.advice if event.limit else ())
     if event.broken is not None:
         return event.broken.advice or event.entry.advice
     return event.entry.advice

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from depyf.dump.advice.for_guards import settings_of
 from depyf.dump.causes.events import CONDITION, CostlyEvent
+from depyf.dump.causes.folding import listed
 
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
@@ -118,7 +119,23 @@ def consequence(events: list[CostlyEvent]) -> str:
     if all(event.broken is None for event in events):
         return ""
     values = next((_over_break(event) for event in events if event.over_break), "")
-    return f"{values} is a constant of the code after it" if values else ""
+    said = [f"{values} is a constant of the code after it"] if values else []
+    first = next(event for event in events if event.broken is not None)
+    others = dict.fromkeys(
+        f"{_last_part(event.place.filename)}:{event.place.line} `{event.place.text}`"
+        for event in events
+        if event.broken is not None and event.place is not None and _line(event) != _line(first)
+    )
+    said += [f"also at {listed(list(others))}"] if others else []
+    return "; ".join(said)
+
+
+def _line(event: CostlyEvent) -> tuple[str, int] | None:
+    return (event.place.filename, event.place.line) if event.place is not None else None
+
+
+def _last_part(filename: str) -> str:
+    return re.split(r"[/\\]", filename)[-1]
 
 
 def failure_sentence(events: list[CostlyEvent]) -> str:

@@ -38,7 +38,7 @@ from depyf.dump.pages.sections.recompilations import recompile_lines
 from depyf.dump.pages.sections.stage_table import stage_lines
 from depyf.dump.pages.sections.words import link, where, with_cells
 from depyf.dump.pages.shapes import shapes_section
-from depyf.dump.records import RunRecord
+from depyf.dump.records import NOTHING_TO_COMPILE, RunRecord
 
 SCREENS = 90
 """Lines of the index; the longest sections move to pages until it has no more."""
@@ -62,7 +62,8 @@ def index_pages(run: RunRecord, causes: tuple[Cause, ...], pages: Pages, kernels
     """``index.md`` and the pages that it needs, by file name; ``kernels`` counts the kernel files of each compile id."""
     entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
     compiled = [(f, e) for f, e in entries if not e.failed]
-    eager = [(f, e) for f, e in entries if e.failed and not e.raised]
+    empty = [(f, e) for f, e in entries if e.failed == NOTHING_TO_COMPILE]
+    eager = [(f, e) for f, e in entries if e.failed not in ("", NOTHING_TO_COMPILE) and not e.raised]
     errors = [(f, e) for f, e in entries if e.failed and e.raised]
     breaks = distinct_breaks(run)
     again = [(f, e) for f, e in entries if e.recompiles]
@@ -88,6 +89,7 @@ def index_pages(run: RunRecord, causes: tuple[Cause, ...], pages: Pages, kernels
         IndexSection("Functions", function_lines(pages), FUNCTIONS, counted(len(pages), "function")),
         IndexSection("Failed: torch raised an error", python_lines(errors), PYTHON, counted(len(errors), "error")),
         IndexSection("Ran as ordinary Python", python_lines(eager), PYTHON, counted(len(eager), "time")),
+        IndexSection("Nothing to compile", python_lines(empty), PYTHON, counted(len(empty), "function")),
         IndexSection(
             "Never compiled",
             [f"- {where(c)}: {message(why)}" for c, why in run.never_compiled],

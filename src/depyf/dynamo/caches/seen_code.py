@@ -24,7 +24,6 @@ from depyf.dynamo.caches.entries import cache_entries
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
-NOTHING_TO_COMPILE = "there was nothing to compile in it (no tensor operation): torch leaves it alone from then on"
 _MADE = ("<frozen ", "<string>", "<eval_with_key>", "<attrs ", "<__array_function__")
 """How the file names of generated functions begin."""
 _BENEATH = (

@@ -33,6 +33,8 @@ class Compilation:
     """Who called the frame, the outermost first; () where this torch does not keep it, torch 2.13 without the last two."""
     failure_kind: str = ""
     """The class of the error that ended it."""
+    failure_file: str = ""
+    """Of the program, where torch names it; ``failure_line`` is in it."""
 
 
 def recent_compilations() -> tuple[Compilation, ...]:
@@ -90,4 +92,5 @@ def _compilation(metrics: Any) -> Compilation:
         get("fail_user_frame_lineno", None),
         kept_frames(get("stack_trace", ())),
         str(get("fail_type", "")),
+        str(get("fail_user_frame_filename", "")),
     )

@@ -71,6 +71,13 @@ def raises(error: str) -> bool:
     return not config.suppress_errors
 
 
+def raised_then(error: str) -> bool:
+    """The same of a compilation that is over; whether it had ``fullgraph=True`` is not known any more."""
+    from torch._dynamo import config
+
+    return bool(error) and not gives_up(error) and not config.suppress_errors
+
+
 def gives_up(error: str) -> bool:
     """Whether ``error`` (the name of a class of torch) says that Dynamo leaves a function alone, unless it must not."""
     return any(name in _GIVES_UP for name in _class_names(error))

@@ -22,6 +22,7 @@ from depyf.dump.files.layout import original_file
 from depyf.dump.nearest import nearest_first, without_lone_marks
 from depyf.dump.pages.full_code import called, original_of
 from depyf.dump.records import (
+    NOTHING_TO_COMPILE,
     BreakRecord,
     CallerRecord,
     CodeRecord,
@@ -32,7 +33,6 @@ from depyf.dump.records import (
     SymbolRecord,
 )
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
-from depyf.dynamo.caches.seen_code import NOTHING_TO_COMPILE
 from depyf.dynamo.events.callers import folded
 from depyf.dynamo.events.graph_breaks import parse_break
 from depyf.dynamo.events.missing_reports import gaps

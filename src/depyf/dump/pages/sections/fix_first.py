@@ -175,7 +175,7 @@ def cost_in_words(cause: Cause, plain: Callable[[str], str] = printable) -> str:
             parts.append(f"{counted(costs.compilations, 'more compilation')} ({folded_ids(cause.caused)})")
     if costs.operations:
         parts.append(f"{counted(costs.operations, 'operation')} left the graph")
-    return ", ".join(parts)
+    return ("; " if any(", " in part for part in parts) else ", ").join(parts)
 
 
 def _spent(cause: Cause, seconds: Mapping[CompileKey, float] | None) -> str:
