@@ -61,7 +61,7 @@ class TorchCompileWrapperWithCustomDispatcher:
 
 
 class _Unknown:
-    """Stands for a frame without ``self``: equal to nothing."""
+    """The ``self`` of a frame that has none: equal to nothing."""
 
 
 def _compiled_self() -> Any:

@@ -1,4 +1,4 @@
-"""``depyf doctor``: runs a program in a process of our own, says what to fix first, and with ``--try`` what helps."""
+"""``depyf doctor``: runs a program in a separate process, prints what to fix first, and with ``--try`` what helps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
         formatter_class=argparse.RawDescriptionHelpFormatter,
         help="what to fix in a program that uses torch.compile, and whether it helps",
         description=textwrap.fill(
-            "Run a Python program in a process of its own and say what to fix first.  With --try it runs again once for "
+            "Run a Python program in a separate process and say what to fix first.  With --try it runs again once for "
             "each way out that needs no edit of the program, and what that changes is measured.",
             100,
         ),

@@ -1,4 +1,4 @@
-"""What to fix in a program, and whether it helps: measured in processes of our own.  ``depyf doctor`` asks here."""
+"""What to fix in a program, and whether it helps, measured in separate processes.  ``depyf doctor`` uses this."""
 
 from __future__ import annotations
 

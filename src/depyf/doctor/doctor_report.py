@@ -64,7 +64,7 @@ def tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) ->
     head = "  ".join(
         [" " * widths[0], *(name.rjust(widths[n]) for n, name in enumerate(_COLUMNS[:-1], 1)), _COLUMNS[-1]]
     )
-    lines = ["Tried, each in a process of its own with empty compile caches and seeded random numbers:", "", head]
+    lines = ["Tried, each in a separate process with empty compile caches and seeded random numbers:", "", head]
     for row in rows:
         cells = [row[0].ljust(widths[0]), *(cell.rjust(widths[n]) for n, cell in enumerate(row[1:6], 1)), row[6]]
         lines.append("  ".join(cells).rstrip())

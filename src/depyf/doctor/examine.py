@@ -50,7 +50,7 @@ class DoctorReport:
 
 
 def examine(program: str, *arguments: str, module: bool = False, timeout: float | None = None) -> DoctorReport:
-    """Run a script (or a module) with ``arguments`` in a process of its own, and say what to fix first.
+    """Run a script (or a module) with ``arguments`` in a separate process, and return what to fix first.
 
     What it prints is dropped.  ``timeout`` in seconds, by default none.  DepyfError where there is no such script or it
     cannot be started.

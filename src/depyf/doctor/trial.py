@@ -1,4 +1,4 @@
-"""Runs a program in a process of our own, with some advice followed, and measures it.
+"""Runs a program in a separate process, with some advice followed, and measures it.
 
 Input: a program, its arguments, and the advice.  Output: a ``Measured``: what torch did, how long it took, what compiled
 functions returned.  A process that does not end in time is killed with all that it started.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SHORTEST = 0.0002
-"""Seconds; what is shorter is not kept: nobody can see it, and most phases are."""
+"""Seconds; shorter phases are not kept: they are too short to be seen, and most phases are."""
 _DEEPEST = 200
 """Phases that have begun and not ended, in one thread: more are those that an exception has cut."""
 

@@ -153,7 +153,7 @@ class RecompileRecord:
 
 @dataclass(frozen=True, slots=True)
 class SymbolRecord:
-    """A dynamic-shape symbol: the value it stands for, the line that made it, what the program assumed of it."""
+    """A dynamic-shape symbol: its value when compiled, the line that made it, what the program assumed of it."""
 
     name: str
     source: str
@@ -266,7 +266,7 @@ class CodeRecord:
 
     @property
     def spelled(self) -> dict[str, str]:
-        """Parameter -> what stands for it in Python text: a comprehension calls the iterator that it is given ``.0``."""
+        """Parameter -> its name in Python text: a comprehension calls the iterator that it is given ``.0``."""
         legal = {name: name for name in self.locals if is_legal(name)}
         taken = {*legal, *self.freevars}
         for name in self.locals:

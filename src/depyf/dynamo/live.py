@@ -56,7 +56,7 @@ def remember(
     record: FunctionRecord,
     live: types.FunctionType | None = None,
 ) -> None:
-    """Make ``code`` reachable from the files in ``directory``, where ``function`` stands for its compile ids without
+    """Make ``code`` reachable from the files in ``directory``, where ``function`` is its compile ids without
     the last number and ``record`` is what the page was made of; ``live`` is the function itself where it is known."""
     guards = {entry.key.text: tuple(guard.expression for guard in entry.guards) for entry in record.entries}
     place = os.path.realpath(directory), function

@@ -1,4 +1,4 @@
-"""The cells of a notebook by their numbers: the files that IPython names for them tell nobody which cell it was.
+"""The cells of a notebook by their numbers: the names of IPython's temporary files do not tell the cell.
 
 Input: names of files.  Output: for those of cells what the notebook calls them, ``In [3]``.  IPython is only looked at, and
 only where the program has imported it.

@@ -109,7 +109,7 @@ def is_fake(value: Any) -> bool:
 
 
 def _fake_device(value: Any) -> Any:
-    """The device that a fake tensor stands for; its own is ``meta``."""
+    """The device that a fake tensor represents; its storage is on ``meta``."""
     return attribute(value, "_fake_device") or attribute(value, "fake_device")  # the latter is a property since 2.13
 
 
@@ -158,7 +158,7 @@ def is_symbolic(value: Any) -> bool:
 
 
 def symbolic_kind(value: Any) -> str:
-    """``int``, ``float`` or ``bool``: what a symbolic value stands for."""
+    """``int``, ``float`` or ``bool``: the type that a symbolic value represents."""
     return {torch.SymInt: "int", torch.SymFloat: "float", torch.SymBool: "bool"}[
         next(cls for cls in classes_of(value) if cls in _SYMBOLIC)
     ]

@@ -165,4 +165,4 @@ def _is_plain_record(value: Any) -> bool:
 
 
 _MADE = ("<string>", "<dataclass>")
-"""The "file" of the methods that ``dataclasses`` writes; a class that has a method of its own has a real one."""
+"""The "file" of the methods that ``dataclasses`` writes; a method that the class defines itself has a real one."""

@@ -1,7 +1,7 @@
 """Records what compiled functions return, call by call, so that two runs can be compared.
 
-This wraps what ``torch.compile`` returns: it is for a process of our own only (the child of ``depyf doctor``), never for the
-user's.
+This wraps what ``torch.compile`` returns: it is for a process that depyf started only (the child of ``depyf doctor``), never
+for the user's.
 
 Input: nothing.  Output: for each function its calls, for each call its leaves as plain data: a tensor is its shape, its dtype
 and some of its values.  Nothing that is recorded keeps a tensor alive.

@@ -1,6 +1,6 @@
 """Follows an advice that is a switch: sets an option of torch, or marks a dimension before a function is compiled.
 
-This changes settings of the process: it is for a process of our own only (the child of ``depyf doctor``, a test), never
+This changes settings of the process: it is for a process that depyf started only (the child of ``depyf doctor``, a test), never
 for the user's.
 
 Input: the use of an advice, and the function that it is about.  Output: a function that undoes it.  ``SwitchError`` where this

@@ -37,7 +37,7 @@ def constants_of(facts: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def class_text(graph: GraphClass, name: str, constants: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of one class (its children are classes of their own).  CannotRender: an attribute is not known."""
+    """The text of one class (its children are separate classes).  CannotRender: an attribute is not known."""
     children = {child.path[-1] for child in graph.children}
     own: dict[str, str] = {child.path[-1]: class_name(name, child.path) + "()" for child in graph.children}
     for child in own.keys() & wants_graph(graph):

@@ -242,7 +242,7 @@ def _short(number: float, inwards: int) -> float:
 
 
 def _number(text: str, number: int, symbols: Mapping[str, Number]) -> str:
-    """The symbolic text where it stands for the number, else the number."""
+    """The symbolic text if its value is the number, else the number."""
     return text if evaluate(text, symbols) == number else str(number)
 
 

@@ -150,7 +150,7 @@ def _taken(backward: GraphClass) -> list[str]:
 
 def _saved(names: tuple[str, ...], backward: GraphClass) -> tuple[str, ...]:
     """What the forward graph returns for the backward graph, as that one calls it: states of random numbers, with which
-    it draws again, have names of their own there."""
+    it draws again, have different names there."""
     taken = _taken(backward)
     states = [name for name in taken if name not in names and name.startswith("rng_state_output")]
     others = [name for name in names if name not in taken]

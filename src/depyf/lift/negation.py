@@ -44,8 +44,8 @@ def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int
     """``test``, of whose last two operands these are the places: as it is, or with ``not`` around a group of them.
 
     Between the operands there is room for the operator and perhaps a ``not``: `` or `` is shorter than `` and ``, and
-    `` or not `` than `` and not ``.  Where there is room for parentheses as well, nothing is known.  Of operands on lines
-    of their own, which begin with the operator, the column tells.  ``made`` is added to.
+    `` or not `` than `` and not ``.  Where there is room for parentheses as well, nothing is known.  Where each operand is on a
+    separate line, which begins with the operator, the column tells.  ``made`` is added to.
     """
     last, added = test.values[-2], test.values[-1]
     if left is None or right is None or isinstance(last, BoolOf) or isinstance(added, BoolOf):

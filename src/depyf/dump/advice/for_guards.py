@@ -116,7 +116,7 @@ def for_optimizer() -> Uses:
 
 
 _PASSED = {"len(args)": "as many positional arguments", "len(kwargs)": "the same keyword arguments"}
-"""What a call was given beyond the parameters that have names of their own."""
+"""The arguments of a call beyond the named parameters."""
 _SIZE = re.compile(rf"(?P<tensor>{_SOURCE.pattern})\.size\(\)\[(?P<index>\d+)\]")
 
 

@@ -17,7 +17,7 @@ SWITCHES: tuple[Switch, ...] = tuple(
 
 
 def option_key(switch: Switch, use: AdviceUse) -> str:
-    """What stands for an option that is as advised: its name; with the function where it is a set of functions."""
+    """The key of an option that is as advised: its name, with the function where it is a set of functions."""
     return f"{switch.name}:{use.value(switch.value)}" if switch.kind is SwitchKind.ADD else switch.name
 
 

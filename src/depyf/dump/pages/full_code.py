@@ -53,7 +53,7 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
         "answer, __transformed_code_*() is the very code torch runs, and nothing is compiled. Elsewhere it is for reading.",
     ]
     if resumes:
-        lines += ["", "After a graph break the rest of the function is a function of its own, compiled the same way:"]
+        lines += ["", "After a graph break the rest of the function is a separate function, compiled the same way:"]
         for resume in resumes:  # both ways after one test have the same name and line
             ids = ", ".join(entry.key.text for entry in resume.entries)
             lines.append(f"  {resume.code.name} (line {resume.code.line}){f': {ids}' if ids else ''}")

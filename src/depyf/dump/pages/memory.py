@@ -20,7 +20,7 @@ _MOST_ROWS, _MOST_LINES = 40, 12
 
 _LEGEND = """\
 What the forward of each compiled graph keeps until its backward has run, the largest first: from the graphs of AOTAutograd, before
-Inductor. *computed* takes memory of its own; a *view* shares that of what it names; *given* is a parameter, a buffer or an input, which
+Inductor. *computed* takes separate memory; a *view* shares that of what it names; *given* is a parameter, a buffer or an input, which
 the program holds anyway. What is *computed again* is not kept: the backward repeats these operations."""
 _PLANNED = """\
 *Planned peak* is the most that is alive at once of what the code of Inductor allocates (its lines `empty_strided...`, `del` and

@@ -50,7 +50,7 @@ _CHOICES = (
 
 
 def heuristic(asker: str) -> str:
-    """What torch wanted to know, where it asked for a choice of its own; "" for a demand of the operator or the program."""
+    """What a heuristic of torch wanted to know; "" for a demand of the operator or the program."""
     return next((words for words, pattern in _CHOICES if pattern.search(asker)), "")
 
 
@@ -100,7 +100,7 @@ class FunctionShapes:
     conditions: tuple[ConditionRow, ...]
     """What the program and its operators ask for, equalities first."""
     choices: tuple[ConditionRow, ...]
-    """What torch asked for a choice of its own."""
+    """What heuristics of torch asked for."""
     implied: int
     """How many conditions said nothing more."""
 

@@ -141,7 +141,7 @@ _LENGTH = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
 
 
 def _sized(steps: tuple[GuardStep, ...], text: str) -> GuardStep | None:
-    """The number of items of a dictionary: the one check that torch makes without a guard of its own."""
+    """The number of items of a dictionary: the one check that torch makes without a separate guard."""
     match = _LENGTH.match(text)
     if text and match is None:
         return None

@@ -346,7 +346,7 @@ def steady_random_numbers() -> Iterator[None]:
 
 
 def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tensors of their own with the same values and layout; gradients are asked for where they were."""
+    """Copies with the same values and layout, which require gradients where the originals do."""
     import torch
 
     def copy(value: Any) -> Any:

@@ -35,7 +35,7 @@ class TensorDifference:
 
     expected: Statistics | str
     got: Statistics | str
-    """A text stands for what is no tensor."""
+    """A text for a value that is no tensor."""
     wrong: int
     """How many elements are beyond tolerance; 0 where shapes or kinds differ."""
     index: tuple[int, ...]

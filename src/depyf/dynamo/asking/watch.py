@@ -1,7 +1,7 @@
 """Records what torch.compile does while a block runs: graph breaks, recompilations, graphs.  For ``depyf.testing`` and
 ``depyf.watch``.
 
-Input: torch's structured trace, heard through a ``Capture`` of its own.  Output: plain records.  Nothing is decompiled,
+Input: torch's structured trace, received through a separate ``Capture``.  Output: plain records.  Nothing is decompiled,
 nothing is written, and the compiled code is torch's own.
 """
 

@@ -102,7 +102,7 @@ _EASY = re.compile(
     rf"|{_VALUE} is (?:None|True|False)|(?:{_VALUE}|len\({_VALUE}\)) == (?:0|[1-9]\d*)|(?:not )?{_VALUE}",
     re.A,
 )
-"""Most guards, told by their text: they stand for themselves, and parsing them takes most of the time of a page."""
+"""Matches most guards by their text: they need no renaming, and parsing them takes most of the time of a page."""
 
 
 _TOKEN = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<![\w.])(?P<name>[^\W\d]\w*\b)(?! *=(?!=))""", re.S)

@@ -14,7 +14,7 @@ from depyf.dynamo.guards.guard_names import is_expression
 
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
 _IN_PARENTHESES = re.compile(r"^\((\S+:\d+ in \S+)\)$")
-"""How torch writes a place where it knows no line of the program: of its own code."""
+"""How torch writes a place where it knows no line of the program: a place in torch's code."""
 _JOINED = re.compile(r"^.*:\d+ in [\w<>.]+\)?(?: \(.*\))? and (?=\S)", re.S)
 """What stands before the last origin of a guard that torch has made of several (a range, from both of its ends)."""
 _REMARK = re.compile(r"\s+# ")

@@ -1,7 +1,7 @@
 """The leaf guards of a live guard manager, in the order torch prints and evaluates them.
 
 Input: the ``GuardManagerWrapper`` of a cache entry.  Output: the same records as ``guards.parse_guards`` makes of its
-text, each with the leaf guards of torch that it stands for, so that torch can be asked about one guard alone.
+text, each with the leaf guards of torch that it represents, so that torch can be asked about one guard alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Evaluates guards without side effects on the program's values.
 
 ``L['d'][1]`` is Python for "the item of this dictionary", but a ``defaultdict`` makes one where there is none, and so may
-any class with ``__missing__`` or a ``__getitem__`` of its own.  torch's guards look into the dictionary itself.
+any class that defines ``__missing__`` or ``__getitem__``.  torch's guards look into the dictionary itself.
 
 Input: the syntax tree of guard expressions.  Output: the same tree, on the same lines, where subscripts look and change nothing.
 """
