@@ -36,6 +36,8 @@ SHAPES = {
     "one dict": lambda count: f"def big(a, b, f):\n    return {{{', '.join(f'b[{i}]: f({i})' for i in range(9 * count))}}}\n",
     "one test": lambda count: f"def big(a, f):\n    if {' or '.join(f'a == {i}' for i in range(9 * count))}:\n        f()\n",
     "one value": lambda count: f"def big(f):\n    return {' and '.join(f'f({i})' for i in range(9 * count))}\n",
+    "one loop": lambda count: f"def big(a, f):\n    while {' < '.join(['f()', 'a'] * 9 * count)}:\n        f()\n",
+    "one loop with or": lambda count: f"def big(a, f):\n    while {' or '.join(f'a < {i} < f' for i in range(9 * count))}:\n        f()\n",
     "captured": one("    def h{i}(x):\n        nonlocal c\n        c = a\n        return lambda: (x, h{i})\n"),
     "classes": lambda count: "".join(f"class C{i}(B):\n    x: int = {i}\n    def m(self):\n        return super().m()\n" for i in range(count)),
 }  # fmt: skip

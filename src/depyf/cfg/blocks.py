@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from depyf.bytecode import ops
@@ -79,12 +80,14 @@ class Blocks:
                 container = tree[container.parent]
         return reverse_postorder(self.entry, edges)
 
-    def rename(self, renamed: dict[int, int]) -> None:
-        """Replace blocks by equivalent ones."""
+    def rename(self, renamed: dict[int, int], before: Iterable[int]) -> None:
+        """Replace blocks by equivalent ones; ``before``: what goes on with them."""
         for dead in renamed:
             del self.nodes[dead]
-        for node in self.nodes.values():
-            node.succs = [renamed.get(after, after) for after in node.succs]
+        for name in before:
+            node = self.nodes.get(name)
+            if node is not None:
+                node.succs = [renamed.get(after, after) for after in node.succs]
         entries, table = self.containers.handler_entries, self.containers.regions.table
         for region, target in entries.items():
             if target in renamed:

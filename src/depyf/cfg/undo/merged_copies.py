@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -37,18 +38,51 @@ class Copies:
                 self._ends.append(end)
 
     def merge(self, only_constants: bool = False) -> None:
-        """Make one node of those that are alike; ``only_constants``: only returns of constants."""
-        changed = True
-        while changed:
-            renamed = {} if only_constants else self._copied_spans()
+        """Make one node of those that are alike; ``only_constants``: only returns of constants.
+
+        What is merged may make what leads to it alike, and so on: each turn looks at what the turn before changed.
+        """
+        self.only_constants = only_constants
+        self.preds = self.blocks.predecessors()
+        self.order = {name: at for at, name in enumerate(self.blocks.nodes)}
+        found_spans, found_blocks = _Spans(self, () if only_constants else self.spans), _AlikeBlocks(self)
+        while True:
+            renamed = found_spans.copied()
             if not renamed:
-                found = self._copied_blocks(only_constants)
+                found = found_blocks.copied()
                 # what a test goes to is one block before its parts are, or half of it would be merged
                 renamed = {name: first for name, first in found.items() if not self._in_span(name)} or found
-            self.blocks.rename(renamed)
-            changed = bool(renamed)
+            if not renamed:
+                break
+            for copy in renamed:
+                while renamed[copy] in renamed:
+                    renamed[copy] = renamed[renamed[copy]]
+            again, moved = self._rename(renamed)
+            found_spans.look_again(again)
+            found_blocks.look_again(again | moved)
             for copy, first in renamed.items():
                 step(f"merge the block at instruction {copy} with that of which it is a copy", first)
+
+    def _rename(self, renamed: dict[int, int]) -> tuple[set[int], set[int]]:
+        """Put the first of alike blocks in the place of each; the blocks that go elsewhere now, or are gone, and those
+        that are entered from elsewhere, or share where they go to with others."""
+        nodes, preds = self.blocks.nodes, self.preds
+        changed = {before for copy in renamed for before in preds[copy]}
+        entered = {*renamed.values()}
+        for copy in renamed:
+            for after in nodes[copy].succs:
+                preds[after].remove(copy)
+                entered.add(after)
+        self.blocks.rename(renamed, changed)
+        for copy, first in renamed.items():
+            preds[first] += [before for before in preds.pop(copy) if before not in renamed]
+        for first in {*renamed.values()}:
+            preds[first].sort(key=self.order.__getitem__)
+        entered.update(after for name in changed - renamed.keys() for after in nodes[name].succs)
+        # how a returned value is told from an arm of an expression: by what else leads to the return
+        returns = [first for first in {*renamed.values()} if self._only_returns(nodes[first])]
+        moved = {before for first in returns for before in preds[first]} | (entered - renamed.keys())
+        return changed | renamed.keys(), moved
 
     @cached_property
     def _unlined(self) -> bool:
@@ -67,67 +101,24 @@ class Copies:
         at = bisect_right(self._starts, name) - 1
         return at >= 0 and name <= self._ends[at]
 
-    def _candidates(self, only_constants: bool) -> list[Node]:
+    def candidates(self) -> list[int]:
         """Blocks that are like another at first sight: as long, in the same container, with the same first line and operations."""
         instrs = self.program.instrs
-        alike: dict[tuple[object, ...], list[Node]] = {}
+        alike: dict[tuple[object, ...], list[int]] = {}
         for node in self.blocks.nodes.values():
             code = node.code
-            if code and (not only_constants or self.blocks.returns_constant(node)):
+            if code and (not self.only_constants or self.blocks.returns_constant(node)):
                 first, last = instrs[code[0]], instrs[code[-1]].op
                 # the end of a class body is one place, whatever its lines
                 line = first.line if self.blocks.optimised or last != ops.RETURN else None
-                alike.setdefault((node.container, len(code), first.op, last, line), []).append(node)
-        found = [node for nodes in alike.values() if len(nodes) > 1 for node in nodes]
-        return sorted(found, key=lambda node: node.id)
+                alike.setdefault((node.container, len(code), first.op, last, line), []).append(node.id)
+        return sorted(name for names in alike.values() if len(names) > 1 for name in names)
 
-    def _copied_blocks(self, only_constants: bool) -> dict[int, int]:
-        """Blocks that are copies of another, with what they are copies of."""
-        candidates = self._candidates(only_constants)
-        if not candidates:
-            return {}
-        preds = self.blocks.predecessors()
-        seen: Alike[int] = Alike()
-        renamed: dict[int, int] = {}
-        for node in candidates:
-            if only_constants and not self._own_line(node, preds):
-                continue
-            key = self._key(node, preds)
-            if key is not None:
-                place = begins_at(self.program, node.code[0]) if self.blocks.optimised else None
-                first = seen.add(key, place, node.id)
-                if first != node.id:
-                    renamed[node.id] = first
-        return renamed
-
-    def _copied_spans(self) -> dict[int, int]:
-        """As ``_copied_blocks`` for all blocks of a test at once, which compute values for each other."""
-        ids = sorted(self.blocks.nodes)
-        found: dict[Any, list[list[int]]] = {}
-        nodes = self.blocks.nodes
-        normal = cache(lambda name: self._normal(nodes[name]))  # a block may be in many spans
-        for start, end in self.spans:
-            inside = ids[bisect_left(ids, start) : bisect_right(ids, end)]
-            if len(inside) < 2 or inside[0] != start:
-                continue
-            spend(len(inside) >> 2)  # again for each copy that is merged because of one after it
-            key = tuple([(nodes[name].container, normal(name)[0]) for name in inside])
-            try:
-                found.setdefault(key, []).append(inside)
-            except TypeError:
-                continue
-        renamed: dict[int, int] = {}
-        for alike in found.values():
-            own = {inside[0]: -1 for inside in alike}  # a loop without a body goes on with its own test
-            seen: dict[Any, list[int]] = {}
-            for inside in alike:
-                places = {node: -1 - at for at, node in enumerate(inside)} | own
-                succs = [normal(name)[1] for name in inside]
-                targets = tuple(tuple(places.get(after, after) for after in ways) for ways in succs)
-                first = seen.setdefault(targets, inside)
-                if renamed.keys().isdisjoint((*inside, *first)):
-                    renamed.update((name, other) for name, other in zip(inside, first, strict=True) if name != other)
-        return renamed
+    def key(self, node: Node) -> Any:
+        """What a block does and where it goes; None for one that is no copy of any other."""
+        if self.only_constants and not self._own_line(node, self.preds):
+            return None
+        return self._key(node, self.preds)
 
     def _own_line(self, node: Node, preds: dict[int, list[int]]) -> bool:
         """Whether what leads to a return has other lines: in ``finally: return 1`` the handler has none."""
@@ -149,6 +140,9 @@ class Copies:
             depth += pushes - pops
         return depth > 0
 
+    def _only_returns(self, node: Node) -> bool:
+        return [self.program.instrs[i].op for i in node.code] == [ops.RETURN]
+
     def _is_returned(self, node: Node, preds: dict[int, list[int]]) -> bool:
         """Whether all that a block computes is a value to return: alike, they are copies of one statement.
 
@@ -157,7 +151,7 @@ class Copies:
         """
         instrs, line = self.program.instrs, self.program.line
         after = self.blocks.nodes[node.succs[0]] if len(node.succs) == 1 else None
-        if after is None or [instrs[i].op for i in after.code] != [ops.RETURN]:
+        if after is None or not self._only_returns(after):
             return False
         if self.program.place(node.code[0]) is not None:
             return True
@@ -271,7 +265,7 @@ class Copies:
         places = () if unlined else computed_at(program, node.code)
         if pushes:
             places = (*places, program.place(node.code[0]), tested)
-        key = (node.container, ends, copy, places, *self._normal(node, unlined))
+        key = (node.container, ends, copy, places, *self.normal(node, unlined))
         try:
             hash(key)
         except TypeError:
@@ -288,7 +282,7 @@ class Copies:
             node = self.blocks.nodes[node.succs[0]]
         return bool(node.code) and self.program.instrs[node.code[-1]].op == ops.RETURN
 
-    def _normal(self, node: Node, unlined: bool = False) -> tuple[Any, tuple[int, ...]]:
+    def normal(self, node: Node, unlined: bool = False) -> tuple[Any, tuple[int, ...]]:
         """What a block does, and where it goes; of a branch, if it holds and if it does not."""
         content = [instruction_content(self.program, i) for i in node.code]
         if unlined:
@@ -301,3 +295,116 @@ class Copies:
                 succs = succs[::-1]
             content[-1] = (ops.BRANCH, last.arg in ("true", "false"), last.line)
         return tuple(content), succs
+
+
+class _AlikeBlocks:
+    """The blocks of one function that may be copies of others, by what they do."""
+
+    def __init__(self, copies: Copies) -> None:
+        self.copies = copies
+        self.alike: dict[Any, set[int]] = {}
+        self.keys: dict[int, Any] = {}
+        self.pending = set(copies.candidates())
+        self.known = frozenset(self.pending)
+        self.touched: set[Any] = set()
+        """The keys of blocks of which some may be copies: not looked at, or found and not merged yet."""
+
+    def look_again(self, changed: set[int]) -> None:
+        """Some blocks are gone, or other ones now."""
+        self.pending |= changed & self.known
+
+    def copied(self) -> dict[int, int]:
+        """Blocks that are copies of another, with what they are copies of."""
+        nodes = self.copies.blocks.nodes
+        for name in sorted(self.pending):
+            spend(1)
+            old = self.keys.pop(name, None)
+            if old is not None:
+                self.alike[old].discard(name)
+            key = self.copies.key(nodes[name]) if name in nodes else None
+            if key is not None:
+                self.keys[name] = key
+                self.alike.setdefault(key, set()).add(name)
+                self.touched.add(key)
+        self.pending.clear()
+        renamed: dict[int, int] = {}
+        quiet = []
+        for key in self.touched:
+            found = self._copies_among(sorted(self.alike[key])) if len(self.alike[key]) > 1 else {}
+            renamed.update(found)
+            if not found:
+                quiet.append(key)
+        self.touched.difference_update(quiet)
+        return dict(sorted(renamed.items()))
+
+    def _copies_among(self, names: list[int]) -> dict[int, int]:
+        spend(len(names))
+        blocks = self.copies.blocks
+        seen: Alike[int] = Alike()
+        renamed = {}
+        for name in names:
+            place = begins_at(blocks.program, blocks.nodes[name].code[0]) if blocks.optimised else None
+            first = seen.add((), place, name)
+            if first != name:
+                renamed[name] = first
+        return renamed
+
+
+class _Spans:
+    """The tests of one function that are made up of several blocks, which compute values for each other."""
+
+    def __init__(self, copies: Copies, spans: Sequence[Span]) -> None:
+        self.copies = copies
+        self.spans = spans
+        ids = sorted(copies.blocks.nodes)
+        self.inside = [ids[bisect_left(ids, start) : bisect_right(ids, end)] for start, end in spans]
+        self.around: dict[int, list[int]] = {}
+        for at, names in enumerate(self.inside):
+            spend(len(names) >> 2)
+            for name in names:
+                self.around.setdefault(name, []).append(at)
+        self.keys: dict[int, Any] = {}
+        self.alike: dict[Any, set[int]] = {}
+        self.pending = set(range(len(spans)))
+        self.touched: set[Any] = set()
+
+    def look_again(self, changed: set[int]) -> None:
+        """Some blocks are gone, or go elsewhere now."""
+        self.pending.update(at for name in changed for at in self.around.get(name, ()))
+
+    def copied(self) -> dict[int, int]:
+        """As ``_AlikeBlocks.copied``, for all blocks of a test at once."""
+        nodes = self.copies.blocks.nodes
+        normal = cache(lambda name: self.copies.normal(nodes[name]))  # a block may be in many spans
+        for at in sorted(self.pending):
+            old = self.keys.pop(at, None)
+            if old is not None:
+                self.alike[old].discard(at)
+                self.touched.add(old)
+            inside = self.inside[at] = [name for name in self.inside[at] if name in nodes]
+            if len(inside) < 2 or inside[0] != self.spans[at][0]:
+                continue
+            spend(len(inside) >> 2)
+            key = tuple([(nodes[name].container, normal(name)[0]) for name in inside])
+            try:
+                self.alike.setdefault(key, set()).add(at)
+            except TypeError:
+                continue
+            self.keys[at] = key
+            self.touched.add(key)
+        self.pending.clear()
+        renamed: dict[int, int] = {}
+        groups = [sorted(self.alike[key]) for key in self.touched if len(self.alike[key]) > 1]
+        self.touched.clear()
+        for group in sorted(groups):
+            alike = [self.inside[at] for at in group]
+            own = {inside[0]: -1 for inside in alike}  # a loop without a body goes on with its own test
+            seen: dict[Any, list[int]] = {}
+            for inside in alike:
+                places = {node: -1 - at for at, node in enumerate(inside)} | own
+                succs = [normal(name)[1] for name in inside]
+                targets = tuple(tuple(places.get(after, after) for after in ways) for ways in succs)
+                first = seen.setdefault(targets, inside)
+                if renamed.keys().isdisjoint((*inside, *first)):
+                    renamed.update((name, other) for name, other in zip(inside, first, strict=True) if name != other)
+        return renamed

@@ -57,7 +57,7 @@ def merge_implicit_returns(blocks: Blocks) -> None:
         renamed.update(dict.fromkeys(others, first))
         if others:
             step("merge the copies of the end of the function", first)
-    blocks.rename(renamed)
+    blocks.rename(renamed, [*blocks.nodes])
 
 
 def _appended(blocks: Blocks, node: Node, line: int) -> bool:
