@@ -7,7 +7,8 @@ import { hoverCard } from "./hover.js";
 import { chainOf, placeLink } from "./told.js";
 
 const MOST_AT_FIRST = 60;
-const MOST_DRAWN = 1200;
+const MOST_DRAWN = 300;
+const MOST_ENDS = 12;
 const WEIGHTS = /(?:parameters|buffers)_|^primals_|_weight_?$|_bias_?$/;
 const HEAVY = /linear|addmm|^mm$|bmm|conv|attention|matmul|einsum|baddbmm|^@$/;
 const COMMUNICATES = /all_reduce|all_gather|reduce_scatter|all_to_all|broadcast|wait_tensor/;
@@ -24,7 +25,7 @@ export function showGraphs(container, data, page) {
       ),
     ),
   );
-  const weights = toggle("weights", "Show parameters and buffers, too", () => draw());
+  const weights = toggle("all ends", "Show parameters, buffers and all that is returned, too", () => draw());
   const zoomOut = el(
     "button",
     { class: "button", type: "button", "aria-label": "smaller", onclick: () => zoom(0.8) },
@@ -97,9 +98,11 @@ export function showGraphs(container, data, page) {
 
   function draw(fit = false) {
     const keep = weights.getAttribute("aria-pressed") === "true";
-    const hidden = new Set(
-      keep ? [] : [...nodes.keys()].filter((at) => nodes[at].op === "input" && WEIGHTS.test(nodes[at].name)),
-    );
+    const inputs = [...nodes.keys()].filter((at) => nodes[at].op === "input");
+    const unseen = inputs.filter((at) => inputs.length > MOST_ENDS || WEIGHTS.test(nodes[at].name));
+    if ((nodes.at(-1)?.uses.length ?? 0) > MOST_ENDS) unseen.push(nodes.length - 1);
+    const hidden = new Set(keep ? [] : unseen);
+    weights.hidden = !keep && hidden.size === 0;
     const drawn = drawnGraph(nodes, groups, around, open, hidden);
     openAll.hidden = foldAll.hidden = groups.length === 0;
     const folded = drawn.boxes.filter((box) => box.group).length;
@@ -108,15 +111,20 @@ export function showGraphs(container, data, page) {
     if (drawn.boxes.length > MOST_DRAWN)
       return fill(
         picture,
-        el("p", { class: "empty" }, `${drawn.boxes.length} boxes are too many to look at: fold some.`),
+        el(
+          "p",
+          { class: "empty" },
+          `${drawn.boxes.length} boxes are too many to look at: fold some, or look at the captured graph, which folds by module.`,
+        ),
       );
     const before = [picture.scrollLeft, picture.scrollTop];
     const { svg, ...extent } = pictureOf(drawn);
     size = extent;
-    if (fit) scale = Math.min(1, Math.max(0.35, (picture.clientWidth - 24) / size.width));
+    if (fit) scale = Math.min(1, Math.max(0.6, (picture.clientWidth - 24) / size.width));
     fill(picture, svg);
     resize();
-    if (!fit) [picture.scrollLeft, picture.scrollTop] = before;
+    if (fit) [picture.scrollLeft, picture.scrollTop] = [size.start * scale - picture.clientWidth / 2, 0];
+    else [picture.scrollLeft, picture.scrollTop] = before;
     return null;
   }
 
@@ -151,7 +159,7 @@ export function showGraphs(container, data, page) {
         ),
       boxes.map((box) => drawBox(box, layout.node(box.id))),
     );
-    return { svg, width, height };
+    return { svg, width, height, start: layout.node(boxes[0].id).x };
   }
 
   function drawBox(box, { x, y, width, height }) {
