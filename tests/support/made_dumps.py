@@ -13,10 +13,10 @@ def made_dump(folder: Path, manifest: dict[str, Any], **files: Any) -> Path:
     listed = list(manifest.get("files", ()))
     known = {item["file"] for item in listed}
     for spelled, content in files.items():
-        name = spelled.replace("__", ".")
+        name = spelled if "." in spelled else ".".join(spelled.rsplit("__", 1))
         (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
         if name not in known:
-            listed.append({"file": name, "kind": "made"})
+            listed.append({"file": name, "kind": "timings" if name == "timings.json" else "made"})
     page = {"format": 1, "torch": "2.13.0", "python": "3.11", "functions": [], **manifest, "files": listed}
     (folder / "manifest.json").write_text(json.dumps(page), encoding="utf-8")
     return folder

@@ -1,0 +1,75 @@
+"""The panels that answer: matrix, guards, time, graphs, on the page of a training loop; ranks and two runs by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from depyf.report.report_page import write_report
+from made_dumps import entry, made_dump
+
+
+@pytest.mark.torch
+def test_a_recompilation_names_its_guard(visit: Any, training_page: Path) -> None:
+    page = visit(training_page, "#recompilations")
+    mark = page.locator(".matrix .reason").first
+    mark.hover()
+    page.locator(".hover-card", has_text="did not fit").wait_for()
+
+
+@pytest.mark.torch
+def test_guards_are_searched(visit: Any, training_page: Path) -> None:
+    page = visit(training_page, "#guards")
+    before = page.locator(".guard-row").count()
+    page.get_by_label("Filter guards").fill("size")
+    page.get_by_text(" of ").first.wait_for()
+    assert 0 < page.locator(".guard-row").count() < before
+
+
+@pytest.mark.torch
+def test_a_row_of_the_waterfall_opens(visit: Any, training_page: Path) -> None:
+    page = visit(training_page, "#timeline")
+    page.get_by_label("Phases of 0/0", exact=True).click()
+    flame = page.locator(".flame", has_text="backend_compile").first
+    flame.hover()
+    page.locator(".hover-card", has_text="after it began").wait_for()
+
+
+@pytest.mark.torch
+def test_a_graph_is_drawn_and_its_boxes_lead_on(visit: Any, training_page: Path) -> None:
+    page = visit(training_page, "#graphs")
+    page.locator(".picture svg").wait_for()
+    page.get_by_role("button", name="open all").click()
+    assert page.locator(".graph-box").count() > 5
+    assert page.locator(".graph-edge").count() > 4
+    page.locator("a.graph-box").nth(1).click()
+    page.locator("body:not([data-panel=graphs])").wait_for()
+
+
+@pytest.mark.torch
+def test_causes_are_put_in_order(visit: Any, training_page: Path) -> None:
+    page = visit(training_page)
+    page.get_by_label("Order").select_option("seconds")
+    shown = page.locator(".cause-seconds b").all_inner_texts()
+    seconds = [float(text.split()[0]) / (1 if text.endswith(" s") else 1000) for text in shown]
+    assert seconds == sorted(seconds, reverse=True)
+
+
+def test_ranks_stand_beside_each_other(visit: Any, tmp_path: Path) -> None:
+    common = {"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}
+    extra = {"function": "only_here", "from": "a.py:9", "entries": [entry("1/0")]}
+    made_dump(tmp_path / "rank_0", {"functions": [common], "ranks": 2})
+    made_dump(tmp_path / "rank_1", {"functions": [common, extra], "ranks": 2})
+    page = visit(write_report(tmp_path, tmp_path / "report.html"), "#ranks")
+    assert page.locator("tr.differs", has_text="only_here").get_by_text("not compiled").count() == 1
+    assert page.locator(".notice").count() == 0
+
+
+def test_two_runs_say_what_changed(visit: Any, tmp_path: Path) -> None:
+    broken = entry("0/0", graph_breaks=[{"at": "a.py:4", "cause": "print() writes"}])
+    made_dump(tmp_path / "one", {"functions": [{"function": "f", "from": "a.py:1", "entries": [broken]}]})
+    made_dump(tmp_path / "two", {"functions": [{"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}]})
+    page = visit(write_report(tmp_path / "one", tmp_path / "report.html", tmp_path / "two"), "#run-diff", theme="dark")
+    page.get_by_text("only 1 breaks the graph at a.py:4").wait_for()

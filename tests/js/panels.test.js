@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  drawnGraph,
+  graphNodes,
+  groupsAround,
+  groupsOf,
+  openedAtFirst,
+  operationOf,
+} from "../../src/depyf/report/assets/js/graph_text.js";
+import { alikeGuards, spelledGuard } from "../../src/depyf/report/assets/js/guards.js";
+import { byLine } from "../../src/depyf/report/assets/js/memory.js";
+import { foldedRows, reasonsOf } from "../../src/depyf/report/assets/js/recompilations.js";
+import { kindOf, piecesOfSpans, scaleOf, timesByKind } from "../../src/depyf/report/assets/js/timeline.js";
+import { placeName } from "../../src/depyf/report/assets/js/told.js";
+
+const GRAPH = `# Compile id 0/0
+class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4, 8][8, 1]cpu", L_w_: "f32[8][1]cpu"):
+        l_x_ = L_x_
+
+        # File: /m/a.py:3 in forward, code: h = x @ w
+        h: "f32[4][1]cpu" = torch.ops.aten.mv.default(l_x_, L_w_);  l_x_ = None
+        # File: /m/a.py:4 in forward, code: return 'h' + h.sum()
+        total: "f32[][]cpu" = h.sum()
+        other: "f32[][]cpu" = h + total;  h = total = None
+        return (other,)
+
+
+if __name__ == "__main__":
+    inputs = [1]
+    print(GraphModule()(*inputs))`.split("\n");
+
+test("a printed graph is read as nodes and their uses", () => {
+  const nodes = graphNodes(GRAPH);
+  assert.deepEqual(
+    nodes.map(({ name, op, uses }) => [name, op, uses]),
+    [
+      ["L_x_", "input", []],
+      ["L_w_", "input", []],
+      ["h", "mv", [0, 1]],
+      ["total", "sum", [2]],
+      ["other", "+", [2, 3]],
+      ["output", "output", [4]],
+    ],
+  );
+  assert.equal(nodes[2].at, "/m/a.py:3");
+  assert.equal(nodes[2].line, 7);
+  assert.equal(nodes[2].type, "f32[4][1]cpu");
+  assert.deepEqual(graphNodes(["nothing here"]), []);
+});
+
+test("arguments that arrive as a list are inputs, too", () => {
+  const nodes = graphNodes([
+    "    def forward(self, args_list):",
+    "        args_iter = iter(args_list)",
+    '        primals_1: "f32[2]" = next(args_iter)',
+    "        args_list.clear()",
+    "        neg = torch.ops.aten.neg.default(primals_1);  primals_1 = None",
+    "        return [neg]",
+  ]);
+  assert.deepEqual(
+    nodes.map(({ name, op }) => [name, op]),
+    [
+      ["primals_1", "input"],
+      ["neg", "neg"],
+      ["output", "output"],
+    ],
+  );
+});
+
+test("operations have the names that people know", () => {
+  assert.equal(operationOf("torch._C._nn.linear(a, b)"), "linear");
+  assert.equal(operationOf("torch.ops.aten.mul.Tensor(a, 2)"), "mul");
+  assert.equal(operationOf("a @ b"), "@");
+  assert.equal(operationOf("a[0]"), "[0]");
+  assert.equal(operationOf("a.contiguous()"), "contiguous");
+});
+
+test("a closed group is one box, an opened one its nodes", () => {
+  const nodes = graphNodes(GRAPH);
+  const groups = groupsOf(nodes, [
+    ["self.l", "Linear", [[7, 10]]],
+    ["self.l.add", "Add", [[9, 10]]],
+  ]);
+  const around = groupsAround(nodes, groups);
+  const none = new Set();
+  const ids = (open) => drawnGraph(nodes, groups, around, open, none).boxes.map(({ id }) => id);
+  assert.deepEqual(ids(none), ["n0", "n1", "g0", "n5"]);
+  assert.deepEqual(ids(new Set([0])), ["n0", "n1", "n2", "g1", "n5"]);
+  assert.deepEqual(drawnGraph(nodes, groups, around, none, none).edges, [
+    ["n0", "g0"],
+    ["n1", "g0"],
+    ["g0", "n5"],
+  ]);
+  assert.deepEqual([...openedAtFirst(nodes, groups, around, 100)], [0, 1]);
+  assert.deepEqual([...openedAtFirst(nodes, groups, around, 5)], [0]);
+});
+
+test("without modules a graph folds by the lines of the program", () => {
+  const nodes = graphNodes(GRAPH);
+  assert.deepEqual(
+    groupsOf(nodes, []).map(({ title, size }) => [title, size]),
+    [["a.py:4", 2]],
+  );
+});
+
+test("guards that differ in numbers are alike", () => {
+  const guards = ["n == 1", "n == 2", "m == 1"].map((expression) => ({ expression }));
+  assert.deepEqual(
+    alikeGuards(guards).map((group) => group.length),
+    [2, 1],
+  );
+  assert.equal(spelledGuard("same_value(L['a'], 3)"), "L['a'] == 3");
+  assert.equal(spelledGuard("type_is(L['a'], 'm.C')"), "type_is(L['a'], 'm.C')");
+});
+
+test("repeated rows are folded below the first, reasons have letters", () => {
+  const rows = [{ same: false }, { same: true }, { same: true }, { same: false }];
+  assert.deepEqual(
+    foldedRows(rows).map((group) => group.length),
+    [3, 1],
+  );
+  const guards = [
+    { guard: "n == 1", at: "a.py:1" },
+    { guard: "n == 2", at: "a.py:1" },
+    { guard: "n == 2", at: "a.py:9" },
+  ];
+  assert.deepEqual(
+    reasonsOf(guards).map(({ letter, numbers }) => [letter, numbers]),
+    [
+      ["A", [0, 1]],
+      ["B", [2]],
+    ],
+  );
+});
+
+const NAMES = ["dynamo", "backend_compile", "compile_file"];
+const SPANS = [
+  [0, 1, 10, 0, 0],
+  [1, 2, 6, 1, 0],
+  [2, 3, 4, 2, 0],
+  [2, 0, 99, 0, 1],
+];
+
+test("time counts once, for the innermost phase", () => {
+  assert.deepEqual(
+    [...timesByKind(SPANS, NAMES)],
+    [
+      ["dynamo", 4],
+      ["autograd", 2],
+      ["compiler", 4],
+    ],
+  );
+  assert.deepEqual(piecesOfSpans(SPANS, NAMES), [
+    [1, 1, "dynamo"],
+    [2, 1, "autograd"],
+    [3, 4, "compiler"],
+    [7, 1, "autograd"],
+    [8, 3, "dynamo"],
+  ]);
+  assert.equal(kindOf("something new"), "other");
+});
+
+test("time in which the program ran takes no room where only compiling is shown", () => {
+  const rows = [
+    { start: 2, end: 4 },
+    { start: 3, end: 5 },
+    { start: 9, end: 10 },
+  ];
+  const packed = scaleOf(rows, true);
+  assert.equal(packed.length, 4);
+  assert.deepEqual([2, 5, 9, 10].map(packed.at), [0, 75, 75, 100]);
+  assert.deepEqual([0, 5, 10].map(scaleOf(rows, false).at), [0, 50, 100]);
+});
+
+test("memory is summed by line, without views and what is given", () => {
+  const found = byLine([
+    { kind: "computed", at: "a.py:1", bytes: 10 },
+    { kind: "computed", at: "a.py:2", bytes: 30 },
+    { kind: "computed", at: "a.py:1", bytes: 5 },
+    { kind: "given", at: "a.py:1", bytes: 999 },
+    { kind: "computed", bytes: null },
+  ]);
+  assert.deepEqual(
+    found.map(({ at, bytes }) => [at, bytes]),
+    [
+      ["a.py:2", 30],
+      ["a.py:1", 15],
+      ["", 0],
+    ],
+  );
+});
+
+test("a place is the last part of its path", () => {
+  assert.equal(placeName("/a/b/train.py:45"), "train.py:45");
+  assert.equal(placeName("C:\\x\\train.py:45"), "train.py:45");
+  assert.equal(placeName("/a/pkg/__init__.py:1"), "pkg/__init__.py:1");
+  assert.equal(placeName("<string>"), "<string>");
+});
