@@ -8,7 +8,7 @@ The proof (``verify.promised``) knows the same rules; what is graded too low her
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 from depyf.generated.contract import GeneratorContract
 from depyf.ir.expr import (
@@ -29,7 +29,7 @@ from depyf.ir.expr import (
     Sub,
     Temp,
 )
-from depyf.ir.walk_expr import LEAVES, children, walk_all
+from depyf.ir.walk_expr import LEAVES, children, evaluation_order, walk_all
 from depyf.lift.rules.container_rules import ITEMS, PAIRS
 
 PURE, READ, EVENT = 0, 1, 2
@@ -58,15 +58,11 @@ def conditional(node: Expr) -> bool:
 
 def in_order(node: Expr) -> list[Expr]:
     """The nodes of an expression in the order of their evaluation; parts that may not be evaluated are left out."""
-    found: list[Expr] = []
-    pending = [node]
-    while pending:  # the other way round: outer before inner, last before first
-        part = pending.pop()
-        found.append(part)
-        if type(part) not in LEAVES and type(part) not in _CONDITIONAL:
-            pending.extend(children(part))
-    found.reverse()
-    return found
+    return evaluation_order((node,), _evaluated)
+
+
+def _evaluated(node: Expr) -> list[Any]:
+    return [] if type(node) in _CONDITIONAL else children(node)
 
 
 class Effects:

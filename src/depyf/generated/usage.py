@@ -7,9 +7,8 @@ from collections import Counter
 from depyf.generated.effects import Variable, variable
 from depyf.ir.expr import Display, Expr, Star, Walrus
 from depyf.ir.stmt import Assign, Body, Delete, ExprStmt, For, If, PassStmt, Raise, Return, Stmt, Try, While, With
-from depyf.ir.walk_expr import LEAVES, children
+from depyf.ir.walk_expr import children, walk_all
 from depyf.ir.walk_stmt import walk
-from depyf.safety.depth import any_depth
 
 _KNOWN = (Assign, Delete, ExprStmt, For, If, PassStmt, Raise, Return, While, With)
 
@@ -59,27 +58,21 @@ class Usage:
                 self._binds(*[child for child in children(stmt) if isinstance(child, Expr)])
 
     def _reads(self, node: Expr) -> None:
-        name = variable(node)
-        if name is not None:
-            self.reads[name] += 1
-        if type(node) not in LEAVES:
-            self._reads_inside(node)
+        for part in walk_all((node,), _operands):
+            name = variable(part)
+            if name is not None:
+                self.reads[name] += 1
+            elif isinstance(part, Walrus):
+                self._binds(part.target)
 
-    @any_depth
-    def _reads_inside(self, node: Expr) -> None:
-        if isinstance(node, Walrus):
-            self._binds(node.target)
-        for child in children(node):
-            if isinstance(child, Expr):
-                self._reads(child)
-
-    @any_depth
     def _binds(self, *targets: Expr) -> None:
-        for target in targets:
-            name = variable(target)
+        for part in walk_all(targets, lambda node: _operands(node) if isinstance(node, (Display, Star)) else []):
+            name = variable(part)
             if name is not None:
                 self.writes[name] += 2
-            elif isinstance(target, (Display, Star)):
-                self._binds(*[child for child in children(target) if isinstance(child, Expr)])
-            else:  # ``x.y = value`` and ``x[i] = value`` read x
-                self._reads(target)
+            elif not isinstance(part, (Display, Star)):  # ``x.y = value`` and ``x[i] = value`` read x
+                self._reads(part)
+
+
+def _operands(node: Expr) -> list[Expr]:
+    return [child for child in children(node) if isinstance(child, Expr)]

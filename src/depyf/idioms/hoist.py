@@ -37,7 +37,7 @@ from depyf.ir.expr import (
 )
 from depyf.ir.grown import Grown
 from depyf.ir.stmt import Assign, Delete, ExprStmt, If, Raise, Return, Stmt
-from depyf.ir.walk_expr import children, walk_all
+from depyf.ir.walk_expr import children, evaluation_order, walk_all
 from depyf.safety.depth import any_depth
 
 _PASSIVE = (Const, Temp, Display, SliceOf, Star, CellOf, Marker, DictOf)
@@ -55,10 +55,9 @@ class Hoister:
     def split(self, stmt: Stmt, dying: frozenset[TempKey]) -> list[Stmt]:
         """``stmt``, preceded by the operations in it that use up one of the temporaries ``dying``."""
         operands, more = _operands(stmt)
-        events: list[Expr] = []
-        for operand in operands:
-            if not self._collect(operand, events):
-                return [stmt]
+        events = self._operations(operands)
+        if events is None:
+            return [stmt]
         if not more and events:
             events.pop()  # nothing happens after the last operation: its temporaries end with the statement
         users = [index for index, event in enumerate(events) if _uses_up(event, dying)]
@@ -73,19 +72,12 @@ class Hoister:
             users = sorted({*users, *more_users})
         return self._rewrite(stmt, chosen, getattr(stmt, "line", None))
 
-    @any_depth
-    def _collect(self, node: Expr, events: list[Expr]) -> bool:
-        """Add the operations in ``node`` in the order in which they happen; False where some may not happen."""
-        if isinstance(node, _OPAQUE):
-            if _has_temporary(node):
-                return False
-            events.append(node)
-            return True
-        if not all(self._collect(child, events) for child in children(node)):
-            return False
-        if not isinstance(node, _PASSIVE) and not self._silent(node):
-            events.append(node)
-        return True
+    def _operations(self, operands: list[Expr]) -> list[Expr] | None:
+        """The operations in ``operands`` in the order in which they happen; None where some may not happen."""
+        nodes = evaluation_order(operands, lambda node: [] if isinstance(node, _OPAQUE) else children(node))
+        if any(isinstance(node, _OPAQUE) and _has_temporary(node) for node in nodes):
+            return None
+        return [node for node in nodes if not isinstance(node, _PASSIVE) and not self._silent(node)]
 
     def _silent(self, node: Expr) -> bool:
         if isinstance(node, Un) and node.op == "not":  # of a bool

@@ -98,6 +98,19 @@ def walk_own(nodes: Iterable[Any]) -> Iterator[Any]:
     return walk_all(nodes, own_children)
 
 
+def evaluation_order(nodes: Iterable[Any], inside: Callable[[Any], list[Any]] = children) -> list[Any]:
+    """Every node in some, in the order in which they are evaluated: operands before what takes them."""
+    found: list[Any] = []
+    pending = list(nodes)
+    while pending:  # the other way round: outer before inner, last before first
+        node = pending.pop()
+        found.append(node)
+        if type(node) not in LEAVES:
+            pending.extend(inside(node))
+    found.reverse()
+    return found
+
+
 def map_expressions(node: Any, change: Callable[[Expr], Expr]) -> Any:
     """``node`` with every expression in it replaced, innermost first; parts that do not change are kept as they are."""
     kind = type(node)
