@@ -1,5 +1,7 @@
 // Addresses inside the page: `#PANEL/part/part`; what begins with a compile id (`#0/1/Forward_graph/12`) is in the chain.
 
+/** A half of a surrogate pair without the other, which no address can hold. */
+const ALONE = /\p{Surrogate}/gu;
 const COMPILE_ID = /^!?\d+$/;
 
 /** The address of parts: `#files/a%20b.py/12`. */
@@ -9,7 +11,7 @@ export function addressOf(...parts) {
 }
 
 function encodePart(part) {
-  return encodeURIComponent(part.toWellFormed ? part.toWellFormed() : part).replaceAll("%2C", ",");
+  return encodeURIComponent(part.replace(ALONE, "\ufffd")).replaceAll("%2C", ",");
 }
 
 /** The parts of an address, decoded; what is no valid escape stays as it is. */
