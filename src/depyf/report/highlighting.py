@@ -6,6 +6,9 @@ of three, text of one, the name of a function of five.  ``t`` at the end of a li
 
 from __future__ import annotations
 
+import functools
+import re
+from collections.abc import Iterator
 from typing import Any
 
 PLAIN = "t"
@@ -23,28 +26,80 @@ def language(name: str) -> str:
 
 
 def runs(text: str, lexer_name: str) -> list[str]:
-    """One run string for each line of ``text.split("\\n")``."""
-    count = text.count("\n") + 1
+    """One run string for each line of ``text.split("\n")``.
+
+    Lines are looked at one by one, each text of a line once: the graphs of a dump repeat each other.  Lines that belong
+    together (a string or a comment over several, a backslash at the end) are looked at together.
+    """
+    lines = text.split("\n")
     if not lexer_name:
-        return [""] * count
+        return [""] * len(lines)
+    found: list[str] = []
+    for start, end in _pieces(text, lines, lexer_name):
+        found += _piece_runs("\n".join(lines[start:end]), lexer_name)
+    return found
+
+
+_WORDS = {
+    "python": re.compile(
+        r"""#[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3}|\'{3}(?:\\.|[^\\])*?\'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S
+    ),
+    "cpp": re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S),
+}
+"""Comments and strings of a language: those over several lines hold them together."""
+
+
+def _pieces(text: str, lines: list[str], lexer_name: str) -> Iterator[tuple[int, int]]:
+    """Ranges of lines that can be looked at alone, in order."""
+    if lexer_name == "cpp" and "#if 0" in text:
+        yield 0, len(lines)
+        return
+    joined = {number for number, line in enumerate(lines) if line.endswith("\\")}
+    """Numbers of lines that go on in the next."""
+    number = place = 0
+    for match in _WORDS["python" if lexer_name == "python" else "cpp"].finditer(text):
+        if inner := match[0].count("\n"):
+            number += text.count("\n", place, match.start())
+            joined.update(range(number, number + inner))
+            number += inner
+            place = match.end()
+    start = 0
+    for end in range(len(lines)):
+        if end not in joined:
+            yield start, end + 1
+            start = end + 1
+    if start < len(lines):
+        yield start, len(lines)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _piece_runs(piece: str, lexer_name: str) -> list[str]:
+    """The run strings of lines that are looked at together."""
+    count = piece.count("\n") + 1
     lines: list[str] = []
-    current: list[str] = []
-    for kind, value in _lexer(lexer_name).get_tokens(text):
+    current: list[tuple[str, int]] = []
+    for kind, value in _lexer(lexer_name).get_tokens(piece + "\n"):
         letter = _letter(kind)
         for number, part in enumerate(value.split("\n")):
             if number:
                 lines.append(_line(current))
                 current = []
-            if part:
-                current.append(letter + str(len(part.encode("utf-16-le", "surrogatepass")) // 2))
+            if part and current and current[-1][0] == letter:
+                current[-1] = (letter, current[-1][1] + _units(part))
+            elif part:
+                current.append((letter, _units(part)))
     lines.append(_line(current))
     return (lines + [""] * count)[:count]
 
 
-def _line(tokens: list[str]) -> str:
-    while tokens and tokens[-1][0] == PLAIN:
+def _units(part: str) -> int:
+    return len(part) if part.isascii() else len(part.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _line(tokens: list[tuple[str, int]]) -> str:
+    if tokens and tokens[-1][0] == PLAIN:
         tokens.pop()
-    return "".join(tokens)
+    return "".join(f"{letter}{length}" for letter, length in tokens)
 
 
 _LEXERS: dict[str, Any] = {}
