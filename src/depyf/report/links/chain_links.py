@@ -8,6 +8,7 @@ way: the call of a graph, the line of a caller, the rest of a kernel that comput
 from __future__ import annotations
 
 import re
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,8 @@ class LinkedPane:
     """One text: its file, the lines that are shown of it (all if ``shown`` is empty), and the numbers of each line."""
 
     kind: str
+    id: str
+    """Its part of an address: the stage as in the name of the file, the name of a kernel or of a file of the program."""
     title: str
     file: str
     direct: Lines = field(default_factory=dict)
@@ -69,6 +72,17 @@ def source_paths(view: DumpView) -> dict[str, str]:
     return found
 
 
+_CHAINS: weakref.WeakKeyDictionary[DumpView, list[StageChain]] = weakref.WeakKeyDictionary()
+
+
+def chains_of(view: DumpView) -> list[StageChain]:
+    """The chain of each compilation that has one, in the order of the compile ids; found once for each dump."""
+    if view not in _CHAINS:
+        keys = sorted({file.key for file in view.files if file.key is not None}, key=lambda key: key.order)
+        _CHAINS[view] = [found for key in keys if (found := chain(view, key)).panes]
+    return _CHAINS[view]
+
+
 def chain(view: DumpView, key: CompileKey) -> StageChain:
     """The chain of one compilation; without panes where the dump has nothing of it."""
     graphs = [
@@ -101,7 +115,7 @@ def _sources(view: DumpView, found: Operations) -> list[LinkedPane]:
         for place in stack:
             path, line = place
             if path in paths:
-                pane = panes.setdefault(path, LinkedPane("source", short_name(path), paths[path]))
+                pane = panes.setdefault(path, LinkedPane("source", short_name(path), short_name(path), paths[path]))
                 pane.add(line, frozenset((number,)), direct=place in own)
     return sorted(panes.values(), key=lambda pane: (not pane.direct, -len(pane.direct)))
 
@@ -124,14 +138,14 @@ def _functions(view: DumpView, key: CompileKey, found: Operations) -> list[Linke
         text = view.text(file.name)
         if text is not None:
             path = str((file.item.get("from") or [""])[0]).rpartition(":")[0]
-            pane = LinkedPane("bytecode", "Bytecode", file.name)
+            pane = LinkedPane("bytecode", "original_code", "Bytecode", file.name)
             for number, line in bytecode_lines(text).items():
                 pane.add(number, at.get((path, line), _NONE))
             panes.append(pane)
     for file in view.of(key, kind="transformed_code"):
         text = view.text(file.name)
         if text is not None:
-            pane = LinkedPane("transformed", "Transformed code", file.name)
+            pane = LinkedPane("transformed", "transformed_code", "Transformed code", file.name)
             path = str((file.item.get("from") or [""])[0]).rpartition(":")[0]
             for number, place in transformed_lines(text, path, {one for one, _ in at}).items():
                 pane.add(number, at.get(place, _NONE))
@@ -147,7 +161,8 @@ def _graph(view: DumpView, graph: StageGraph, found: Operations) -> LinkedPane:
     lines, own = graph.lines, found.of.get(graph.file, {})
     kind = _GRAPHS[graph.stage]
     title = {"captured": "Captured graph", "joint": "Joint", "forward": "Forward", "backward": "Backward"}.get(kind)
-    pane = LinkedPane(kind, title or f"Post-grad{_side(view, graph.file)}", graph.file)
+    suffix = f".{graph.index}" if graph.index else ""
+    pane = LinkedPane(kind, graph.stage + suffix, title or f"Post-grad{_side(view, graph.file)}", graph.file)
     above: dict[int, set[int]] = {}
     comments = sorted(lines.comments)
     at = -1
@@ -203,7 +218,7 @@ def _wrapper(
     wrapper = wrapper_text(text, frozenset(kernels))
     graph = _made_from(file, graphs)
     side = _side(view, file.name)
-    pane = LinkedPane("wrapper", f"Wrapper{side}", shown, shown=wrapper.spans)
+    pane = LinkedPane("wrapper", f"{WRAPPER}_{file.index}", f"Wrapper{side}", shown, shown=wrapper.spans)
     if graph is None:
         return [pane]
     origins = call_origins(wrapper, kernels, graph.lines, notes.get(file.name))
@@ -212,9 +227,10 @@ def _wrapper(
     numbers = [_numbers(one, own, first) for one in origins]
     _link_wrapper(pane, wrapper, kernels, numbers)
     panes = [pane]
-    for name, one in files.items():
+    first_call = {call.kernel: call.line for call in reversed(wrapper.calls)}
+    for name, one in sorted(files.items(), key=lambda item: first_call.get(item[0], len(text))):
         calls = [number for number, call in enumerate(wrapper.calls) if call.kernel == name]
-        linked = LinkedPane("kernel", name, one)
+        linked = LinkedPane("kernel", f"{WRAPPER}_{file.index}.{name}", name, one)
         linked.names[kernels[name].first] = name
         wanted = [
             ([node for node in graph.lines.nodes if node.name in origins[call].nodes], numbers[call]) for call in calls

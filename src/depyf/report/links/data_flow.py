@@ -30,14 +30,19 @@ class _HeldValue:
     name: str
 
 
-def computed_by_calls(wrapper: WrapperText, written: list[tuple[str, ...]], graph: GraphLines) -> list[tuple[str, ...]]:
-    """For each call of ``wrapper`` the operations that it computes; ``written`` are the buffers that each call writes."""
-    return _ValueFlow(wrapper, written, graph).computed()
+def computed_by_calls(
+    wrapper: WrapperText, read: list[tuple[str, ...]], written: list[tuple[str, ...]], graph: GraphLines
+) -> list[tuple[str, ...]]:
+    """For each call of ``wrapper`` the operations that it computes; ``read`` and ``written`` are the buffers that each call reads
+    and writes."""
+    return _ValueFlow(wrapper, read, written, graph).computed()
 
 
 class _ValueFlow:
-    def __init__(self, wrapper: WrapperText, written: list[tuple[str, ...]], graph: GraphLines) -> None:
-        self.wrapper, self.written = wrapper, written
+    def __init__(
+        self, wrapper: WrapperText, read: list[tuple[str, ...]], written: list[tuple[str, ...]], graph: GraphLines
+    ) -> None:
+        self.wrapper, self.read, self.written = wrapper, read, written
         self.nodes = {node.name: node for node in graph.nodes}
         self.graph = graph
         self.reads: list[list[_HeldValue]] = []
@@ -55,7 +60,7 @@ class _ValueFlow:
                 _, new, old = renamed.pop(0)
                 if old in holds:
                     holds[new] = holds[old]
-            self.reads.append([holds[name] for name in call.arguments if name in holds])
+            self.reads.append([holds[name] for name in self.read[number] if name in holds])
             self.values.append([])
             for name in self.written[number]:
                 holds[name] = _HeldValue(number, name)
@@ -107,9 +112,7 @@ class _ValueFlow:
             self.call_of[node.name] = number
             for value in self.values[number][:1]:
                 self._learn(value, node.name)
-            outs = set(self.written[number])
-            names = dict.fromkeys(name for name in call.arguments if name and name not in outs)
-            reads = [value for value in self.reads[number] if value.name in names or value.call < 0]
+            reads = list(dict.fromkeys(self.reads[number]))
             if len(reads) == len(node.reads):
                 for value, name in zip(reads, node.reads):
                     self._learn(value, name)

@@ -33,6 +33,15 @@ def written_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, .
     return tuple(name for (_, writes), name in pairs if writes and name)
 
 
+def read_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, ...]:
+    """The buffers and inputs whose values a call needs; what it fills only is none of them."""
+    kernel = kernels.get(call.kernel)
+    if kernel is None:
+        return tuple(name for name in call.arguments if name and name not in call.written)
+    fills = {name for (one, _), name in zip(kernel.parameters, call.arguments) if one.startswith("out_ptr")}
+    return tuple(name for name in call.arguments if name and name not in fills)
+
+
 def call_origins(
     wrapper: WrapperText, kernels: dict[str, KernelText], graph: GraphLines, recorded: object
 ) -> list[CallOrigins]:
@@ -56,7 +65,7 @@ def call_origins(
         names = tuple(name for name in kernel.nodes if name in known) if kernel and uses[call.kernel] == 1 else ()
         found[number] = CallOrigins(names)
     if any(not one.nodes for one in found):
-        flow = computed_by_calls(wrapper, written, graph)
+        flow = computed_by_calls(wrapper, [read_by(call, kernels) for call in wrapper.calls], written, graph)
         found = [one if one.nodes else CallOrigins(flow[number]) for number, one in enumerate(found)]
     for number, call in enumerate(wrapper.calls):
         if not found[number].nodes and call.sources:
@@ -77,7 +86,8 @@ def _noted(recorded: object) -> list[tuple[list[str], list[str]]]:
 def _by_record(
     wrapper: WrapperText, written: list[tuple[str, ...]], noted: list[tuple[list[str], list[str]]]
 ) -> list[list[str]]:
-    """By the buffers that a call writes.  What writes none that has a name (it changes an input) stands between its neighbours."""
+    """By the buffers that a call writes.  What writes none that has a name (it changes an input, or what it writes stays in a
+    kernel) stands between its neighbours."""
     of_buffer = {buffer: number for number, (buffers, _) in enumerate(noted) for buffer in buffers}
     groups: list[set[int]] = [{of_buffer[name] for name in names if name in of_buffer} for names in written]
     taken = set().union(*groups)
@@ -92,4 +102,9 @@ def _by_record(
         if between:
             group.update(between)
             rest = [one for one in rest if one not in between]
+    generated = [number for number, call in enumerate(wrapper.calls) if call.kernel and groups[number]]
+    for one in rest:  # what it writes never leaves the kernel, which computes what comes next, too
+        later = [number for number in generated if max(groups[number]) > one]
+        if later:
+            groups[min(later, key=lambda number: min(entry for entry in groups[number] if entry > one))].add(one)
     return [sorted({name for one in sorted(group) for name in noted[one][1]}) for group in groups]

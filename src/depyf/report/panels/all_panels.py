@@ -13,10 +13,12 @@ from depyf.report.panels.fix_first_panel import fix_first_panel
 from depyf.report.panels.graphs_panel import graphs_panel
 from depyf.report.panels.guards_panel import guards_panel
 from depyf.report.panels.memory_panel import memory_panel
+from depyf.report.panels.passes_panel import passes_panel
 from depyf.report.panels.ranks_panel import ranks_panel
 from depyf.report.panels.recompilations_panel import recompilations_panel
 from depyf.report.panels.run_diff_panel import run_diff_panel
 from depyf.report.panels.shapes_panel import shapes_panel
+from depyf.report.panels.source_panel import source_panel
 from depyf.report.panels.timeline_panel import timeline_panel
 
 Builder = Callable[[DumpView, DumpView | None], "dict[str, Any] | None"]
@@ -36,7 +38,9 @@ class Panel:
 
 PANELS = (
     Panel("fix-first", "Fix first", fix_first_panel),
+    Panel("source", "My source", source_panel),
     Panel("chain", "Chain", chain_panel, of_ranks=True),
+    Panel("passes", "Passes", passes_panel, of_ranks=True),
     Panel("run-diff", "What changed", run_diff_panel, of_ranks=True),
     Panel("ranks", "Ranks", ranks_panel, of_ranks=True),
     Panel("recompilations", "Recompilations", recompilations_panel),

@@ -10,7 +10,7 @@ from typing import Any
 
 from depyf.dump.records import CompileKey
 from depyf.report.dump_view import DumpView
-from depyf.report.links.chain_links import LinkedPane, StageChain, chain
+from depyf.report.links.chain_links import LinkedPane, StageChain, chains_of
 from depyf.report.links.operations import Numbers
 
 
@@ -19,11 +19,8 @@ def chain_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None
     found = []
     for rank, part in [("", view), *((f"rank_{rank}/", part) for rank, part in view.ranks.items())]:
         functions = _functions(part)
-        keys = sorted({file.key for file in part.files if file.key is not None}, key=lambda key: key.order)
-        for key in keys:
-            one = chain(part, key)
-            if one.panes:
-                found.append({"rank": rank.rstrip("/"), **functions.get(key, {}), **_compilation(one, rank)})
+        for one in chains_of(part):
+            found.append({"rank": rank.rstrip("/"), **functions.get(one.key, {}), **_compilation(one, rank)})
     return {"compilations": found} if found else None
 
 
@@ -33,7 +30,7 @@ def _functions(view: DumpView) -> dict[CompileKey, dict[str, str]]:
     for function in view.functions:
         for entry in function.get("entries", ()):
             key = CompileKey(entry.get("generation", 0), entry.get("compile_id", ""))
-            found[key] = {"function": function["function"], "at": function["from"]}
+            found[key] = {"function": function.get("shown") or function["function"], "at": function["from"]}
     return found
 
 
@@ -63,6 +60,7 @@ def _pane(pane: LinkedPane, sets: dict[Numbers, int], rank: str) -> dict[str, An
     around = {line: numbers - pane.direct.get(line, frozenset()) for line, numbers in pane.around.items()}
     return {
         "kind": pane.kind,
+        "id": pane.id,
         "title": pane.title,
         "file": rank + pane.file,
         "shown": [list(span) for span in pane.shown],

@@ -1,6 +1,7 @@
 // The page starts here: the frame is built, and a panel is filled when it is first opened.
 
 import { showCallTree } from "./call_tree.js";
+import { showChain } from "./chain.js";
 import { chunk, linesOf } from "./chunks.js";
 import { el, fill } from "./dom.js";
 import { showFiles } from "./files.js";
@@ -12,10 +13,12 @@ import { buildFrame, toggleNavigation } from "./layout.js";
 import { showMemory } from "./memory.js";
 import { showRanks } from "./ranks.js";
 import { showRecompilations } from "./recompilations.js";
+import { showPasses } from "./passes.js";
 import { addressOf, destination } from "./routes.js";
 import { showRunDiff } from "./run_diff.js";
 import { openSearch } from "./search.js";
 import { showShapes } from "./shapes.js";
+import { showSource } from "./source.js";
 import { startTheme, toggleTheme } from "./theme.js";
 import { showTimeline } from "./timeline.js";
 
@@ -31,6 +34,9 @@ const PANELS = {
   shapes: showShapes,
   memory: showMemory,
   graphs: showGraphs,
+  source: showSource,
+  chain: showChain,
+  passes: showPasses,
 };
 
 async function start() {
