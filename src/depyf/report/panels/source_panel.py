@@ -118,7 +118,9 @@ def _function(badges: _Badges, function: ToldFunction) -> None:
 def _cause(badges: _Badges, cause: Cause) -> None:
     """The place of a recompilation is the call that needed it; breaks stand at their lines already."""
     if cause.kind is CauseKind.RECOMPILES and cause.place is not None:
-        badges.add(f"{cause.place.filename}:{cause.place.line}", "recompile", "recompiles", cause.text)
+        at = cause.place.filename, cause.place.line
+        known = [text for kind, text in badges.of.get(at, ()) if kind == "recompile"]
+        badges.add(f"{at[0]}:{at[1]}", "recompile", known[0] if known else "recompiles", cause.text)
 
 
 def _kernels(
