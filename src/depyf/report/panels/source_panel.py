@@ -64,7 +64,7 @@ def source_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
             "file": name, "path": path, "name": short_name(path), "badges": [[line, found] for line, found in lines.items()],
             "chain": [[line, parts] for line, parts in sorted(compiled[path].items())],
         })  # fmt: skip
-    files.sort(key=lambda file: (not file["badges"], not file["chain"]))
+    files.sort(key=lambda file: (-len(file["badges"]), -len(file["chain"])))
     return {"files": files}
 
 
