@@ -51,7 +51,9 @@ def test_a_backward_line_leads_to_the_forward_line(visit: Any, page_file: Path) 
 
 def test_a_pair_names_what_lies_between(visit: Any, page_file: Path) -> None:
     page = visit(page_file, "#0/0/program.py/23", width=1600)
-    page.locator("#panel-chain .line", has_text="cpp_fused__softmax_mul_sigmoid_sum_2(").first.click(modifiers=["Shift"])
+    page.locator("#panel-chain .line", has_text="cpp_fused__softmax_mul_sigmoid_sum_2(").first.click(
+        modifiers=["Shift"]
+    )
     trail = page.locator(".chain-trail").inner_text()
     assert "and Wrapper (forward):" in trail and "exp" in trail and "tanh" not in trail
 
