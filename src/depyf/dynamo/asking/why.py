@@ -24,8 +24,7 @@ from depyf.dump.advice.for_guards import (
     for_value,
     kind_of_keys,
 )
-from depyf.dump.advice.in_force import applicable
-from depyf.dump.advice.registry import sentence
+from depyf.dump.advice.registry import applicable, sentence
 from depyf.dump.advice.source_names import named
 from depyf.dynamo.asking.ask import EntryAnswer, ask_entry
 from depyf.dynamo.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.for_breaks import BreakFacts, for_break, for_loop
-from depyf.dump.advice.in_force import applicable
+from depyf.dump.advice.registry import applicable
 from depyf.dump.records import BreakRecord, Place
 from depyf.dynamo.caches.seen_code import installed, of_libraries
 from depyf.dynamo.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from depyf.dump.advice.advice import Switch, SwitchKind
-from depyf.dump.advice.in_force import SWITCHES
+from depyf.dump.advice.registry import SWITCHES
 
 _MISSING = object()
 

@@ -17,7 +17,7 @@ from depyf.bytecode.host.handler_depths import with_one_depth
 from depyf.dump.addresses import without_addresses
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.for_breaks import OPTIMIZER, for_failure, for_limit, for_step
-from depyf.dump.advice.in_force import applicable
+from depyf.dump.advice.registry import applicable
 from depyf.dump.files.layout import original_file
 from depyf.dump.nearest import nearest_first, without_lone_marks
 from depyf.dump.pages.full_code import called, original_of

@@ -7,8 +7,7 @@ import pytest
 from depyf.dump.advice.advice import AdviceUse, SwitchKind
 from depyf.dump.advice.for_breaks import BreakFacts, for_break, for_failure, for_limit
 from depyf.dump.advice.for_guards import for_tensor, for_value
-from depyf.dump.advice.in_force import applicable
-from depyf.dump.advice.registry import ADVICE, sentence, text_of, use
+from depyf.dump.advice.registry import ADVICE, applicable, sentence, text_of, use
 
 
 def ids(uses):
