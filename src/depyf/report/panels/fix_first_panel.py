@@ -14,7 +14,10 @@ from depyf.report.told_entries import ToldEntry, ToldFunction, told_functions
 
 
 def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """Causes, the most expensive first; then the functions by what became of them."""
+    """Causes, the most expensive first; then the functions by what became of them.  None for a run that has not finished:
+    nothing says it."""
+    if not view.page:
+        return None
     functions = told_functions(view)
     seconds = {entry.key: entry.seconds for function in functions for entry in function.entries}
     entries = [entry for function in functions for entry in function.entries]

@@ -6,6 +6,7 @@ from typing import Any
 
 from depyf.dump.files.layout import MEMORY_DATA
 from depyf.report.dump_view import DumpView
+from depyf.report.told_entries import told_functions
 
 
 def memory_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
@@ -14,4 +15,16 @@ def memory_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
     graphs = page.get("graphs") if isinstance(page, dict) else None
     if not isinstance(graphs, list) or not graphs:
         return None
-    return {"graphs": [graph for graph in graphs if isinstance(graph, dict)]}
+    titles: dict[tuple[Any, Any], str] = {
+        (e.key.text, e.key.generation): f.title for f in told_functions(view) for e in f.entries
+    }
+    return {
+        "graphs": [
+            {
+                **graph,
+                "function": titles.get((graph.get("compile_id"), graph.get("generation")), graph.get("function", "")),
+            }
+            for graph in graphs
+            if isinstance(graph, dict)
+        ]
+    }

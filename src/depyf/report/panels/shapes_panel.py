@@ -6,6 +6,7 @@ from typing import Any
 
 from depyf.dump.files.layout import SHAPES_DATA
 from depyf.report.dump_view import DumpView
+from depyf.report.told_entries import told_functions
 
 
 def shapes_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
@@ -14,4 +15,16 @@ def shapes_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
     functions = page.get("functions") if isinstance(page, dict) else None
     if not isinstance(functions, list) or not functions:
         return None
-    return {"functions": [function for function in functions if isinstance(function, dict)]}
+    titles = {function.id: function.title for function in told_functions(view)}
+    return {
+        "functions": [
+            {**function, "function": titles.get(_id(function), function.get("function", ""))}
+            for function in functions
+            if isinstance(function, dict)
+        ]
+    }
+
+
+def _id(function: dict[str, Any]) -> tuple[Any, Any]:
+    frame = function.get("frame")
+    return (frame.get("generation"), frame.get("compile_id")) if isinstance(frame, dict) else (None, None)

@@ -136,10 +136,10 @@ function keptCard(graph, page, open) {
       ? el(
           "p",
           { class: "muted" },
-          `${count(others.filter(({ kind }) => kind === "given").length, "parameter or input", "parameters or inputs")} (${bytes(graph.kept.given_bytes)}) and ${count(
+          `The backward also uses ${count(others.filter(({ kind }) => kind === "given").length, "parameter or input", "parameters or inputs")} (${bytes(graph.kept.given_bytes)}), which the program holds anyway, and ${count(
             others.filter(({ kind }) => kind !== "given").length,
             "view",
-          )} take no memory of their own.`,
+          )} of the tensors above.`,
         )
       : null,
     graph.kept.computed_again.length

@@ -14,7 +14,11 @@ const WORK_KINDS = [
     /^(dynamo$|entire_frame|compile_attempt|bytecode_tracing|insert_deferred|_compile)/,
   ],
   ["guards", "Dynamo: making guards", /^build_guards/],
-  ["cache", "Looking into caches", /cache|torch_key|triton_key|inductor_load|read_and_emit|Bundler|load_by_key/i],
+  [
+    "cache",
+    "Caches: looking and loading",
+    /cache|torch_key|triton_key|inductor_load|read_and_emit|Bundler|load_by_key/i,
+  ],
   [
     "autograd",
     "AOTAutograd: forward and backward",
