@@ -22,7 +22,7 @@ from depyf.emit.printer import DEFINE, OR, TEST, Printer, prints
 from depyf.emit.scopes import Scope
 from depyf.emit.statements import annotation, head, whole
 from depyf.ir.expr import Cond, Const, Expr, Func, Name, Star, TypeParam
-from depyf.ir.stmt import Assign, ClassDef, ExprStmt, FuncDef, If, Return, Stmt, TypeAlias
+from depyf.ir.stmt import Assign, ClassDef, ExprStmt, FuncDef, If, Raise, Return, Stmt, TypeAlias
 from depyf.safety.depth import any_depth
 
 # Functions.
@@ -123,7 +123,7 @@ def function_body(p: Printer, unit: CodeUnit, body: tuple[Stmt, ...]) -> None:
     if generator and not body:
         body = (Return(None),)
     p.block(body, filled=text is not None)
-    if generator and not p.scope.has_yield and isinstance(body[-1], Return):
+    if generator and not p.scope.has_yield and isinstance(body[-1], (Return, Raise)):
         # what is never reached leaves no code, and still makes this a generator
         p.pad = pad + p.step
         p.line("yield", None, False)
