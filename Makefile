@@ -14,7 +14,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: core package nightly nightly-issue again env pythons browser test lint types docs unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: core package nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -44,6 +44,14 @@ types: $(STAMP)
 # The site, in build/docs/html: a warning is an error, and every link inside it leads somewhere
 docs: $(STAMP)
 	$(BIN)/python tools/docs.py
+
+# The commands on the site's pages, run anew, with what they print: make tutorials, or make tutorials PAGES=docs/tutorials/find_the_nan.md
+tutorials: $(STAMP)
+	$(BIN)/python tools/docs_outputs.py $(PAGES)
+
+# The pictures of the report in README.md and the site, photographed in Chromium
+pictures: $(STAMP)
+	$(BIN)/python tools/screenshots.py
 
 # One process for each core, up to four; a file's tests stay together.  make unit JOBS=0 PYTEST_ARGS="tests/unit -x": in one process.
 # All have one hash seed, another in each run: a test may be named after a set

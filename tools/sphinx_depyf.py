@@ -2,19 +2,22 @@
 
 - ``{command-line} NAME``: usage and options of ``depyf NAME``, from the parser; without a name those of ``depyf``.
 - ``{schema}``: the JSON schema of ``manifest.json`` as a table, also written to ``reference/manifest.schema.json``.
-- ``{tutorial-output} NAME PART``: what part PART of ``examples/tutorials/NAME.py`` prints (``tools/docs_outputs.py`` runs it).
+- ``{shell}``: a command with what it prints (``tools/docs_outputs.py`` runs it); ``:from:``, ``:to:`` and ``:lines:`` show a part.
+- ``{program} NAME``: a file of ``examples/tutorials``; ``:from:`` and ``:to:`` show a part.
 - ``llms.txt``: every page with its first sentence.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -84,6 +87,122 @@ class CommandLine(SphinxDirective):
         return list(self.parse_text_to_nodes(text))
 
 
+def part_of(lines: list[str], options: dict[str, str], where: str) -> list[str]:
+    """``lines`` from the first that holds ``from`` to the next that holds ``to``, at most ``lines`` of them; [...] stands for the rest."""
+    first, last = 0, len(lines)
+    if start := options.get("from"):
+        first = next((number for number, line in enumerate(lines) if start in line), -1)
+        if first < 0:
+            raise ValueError(f"{where}: no line holds {start!r}")
+    if end := options.get("to"):
+        last = next((number + 1 for number in range(first, len(lines)) if end in lines[number]), -1)
+        if last < 0:
+            raise ValueError(f"{where}: no line after the first holds {end!r}")
+    last = min(last, first + int(options.get("lines", "100000")))
+    shown = lines[first:last]
+    cut = "lines" in options or "to" in options
+    return [*(["[...]"] if first else []), *shown, *(["[...]"] if cut and last < len(lines) else [])]
+
+
+_PART = {"from": directives.unchanged, "to": directives.unchanged, "lines": directives.unchanged}
+
+
+class ShellBlock(SphinxDirective):
+    """A command, and what it printed when the documentation was made."""
+
+    has_content = True
+    option_spec: ClassVar = {
+        **_PART,
+        "status": directives.unchanged,
+        "terminal": directives.flag,
+        "again": directives.flag,
+        "quiet": directives.flag,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        from docs_outputs import outputs_file, shell_of
+
+        shell = shell_of(list(self.content))
+        page = Path(self.env.doc2path(self.env.docname))
+        file = outputs_file(page)
+        self.env.note_dependency(str(file))
+        number = self.env.temp_data["shells"] = self.env.temp_data.get("shells", -1) + 1
+        stored = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+        if number >= len(stored) or stored[number]["command"] != shell.command:
+            raise self.error(f"make tutorials: {shell.command!r} is not the command that was run")
+        try:
+            lines = part_of(stored[number]["lines"], self.options, shell.command)
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        text = "\n".join([f"$ {shell.command}", *([] if "quiet" in self.options else lines)])
+        block = nodes.literal_block(text, text, language="text")
+        block["classes"].append("output-of-tutorial")
+        return [block]
+
+
+class Program(SphinxDirective):
+    """A file of ``examples/tutorials``, or a part of it."""
+
+    required_arguments = 1
+    has_content = True  # MyST takes options without a body for one
+    option_spec: ClassVar = {**_PART}
+
+    def run(self) -> list[nodes.Node]:
+        file = ROOT / "examples" / "tutorials" / self.arguments[0]
+        self.env.note_dependency(str(file))
+        try:
+            lines = part_of(file.read_text(encoding="utf-8").splitlines(), self.options, file.name)
+        except (OSError, ValueError) as error:
+            raise self.error(str(error)) from error
+        text = "\n".join(line for line in lines if line != "[...]")
+        block = nodes.literal_block(text, text, language="python")
+        return [
+            nodes.container(
+                "", nodes.caption("", file.name), block, classes=["literal-block-wrapper"], literal_block=True
+            )
+        ]
+
+
+def schema_type(schema: dict[str, Any]) -> str:
+    """A type of the JSON schema in a few words; objects lead to their table."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#manifest-{name.replace('_', '-')})"
+    if schema["type"] == "array":
+        return f"list of {schema_type(schema['items'])}"
+    if isinstance(schema["type"], list):
+        return " or ".join(schema["type"])
+    return str(schema["type"])
+
+
+class Schema(SphinxDirective):
+    """One table for each object of the manifest."""
+
+    def run(self) -> list[nodes.Node]:
+        from depyf.dump.files.manifest_schema import json_schema
+
+        whole = json_schema()
+        text = ""
+        for name, schema in {"page": whole, **whole["$defs"]}.items():
+            title = "the page" if name == "page" else name.replace("_", " ")
+            text += (
+                f"(manifest-{name.replace('_', '-')})=\n**{title}**\n\n| field | type | what it says |\n|---|---|---|\n"
+            )
+            for field, found in schema["properties"].items():
+                optional = "" if field in schema.get("required", ()) else " (optional)"
+                text += f"| `{field}` | {schema_type(found)}{optional} | {cell(found['description'])} |\n"
+            text += "\n"
+        return list(self.parse_text_to_nodes(text))
+
+
+def write_schema(app: Sphinx, error: Exception | None) -> None:
+    from depyf.dump.files.manifest_schema import json_schema
+
+    if not error and app.builder.format == "html":
+        place = Path(app.outdir) / "reference" / "manifest.schema.json"
+        place.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+
+
 def first_sentences(path: Path) -> tuple[str, str]:
     """Title and first paragraph of a page."""
     text = re.sub(r"^---\n.*?\n---\n", "", path.read_text(encoding="utf-8"), flags=re.S)
@@ -121,5 +240,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for step in ("lower", "regions", "containers", "lift", "structure"):  # the blocks of ARCHITECTURE.md
         app.add_lexer(f"after-{step}", TextLexer)
     app.add_directive("command-line", CommandLine)
+    app.add_directive("schema", Schema)
+    app.add_directive("shell", ShellBlock)
+    app.add_directive("program", Program)
     app.connect("build-finished", write_llms)
+    app.connect("build-finished", write_schema)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,14 @@
-"""``make docs``: links inside the site that lead nowhere are found."""
+"""``make docs`` and ``make tutorials``: links that lead nowhere are found, commands are read and their output is tidied."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+import sphinx_depyf
 from docs import broken_links
+from docs_outputs import Shell, shell_of, tidy, without_seconds
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
@@ -19,3 +23,28 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
         "index.html: sub/",
         "index.html: none.png",
     ]
+
+
+def test_a_block_is_a_command_its_options_and_what_is_typed() -> None:
+    assert shell_of([":status: 1", ":from: x", "depyf run a.py"]) == Shell("depyf run a.py", (), 1)
+    assert shell_of([":terminal:", "python a.py", "b 3", "c"]) == Shell("python a.py", ("b 3", "c"), 0, True)
+
+
+def test_output_is_that_of_any_machine(tmp_path: Path) -> None:
+    text = f'{tmp_path}/a.py:1 File "/usr/lib/python3.11/bdb.py" /x/.venv/lib/python3.11/site-packages/torch/nn/a.py /tmp/depyf-ab12cd34/b'
+    assert tidy(text, tmp_path) == '/home/me/proj/a.py:1 File ".../bdb.py" .../torch/nn/a.py /tmp/depyf-1a2b3c4d/b'
+    one, other = ([{"command": "c", "lines": [f"{seconds} s, 3 graphs"]}] for seconds in ("1.25", "30"))
+    assert without_seconds(one) == without_seconds(other)
+
+
+def test_a_part_of_an_output_is_found_or_an_error() -> None:
+    lines = ["a", "b", "c", "d"]
+    assert sphinx_depyf.part_of(lines, {"from": "b", "to": "c"}, "x") == ["[...]", "b", "c", "[...]"]
+    assert sphinx_depyf.part_of(lines, {"lines": "4"}, "x") == lines
+    with pytest.raises(ValueError, match="no line holds 'z'"):
+        sphinx_depyf.part_of(lines, {"from": "z"}, "x")
+
+
+def test_every_command_is_in_the_reference() -> None:
+    page = (sphinx_depyf.ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert [name for name in sphinx_depyf.commands() if f"{{command-line}} {name}\n" not in page] == []

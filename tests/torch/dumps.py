@@ -10,8 +10,14 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+
+from depyf.dump.files.manifest_schema import json_schema
+
 ROOT = Path(__file__).resolve().parents[2]
 PROVEN = ("IDENTICAL", "EQUIVALENT")
+SCHEMA = jsonschema.Draft202012Validator(json_schema(closed=True))
+"""A field that the schema does not know is one that the documentation does not show."""
 
 
 def followed() -> bool:
@@ -60,6 +66,8 @@ def check_dump(directory: Path) -> dict[str, Any]:
     """Every file is legal Python (or the manifest) and listed; no address or uuid is in any text.  The manifest."""
     manifest: dict[str, Any] = json.loads((directory / "manifest.json").read_text())
     names = {path.name for path in directory.iterdir()}
+    for error in SCHEMA.iter_errors(manifest):
+        raise AssertionError(f"{error.json_path}: {error.message}: say so in manifest_schema.py")
     listed = {item["file"] for item in manifest["files"]}
     assert names == listed | {"manifest.json"} | set(manifest.get("forks", ()))
     for path in sorted(directory.glob("*.py")):

@@ -230,8 +230,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             100,
         ),
     )
-    diff.add_argument("first", type=Path, metavar="DIR1")
-    diff.add_argument("second", type=Path, metavar="DIR2")
+    diff.add_argument("first", type=Path, metavar="DIR1", help="a dump, or a folder with rank_0, rank_1, ...")
+    diff.add_argument("second", type=Path, metavar="DIR2", help="the one to compare it with")
     diff.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
     diff.add_argument("--stage", metavar="STAGE", help="list only this stage (as in the table)")
     diff.add_argument("--strict", action="store_true", help="every character counts: no two files are alike")
@@ -248,7 +248,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             100,
         ),
     )
-    merge.add_argument("folder", type=Path, metavar="DIR")
+    merge.add_argument("folder", type=Path, metavar="DIR", help="a folder with rank_0, rank_1, ...")
     merge.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
     merge.add_argument("--json", action="store_true", help="print one JSON document")
 

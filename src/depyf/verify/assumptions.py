@@ -1,6 +1,6 @@
 """What a proof may assume: each assumption once, with the text that verdicts show.
 
-Each is a rule of the walk, which notes the assumption when it uses it.  ``docs/reference/limits.md`` lists the same texts, and
+Each is a rule of the walk, which notes the assumption when it uses it.  ``docs/reference/verdicts.md`` lists the same texts, and
 when they are used.
 """
 

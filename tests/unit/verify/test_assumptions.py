@@ -1,4 +1,4 @@
-"""Every assumption is named once, in one module, and listed in ``docs/reference/limits.md`` with the words that verdicts show."""
+"""Every assumption is named once, in one module, and listed in ``docs/reference/verdicts.md`` with the words that verdicts show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_each_is_named_once():
 
 def test_the_documents_list_them_and_nothing_else():
     section = (
-        (ROOT / "docs" / "reference" / "limits.md")
+        (ROOT / "docs" / "reference" / "verdicts.md")
         .read_text(encoding="utf-8")
         .partition("## Assumptions a proof may name")[2]
     )

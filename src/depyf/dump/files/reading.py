@@ -17,11 +17,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from depyf.dump.files.manifest_schema import FORMAT as FORMAT
+from depyf.dump.files.manifest_schema import OBJECTS, TextPattern
+from depyf.dump.files.manifest_schema import is_plain as is_plain
 from depyf.errors import DepyfError
 from depyf.safety.escape import printable
 
 MANIFEST = "manifest.json"
-FORMAT = 1
 MOST_MANIFEST = 1 << 26
 MOST = 1 << 28
 """Bytes of one file; the largest wrappers of Inductor have some megabytes."""
@@ -29,9 +31,7 @@ DEEPEST = 40
 """Brackets of JSON in one another; a manifest has seven."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)  # fmt: skip
-_COMPILE_ID = re.compile(r"[!\w./+-]{0,100}", re.ASCII)
 _RANK = re.compile(r"rank_[0-9]{1,9}")
-_LONG_NUMBER = re.compile(r"\d{10}")
 
 
 class DumpError(DepyfError):
@@ -73,7 +73,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
     path = printable(str(place / MANIFEST))
     if not isinstance(page, dict) or "files" not in page or page.get("format", FORMAT) != FORMAT:
         raise DumpError(f"{path} is not the manifest of a dump of this depyf")
-    _check(page, _PAGE, "the page", path)
+    _check(page, OBJECTS["page"], "the page", path)
     return Manifest(
         place, page, tuple(page["files"]), tuple(page.get("functions", ())), tuple(page.get("notes", ())),
         tuple(page.get("forks", ())), page.get("torch", "?"), page.get("python", "?"), page.get("ranks", 0),
@@ -161,111 +161,9 @@ def rank_folders(folder: Path) -> dict[int, Path]:
     return {rank: path for rank, path in sorted(found.items()) if path.is_dir() and not path.is_symlink()}
 
 
-def is_plain(name: str) -> bool:
-    """Whether ``name`` can only be a file of the folder that it is looked up in."""
-    return bool(name) and name not in (".", "..") and not set(name) & set("/\\:\0") and name.isprintable()
-
-
 def _is_link(path: Path) -> bool:
     """Where the system cannot refuse to follow a link while it opens it."""
     return not getattr(os, "O_NOFOLLOW", 0) and path.is_symlink()
-
-
-class _Text:
-    """A string of some kind."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def fits(self, text: str) -> bool:
-        if self.what == "plain file name":
-            return is_plain(text)
-        if self.what == "compile id":
-            return _COMPILE_ID.fullmatch(text) is not None and not _LONG_NUMBER.search(text)
-        return re.fullmatch(r"fork_[0-9]{1,9}", text) is not None
-
-
-_NAME, _ID, _FORK = _Text("plain file name"), _Text("compile id"), _Text("folder of a forked process")
-_OPTIONAL_TEXT = (str, None)
-
-_ADVICE = {"id!": str, "values!": dict, "text": str}
-_BREAK = {
-    "at": str,
-    "function": str,
-    "from": str,
-    "reason": str,
-    "cause": str,
-    "hints": [str],
-    "advice": [_ADVICE],
-    "code": str,
-    "skipped": bool,
-    "rest_skipped": bool,
-}
-_SYMBOL = {
-    "name": str,
-    "source": str,
-    "value": _OPTIONAL_TEXT,
-    "range": _OPTIONAL_TEXT,
-    "at": str,
-    "became": _OPTIONAL_TEXT,
-    "why": str,
-    "specialised_at": str,
-    "assumed": [{"expression": str, "at": str}],
-}
-_RECOMPILED = {
-    "entry": _ID,
-    "guard": str,
-    "at": str,
-    "expected": _OPTIONAL_TEXT,
-    "actual": _OPTIONAL_TEXT,
-    "advice": [_ADVICE],
-}
-_ENTRY = {
-    "compile_id!": _ID,
-    "generation": int,
-    "guards": int,
-    "state": str,
-    "compiled": bool,
-    "before_recording": bool,
-    "graph_breaks": [_BREAK],
-    "recompiled_because": [_RECOMPILED],
-    "failed": _OPTIONAL_TEXT,
-    "raised": bool,
-    "restarts": [str],
-    "symbols": [_SYMBOL],
-    "caches": [{"cache": str, "status": str, "reason": str}],
-    "called_by": [{"at": str, "function": str, "frame": str}],
-}
-_FILE = {
-    "file!": _NAME,
-    "kind!": str,
-    "stage": str,
-    "index": int,
-    "compile_id": _ID,
-    "generation": int,
-    "compile_ids": [_ID],
-    "from": [str],
-    "steppable": bool,
-    "function": str,
-    "substituted": bool,
-    "reason": str,
-    "same_code_as": _NAME,
-    "level": str,
-    "verdicts": [{"function": str, "status": str, "reason": str}],
-}
-_KEY = {"compile_id!": _ID, "generation!": int}
-_CAUSE = {
-    "kind!": str, "function!": str, "at!": str, "line!": str, "asked!": str, "module!": str, "compile_ids!": [_KEY],
-    "caused!": [_KEY], "costs!": {"compilations!": int, "python!": int, "operations!": int, "breaks!": int}, "text!": str, "more": str,
-    "advice!": [{"id!": str, "values!": dict}], "inside!": str, "functions!": [str], "ran_as_python!": [str],
-}  # fmt: skip
-_PAGE = {
-    "format": int, "torch": str, "python": str, "files!": [_FILE], "ranks": int, "forks": [_FORK], "notes": [str],
-    "functions": [{"function!": str, "shown": str, "from!": str, "resume_of": _OPTIONAL_TEXT, "entries!": [_ENTRY]}],
-    "never_compiled": [{"function": str, "from": str, "reason": str}], "not_reported": [str],
-    "causes": [_CAUSE],
-}  # fmt: skip
-"""Field -> what it holds: a type, [what the items of a list are], (alternatives); with ``!`` it must be there."""
 
 
 def _check(value: Any, wanted: Any, where: str, path: str) -> None:
@@ -284,7 +182,7 @@ def _check(value: Any, wanted: Any, where: str, path: str) -> None:
             _check(item, wanted[0], f"{where}[{number}]", path)
     elif isinstance(wanted, tuple):
         _want(value is None or type(value) in wanted, "a text or null", where, path)
-    elif isinstance(wanted, _Text):
+    elif isinstance(wanted, TextPattern):
         _want(type(value) is str and wanted.fits(value), f"a {wanted.what}", where, path)
     else:
         _want(type(value) is wanted, f"of type {wanted.__name__}", where, path)

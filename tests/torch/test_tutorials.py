@@ -1,0 +1,25 @@
+"""The commands of the documentation end as it says, and print what it shows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from docs_outputs import ROOT, outputs_file, pages, run_page, without_seconds
+
+pytestmark = pytest.mark.torch
+
+SHOWN = sys.version_info[:2] == (3, 11) and torch.__version__.startswith("2.13")
+"""Whether this is what the pages show: other versions print other words."""
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_print_what_the_page_shows(page: Path) -> None:
+    blocks = run_page(page)
+    if SHOWN:
+        shown = json.loads(outputs_file(page).read_text(encoding="utf-8"))
+        assert without_seconds(blocks) == without_seconds(shown), f"make tutorials PAGES={page.relative_to(ROOT)}"
