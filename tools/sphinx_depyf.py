@@ -3,7 +3,7 @@
 - ``{command-line} NAME``: usage and options of ``depyf NAME``, from the parser; without a name those of ``depyf``.
 - ``{schema}``: the JSON schema of ``manifest.json`` as a table, also written to ``reference/manifest.schema.json``.
 - ``{shell}``: a command with what it prints (``tools/docs_outputs.py`` runs it); ``:from:``, ``:to:`` and ``:lines:`` show a part.
-- ``{program} NAME``: a file of ``examples/tutorials``; ``:from:`` and ``:to:`` show a part.
+- ``{example-program} NAME``: a file of ``examples/tutorials``; ``:from:`` and ``:to:`` show a part.
 - ``llms.txt``: every page with its first sentence.
 """
 
@@ -144,7 +144,6 @@ class Program(SphinxDirective):
     """A file of ``examples/tutorials``, or a part of it."""
 
     required_arguments = 1
-    has_content = True  # MyST takes options without a body for one
     option_spec: ClassVar = {**_PART}
 
     def run(self) -> list[nodes.Node]:
@@ -206,10 +205,11 @@ def write_schema(app: Sphinx, error: Exception | None) -> None:
 def first_sentences(path: Path) -> tuple[str, str]:
     """Title and first paragraph of a page."""
     text = re.sub(r"^---\n.*?\n---\n", "", path.read_text(encoding="utf-8"), flags=re.S)
+    text = re.sub(r"^```.*?^```\n?", "", text, flags=re.S | re.M)
     title, _, rest = text.lstrip().partition("\n")
-    paragraphs = [part for part in re.split(r"\n\s*\n", rest.strip()) if not re.match(r"[`:|#>({-]|!\[", part)]
+    paragraphs = [part for part in re.split(r"\n\s*\n", rest.strip()) if not re.match(r"\||#|>|- |\[?!\[|\(", part)]
     first = " ".join(paragraphs[0].split()) if paragraphs else ""
-    return title.removeprefix("# ").strip(), re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", first)
+    return title.removeprefix("# ").strip(), re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", first).rstrip(":")
 
 
 def write_llms(app: Sphinx, error: Exception | None) -> None:
@@ -227,7 +227,7 @@ def write_llms(app: Sphinx, error: Exception | None) -> None:
     ):
         lines += [f"## {heading}", ""]
         for page in sorted(app.env.found_docs):
-            if page.startswith(f"{folder}/"):
+            if page.startswith(f"{folder}/") and not page.endswith("/index"):
                 name, said = first_sentences(source / f"{page}.md")
                 lines.append(f"- [{name}]({base}_sources/{page}.md.txt): {said}")
         lines.append("")
@@ -242,7 +242,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("command-line", CommandLine)
     app.add_directive("schema", Schema)
     app.add_directive("shell", ShellBlock)
-    app.add_directive("program", Program)
+    app.add_directive("example-program", Program)
     app.connect("build-finished", write_llms)
     app.connect("build-finished", write_schema)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
