@@ -140,6 +140,9 @@ class Agreement:
                 raise self.ground.mismatch(pair, "they handle different exceptions at that point")
             else:  # the frame ends with an exception still counted as handled: assumed away, and named
                 self.a.restores = True
+        elif key == RETURN and self.lifetimes and not self.a.block_stack and not self.sameness.same(pair, a.cur, b.cur):
+            # A generator ends with an exception that the other has let go of; by its traceback that holds the frame.
+            self.ground.note(END_ORDER_NOTE)
         if timed:
             self.same_lifetimes(pair)
         if pair.temps and self.lifetimes and reads_locals(event_a, self.values):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.decode import decode
+from depyf.bytecode.versions import spec_for
 from depyf.verify import Status, Verdict, verify
 from depyf.verify.assumptions import END_ORDER_NOTE, FORGOTTEN_NOTE
-from foreign import compiled_text
+from foreign import compiled_text, walk
 
 
 def verdict(original: str, text: str) -> Verdict:
@@ -62,3 +66,17 @@ def test_a_variable_of_a_comprehension_ends_before_what_is_assigned(version: str
     found = {v.qualname: v for v in verify(compiled_text(version, text), compiled_text(version, other))}["f"]
     assert found.proven and END_ORDER_NOTE in found.reason
     assert verify(compiled_text(version, text), compiled_text(version, text))[0].status is Status.IDENTICAL
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14", "3.15"])
+def test_an_exception_that_a_generator_keeps_to_its_end_is_named(version: str) -> None:
+    """POP_TOP in the place of POP_EXCEPT, found by an attack: by its traceback the exception holds the frame, whose end comes later."""
+    text = "def f(a):\n    with a:\n        yield a\n"
+    unit = next(unit for unit in walk(compiled_text(version, text)) if unit.name == "f")
+    names = spec_for(unit.version).opnames
+    raw = decode(unit, spec_for(unit.version))
+    for offset in [at for at, name in zip(raw.offsets, raw.names) if name == "POP_EXCEPT"]:
+        code = bytearray(unit.code)
+        code[offset] = names.index("POP_TOP")
+        found = verify(unit, replace(unit, code=bytes(code), live=None))[0]
+        assert found.reason, offset
