@@ -7,6 +7,7 @@ it computed, which must be the same both times.  ``removes`` is what the advice 
 
 from __future__ import annotations
 
+import inspect
 import logging
 import operator
 import threading
@@ -770,6 +771,30 @@ def recurrent(advised):
     torch.manual_seed(0)
     module = nn.LSTM(3, 3)
     return compiled(lambda x: module(x)[0] * 2)(torch.ones(2, 1, 3)).detach()
+
+
+class Inspected:
+    """A method that looks at itself after it was compiled: torch 2.13 fails in its own code."""
+
+    def parameters(self):
+        return inspect.getfullargspec(self.step).args
+
+    def step(self, x):
+        self.parameters()
+        return x * 2
+
+
+@needs("not-traced", removes="errors")
+def inspected(advised):
+    item = Inspected()
+    if advised:
+        item.parameters = torch.compiler.disable(item.parameters)
+    item.step = compiled(item.step)
+    try:
+        return item.step(X)
+    except Exception as error:
+        assert "InternalTorchDynamoError" in type(error).__name__
+        return X * 2
 
 
 @needs("maybe-mark-dynamic", removes="errors")

@@ -15,10 +15,9 @@ from pathlib import Path
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.cli.targets import InputError
-from depyf.doctor.doctor_report import causes_lines, document, headline, tried_lines
-from depyf.doctor.returned_values import first_difference
-from depyf.doctor.trial import DoctorProgram, FollowedAdvice, Measured, more_advice, run_once
-from depyf.doctor.ways import TOGETHER, TriedWay, WayOutcome, judged, way_in_words, ways_out
+from depyf.doctor.doctor_report import causes_lines, document, headline, tries_lines
+from depyf.doctor.trial import DoctorProgram, Measured, run_once
+from depyf.doctor.tries import MOST, Tries, try_ways
 from depyf.dump.pages.sections.fix_first import to_fix
 from depyf.errors import DepyfError
 
@@ -52,7 +51,7 @@ def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
         ),
     )
     doctor.add_argument("--try", dest="tries", action="store_true", help="measure each way out that needs no edit")
-    doctor.add_argument("--most", type=int, default=8, metavar="N", help="try at most N ways out (default: 8)")
+    doctor.add_argument("--most", type=int, default=MOST, metavar="N", help=f"try at most N ways out (default: {MOST})")
     doctor.add_argument("--json", action="store_true", help="one JSON document on standard output; the program's goes to standard error")  # fmt: skip
     doctor.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
     doctor.add_argument("--timeout", type=float, metavar="S", help="kill a run after S seconds (default: never; what is tried: ten times as long as the first run, and a minute)")  # fmt: skip
@@ -86,13 +85,12 @@ def run_doctor(options: argparse.Namespace) -> int:
                 tell(base.problem)
             if base.recorded:
                 tell("", *causes_lines(base))
-        tried: list[TriedWay] | None = None
-        difference: str | None = None
+        tries: Tries | None = None
         if options.tries and not base.interrupted and base.seconds is not None:
-            tried, difference = _try(program, base, options, work)
+            tries = _try(program, base, options, work)
         if options.json:
             kept = None if options.out is None else str(options.out)
-            print(json.dumps(document(program.target, base, tried, difference, kept), indent=1))
+            print(json.dumps(document(program.target, base, tries, kept), indent=1))
         elif options.out is not None:
             tell("", f"The dump is in {options.out}")
         return _status(base)
@@ -121,38 +119,17 @@ def _work() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _try(program: DoctorProgram, base: Measured, options: argparse.Namespace, work: Path) -> tuple[list[TriedWay], str]:
-    """What was tried, and in what two runs of the program as it is differ."""
-    limit = options.timeout or 10 * (base.seconds or 0.0) + 60.0
-    ways = ways_out(base.causes, more_advice(options.out or work / "dump"))
-    left_out = len(ways) - options.most
-    ways = ways[: options.most]
-    if not ways:
-        if not options.json:
-            tell("", "No way out that needs no edit: there is nothing to try.")
-        return [], ""
-    runs = len(ways) + 1
-
-    def run(number: int, what: str, *chosen: FollowedAdvice) -> Measured:
-        tell(f"depyf: run {number} of {runs}: {what}", error=True)
-        place = work / f"run_{number}"
-        found = run_once(program, chosen, place, place / "dump", compare=True, shown=False, limit=limit)
-        shutil.rmtree(place, ignore_errors=True)
-        if found.interrupted:
-            raise KeyboardInterrupt
-        return found
-
-    again = run(1, "as it is, once more")
-    difference = first_difference(base.calls or {}, again.calls or {})
-    tried = [
-        judged([way], base, run(number, way_in_words(way), way), not difference) for number, way in enumerate(ways, 2)
-    ]
-    help_each = [way.ways[0] for way in tried if way.outcome is WayOutcome.HELPS]
-    if len(help_each) > 1:
-        runs += 1
-        tried.append(judged(help_each, base, run(runs, TOGETHER, *help_each), not difference))
+def _try(program: DoctorProgram, base: Measured, options: argparse.Namespace, work: Path) -> Tries:
+    dump = options.out or work / "dump"
+    tries = try_ways(
+        program,
+        base,
+        dump,
+        work,
+        most=options.most,
+        timeout=options.timeout,
+        tell=lambda text: tell(f"depyf: {text}", error=True),
+    )
     if not options.json:
-        tell("", *tried_lines(base, tried, difference))
-        if left_out > 0:
-            tell(f"{left_out} more were not tried (--most {options.most + left_out})")
-    return tried, difference
+        tell("", *tries_lines(base, tries))
+    return tries

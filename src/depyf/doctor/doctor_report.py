@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from depyf.doctor.trial import Measured
+from depyf.doctor.tries import Tries
 from depyf.doctor.ways import TriedWay, WayOutcome, best_first, way_in_words
 from depyf.dump.advice.registry import ADVICE, text_of
 from depyf.dump.causes.folding import counted
@@ -55,8 +56,17 @@ def causes_lines(measured: Measured) -> list[str]:
     return [*lines, f"and {left} more"] if left > 0 else lines
 
 
-def tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -> list[str]:
-    """A table of what was tried, the best first; ``difference`` is what two runs of the program as it is differ in."""
+def tries_lines(before: Measured, tries: Tries) -> list[str]:
+    """A table of what was tried, the best first, and what is left to say of it."""
+    if not tries.ways and not tries.left_out:
+        return ["No way out that needs no edit: there is nothing to try."]
+    left = (
+        [f"{tries.left_out} more were not tried (--most {len(tries.ways) + tries.left_out})"] if tries.left_out else []
+    )
+    return [*(_tried_lines(before, tries.ways, tries.difference) if tries.ways else ()), *left]
+
+
+def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -> list[str]:
     rows = [("as it is", *_numbers(before), "")]
     ordered = best_first(tried)
     rows += [(cut(printable(way.text), _LONGEST_WAY), *_numbers(way.measured), _verdict(way)) for way in ordered]
@@ -114,18 +124,16 @@ def _remarks(tried: Sequence[TriedWay]) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def document(
-    name: str, base: Measured, tried: Sequence[TriedWay] | None, difference: str | None, dump: str | None
-) -> dict[str, Any]:
-    """The JSON document; ``tried`` is None where nothing was tried."""
+def document(name: str, base: Measured, tries: Tries | None, dump: str | None) -> dict[str, Any]:
+    """The JSON document; ``tries`` is None where nothing was to be tried."""
     return {
         "program": name,
         "dump": dump,
         **_plain(base),
         "causes": [cause.to_json() for cause in base.causes],
-        "deterministic": None if difference is None else not difference,
+        "deterministic": None if tries is None else not tries.difference,
         "tried": None
-        if tried is None
+        if tries is None
         else [
             {
                 "ways": [
@@ -142,7 +150,7 @@ def document(
                 "detail": way.detail,
                 **_plain(way.measured),
             }
-            for way in best_first(tried)
+            for way in best_first(tries.ways)
         ],
     }
 

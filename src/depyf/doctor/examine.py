@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from depyf.doctor.doctor_report import causes_lines, document, headline
+from depyf.doctor.doctor_report import causes_lines, document, headline, tries_lines
 from depyf.doctor.trial import DoctorProgram, Measured, run_once
+from depyf.doctor.tries import Tries, try_ways
 from depyf.dump.advice.registry import ADVICE, text_of
 from depyf.dump.causes.cause import Cause
 from depyf.dump.causes.folding import counted
@@ -28,6 +29,8 @@ class DoctorReport:
 
     program: str
     measured: Measured
+    tries: Tries | None = None
+    """The ways out that were tried; None where none was to be."""
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -36,7 +39,9 @@ class DoctorReport:
 
     def __str__(self) -> str:
         problem = [self.measured.problem] if self.measured.problem and self.measured.recorded else []
-        return "\n".join([headline(self.program, self.measured), *problem, "", *causes_lines(self.measured)]).rstrip()
+        lines = [headline(self.program, self.measured), *problem, "", *causes_lines(self.measured)]
+        tried = [] if self.tries is None else ["", *tries_lines(self.measured, self.tries)]
+        return "\n".join([*lines, *tried]).rstrip()
 
     def __repr__(self) -> str:
         return f"<depyf doctor of {headline(self.program, self.measured)}; {counted(len(self.causes), 'cause')} to fix>"
@@ -46,14 +51,17 @@ class DoctorReport:
 
     def to_json(self) -> dict[str, Any]:
         """As ``depyf doctor --json``."""
-        return document(self.program, self.measured, None, None, None)
+        return document(self.program, self.measured, self.tries, None)
 
 
-def examine(program: str, *arguments: str, module: bool = False, timeout: float | None = None) -> DoctorReport:
+def examine(
+    program: str, *arguments: str, module: bool = False, timeout: float | None = None, most: int = 0
+) -> DoctorReport:
     """Run a script (or a module) with ``arguments`` in a separate process, and return what to fix first.
 
-    What it prints is dropped.  ``timeout`` in seconds, by default none.  DepyfError where there is no such script or it
-    cannot be started.
+    What it prints is dropped.  ``timeout`` in seconds for each run, by default none.  ``most``: run it again, for at most so
+    many ways out that need no edit, and measure what each changes (as ``depyf doctor --try``).  DepyfError where there is no
+    such script or it cannot be started.
     """
     path = Path(program)
     if not module and not path.is_file() and not (path / "__main__.py").is_file():
@@ -66,17 +74,19 @@ def examine(program: str, *arguments: str, module: bool = False, timeout: float 
             (),
             work / "run",
             work / "dump",
-            compare=False,
+            compare=most > 0,
             shown=False,
             limit=timeout,
         )
+        tried = most > 0 and not measured.interrupted and measured.seconds is not None
+        tries = try_ways(target, measured, work / "dump", work, most=most, timeout=timeout) if tried else None
     finally:
         shutil.rmtree(work, ignore_errors=True)
     if measured.not_started:
         raise DepyfError(measured.problem)
     if measured.interrupted:
         raise KeyboardInterrupt
-    return DoctorReport(program, measured)
+    return DoctorReport(program, measured, tries)
 
 
 def doctor_html(report: DoctorReport) -> Markup:
@@ -90,6 +100,8 @@ def doctor_html(report: DoctorReport) -> Markup:
     if not causes:
         causes = [line(text, kind="good") for text in causes_lines(measured)]
     problem = [line(measured.problem, kind="bad")] if measured.problem else []
+    if report.tries is not None:
+        causes.append(notebook.element("pre", "\n".join(tries_lines(measured, report.tries))))
     told = line(dim(headline(report.program, measured)))
     return notebook.report(f"depyf doctor {report.program}", "", told, *problem, *causes, chips=facts)
 

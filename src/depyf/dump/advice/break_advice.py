@@ -173,6 +173,13 @@ ASKED_FOR = (
         Switch(SwitchKind.CONFIG, "allow_rnn", "True"),
     ),
     Advice(
+        "not-traced",
+        "a line at which torch fails with an error of its own",
+        "keep what this line calls out of the compiled function, or under torch.compiler.disable: torch fails to trace it",
+        "the graph breaks there, and the program runs",
+        "what is left out runs as ordinary Python",
+    ),
+    Advice(
         "maybe-mark-dynamic",
         "a dimension marked dynamic of which the program needs the size",
         "use torch._dynamo.maybe_mark_dynamic instead of mark_dynamic, or take out what needs the size of {tensor}",

@@ -191,10 +191,16 @@ def for_limit(limit: int) -> Uses:
 _VIOLATED = re.compile(r"Constraints violated \(L\['(?P<tensor>\w+)'\][^ ,)]*\.size\(\)")
 
 
+_OF_TORCH = re.compile(
+    r"(?:InternalTorchDynamoError|AttributeError|TypeError|KeyError|IndexError|AssertionError|NameError)\b"
+)
+"""Errors that torch does not raise on purpose."""
+
+
 def for_failure(error: str) -> Uses:
     """The advice on an error that torch raised into the program; ``error`` is its text."""
     if "ConstraintViolationError" not in error:
-        return ()
+        return (use("not-traced"),) if _OF_TORCH.match(error) else ()
     found = _VIOLATED.search(error)
     return (use("maybe-mark-dynamic", tensor=found["tensor"] if found else "the tensor"),)
 

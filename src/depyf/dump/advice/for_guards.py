@@ -204,10 +204,16 @@ def _settings(guard: str) -> list[str]:
     return [setting for part, setting in _GLOBAL if part in guard]
 
 
+MEMBER = re.compile(r"(?P<key>'[^']*') (?:not )?in (?P<container>[\w.'\"\[\]]+)")
+"""A guard on whether a dictionary has a key."""
+
+
 def for_kind(guard: str) -> Uses:
     """By the kind of guard alone; () where that says too little."""
     if re.match(r"GLOBAL_STATE changed|check_global_state\(|grad_mode", guard):
         return for_global_state(guard)
+    if MEMBER.fullmatch(guard):
+        return (use("always-there"),)
     low = guard.lower()
     found = next((id for parts, id in _KINDS if any(part.lower() in low for part in parts)), None)
     if found is not None:

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
-from depyf.dump.advice.for_guards import settings_of
+from depyf.dump.advice.for_guards import MEMBER, settings_of
+from depyf.dump.advice.source_names import named
 from depyf.dump.causes.events import CONDITION, CostlyEvent
 from depyf.dump.causes.folding import listed
 
@@ -67,6 +68,9 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
     state = _STATE.match(record.guard)
     if state is not None:
         return f"not every call is made under {settings_of(state['what'])}"
+    member = MEMBER.fullmatch(record.guard)
+    if member is not None:
+        return f"{named(member['container'])} has {member['key']} in some calls, and not in others"
     other = _CLASS.match(record.guard)
     if other is not None:
         return f"{other['what']} is not the same in every call"

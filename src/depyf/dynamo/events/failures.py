@@ -6,6 +6,7 @@ messages differ from release to release: what is not recognised is torch's own f
 
 from __future__ import annotations
 
+import builtins
 import linecache
 import re
 from typing import Any
@@ -14,6 +15,7 @@ from depyf.dump.addresses import without_addresses
 from depyf.dump.advice.source_names import named
 from depyf.dump.records import Place
 from depyf.dynamo.caches.seen_code import installed, of_libraries
+from depyf.dynamo.events.break_stack import TracedFrame
 from depyf.safety.escape import cut
 
 _LONGEST = 300
@@ -33,13 +35,14 @@ _EXPRESSION = re.compile(
 _ERROR = re.compile(r"^(?P<name>[A-Za-z_][\w.]*(?:Error|Exception|Failed))\b:?", re.M)
 
 
-def told_failure(data: dict[str, Any]) -> tuple[str, Place | None]:
-    """The sentence, and the innermost line of the program that the message or torch names; ("", None) where it did not fail."""
+def told_failure(data: dict[str, Any], traced: tuple[TracedFrame, ...] = ()) -> tuple[str, Place | None]:
+    """The sentence, and the innermost line of the program that torch was tracing, or that the message names; ("", None) where
+    it did not fail."""
     kind, reason = str(data.get("fail_type") or ""), str(data.get("fail_reason") or "")
     if not reason:
         return "", None
     words = _words(kind, reason)
-    return without_addresses(cut(" ".join(words.split()), _LONGEST)), _place(reason, data)
+    return without_addresses(cut(" ".join(words.split()), _LONGEST)), _place(reason, data, traced)
 
 
 def _words(kind: str, reason: str) -> str:
@@ -61,9 +64,14 @@ def _words(kind: str, reason: str) -> str:
     expression = _EXPRESSION.search(reason)
     if expression is not None:
         return "what this line asks depends on the values in a tensor, and those are not known while compiling"
-    if kind == "InternalTorchDynamoError":
-        return f"an error inside of torch: {_first(reason)}"
+    if kind == "InternalTorchDynamoError" or isinstance(getattr(builtins, kind, None), type):
+        return f"an error inside of torch while it traced this: {_with_kind(kind, reason)}"
     return f"{kind}: {_first(reason)}" if kind and not reason.startswith(kind) else _first(reason)
+
+
+def _with_kind(kind: str, reason: str) -> str:
+    first = _first(reason)
+    return first if kind == "InternalTorchDynamoError" or first.startswith(kind) else f"{kind}: {first}"
 
 
 def _first(reason: str) -> str:
@@ -79,9 +87,10 @@ def _size(source: str) -> str:
     return f"{named(match['tensor'])}.size({match['index']})" if match is not None else named(source)
 
 
-def _place(reason: str, data: dict[str, Any]) -> Place | None:
+def _place(reason: str, data: dict[str, Any], traced: tuple[TracedFrame, ...]) -> Place | None:
     """The program's line: in the stack that the message shows, else the one that torch names beside it."""
     frames = [Place(f["file"], int(f["line"]), f["function"]) for f in _FRAME.finditer(reason)]
+    frames = [*(Place(frame.filename, frame.line, frame.name) for frame in traced), *frames]
     filename, line = data.get("fail_user_frame_filename"), data.get("fail_user_frame_lineno")
     if isinstance(filename, str) and isinstance(line, int):
         frames.insert(0, Place(filename, line))

@@ -36,7 +36,7 @@ from depyf.dump.trace_events import TraceEvent, cache_of
 from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.decorated import decorated
-from depyf.dynamo.events.break_stack import NOTHING_KNOWN, BrokenAt, traced_stack
+from depyf.dynamo.events.break_stack import NOTHING_KNOWN, BrokenAt, TracedFrame, traced_stack
 from depyf.dynamo.events.call_values import call_values
 from depyf.dynamo.events.callers import RunningFrame, running_frames
 from depyf.dynamo.events.failures import told_failure
@@ -94,6 +94,8 @@ class EntryBuilder:
     """What is called, where the function is torch's wrapper."""
     error: tuple[str, Place | None] = ("", None)
     """What torch ended with, in plain words, and the program's line."""
+    traced: tuple[TracedFrame, ...] = ()
+    """What it was tracing then."""
     recompiles: tuple[RecompileRecord, ...] = ()
     failed: str = ""
     raised: bool = False
@@ -222,6 +224,8 @@ class Capture:
                 entry.symbols.finish()
             elif event.name == "dynamo_error":
                 entry.failed = entry.failed or last_line(event.payload)
+                with Door("where torch was tracing when it failed could not be told", self.note):
+                    entry.traced = entry.traced or traced_stack()
             elif event.name in ("compilation_metrics", "bwd_compilation_metrics"):
                 self._close(entry, event)
             elif (cache := cache_of(event.name)) is not None:
@@ -253,7 +257,7 @@ class Capture:
         reason = event.data.get("fail_reason")
         if reason:
             entry.failed = failure(event.data)
-            entry.error = told_failure(event.data)
+            entry.error = told_failure(event.data, entry.traced)
             entry.given_up = True
             entry.raised = raises(str(event.data.get("fail_type")))
             if not entry.recompiles:

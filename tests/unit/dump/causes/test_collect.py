@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.dump.advice.for_guards import for_kind
 from depyf.dump.causes.cause import Cause, CauseKind
 from depyf.dump.causes.collect import causes_of
 from depyf.dump.records import (
@@ -156,6 +157,13 @@ def test_a_cell_of_a_notebook_is_called_by_its_number() -> None:
 def test_the_rest_of_a_function_is_not_the_whole() -> None:
     (cause,) = causes(function("0", "step", entry("0/0", breaks=(broke(cut=True),), operations=9)))
     assert cause.python == ("the rest of step",) and cause.costs.operations == 0
+
+
+def test_a_key_that_is_there_in_some_calls() -> None:
+    record = RecompileRecord("0/0", "'use_cache' not in kwargs", None, "", "", for_kind("'use_cache' not in kwargs"))
+    (cause,) = causes(function("0", "f", entry("0/1", recompiles=(record,))))
+    assert cause.text == "kwargs has 'use_cache' in some calls, and not in others"
+    assert [use.id for use in cause.advice] == ["always-there"]
 
 
 def test_the_state_of_torch_is_at_the_call() -> None:
