@@ -42,10 +42,10 @@ def test_ways_out_are_tried(tmp_path):
     report = examine(str(script), "2", "3", "4", most=2)
     outcomes = {way.text.partition("(")[0]: way.outcome.value for way in report.tries.ways}
     assert outcomes["torch._dynamo.mark_dynamic"] == "helps", str(report)
-    assert "Tried, each in a process of its own" in str(report) and len(report.to_json()["tried"]) == len(
+    assert "Tried, each in a separate process" in str(report) and len(report.to_json()["tried"]) == len(
         report.tries.ways
     )
-    assert report.to_json()["deterministic"] and "Tried, each in a process of its own" in report._repr_html_()
+    assert report.to_json()["deterministic"] and "Tried, each in a separate process" in report._repr_html_()
 
 
 def test_nothing_to_fix_and_no_such_script(tmp_path):
