@@ -11,7 +11,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,12 @@ PICTURES = ROOT / "docs" / "_static"
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: its file, the address in the page, the theme, and what is clicked (CSS selectors) before."""
+    """A picture: its file, the address in the page, the theme, and the keys that are pressed before."""
 
     file: str
     address: str
     theme: str = "light"
-    clicks: tuple[str, ...] = field(default=())
+    keys: tuple[str, ...] = ()
     width: int = 1280
     height: int = 760
 
@@ -39,7 +39,7 @@ class Picture:
 SHOTS = (
     Picture("report.png", ""),
     Picture("report-source.png", "#source"),
-    Picture("report-chain.png", "#0/0", "dark"),
+    Picture("report-chain.png", "#0/0/source/25", "dark", ("\\",)),
 )
 
 
@@ -51,8 +51,8 @@ def photograph(chromium: Any, page_file: Path, shot: Picture) -> Path:
     page = context.new_page()
     page.goto(page_file.as_uri() + shot.address)
     page.wait_for_selector("html[data-ready]", state="attached")
-    for selector in shot.clicks:
-        page.locator(selector).first.click()
+    for key in shot.keys:
+        page.keyboard.press(key)
     page.wait_for_timeout(300)  # what scrolls has come to rest
     path = PICTURES / shot.file
     page.screenshot(path=path)

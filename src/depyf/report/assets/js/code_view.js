@@ -22,10 +22,19 @@ export function codeView({ lines, label = "", first = 1, onSelect = null, before
   const digits = String(first + lines.length - 1).length;
   const widest = lines.reduce((most, [text]) => Math.max(most, text.length), 0);
 
-  const body = el("div", { class: "code-body", style: { "--digits": digits, "--widest": Math.min(widest, 2000) } });
+  const body = el("div", {
+    class: "code-body",
+    role: "presentation",
+    style: { "--digits": digits, "--widest": Math.min(widest, 2000) },
+  });
   const element = el(
     "div",
-    { class: before ? "code has-before" : "code", tabindex: "0", role: "listbox", "aria-label": label },
+    {
+      class: before ? "code has-before" : "code",
+      tabindex: "0",
+      role: lines.length ? "grid" : "region",
+      "aria-label": label,
+    },
     lines.length === 0 ? el("p", { class: "empty" }, "This file is empty.") : body,
   );
   for (let start = 0; start < lines.length; start += BLOCK) {
@@ -40,6 +49,7 @@ export function codeView({ lines, label = "", first = 1, onSelect = null, before
     block.rows = [];
     for (let index = block.start; index < block.end; index += 1) block.rows.push(rowOf(index));
     block.element.append(...block.rows);
+    block.element.setAttribute("role", "rowgroup");
     block.element.classList.add("filled");
   }
 
@@ -51,11 +61,11 @@ export function codeView({ lines, label = "", first = 1, onSelect = null, before
     );
     const row = el(
       "div",
-      { class: "line", role: "option", id: `${id}-${line}`, "data-line": line, "aria-selected": "false" },
+      { class: "line", role: "row", id: `${id}-${line}`, "data-line": line, "aria-selected": "false" },
       el("span", { class: "line-number", "aria-hidden": "true" }, line),
-      before && el("span", { class: "line-before" }, before(line)),
-      el("span", { class: "line-text" }, pieces.length ? pieces : "\u200b"),
-      after && el("span", { class: "line-after" }, after(line)),
+      before && el("span", { class: "line-before", role: "gridcell" }, before(line)),
+      el("span", { class: "line-text", role: "gridcell" }, pieces.length ? pieces : "\u200b"),
+      after && el("span", { class: "line-after", role: "gridcell" }, after(line)),
     );
     for (const [which, numbers] of marks) if (numbers.has(line)) row.classList.add(`mark-${which}`);
     if (line === selected) choose(row, true);

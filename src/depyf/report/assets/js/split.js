@@ -12,7 +12,7 @@ export function splitPanes(panes, { minimum = 180, label = "Panes" } = {}) {
       el(
         "header",
         { class: "pane-head" },
-        el("h3", { class: "pane-title" }, title),
+        el("h2", { class: "pane-title" }, title),
         tools && el("div", { class: "pane-tools" }, tools),
       ),
       el("div", { class: "pane-body" }, element),
