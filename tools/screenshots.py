@@ -39,7 +39,7 @@ class Picture:
 SHOTS = (
     Picture("report.png", ""),
     Picture("report-source.png", "#source"),
-    Picture("report-chain.png", "#0/0/source/25", "dark", ("\\",)),
+    Picture("report-chain.png", "#0/0/Captured_Graph/23", "dark", ("\\",)),
 )
 
 

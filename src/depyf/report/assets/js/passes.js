@@ -46,7 +46,7 @@ export function showPasses(container, data, page) {
     );
   }
   if (data.functions.length > 0)
-    list.append(el("h3", { class: "pass-heading" }, "Two compilations"), ...data.functions.map(pickerOf));
+    list.append(el("h2", { class: "pass-heading" }, "Two compilations"), ...data.functions.map(pickerOf));
 
   function pickerOf({ function: name, rank, ids }) {
     const options = () =>
