@@ -156,3 +156,19 @@ def test_hundreds_of_breaks(tmp_path):
         found[count] = calls, sum(sizes)
     for count in (25, 50, 100):
         assert all(1.8 < more / less < 2.2 for less, more in zip(found[count], found[2 * count])), found
+
+
+def test_what_is_cut_inside_a_method_call_has_a_text(tmp_path):
+    """A method and its object are two slots there, which no source hands on as two values."""
+    text = (
+        "import torch\n\nclass Parser:\n    def error(self, *what): return what\n    def parse(self, x):\n"
+        "        x = x.sin()\n        msg = note(1)\n        self.error(msg, note(2), note(3))\n        return x + 1\n\n"
+        "@torch._dynamo.disable\ndef note(n): return n\n\nf = Parser().parse\n"
+    )
+    run = torch.compile(function(tmp_path, text, "methods"), backend="eager")
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path / "dump"):
+        run(torch.ones(2))
+    texts = "\n".join(path.read_text() for path in sorted((tmp_path / "dump").glob("__original_code*")))
+    assert "cannot decompile" not in texts
+    assert "self.error(msg, note(2), note(3))" in texts

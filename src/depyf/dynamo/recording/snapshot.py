@@ -259,7 +259,10 @@ def _parent_by_name(code: CodeRecord, capture: Capture) -> tuple[int, str] | Non
 def _resume_source(
     record: CodeRecord, code: types.CodeType | None, share: Share | None, original: Callable[[tuple[int, str]], str]
 ) -> CodeRecord:
-    """A resume function has no source: show its bytecode decompiled, as far as it is its share."""
+    """A resume function has no source: show its bytecode decompiled, as far as it is its share.
+
+    All of it is shown where its share has no text: one that ends inside a call may have none.
+    """
     from depyf.driver.pipeline import decompile_code
 
     if code is None:
@@ -268,6 +271,8 @@ def _resume_source(
         resumed = with_one_depth(share.code() if share is not None else code)
         found = decompile_code(resumed, name=safe_name(record.name), options=resume_options())
     except DepyfError as error:
+        if share is not None:
+            return _resume_source(record, code, None, original)
         return replace(record, source=comment(one_line(str(error))))
     source = found.source.rstrip("\n")
     source = share.with_references(source, original) if share is not None else source
