@@ -11,7 +11,7 @@ A page's commands run in one new folder that holds a copy of ``examples/tutorial
     depyf run --out dump toy.py
     ```
 
-What they print goes to ``docs/outputs/PAGE.json``.  A run that prints the same but for seconds leaves the file as it is.
+What they print goes to ``docs/outputs/PAGE.json``.  A run that prints the same but for what is measured leaves the file as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ DOCS = ROOT / "docs"
 PROGRAMS = ROOT / "examples" / "tutorials"
 _BLOCK = re.compile(r"^```\{shell\}\n((?:.*\n)*?)```$", re.M)
 _OPTION = re.compile(r":([a-z-]+):\s*(.*)")
-_SECONDS = re.compile(r"\d+(?:\.\d+)?(?= (?:ms|s|min)\b)")
+_MEASURED = re.compile(r"\d+(?:\.\d+)?(?= (?:ms|s|min|kB)\b)|\d+\.\d+|(?<=num_threads=)\d+|(?<=Python )\d[\d.]*| {2,}")
+"""Seconds, sizes, what a processor's arithmetic decides, and how columns are filled."""
+_LOG = re.compile(r"[VIWE]\d{4} \d\d:.*")
+"""A line of torch's own log, with the time and the number of the process."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 HOME = "/home/me/proj"
 """Where the pages say that the programs are."""
@@ -131,23 +134,23 @@ def in_terminal(shell: Shell, folder: Path, environment: dict[str, str]) -> tupl
 
 
 def tidy(text: str, folder: Path) -> str:
-    """Without what belongs to this machine: where the programs, Python and torch are."""
+    """Without what belongs to this machine: where the programs, Python and torch are; without torch's own log."""
+    text = "".join(line for line in text.splitlines(keepends=True) if not _LOG.match(line))
     text = text.replace(str(folder), HOME).replace(str(folder.parent / "cache"), "/tmp/torchinductor_me")
     text = text.replace(str(ROOT / "src"), "...")
     text = re.sub(r"/tmp/depyf-\w{8}", "/tmp/depyf-1a2b3c4d", text)
     return re.sub(r"/[\w./+-]*/(?:site-packages|lib/python3\.\d+)/", ".../", text)
 
 
-def without_seconds(blocks: list[dict[str, object]]) -> str:
-    return _SECONDS.sub("N", json.dumps(blocks))
+def comparable(blocks: list[dict[str, object]]) -> str:
+    """What two runs have in common on any machine: not what is measured, and no kernels, which are written for the processor."""
+    return _MEASURED.sub("N", json.dumps([block for block in blocks if ".kernel_" not in str(block["command"])]))
 
 
 def main() -> int:
     for page in [Path(name).resolve() for name in sys.argv[1:]] or pages():
         file, blocks = outputs_file(page), run_page(page)
-        same = file.is_file() and without_seconds(json.loads(file.read_text(encoding="utf-8"))) == without_seconds(
-            blocks
-        )
+        same = file.is_file() and comparable(json.loads(file.read_text(encoding="utf-8"))) == comparable(blocks)
         if not same:
             file.parent.mkdir(exist_ok=True)
             file.write_text(json.dumps(blocks, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

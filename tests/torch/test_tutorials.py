@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from docs_outputs import ROOT, outputs_file, pages, run_page, without_seconds
+from docs_outputs import ROOT, comparable, outputs_file, pages, run_page
 
 pytestmark = pytest.mark.torch
 
@@ -22,4 +22,4 @@ def test_commands_print_what_the_page_shows(page: Path) -> None:
     blocks = run_page(page)
     if SHOWN:
         shown = json.loads(outputs_file(page).read_text(encoding="utf-8"))
-        assert without_seconds(blocks) == without_seconds(shown), f"make tutorials PAGES={page.relative_to(ROOT)}"
+        assert comparable(blocks) == comparable(shown), f"make tutorials PAGES={page.relative_to(ROOT)}"
