@@ -2,8 +2,8 @@
 
 python tools/javascript.py [--fix]
 
-``npm ci`` brings both into node_modules once.  Without Node on this machine nothing is checked, and a line says so; with
-``DEPYF_REQUIRE_BROWSER=1`` (``.ci/run`` sets it) that is a failure.
+``npm ci`` brings both into node_modules once.  Without Node or without the packages nothing is checked, and a line says so;
+with ``DEPYF_REQUIRE_BROWSER=1`` (``.ci/run`` sets it) that is a failure.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fix", action="store_true", help="write what can be mended")
     fix = parser.parse_args(argv).fix
+    required = os.environ.get("DEPYF_REQUIRE_BROWSER", "") not in ("", "0")
     node = PROGRAMS["node"].find()
     if node is None:
-        required = os.environ.get("DEPYF_REQUIRE_BROWSER", "") not in ("", "0")
         print("JavaScript: not linted, no Node 18.18 or newer with npm on this machine (make browser)", file=sys.stderr)
         return int(required)
-    if status := install():
-        return status
+    if install():
+        print("JavaScript: not linted, npm ci could not bring ESLint and Prettier", file=sys.stderr)
+        return int(required)
     eslint = [node, MODULES / "eslint" / "bin" / "eslint.js", "--max-warnings=0", *(["--fix"] if fix else []), *FILES]
     prettier = [node, MODULES / "prettier" / "bin" / "prettier.cjs", "--log-level=warn", "--write" if fix else "--check", *FORMATTED]  # fmt: skip
     workflows = [node, ROOT / "tools" / "workflows.mjs"]
