@@ -97,9 +97,16 @@ class DumpView:
         """The files of one compilation, in the order of the manifest; of one stage, or of one kind, where asked for."""
         return [
             file
-            for file in self.files
-            if file.key == key and (not stage or file.stage == stage) and (not kind or file.kind == kind)
+            for file in self._by_key.get(key, ())
+            if (not stage or file.stage == stage) and (not kind or file.kind == kind)
         ]
+
+    @functools.cached_property
+    def _by_key(self) -> dict[CompileKey | None, list[ShownFile]]:
+        found: dict[CompileKey | None, list[ShownFile]] = {}
+        for file in self.files:
+            found.setdefault(file.key, []).append(file)
+        return found
 
     def text(self, name: str) -> str | None:
         """The text of a file; None where it cannot be read, which is then said in ``missing``."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from depyf.report.links.graph_lines import GraphLines, GraphNode
 from depyf.report.links.wrapper_text import KernelCall, WrapperText
 
-_VIEWS = frozenset((
+VIEWS = frozenset((
     "permute", "view", "reshape", "expand", "unsqueeze", "squeeze", "t", "transpose", "alias", "slice", "select", "as_strided", "_unsafe_view", "detach", "unbind", "split", "split_with_sizes",
 ))  # fmt: skip
 """Operations that give the same memory another shape."""
@@ -75,7 +75,7 @@ class _ValueFlow:
         seen = 0
         while name in self.nodes and seen < 64:
             node = self.nodes[name]
-            if node.target.rpartition(".")[2] not in _VIEWS or not node.reads:
+            if node.target.rpartition(".")[2] not in VIEWS or not node.reads:
                 break
             name, seen = node.reads[0], seen + 1
         return name
@@ -94,7 +94,14 @@ class _ValueFlow:
             if before == (len(self.node_of), len(self.call_of)):
                 break
         self._between()
-        return [self._of_call(number) for number in range(len(self.wrapper.calls))]
+        found: dict[int, tuple[str, ...]] = {}
+        taken: set[str] = set()
+        for certain in (True, False):  # what reads a value that is not known may seem to compute what made it, too
+            for number in range(len(self.wrapper.calls)):
+                if number not in found and (not certain or all(value in self.node_of for value in self.reads[number])):
+                    found[number] = self._of_call(number, set() if certain else taken)
+            taken.update(*found.values())
+        return [found[number] for number in range(len(self.wrapper.calls))]
 
     def _learn(self, value: _HeldValue, name: str) -> None:
         name = self.base(name)
@@ -174,13 +181,13 @@ class _ValueFlow:
             todo += [read for read in self.nodes[name].reads if read not in ends and self.base(read) not in ends]
         return list(found)
 
-    def _of_call(self, number: int) -> tuple[str, ...]:
+    def _of_call(self, number: int, taken: set[str]) -> tuple[str, ...]:
         call = self.wrapper.calls[number]
         if not call.kernel:
             return tuple(name for name, other in self.call_of.items() if other == number)
         own = [self.node_of[value] for value in self.values[number] if value in self.node_of]
         ends = {name for value, name in self.node_of.items() if value.call != number} | set(self.call_of)
-        return tuple(sorted(self._cone([name for name in own if name not in self.call_of], ends)))
+        return tuple(sorted(self._cone([name for name in own if name not in self.call_of], ends | taken)))
 
 
 def _shape(text: str) -> str:

@@ -112,7 +112,8 @@ def graph_lines(text: str) -> GraphLines:
         value = _without_ends(statement["value"])
         reads = tuple(dict.fromkeys(path + name for name in _names(value) if path + name in known))
         name = path + statement["name"]
-        if re.fullmatch(r"\w+", value) and reads and name.lower() == reads[0].lower():
+        taken = value.startswith(("next(", "iter("))  # how a graph that takes a list of inputs begins
+        if taken or (re.fullmatch(r"\w+", value) and reads and name.lower() == reads[0].lower()):
             found.inputs[name] = number  # an input under another name
             known.add(name)
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.report.links.data_flow import computed_by_calls
+from depyf.report.links.data_flow import VIEWS, computed_by_calls
 from depyf.report.links.graph_lines import GraphLines
 from depyf.report.links.kernel_text import KernelText
 from depyf.report.links.wrapper_text import KernelCall, WrapperText
@@ -71,7 +71,14 @@ def call_origins(
         if not found[number].nodes and call.sources:
             own = tuple(name for name in call.sources if name in known)
             found[number] = CallOrigins(own, tuple(name for name in call.sources if name not in own))
-    return found
+    views = {node.name for node in graph.nodes if node.target.rpartition(".")[2] in VIEWS}
+    return [_without(one, views) for one in found]
+
+
+def _without(origins: CallOrigins, views: set[str]) -> CallOrigins:
+    """Views compute nothing: the one between two kernels is in the origins of both, and often of another line."""
+    nodes = tuple(name for name in origins.nodes if name not in views)
+    return CallOrigins(nodes, origins.captured) if nodes else origins
 
 
 def _noted(recorded: object) -> list[tuple[list[str], list[str]]]:

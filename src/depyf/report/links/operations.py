@@ -165,6 +165,9 @@ class _OperationFinder:
             return {}
         theirs = _runs(graph.lines.nodes, lambda place: moved.get(place, place) if place is not None else None)
         mine_at, theirs_at = _by_place(self.runs), _by_place(theirs)
+        if not set(mine_at) & set(theirs_at) and len(self.runs) == len(theirs):  # the same graph of another program
+            theirs = [(mine, nodes) for (mine, _), (_, nodes) in zip(self.runs, theirs)]
+            theirs_at = mine_at
         pairs: list[tuple[int, int]] = []
         uneven = False
         for place, stretches in theirs_at.items():
@@ -244,18 +247,20 @@ def _places(lines: GraphLines) -> dict[PlaceKey, SourcePlace]:
 def _moved(mine: dict[PlaceKey, SourcePlace], theirs: dict[PlaceKey, SourcePlace]) -> dict[PlaceKey, PlaceKey]:
     """Lines of the program that filled a cache -> the same lines of this program, which may lie elsewhere in another file."""
     found: dict[PlaceKey, PlaceKey] = {}
-    own: dict[tuple[str, str], list[PlaceKey]] = {}
-    other: dict[tuple[str, str], list[PlaceKey]] = {}
-    for places, groups in ((mine, own), (theirs, other)):
-        for key, place in sorted(places.items()):
-            groups.setdefault((place.function, place.code), []).append(key)
-    for words, keys in other.items():
-        known = own.get(words, [])
-        foreign = [key for key in keys if key not in mine]
-        if not foreign or not known:
-            continue
-        if len(known) == len(keys):
-            found.update(zip(keys, known))
-        else:
-            found.update((key, known[0]) for key in foreign)
+    for words_of in (lambda place: (place.function, place.code), lambda place: ("", place.code)):
+        own: dict[tuple[str, str], list[PlaceKey]] = {}
+        other: dict[tuple[str, str], list[PlaceKey]] = {}
+        for places, groups in ((mine, own), (theirs, other)):
+            for key, place in sorted(places.items()):
+                if key not in found:
+                    groups.setdefault(words_of(place), []).append(key)
+        for words, keys in other.items():
+            known = own.get(words, [])
+            foreign = [key for key in keys if key not in mine]
+            if not foreign or not known:
+                continue
+            if len(known) == len(keys):
+                found.update(zip(keys, known))
+            else:
+                found.update((key, known[0]) for key in foreign)
     return found
