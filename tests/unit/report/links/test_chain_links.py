@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,22 @@ def test_panel_is_plain_data_and_the_same_each_time(tmp_path: Path) -> None:
     assert [pane["id"] for pane in page["compilations"][0]["panes"]][:5] == [
         "program.py", "library.py", "original_code", "transformed_code", "Captured_Graph",
     ]  # fmt: skip
+
+
+def test_lines_of_the_program_that_filled_a_cache_are_those_of_this_one(tmp_path: Path) -> None:
+    """Another file, other functions, other lines: the code beside them is the same."""
+    folder = unpack(tmp_path / "dump", "stacks")
+    for stage in ("Joint_graph.0", "Forward_graph.0", "Backward_graph.0", "AFTER_POST_GRAD.0", "AFTER_POST_GRAD.1"):
+        path = folder / f"__compiled_fn_0_0.{stage}.py"
+        moved = re.sub(
+            r"File: /home/me/\w+\.py:(\d+) in \w+",
+            lambda at: f"File: /other/p.py:{int(at[1]) + 100} in g",
+            path.read_text(),
+        )
+        path.write_text(moved)
+    view = DumpView(folder)
+    golden = view, chain(view, KEY)
+    assert len(golden[1].operations.names) == 14, "no operation of its own for a line of the other file"
+    test_softmax_leads_to_its_two_kernels(golden)
+    test_the_same_line_in_two_layers_is_told_apart(golden)
+    test_backward_operations_lead_to_their_forward_line(golden)
