@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 _CPP = re.compile(r"\bvoid\s+\w+\((?P<inside>[^;{]*?)\)\s*\{?\s*$", re.M)
 _PYTHON = re.compile(r"^def \w+\((?P<inside>[^)]*)\)", re.M)
-_FRAGMENT = re.compile(r"^(?:#|//)\s+%(?P<name>\w+)(?: : [^=]*)? = call_(?:function|method|module)\[", re.M)
+_FRAGMENT = re.compile(r"^(?:#|//)\s+%(?P<name>\w+)(?: :.*?)? = call_(?:function|method|module)\[", re.M)
 _MAPPED = re.compile(r"^(?:#|//)\s+(?P<source>\w+) => (?P<nodes>[\w, ]+)$", re.M)
 _POINTER = re.compile(r"\b(?P<name>(?:in_out|in|out)_ptr\d*|arg_\w+|ws_ptr|out_ptr\w*|in_ptr\w*)\b")
 _STORE = re.compile(r"(?:\.store\(|tl\.store\(|tl\.atomic_add\(|atomic_add\w*\()\s*&?(?P<name>\w+)|^\s*(?P<indexed>(?:out|in_out)_ptr\w*)\[[^=]*\] (?:\+)?= ")  # fmt: skip
