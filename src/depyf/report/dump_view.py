@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from depyf.dump.compile_stages import WRAPPER
 from depyf.dump.files.layout import MANIFEST, TIMINGS
 from depyf.dump.files.reading import DumpError, NoManifest, is_plain, rank_folders, read_file, read_json, read_manifest
 from depyf.dump.records import CompileKey
@@ -54,7 +56,7 @@ class DumpView:
             self.page = manifest.page
             self.files = tuple(_file(item) for item in manifest.files)
         except NoManifest:
-            self.files = tuple(ShownFile(name, "", "", 0, None, {}) for name in names if name.endswith(SHOWN))
+            self.files = tuple(_named(name) for name in names if name.endswith(SHOWN))
             if not self.files and not self.ranks:
                 raise
             if self.files or not self.ranks:
@@ -126,6 +128,22 @@ class DumpView:
             if not quiet:
                 self.missing.append(f"{error}.")
             return None
+
+
+_GRAPH = re.compile(
+    r"__compiled_fn_(?P<ca>ca)?(?P<id>\d+(?:_\d+)+)(?:r(?P<reset>\d+))?\.(?:kernel_(?P<number>\d+)|(?P<stage>[A-Za-z_]+)\.(?P<index>\d+))\.py"
+)
+
+
+def _named(name: str) -> ShownFile:
+    """What a file of a run that has not finished is, as far as its name says."""
+    match = _GRAPH.fullmatch(name)
+    if match is None:
+        return ShownFile(name, "", "", 0, None, {})
+    key = CompileKey(int(match["reset"] or 0), ("!" if match["ca"] else "") + match["id"].replace("_", "/"))
+    if match["number"] is not None:
+        return ShownFile(name, "wrapper", WRAPPER, int(match["number"]), key, {})
+    return ShownFile(name, "graph", match["stage"], int(match["index"]), key, {})
 
 
 def _file(item: dict[str, Any]) -> ShownFile:

@@ -136,6 +136,25 @@ def test_missing_and_cut_files_leave_the_rest(tmp_path: Path) -> None:
     assert kinds >= {"source", "captured", "joint", "backward", "wrapper"}
 
 
+def test_run_that_has_not_finished(tmp_path: Path) -> None:
+    """No manifest: the names of the files say what they are."""
+    folder = unpack(tmp_path / "dump")
+    (folder / "manifest.json").unlink()
+    golden = DumpView(folder), chain(DumpView(folder), KEY)
+    assert {pane.kind for pane in golden[1].panes} == {
+        "captured",
+        "joint",
+        "forward",
+        "backward",
+        "post-grad",
+        "wrapper",
+    }
+    assert [line.partition("(")[0] for line in lit(golden, "captured", "tanh @", "wrapper")] == [
+        "extern_kernels.mm"
+    ] * 2
+    assert lit(golden, "backward", "mm_5: ", "captured")[0].startswith(("tanh", "a"))
+
+
 def test_panel_is_plain_data_and_the_same_each_time(tmp_path: Path) -> None:
     folder = unpack(tmp_path / "dump")
     page = chain_panel(DumpView(folder), None)
