@@ -143,6 +143,26 @@ def test_diff(program):
     assert gone.returncode == 4 and "no dump of depyf" in gone.stderr
 
 
+CACHED = """
+import torch
+torch.compile(lambda x: x.sin() * 2)(torch.ones(4, requires_grad=True)).sum().backward()
+"""
+
+
+def test_a_hit_in_the_caches_of_torch_is_no_difference(tmp_path):
+    """Torch reports less of what it found there: files of the run that computed it, and the inputs of its graphs."""
+    (tmp_path / "app.py").write_text(CACHED)
+    for name in ("cold", "warm"):
+        caches = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "caches")}
+        assert python("-m", "depyf", "run", "--out", name, "app.py", cwd=tmp_path, env=caches).returncode == 0
+    done = python("-m", "depyf", "diff", "cold", "warm", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "only 2 found 0/0 in torch's caches" in done.stdout and "the two are the same" in done.stdout
+    found = json.loads(python("-m", "depyf", "diff", "--json", "warm", "cold", cwd=tmp_path).stdout)
+    assert found["equal"] and "__compiled_fn_0_0.Forward_graph.0.json" in found["not_written_on_a_hit"]
+    assert python("-m", "depyf", "diff", "--strict", "cold", "warm", cwd=tmp_path).returncode == 1
+
+
 def test_diff_of_one_program_in_two_folders(program):
     shutil.copytree(program / "app", program / "other" / "app")
     for name, folder in (("one", program), ("two", program / "other")):

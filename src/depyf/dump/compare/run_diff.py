@@ -63,6 +63,15 @@ def _cached(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
     return lines
 
 
+def hit_on_one_side(first: Sequence[Function], second: Sequence[Function]) -> tuple[frozenset[str], frozenset[str]]:
+    """The compile ids that only the first found in torch's caches, and those that only the second did."""
+    one, two = _hits(first), _hits(second)
+    return (
+        frozenset(key for key in one if key in two and one[key] - two[key]),
+        frozenset(key for key in two if key in one and two[key] - one[key]),
+    )
+
+
 def _hits(functions: Iterable[Function]) -> dict[str, set[str]]:
     """compile id -> the caches that had it."""
     return {

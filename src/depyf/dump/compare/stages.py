@@ -21,7 +21,7 @@ from depyf.dump.compare.line_diff import unified
 from depyf.dump.compare.meaning import meaning
 from depyf.dump.compare.pairing import Pairing, met, pairing, sources, with_counters
 from depyf.dump.compare.program_folder import from_folder, program_folders
-from depyf.dump.compare.run_diff import events_apart
+from depyf.dump.compare.run_diff import events_apart, hit_on_one_side
 from depyf.dump.compile_stages import CAPTURED, ORDER
 from depyf.dump.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
 from depyf.dump.records import slug
@@ -107,6 +107,8 @@ class DumpComparison:
     """Files whose texts differ and mean the same."""
     pairs: Pairing | None = None
     """The functions of the two; None where every character counts."""
+    cached: tuple[Difference, ...] = ()
+    """What one side lacks because it found the compilation in torch's caches: no difference."""
 
     @property
     def events(self) -> list[str]:
@@ -153,6 +155,7 @@ class DumpComparison:
             },
             "events": self.events,
             "alike": [file.name for file in self.alike],
+            "not_written_on_a_hit": [item.file for item in self.cached],
             "first_difference": {key: item.file for key, item in self.first_by_compile_id().items()},
             "differences": [
                 {
@@ -235,6 +238,10 @@ def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
     return DumpFile(name, stage, item.get("compile_id") or ids[0], folder / name, place)
 
 
+GRAPH_INPUTS = "graph_inputs"
+"""The inputs of a graph; torch does not tell them again of one that it found in a cache."""
+
+
 def compare(
     first: Dump, second: Dump, normal: Callable[[str], str] = lambda text: text, strict: bool = False
 ) -> DumpComparison:
@@ -249,6 +256,8 @@ def compare(
     same: dict[str, int] = {}
     alike: list[DumpFile] = []
     differences: list[Difference] = []
+    cached: list[Difference] = []
+    hits = hit_on_one_side(first.functions, second.functions)
     folders = program_folders(first.functions, second.functions)
     pairs = Pairing([]) if strict else paired(first, second, folders)
     renamed = {} if strict else _renamed(first, second, pairs, folders)
@@ -274,8 +283,13 @@ def compare(
         lines = unified(before, after, names)
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-        differences.append(Difference(file.name, file.stage, file.compile_id, where, added, removed, lines))
-    return DumpComparison(first, second, same, tuple(differences), tuple(alike), None if strict else pairs)
+        found = Difference(file.name, file.stage, file.compile_id, where, added, removed, lines)
+        hit = [text for text, ids in ((before, hits[0]), (after, hits[1])) if file.compile_id in ids]
+        untold = bool(hit) and (hit == [""] or (file.stage == GRAPH_INPUTS and '"inputs": []' in hit[0]))
+        (cached if untold and not strict else differences).append(found)
+    return DumpComparison(
+        first, second, same, tuple(differences), tuple(alike), None if strict else pairs, tuple(cached)
+    )
 
 
 def paired(first: Dump, second: Dump, folders: tuple[str, str]) -> Pairing:
