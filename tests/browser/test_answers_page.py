@@ -73,3 +73,11 @@ def test_two_runs_say_what_changed(visit: Any, tmp_path: Path) -> None:
     made_dump(tmp_path / "two", {"functions": [{"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}]})
     page = visit(write_report(tmp_path / "one", tmp_path / "report.html", tmp_path / "two"), "#run-diff", theme="dark")
     page.get_by_text("only 1 breaks the graph at a.py:4").wait_for()
+
+
+@pytest.mark.torch
+def test_a_place_leads_to_the_line_of_the_program(visit: Any, training_page: Path) -> None:
+    page = visit(training_page, "#fix-first")
+    page.locator(".cause a.place").first.click()
+    page.locator("body[data-panel=source]").wait_for()
+    page.locator("section:visible .line.mark-selected").wait_for()

@@ -13,7 +13,7 @@ import { alikeGuards, spelledGuard } from "../../src/depyf/report/assets/js/guar
 import { byLine } from "../../src/depyf/report/assets/js/memory.js";
 import { foldedRows, reasonsOf } from "../../src/depyf/report/assets/js/recompilations.js";
 import { kindOf, piecesOfSpans, scaleOf, timesByKind } from "../../src/depyf/report/assets/js/timeline.js";
-import { placeName } from "../../src/depyf/report/assets/js/told.js";
+import { chainOf, placeName } from "../../src/depyf/report/assets/js/told.js";
 
 const GRAPH = `# Compile id 0/0
 class GraphModule(torch.nn.Module):
@@ -198,4 +198,11 @@ test("a place is the last part of its path", () => {
   assert.equal(placeName("C:\\x\\train.py:45"), "train.py:45");
   assert.equal(placeName("/a/pkg/__init__.py:1"), "pkg/__init__.py:1");
   assert.equal(placeName("<string>"), "<string>");
+});
+
+test("a compilation leads to its chain, where the page has one", () => {
+  const page = { panels: [{ id: "chain" }], href: (...parts) => parts.join("/") };
+  assert.equal(chainOf(page, { id: "0/1" }, "Forward_graph", 12), "0/1/Forward_graph/12");
+  assert.equal(chainOf(page, { id: "0/1", generation: 2 }), "0/1r2");
+  assert.equal(chainOf({ ...page, panels: [] }, { id: "0/1" }), null);
 });

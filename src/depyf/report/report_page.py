@@ -15,6 +15,7 @@ from depyf.dump.files.layout import REPORT_PAGE
 from depyf.dump.files.reading import DumpError
 from depyf.errors import DepyfError
 from depyf.report.dump_view import SHOWN, DumpView
+from depyf.report.links.chain_links import source_paths
 from depyf.report.pack_scripts import ASSETS, script, style
 from depyf.report.panels.all_panels import PANELS
 from depyf.report.payload import packed, texts
@@ -65,6 +66,7 @@ def render(folder: Path, other: Path | None = None) -> str:
         "panels": panels,
         "files": files,
         "stages": ORDER,
+        "sources": sorted(source_paths(single[0])),
         "missing": [
             *view.missing,
             *(single[0].missing if single[0] is not view else ()),

@@ -27,7 +27,7 @@ export function placeName(at) {
 export function placeLink(page, at, line = "") {
   if (!at) return null;
   const [, path, number] = at.match(/^(.*?)(?::(\d+))?$/s);
-  const there = page.panels.some(({ id }) => id === "source");
+  const there = page.panels.some(({ id }) => id === "source") && page.about.sources.includes(path);
   const tag = there ? "a" : "span";
   const place = el(
     tag,
@@ -52,8 +52,9 @@ export function entryChip(page, entry) {
 
 /** The address of a compilation's chain, or of a line of one of its stages; null where the page has no chain. */
 export function chainOf(page, entry, ...parts) {
-  if (!entry.id || entry.generation || !page.panels.some(({ id }) => id === "chain")) return null;
-  return page.href(...entry.id.split("/"), ...parts);
+  if (!entry.id || !page.panels.some(({ id }) => id === "chain")) return null;
+  const id = entry.generation ? `${entry.id}r${entry.generation}` : entry.id;
+  return page.href(...id.split("/"), ...parts);
 }
 
 /** Compilations in order; more than four that ended alike are two ends and dots. */
