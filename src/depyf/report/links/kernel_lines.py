@@ -19,6 +19,8 @@ _NONE: Numbers = frozenset()
 _ASSIGNED = re.compile(
     r"^\s*(?:const )?(?:auto |float |double |bool |int64_t |int32_t )?(?P<name>tmp\w+) = (?P<value>.*?);?\s*$"
 )
+_ACCUMULATOR = "tmp_acc"
+"""Begins the names in which C++ kernels add up: their ``+`` is no addition of the graph."""
 _TEMPORARY = re.compile(r"\btmp\w+\b")
 _LOAD = re.compile(r"\b(?:in|out|in_out)_ptr\w*\b")
 _CONSTANT = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.])")
@@ -30,6 +32,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("log1p", ("log1p",)), ("log", ("log",)), ("expm1", ("expm1",)), ("exp", ("exp", "exp2")), ("cos", ("cos",)), ("sin", ("sin",)),
     ("abs", ("abs",)), ("floor", ("floor",)), ("ceil", ("ceil",)), ("pow", ("pow",)), ("relu", ("relu",)),
     ("maximum", ("maximum", "relu", "amax", "clamp_min", "clamp", "max")), ("minimum", ("minimum", "amin", "clamp_max", "clamp", "min")),
+    ("reduce", ("sum", "mean", "prod", "amax", "amin", "max", "min", "any", "all", "var", "var_mean", "std", "argmax", "argmin", "native_layer_norm", "_softmax", "_log_softmax")),
     ("where", ("where", "masked_fill")), ("neg", ("neg",)), ("compare", ("le", "lt", "ge", "gt", "eq", "ne")),
     ("*", ("mul", "fma", "square", "addcmul")), ("/", ("div", "reciprocal", "mean", "var", "var_mean")), ("-", ("sub", "neg", "rsub")), ("+", ("add", "fma", "addcmul")),
 )  # fmt: skip
@@ -113,7 +116,8 @@ def _steps(lines: list[str], kernel: KernelText) -> list[_KernelStep]:
         known = frozenset().union(*(numbers.get(one, frozenset()) for one in names)) | (
             constant if names else frozenset()
         )
-        steps.append(_KernelStep(number, _kind(value), reads, known))
+        kind = "reduce" if name.startswith(_ACCUMULATOR) else _kind(value)
+        steps.append(_KernelStep(number, kind, reads, known))
         made[name] = len(steps) - 1
     return steps
 

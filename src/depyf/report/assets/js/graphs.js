@@ -183,7 +183,7 @@ export function showGraphs(container, data, page) {
           ...attributes,
           role: "button",
           tabindex: "0",
-          "aria-label": `Open ${box.group.title}`,
+          "aria-label": `${title} ${note ?? ""}, open`,
           onclick: unfold,
           onkeydown: (event) => event.key === "Enter" && unfold(),
         },
@@ -191,7 +191,7 @@ export function showGraphs(container, data, page) {
       );
     } else {
       const href = chainOf(page, graph, graph.stage, box.node.line) ?? page.href("files", graph.file, box.node.line);
-      element = svgEl("a", { ...attributes, href, "aria-label": `${title} ${note}` }, shape);
+      element = svgEl("a", { ...attributes, href, "aria-label": `${title} ${note ?? ""}` }, shape);
     }
     return hoverCard(element, () => cardOf(box));
   }

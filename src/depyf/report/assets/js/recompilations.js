@@ -156,7 +156,12 @@ function matrixCard(found, page) {
       : null,
     el(
       "div",
-      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Recompilations of ${found.name}` },
+      {
+        class: "table-scroll",
+        tabindex: "0",
+        role: "region",
+        "aria-label": `Recompilations of ${found.name}, ${found.entries[0]} and later`,
+      },
       el(
         "table",
         { class: "table matrix" },
