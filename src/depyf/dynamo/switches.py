@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.advice.advice import AdviceUse, Switch, SwitchKind
 from depyf.dump.advice.registry import ADVICE
 from depyf.dynamo.events.torch_options import function_named
@@ -81,8 +82,7 @@ def _mark(how: str, tensor: str, dimension: int, function: str) -> Callable[[], 
 
 
 def _named(code: types.CodeType, function: str) -> bool:
-    qualname = getattr(code, "co_qualname", None)
-    return qualname == function if qualname is not None else code.co_name == function.rpartition(".")[2]
+    return code.co_name == function.rpartition(".")[2] and qualified_name(code) == function
 
 
 def _reached(path: str, variables: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.advice.registry import sentence
 from depyf.dump.advice.source_names import named
 from depyf.dump.pages.call_tree import folded_states
@@ -316,7 +317,7 @@ def _report(
     if not entries and not own and any(code is known for known in codes_seen()):
         skipped = {ReportedBreak(reason, ()): None for reason in why_never_compiled([code]).values()}
     return Report(
-        getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno, tuple(reports), tuple(breaks),
+        qualified_name(code, origin(code)), code.co_filename, code.co_firstlineno, tuple(reports), tuple(breaks),
         tuple(skipped), tuple(resumes), len(mine) == len(entries) and all(resume.complete for resume in resumes),
         tuple(inside), calls,
     )  # fmt: skip

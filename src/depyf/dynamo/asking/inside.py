@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.records import Place
 from depyf.dynamo.asking.ask import PartOfEntry
 from depyf.dynamo.asking.differences import Refusal, refusal_lines
@@ -164,7 +165,7 @@ def _answer(
     answers = tuple(ForObject(tuple(names), tuple(refused), tuple(may)) for names, refused, may in groups.values())
     place = f"{code.co_filename}:{code.co_firstlineno}"
     at_limit = limit is not None and len(entries) >= limit
-    return InnerAnswer(getattr(code, "co_qualname", code.co_name), place, one.calls, len(entries), answers, at_limit)
+    return InnerAnswer(qualified_name(code), place, one.calls, len(entries), answers, at_limit)
 
 
 def _known(expression: str, L: set[str]) -> bool:

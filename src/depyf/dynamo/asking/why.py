@@ -12,6 +12,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.for_guards import (
     for_condition,
@@ -142,7 +143,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         answers.append(answer)
     refusals = nearest_first([*_refusals(answers, CallValues(L)), *passed])
     place = f"{code.co_filename}:{code.co_firstlineno}"
-    name = getattr(code, "co_qualname", code.co_name)
+    name = qualified_name(code)
     inside: tuple[InnerAnswer, ...] = ()
     compilations = recent_compilations()
     if runs is None or later:

@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from depyf.bytecode.host.written_names import own_name, written_name
 from depyf.dump.records import CallerRecord, Place
 from depyf.dynamo.caches.seen_code import of_libraries
 
@@ -30,7 +31,7 @@ _LONGEST = 160
 
 @dataclass(frozen=True, slots=True)
 class RunningFrame:
-    """One frame; ``first`` is the first line of its function, 0 where that is not known."""
+    """One frame; ``first`` is the first line of its function, 0 where that is not known; "" as ``qualname`` likewise."""
 
     name: str
     qualname: str
@@ -55,7 +56,7 @@ def running_frames(keep: Callable[[RunningFrame], bool]) -> tuple[RunningFrame, 
     found: list[RunningFrame] = []
     while frame is not None:
         code = frame.f_code
-        one = _frame(code.co_name, getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno)
+        one = _frame(code.co_name, own_name(code), code.co_filename, code.co_firstlineno)
         if not _library(code.co_filename) or keep(one):
             found.append(replace(one, line=frame.f_lineno or 0))
         frame = frame.f_back
@@ -114,4 +115,5 @@ def _of_the_program(frame: RunningFrame) -> bool:
 
 
 def _place(frame: RunningFrame, line_of: Callable[[str, int], str]) -> Place:
-    return Place(frame.filename, frame.line, frame.qualname, line_of(frame.filename, frame.line).strip()[:_LONGEST])
+    name = frame.qualname or written_name(frame.filename, frame.first, frame.name)  # read for the shown ones alone
+    return Place(frame.filename, frame.line, name, line_of(frame.filename, frame.line).strip()[:_LONGEST])

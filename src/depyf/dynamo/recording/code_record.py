@@ -9,7 +9,9 @@ import textwrap
 import types
 from dataclasses import replace
 
+from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.records import CodeRecord
+from depyf.dynamo.resume import origin
 from depyf.safety.unheard import parse, spelled_out
 
 
@@ -22,7 +24,7 @@ def code_record(code: types.CodeType) -> CodeRecord:
     varkw = names[kwonly_end + (varargs is not None)] if code.co_flags & inspect.CO_VARKEYWORDS else None
     return CodeRecord(
         name=code.co_name,
-        qualname=getattr(code, "co_qualname", code.co_name),
+        qualname=qualified_name(code, origin(code)),
         filename=code.co_filename,
         line=code.co_firstlineno,
         posonly=positional[: code.co_posonlyargcount],

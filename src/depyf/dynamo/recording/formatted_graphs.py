@@ -15,10 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.graphs.graph_facts import LayerFacts
 from depyf.dump.records import GivenRecord
 from depyf.dynamo.events.graph_layers import layer_facts
-from depyf.dynamo.pure_access import attribute, full_name, in_classes, literal, own_attributes, short_name
+from depyf.dynamo.pure_access import attribute, full_name, in_classes, literal, own_attributes
 from depyf.dynamo.recording.transform import current_compile_id
 from depyf.safety.guarded import Door
 
@@ -107,11 +108,8 @@ def _exchange(old: Callable[..., Any], new: Callable[..., Any]) -> None:
 
 def _function(frame: types.FrameType) -> str:
     """``module.Class.function`` of a frame."""
-    code = frame.f_code
-    name = getattr(code, "co_qualname", code.co_name)
+    name = qualified_name(frame.f_code)
     module = str(frame.f_globals.get("__name__", ""))
-    if code.co_varnames[:1] == ("self",) and code.co_argcount and "." not in name:  # before Python 3.11
-        name = f"{short_name(type(frame.f_locals.get('self')))}.{name}"
     return f"{module}.{name}" if module else name
 
 

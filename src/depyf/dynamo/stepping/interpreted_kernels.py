@@ -9,6 +9,7 @@ switched on and off at run time, and everything in Triton is afterwards as befor
 from __future__ import annotations
 
 import bdb
+import contextlib
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -178,6 +179,10 @@ class Interpreting:
         import triton
         import triton.language as tl
         import triton.runtime.interpreter
+
+        # the interpreter would import it while tl.static_print is print, which has no signature before Python 3.11
+        with contextlib.suppress(ImportError):
+            import triton.experimental.gluon
         from torch._inductor.async_compile import AsyncCompile
         from triton.runtime.interpreter import InterpreterBuilder
         from triton.runtime.jit import JITFunction
