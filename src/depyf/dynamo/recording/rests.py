@@ -114,7 +114,7 @@ def _member(function: Function, code: types.CodeType) -> _Member | None:
     raw = code.co_code
     stack: list[bool] = []
     for op, end in steps(raw, 0):
-        target = jump_target(op, end)
+        target = None if op.name.startswith("SETUP_") else jump_target(op, end)  # a handler's, up to 3.10
         if target is not None:
             return _Member(function, code, raw, end, target, tuple(stack)) if ends(op) and target >= end else None
         if ends(op):
