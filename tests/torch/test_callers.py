@@ -126,6 +126,12 @@ def test_the_manifest_has_the_callers(dump):
     assert chain[-1]["at"].endswith(f"program.py:{line('x = b(x)')}")
 
 
+def test_verdicts_name_the_function_as_all_else_does(dump):
+    manifest = json.loads((dump / "manifest.json").read_text())
+    names = {verdict["function"] for file in manifest["files"] for verdict in file.get("verdicts", ())}
+    assert {"step", "Model.forward", "Block.forward"} & names and "forward" not in names
+
+
 def test_a_line_of_code_that_depyf_substituted(dump):
     """The frame of ``step`` runs the dumped text; the tree names the line of the program."""
     manifest = json.loads((dump / "manifest.json").read_text())

@@ -109,11 +109,15 @@ class DecompiledCode:
 
     def _record(self, reason: str) -> TransformedRecord:
         found = self.found.verdicts if self.found is not None else ()
+
+        def named(name: str) -> str:  # up to 3.10 the code object has the last part only
+            return self.function.qualname if name == self.made.co_name else name
+
         return TransformedRecord(
             source=self.text,
             substituted=not reason,
             reason=self.stable(reason),
-            verdicts=tuple(VerdictRecord(v.qualname, v.status.value, self.stable(v.reason)) for v in found),
+            verdicts=tuple(VerdictRecord(named(v.qualname), v.status.value, self.stable(v.reason)) for v in found),
             graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
             resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
             needs=tuple(map(self.stable, self._needs())),
