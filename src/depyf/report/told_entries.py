@@ -13,7 +13,7 @@ from typing import Any
 
 from depyf.dump.causes.stored import whole_seconds
 from depyf.dump.files.layout import GUARDS_DATA, MEMORY_DATA, SHAPES_DATA
-from depyf.dump.records import CompileKey
+from depyf.dump.records import NOTHING_TO_COMPILE, CompileKey
 from depyf.report.dump_view import DumpView
 
 _RESUME = re.compile(r"torch_dynamo_resume_in_.*_at_(?P<line>\d+)$")
@@ -36,6 +36,11 @@ class ToldEntry:
         if self.item.get("graph_breaks"):
             return "broke"
         return "ok" if self.item.get("compiled") else "unfinished"
+
+    @property
+    def given_up(self) -> bool:
+        """Whether there was something to compile, and it ran as ordinary Python."""
+        return self.state == "python" and self.item["failed"] != NOTHING_TO_COMPILE
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"id": self.key.text, "state": self.state}

@@ -29,7 +29,7 @@ def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
             "compilations": sum(bool(entry.item.get("compiled")) for entry in entries),
             "breaks": len({_break_place(found) for entry in entries for found in entry.item.get("graph_breaks", ())}),
             "recompilations": sum(bool(e.item.get("recompiled_because")) and not e.item.get("failed") for e in entries),
-            "python": sum(any(entry.state == "python" for entry in function.entries) for function in functions),
+            "python": sum(any(entry.given_up for entry in function.entries) for function in functions),
             "failed": sum(entry.state == "failed" for entry in entries),
             "kernels": sum(file.kind == "kernel_source" for file in view.files),
         },
@@ -101,7 +101,7 @@ def _python(functions: list[ToldFunction], view: DumpView) -> list[dict[str, Any
     """Functions that ran, or ended, as ordinary Python, each once; then those that Dynamo left alone."""
     found = []
     for function in functions:
-        given_up = [entry for entry in function.entries if entry.state == "python"]
+        given_up = [entry for entry in function.entries if entry.given_up]
         if given_up:
             reason = str(given_up[-1].item["failed"])
             found.append({

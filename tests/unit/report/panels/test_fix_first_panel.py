@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from depyf.dump.records import NOTHING_TO_COMPILE
 from depyf.report.dump_view import DumpView
 from depyf.report.panels.fix_first_panel import fix_first_panel
 from made_dumps import entry, made_dump
@@ -42,6 +43,15 @@ def test_functions_stand_where_they_ended(tmp_path):
         "functions": 3, "compilations": 2, "breaks": 1, "recompilations": 0, "python": 1, "failed": 1, "kernels": 0,
     }  # fmt: skip
     assert data["seconds"] is None
+
+
+def test_a_function_with_nothing_to_compile_is_no_loss(tmp_path):
+    """As in index.md: what follows the last break is often only a ``return``."""
+    functions = [
+        {"function": "f", "from": "a.py:1", "entries": [entry("0/0", compiled=False, failed=NOTHING_TO_COMPILE)]}
+    ]
+    data = fix_first_panel(DumpView(made_dump(tmp_path, {"functions": functions, "causes": []})), None)
+    assert data["counts"]["python"] == 0 and data["python"] == []
 
 
 def test_of_a_run_that_has_not_finished_nothing_is_said(tmp_path):
