@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from depyf.dump.compile_stages import ORDER
 from depyf.dump.files.layout import REPORT_PAGE
 from depyf.dump.files.reading import DumpError
+from depyf.dump.files.writer import write_whole
 from depyf.errors import DepyfError
 from depyf.report.dump_view import SHOWN, DumpView
 from depyf.report.links.chain_links import source_paths
@@ -118,17 +116,9 @@ def needs_libraries() -> None:
 
 
 def write_page(page: str, output: Path) -> Path:
-    """Write ``page`` to ``output``, through a file beside it that takes its name when it is whole."""
-    temporary = ""
+    """Write ``page`` to ``output``, whole or not at all; returns ``output``."""
     try:
-        handle, temporary = tempfile.mkstemp(prefix=".depyf-", suffix=".tmp", dir=output.absolute().parent)
-        with open(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-            file.write(page)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, output)
+        write_whole(str(output.absolute()), page)
     except OSError as error:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
         raise DumpError(f"{output} cannot be written: {error.strerror or error}") from error
     return output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,17 @@ def test_failed_write_leaves_what_was_there(dump: Path, tmp_path: Path) -> None:
     with pytest.raises(DumpError, match="cannot be written"):
         write_report(dump, target)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dump", "folder"]
+
+
+def test_page_has_the_mode_of_other_files_of_the_user(dump: Path, tmp_path: Path) -> None:
+    before = os.umask(0o077)  # what a user has who shows files to nobody else
+    try:
+        (tmp_path / "other").touch()
+        write_report(dump, tmp_path / "page.html")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "page.html").stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dump", "other", "page.html"]
 
 
 def test_missing_file_is_said(dump: Path) -> None:
