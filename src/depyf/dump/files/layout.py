@@ -19,6 +19,8 @@ SHAPES_DATA, MEMORY_DATA, GUARDS_DATA = "shapes.json", "memory.json", "guards.js
 CALL_TREE = "call_tree.md"
 REPORT_PAGE = "report.html"
 """What `depyf report` writes into a dump."""
+REPORT_MARK = '<meta name="generator" content="depyf">'
+"""Stands at the beginning of each such page."""
 TIMINGS = "timings.json"
 """The one file that differs from run to run."""
 CAUSES, FUNCTIONS, PYTHON, BREAKS = "causes.md", "functions.md", "ordinary_python.md", "graph_breaks.md"

@@ -23,6 +23,8 @@ from depyf.dump.files.layout import (
     INDEX,
     MEMORY,
     MEMORY_DATA,
+    REPORT_MARK,
+    REPORT_PAGE,
     REPORTS,
     SHAPES,
     SHAPES_DATA,
@@ -39,7 +41,7 @@ from depyf.dump.files.layout import (
     transformed_file,
 )
 from depyf.dump.files.program_files import program_files
-from depyf.dump.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_manifest
+from depyf.dump.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_file, read_manifest
 from depyf.dump.files.writer import unfinished_files
 from depyf.dump.records import (
     BreakRecord,
@@ -57,6 +59,7 @@ _REPORTS = ((CALL_TREE, "call_tree"), (SHAPES, "shapes"), (MEMORY, "memory"), *(
 _DATA = ((SHAPES_DATA, "shapes_data"), (MEMORY_DATA, "memory_data"), (GUARDS_DATA, "guards_data"))
 _WHOLE_RUN = ((INDEX, "index"), *_REPORTS, *_DATA, (TIMINGS, "timings"))
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", SOURCE_PREFIX, ".depyf-")
+_MOST_PAGE = 1 << 26
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 
 
@@ -146,18 +149,29 @@ def indented(value: Any, margin: str = "\n") -> str:
 
 def remove_old_dump(directory: Path, deepest: int = 20) -> None:
     """Remove what earlier dumps left in ``directory``: the files that its manifest lists, those of a run that was killed
-    before it wrote one, and the dumps of forked children; nothing else, and never raises."""
+    before it wrote one, the page of ``depyf report``, and the dumps of forked children; nothing else, and never raises."""
     try:
         old = read_manifest(directory)
         names = [*old.names, *old.forks, MANIFEST]
     except DumpError:
         names = []  # not a dump of depyf, or not readable: leave everything
-    for name in [*names, *unfinished_files(directory)]:
+    names += unfinished_files(directory)
+    for name in names:
         ways = name.split("/")
         if all(map(_FORK.fullmatch, ways)):
             _remove_fork(directory, ways, deepest)
         elif is_plain(name) and (name.startswith(_OURS) or name in (*dict(_WHOLE_RUN), MANIFEST)):
             _remove(os.unlink, directory / name)
+    if names and _is_report(directory):  # it tells of the run before
+        _remove(os.unlink, directory / REPORT_PAGE)
+
+
+def _is_report(directory: Path) -> bool:
+    """Whether the page there is ours, and not one of the user's that has the same name."""
+    try:
+        return REPORT_MARK in read_file(directory, REPORT_PAGE, _MOST_PAGE)[:2000]
+    except DumpError:
+        return False
 
 
 def _remove_fork(directory: Path, way: list[str], deepest: int) -> None:

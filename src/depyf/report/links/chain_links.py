@@ -45,6 +45,8 @@ class LinkedPane:
     names: dict[int, str] = field(default_factory=dict)
     """What a line defines or calls: the node of a graph, a kernel."""
     shown: list[tuple[int, int]] = field(default_factory=list)
+    inferred: bool = False
+    """No record says which operations its calls compute: a compile cache answered, and the values were followed."""
 
     def add(self, line: int, numbers: Numbers, direct: bool = True) -> None:
         """Let ``line`` share ``numbers``."""
@@ -226,6 +228,7 @@ def _wrapper(
     first = {name: frozenset((number,)) for number, name in reversed(list(enumerate(found.names)))}
     numbers = [_numbers(one, own, first) for one in origins]
     _link_wrapper(pane, wrapper, kernels, numbers)
+    pane.inferred = any(one.inferred for one in origins)
     panes = [pane]
     first_call = {call.kernel: call.line for call in reversed(wrapper.calls)}
     for name, one in sorted(files.items(), key=lambda item: first_call.get(item[0], len(text))):

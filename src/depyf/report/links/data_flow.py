@@ -5,11 +5,13 @@ returns; a call of a library computes the operation of its name, and reads what 
 lies between the values that it reads and those that it writes.
 
 Input: a wrapper and its graph.  Output: names of operations for each call, () where nothing is certain.  Linear, but for the
-calls of libraries, which are compared with the operations of the same name.
+calls of libraries, which are compared with the operations of the same name, and for values between two generated kernels: of
+the operations of their size the one is taken with which both kernels need nothing that they do not read.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from depyf.report.links.graph_lines import GraphLines, GraphNode
@@ -20,6 +22,14 @@ VIEWS = frozenset((
 ))  # fmt: skip
 """Operations that give the same memory another shape."""
 _ROUNDS = 4
+_CANDIDATES = 24
+_LONGEST = 400
+"""Operations of one kernel: what needs more is none that a kernel computes."""
+
+
+def is_view(node: GraphNode) -> bool:
+    """Whether an operation computes nothing: a view, or one of several results by its number."""
+    return not node.target or node.target.rpartition(".")[2] in VIEWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +75,22 @@ class _ValueFlow:
             for name in self.written[number]:
                 holds[name] = _HeldValue(number, name)
                 self.values[number].append(holds[name])
+                whole = self.wrapper.parts.get(name)
+                if whole is not None:
+                    holds[whole] = _HeldValue(number, whole)
+                    if holds[whole] not in self.values[number]:
+                        self.values[number].append(holds[whole])
         for _, new, old in renamed:
             if old in holds:
                 holds[new] = holds[old]
         self.final = holds
 
     def base(self, name: str) -> str:
-        """The operation that made the memory of ``name``."""
+        """The operation that made the memory of ``name``; of one of several results that which made all."""
         seen = 0
         while name in self.nodes and seen < 64:
             node = self.nodes[name]
-            if node.target.rpartition(".")[2] not in VIEWS or not node.reads:
+            if not is_view(node) or not node.reads:
                 break
             name, seen = node.reads[0], seen + 1
         return name
@@ -147,47 +162,78 @@ class _ValueFlow:
         return best if most == len(reads) or len(same) == 1 else None
 
     def _between(self) -> None:
-        """Values between two generated kernels: an operation of the same shape that the second one needs."""
-        shapes: dict[str, list[str]] = {}
+        """Values between two generated kernels: an operation of the same size from which the reader can compute what it
+        writes, and which the writer can compute, both from what they read."""
+        sizes: dict[str, list[str]] = {}
         for node in self.graph.nodes:
-            shapes.setdefault(_shape(node.type), []).append(node.name)
-        users = {value: number for number, reads in enumerate(self.reads) for value in reads}
+            sizes.setdefault(_size(_shape(node.type)), []).append(node.name)
+        readers: dict[_HeldValue, list[int]] = {}
+        for number, reads in enumerate(self.reads):
+            for value in reads:
+                readers.setdefault(value, []).append(number)
         for number in reversed(range(len(self.wrapper.calls))):
             for value in self.values[number]:
-                if value in self.node_of or value not in users or not self.wrapper.calls[number].kernel:
+                if value in self.node_of or value not in readers or not self.wrapper.calls[number].kernel:
                     continue
-                wanted = _shape_of_buffer(self.wrapper.allocated.get(value.name, ""))
-                realised = {self.node_of[other] for other in self.node_of if other.call != users[value]}
-                starts = [self.node_of[one] for one in self.values[users[value]] if one in self.node_of]
-                cone = self._cone(starts, realised)
-                fitting = [name for name in shapes.get(wanted, ()) if name in cone and name not in realised]
-                reducing = [name for name in fitting if self._reduces(name)]
-                if reducing or len(fitting) == 1:
-                    self.node_of[value] = (reducing or fitting)[0]
+                wanted = _size(_shape_of_buffer(self.wrapper.allocated.get(value.name, "")))
+                needed: set[str] = set()
+                for reader in readers[value]:
+                    needed.update(self._cone(self._written(reader), self._read(reader))[0])
+                known = set(self.node_of.values())
+                fitting = dict.fromkeys(
+                    self.base(name) for name in sizes.get(wanted, ()) if name in needed and self.base(name) not in known
+                )
+                best = self._best(number, readers[value], list(fitting)[-_CANDIDATES:])
+                if best is not None:
+                    self.node_of[value] = best
+
+    def _best(self, writer: int, readers: list[int], names: list[str]) -> str | None:
+        """The one of ``names`` with which the fewest values are missing; of several a sum before what is made of it."""
+        found: list[tuple[int, bool, int]] = []
+        for place, name in enumerate(names):
+            missing = self._cone([name], self._read(writer))[1]
+            for reader in readers:
+                missing += self._cone(self._written(reader), self._read(reader) | {name})[1]
+            found.append((missing, not self._reduces(name), -place))
+        return names[-min(found)[2]] if found else None
+
+    def _read(self, number: int) -> set[str]:
+        return {self.node_of[value] for value in self.reads[number] if value in self.node_of}
+
+    def _written(self, number: int) -> list[str]:
+        return [self.node_of[value] for value in self.values[number] if value in self.node_of]
 
     def _reduces(self, name: str) -> bool:
         word = self.nodes[name].target.rpartition(".")[2]
         return word in ("sum", "mean", "amax", "amin", "var", "var_mean", "max", "min", "prod", "argmax", "any", "all", "logsumexp", "norm")  # fmt: skip
 
-    def _cone(self, starts: list[str], ends: set[str]) -> list[str]:
-        """What the operations ``starts`` are computed from, up to values that are in memory already."""
+    def _cone(self, starts: list[str], ends: set[str]) -> tuple[list[str], int]:
+        """What the operations ``starts`` are computed from, up to the values ``ends``; and how many values it needs that are
+        not among these and that no generated kernel computes: inputs, and results of libraries."""
         found: dict[str, None] = {}
+        missing: set[str] = set()
         todo = list(starts)
-        while todo:
+        while todo and len(found) < _LONGEST:
             name = todo.pop()
-            if name in found or name not in self.nodes:
+            if name in found:
+                continue
+            if name not in self.nodes or name in self.call_of:
+                missing.add(name)
                 continue
             found[name] = None
             todo += [read for read in self.nodes[name].reads if read not in ends and self.base(read) not in ends]
-        return list(found)
+        return list(found), len(missing) + len(todo)
 
     def _of_call(self, number: int, taken: set[str]) -> tuple[str, ...]:
         call = self.wrapper.calls[number]
         if not call.kernel:
             return tuple(name for name, other in self.call_of.items() if other == number)
-        own = [self.node_of[value] for value in self.values[number] if value in self.node_of]
-        ends = {name for value, name in self.node_of.items() if value.call != number} | set(self.call_of)
-        return tuple(sorted(self._cone([name for name in own if name not in self.call_of], ends | taken)))
+        starts = [name for name in self._written(number) if name not in self.call_of]
+        found, missing = self._cone(starts, self._read(number))
+        if missing:  # one of the values that it reads is not known: what is in memory elsewhere may be it
+            known = {name for value, name in self.node_of.items() if value.call != number}
+            found, _ = self._cone(starts, known | set(self.call_of) | taken)
+        return tuple(sorted(found))
 
 
 def _shape(text: str) -> str:
@@ -198,3 +244,9 @@ def _shape(text: str) -> str:
 def _shape_of_buffer(text: str) -> str:
     """``(4, 8), (8, 1), torch.float32`` -> ``4, 8``."""
     return text.partition("(")[2].partition(")")[0].strip().rstrip(",").strip()
+
+
+def _size(shape: str) -> str:
+    """The number of elements where all sizes are numbers: a kernel may write under another shape."""
+    sizes = shape.split(", ")
+    return str(math.prod(map(int, sizes))) if all(size.isdigit() for size in sizes) else shape

@@ -7,10 +7,10 @@ captured graph where torch's comment names those only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from depyf.report.links.data_flow import VIEWS, computed_by_calls
+from depyf.report.links.data_flow import computed_by_calls, is_view
 from depyf.report.links.graph_lines import GraphLines
 from depyf.report.links.kernel_text import KernelText
 from depyf.report.links.wrapper_text import KernelCall, WrapperText
@@ -18,10 +18,12 @@ from depyf.report.links.wrapper_text import KernelCall, WrapperText
 
 @dataclass(frozen=True, slots=True)
 class CallOrigins:
-    """``nodes``: operations of the graph; ``captured``: of the captured graph; ``outputs``: buffer -> operations that end in it."""
+    """``nodes``: operations of the graph; ``captured``: of the captured graph."""
 
     nodes: tuple[str, ...]
     captured: tuple[str, ...] = ()
+    inferred: bool = False
+    """Nothing is recorded of the call: a compile cache answered."""
 
 
 def written_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, ...]:
@@ -38,7 +40,11 @@ def read_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, ...]
     kernel = kernels.get(call.kernel)
     if kernel is None:
         return tuple(name for name in call.arguments if name and name not in call.written)
-    fills = {name for (one, _), name in zip(kernel.parameters, call.arguments) if one.startswith("out_ptr")}
+    fills = {
+        name
+        for (one, _), name in zip(kernel.parameters, call.arguments)
+        if one.startswith("out_ptr") or one in kernel.overwritten
+    }
     return tuple(name for name in call.arguments if name and name not in fills)
 
 
@@ -66,19 +72,22 @@ def call_origins(
         found[number] = CallOrigins(names)
     if any(not one.nodes for one in found):
         flow = computed_by_calls(wrapper, [read_by(call, kernels) for call in wrapper.calls], written, graph)
-        found = [one if one.nodes else CallOrigins(flow[number]) for number, one in enumerate(found)]
+        found = [
+            one if one.nodes else CallOrigins(flow[number], inferred=bool(flow[number]))
+            for number, one in enumerate(found)
+        ]
     for number, call in enumerate(wrapper.calls):
         if not found[number].nodes and call.sources:
             own = tuple(name for name in call.sources if name in known)
             found[number] = CallOrigins(own, tuple(name for name in call.sources if name not in own))
-    views = {node.name for node in graph.nodes if node.target.rpartition(".")[2] in VIEWS}
+    views = {node.name for node in graph.nodes if is_view(node)}
     return [_without(one, views) for one in found]
 
 
 def _without(origins: CallOrigins, views: set[str]) -> CallOrigins:
     """Views compute nothing: the one between two kernels is in the origins of both, and often of another line."""
     nodes = tuple(name for name in origins.nodes if name not in views)
-    return CallOrigins(nodes, origins.captured) if nodes else origins
+    return replace(origins, nodes=nodes) if nodes else origins
 
 
 def _noted(recorded: object) -> list[tuple[list[str], list[str]]]:

@@ -13,6 +13,7 @@ _PYTHON = re.compile(r"^def \w+\((?P<inside>[^)]*)\)", re.M)
 _FRAGMENT = re.compile(r"^(?:#|//)\s+%(?P<name>\w+)(?: :.*?)? = call_(?:function|method|module)\[", re.M)
 _MAPPED = re.compile(r"^(?:#|//)\s+(?P<source>\w+) => (?P<nodes>[\w, ]+)$", re.M)
 _POINTER = re.compile(r"\b(?P<name>(?:in_out|in|out)_ptr\d*|arg_\w+|ws_ptr|out_ptr\w*|in_ptr\w*)\b")
+_RENAMED = re.compile(r"^\s*auto (?P<new>\w+) = (?P<old>\w+);\s*$")
 _STORE = re.compile(r"(?:\.store\(|tl\.store\(|tl\.atomic_add\(|atomic_add\w*\()\s*&?(?P<name>\w+)|^\s*(?P<indexed>(?:out|in_out)_ptr\w*)\[[^=]*\] (?:\+)?= ")  # fmt: skip
 
 
@@ -24,6 +25,8 @@ class KernelText:
     stores: list[tuple[int, str]] = field(default_factory=list)
     nodes: tuple[str, ...] = ()
     """The nodes of the graph that torch's comment lists."""
+    overwritten: frozenset[str] = frozenset()
+    """The parameters that it reads nothing of before it has written them: their memory is used again."""
     first: int = 0
     """The line of the signature."""
     body: tuple[int, int] = (0, 0)
@@ -55,4 +58,24 @@ def kernel_text(text: str) -> KernelText:
         store = _STORE.search(lines[number - 1])
         if store is not None:
             found.stores.append((number, store["name"] or store["indexed"]))
+    found.overwritten = _overwritten(found, lines)
     return found
+
+
+def _overwritten(kernel: KernelText, lines: list[str]) -> frozenset[str]:
+    """C++ names the memory of ``in_out_ptr0`` again: ``auto out_ptr0 = in_out_ptr0;``."""
+    written = {name for name, writes in kernel.parameters if writes}
+    same = {name: name for name in written}
+    stores: dict[int, str] = dict(kernel.stores)
+    first: dict[str, bool] = {}
+    for number in range(kernel.body[0], len(lines) + 1):
+        line = lines[number - 1]
+        renamed = _RENAMED.match(line)
+        if renamed is not None and renamed["old"] in same:
+            same[renamed["new"]] = same[renamed["old"]]
+            continue
+        for match in _POINTER.finditer(line):
+            name = same.get(match["name"])
+            if name is not None:
+                first.setdefault(name, stores.get(number) == match["name"] and line.count(match["name"]) == 1)
+    return frozenset(name for name, stored in first.items() if stored)

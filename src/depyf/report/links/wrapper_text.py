@@ -15,6 +15,7 @@ _DEF = re.compile(r"^(?P<indent> *)(?:def (?:call|partition_\d+|call_\w+)\(|(?:v
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?![\w(\"'.]*\()")
 _ASSIGN = re.compile(r"^(?:auto |static \w+ )?(?P<name>[A-Za-z_]\w*) = (?P<value>.*)$")
 _ALIAS = re.compile(r"^(?:auto )?(?P<new>\w+) = (?:reinterpret_tensor\()?(?P<old>\w+)\b.*;\s*del (?P=old)\b")
+_PART = re.compile(r"^(?:auto )?(?P<new>\w+) = reinterpret_tensor\((?P<old>\w+)\b[^;]*$")
 _CALL = re.compile(r"(?P<callee>[A-Za-z_][\w.:]*)\(")
 _ALLOCATES = ("empty_strided", "alloc_from_pool", "rand_strided", "aoti_torch_empty_strided")
 _CHECKS = ("assert_size_stride", "assert_alignment", "args.clear", "del ", "return", "with ", "raise", "print(", "torch._C._", "get_raw_stream", "device_guard")  # fmt: skip
@@ -52,6 +53,8 @@ class WrapperText:
     inputs: tuple[str, ...] = ()
     renamed: list[tuple[int, str, str]] = field(default_factory=list)
     """Line, new name, old name of a buffer whose memory is used again."""
+    parts: dict[str, str] = field(default_factory=dict)
+    """A name for a part of a buffer -> the buffer: what is put together is written part by part."""
     returned: tuple[str, ...] = ()
     """What the last ``return`` gives back: a buffer's name, "" for anything else."""
     kernels: dict[str, int] = field(default_factory=dict)
@@ -105,8 +108,13 @@ def wrapper_text(text: str, kernels: frozenset[str]) -> WrapperText:
         renamed = _ALIAS.match(code)
         if renamed is not None:
             found.renamed.append((number, renamed["new"], renamed["old"]))
+            shape = code.partition("reinterpret_tensor(")[2].partition(", ")[2].partition("; del")[0]
+            found.allocated[renamed["new"]] = shape or found.allocated.get(renamed["old"], "")
             found.others.append((number, (renamed["new"], renamed["old"])))
             continue
+        part = _PART.match(code)
+        if part is not None:
+            found.parts[part["new"]] = part["old"]
         if code.startswith("return"):
             found.returned = _returned(code)
             found.others.append((number, tuple(name for name in found.returned if name)))

@@ -50,6 +50,7 @@ def _compilation(one: StageChain, rank: str) -> dict[str, Any]:
         "sets": [sorted(numbers) for numbers in sets],
         "operations": operations,
         "places": list(places),
+        "inferred": any(pane.inferred for pane in one.panes),
     }
 
 

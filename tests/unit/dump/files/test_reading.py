@@ -15,8 +15,18 @@ import pytest
 from depyf.cli import main
 from depyf.debugger.where import where_is
 from depyf.dump.compare.stages import compare, load
+from depyf.dump.files.layout import REPORT_MARK
 from depyf.dump.files.manifest import remove_old_dump
-from depyf.dump.files.reading import DumpError, NoManifest, nesting, rank_folders, read_file, read_json, read_manifest
+from depyf.dump.files.reading import (
+    MANIFEST,
+    DumpError,
+    NoManifest,
+    nesting,
+    rank_folders,
+    read_file,
+    read_json,
+    read_manifest,
+)
 from depyf.dump.files.writer import JOURNAL, DumpWriter, write_whole
 from depyf.errors import DepyfError
 from depyf.gallery import GalleryError, render_dump, write_gallery
@@ -367,3 +377,16 @@ def test_the_lines_of_a_program_are_those_of_a_source_file(tmp_path: Path) -> No
         (folder / NAME).write_text(f"# File: {tmp_path / name}:1 in f\nx = 1\n")
         found = where_is(str(folder / NAME), 2)
         assert (found.user_file, found.user_code) == (str(tmp_path / name), "")
+
+
+@pytest.mark.parametrize("finished", (True, False))
+def test_the_page_of_the_run_before_is_removed_and_no_other(tmp_path: Path, finished: bool) -> None:
+    for name, page in (("ours", f"<head>{REPORT_MARK}<title>"), ("theirs", "<head><title>Sales</title>")):
+        folder = tmp_path / name
+        killed(folder)
+        if finished:
+            (folder / JOURNAL).unlink()
+            (folder / MANIFEST).write_text(json.dumps({"files": [{"file": NAME, "kind": "graph"}]}))
+        (folder / "report.html").write_text(page)
+        remove_old_dump(folder)
+        assert (folder / "report.html").exists() == (name == "theirs")
