@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from depyf.ir.expr import Expr, Marker, Temp, TempKey
 from depyf.ir.stmt import Stmt
-from depyf.lift.stack_values import Shared
+from depyf.lift.stack_values import Shared, Unpack
 
 
 @dataclass(slots=True)
@@ -46,6 +46,8 @@ class Lifted:
     iterators: tuple[Marker, ...] = ()
     """The iterators it drops before it does anything else: what follows is after their loops."""
     open: dict[int, Shared] = field(default_factory=dict)
+    unpack: Unpack | None = None
+    """An unpacking whose next target is being evaluated, where that has tests."""
     steps: int = 0
     spills: int = 0
     cond_temps: frozenset[TempKey] = frozenset()

@@ -430,6 +430,8 @@ class Lifter:
             self.named_slots = True
             return
         force = self.symbolic.force
+        if block.unpack is not None and block.unpack.outermost().origin not in self.symbolic.forced:
+            force(block.unpack.outermost().origin)
         for shared in block.open.values():
             if shared.origin not in self.symbolic.forced:
                 force(shared.origin)

@@ -124,7 +124,7 @@ class Symbolic(Engine):
         """
         self.before_loop = before_loop
         self.block, self.stack, self.stmts = block, block.stack, block.stmts
-        self.open, self.unpack = block.open, None
+        self.open, self.unpack = block.open, block.unpack
         self.skip.clear()
         self.swapped.clear()
         handlers, written = self.rules, self.written
@@ -151,7 +151,11 @@ class Symbolic(Engine):
             else:
                 handler(self, instr.arg)
             block.last = index
-        self.flush_unpack()
+        if self.unpack is not None and (
+            self.spill_all or self.generated or self.unpack.outermost().origin in self.forced
+        ):
+            self.flush_unpack()
+        block.unpack = self.unpack
 
     def _switch(self) -> None:
         """From what the generator wrote to what a compiler wrote, or back."""
@@ -307,25 +311,17 @@ class Symbolic(Engine):
             return
         unpack = unpack.outermost()
         self.unpack = None
-        replaced: dict[int, Expr] = {}
+        temps: list[Expr] = []
         for i, value in enumerate(self.stack):
             if isinstance(value, UnpackedItem):
-                replaced[id(value)] = self.stack[i] = self.new_temp()
-        self._fill(unpack, replaced)
-        line = self.instr.line
-        targets, value = flatten(unpack.value)
-        pending = self.stack
-        hidden = [i for i, item in enumerate(pending) if not self.atomic(item)]
-        if hidden:
-            self.spill()
-        self.stmts.append(Assign((*targets, unpack.display()), value, line))
-
-    def _fill(self, unpack: Unpack, replaced: dict[int, Expr]) -> None:
-        order = [value for key, value in replaced.items()]
-        missing = unpack.count - len(unpack.targets)
+                self.stack[i] = self.new_temp()
+                temps.append(self.stack[i])
         # the first item of an unpacking is on top of the stack, so the pending ones are met in reverse
-        for _ in range(missing):
-            unpack.targets.append(order.pop() if order else self.new_temp())
+        for _ in range(unpack.count - len(unpack.targets)):
+            unpack.targets.append(temps.pop() if temps else self.new_temp())
+        targets, value = flatten(unpack.value)
+        self.spill()
+        self.stmts.append(Assign((*targets, unpack.display()), value, self.instr.line))
 
     def store(self, target: Expr, value: Expr) -> None:
         """``target = value``, or the larger statement that it is a part of."""

@@ -6,19 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
-from depyf.cfg.program import ASYNC_FOR_ITER, END_FINALLY, WITH_EXIT
+from depyf.cfg.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, WITH_EXIT
 from depyf.emit.naming import exact
 from depyf.errors import DecompilationError
 from depyf.ir.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam
 from depyf.ir.stmt import Assign, ClassDef, Delete, ExprStmt, FuncDef, Import, ImportFrom, Stmt, TypeAlias
 from depyf.lift.stack_values import UnpackedItem, is_slot
+from depyf.safety.depth import spend
 
 if TYPE_CHECKING:
     from depyf.lift.symbolic import Symbolic
 
 STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
 
-_NO_TARGET = frozenset({ops.SWAP, ops.ROT, ops.POP, ops.COPY, WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, ops.POP_EXCEPT})
+_NO_TARGET = frozenset({WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, MATCH_CASE, ops.POP_EXCEPT})
 
 
 def finish_store(s: Symbolic, target: Expr, value: Expr, line: int | None) -> None:
@@ -96,7 +97,7 @@ def class_call(value: Expr) -> _Class | None:
 
 def tuple_swap(s: Symbolic, n: int) -> bool:
     """``a, b = y, x`` is compiled to a swap: see it as the unpacking of a tuple it was."""
-    if n not in (2, 3) or not _stores_follow(s, s.program.next[s.at], n):
+    if n not in (2, 3) or s.at in s.forced or not _stores_follow(s, s.program.next[s.at], n):
         return False
     return _as_unpacking(s, n)
 
@@ -106,7 +107,7 @@ def tuple_rotation(s: Symbolic, n: int) -> bool:
     after = s.program.next[s.at]
     if n == 2:
         return tuple_swap(s, 2)
-    if n != 3 or after < 0:
+    if n != 3 or after < 0 or s.at in s.forced:
         return False
     second = s.program.instrs[after]
     if second.op not in (ops.ROT, ops.SWAP) or second.arg != 2 or not _stores_follow(s, s.program.next[after], 3):
@@ -118,14 +119,19 @@ def tuple_rotation(s: Symbolic, n: int) -> bool:
 
 
 def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
-    """Whether ``count`` targets are stored from ``index`` on; attribute and item targets are loaded in between."""
-    depth = 0
+    """Whether ``count`` targets are stored from ``index`` on; the parts of attribute and item targets are evaluated in between.
+
+    Where these have tests or comprehensions, one way through them is followed: all leave the stack equally high.
+    """
+    program = s.program
+    depth = steps = 0
     missing = count
-    instrs = s.program.instrs
-    for _ in range(24):
+    while missing:
         if index < 0:
             return False
-        op, arg = instrs[index].op, instrs[index].arg
+        op, arg = program.instrs[index].op, program.instrs[index].arg
+        after = program.next[index]
+        steps += 1
         if depth == 0 and op in STORES:
             missing -= 1
         elif depth == 1 and op == ops.STORE_ATTR or depth == 2 and op == ops.STORE_SUBSCR:
@@ -134,6 +140,12 @@ def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
             missing += arg - 1
         elif depth == 0 and op == ops.UNPACK_EX:
             missing += arg[0] + arg[1]
+        elif depth and op in ops.JUMPS and (op == ops.BRANCH or program.jump[index] > index):
+            if op == ops.BRANCH:
+                depth -= 1
+            else:
+                after = program.jump[index]
+                depth -= arg if op == ops.FOR_ITER else 0
         elif op in ops.TERMINATORS or op in ops.JUMPS or op in _NO_TARGET:
             return False
         else:
@@ -141,10 +153,9 @@ def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
             if pops > depth:
                 return False
             depth += pushes - pops
-        if not missing:
-            return True
-        index = s.program.next[index]
-    return False
+        index = after
+    spend(steps >> 3)
+    return True
 
 
 def _as_unpacking(s: Symbolic, n: int) -> bool:
