@@ -22,6 +22,7 @@ def prepare_debug(
     clean_wild_fx_code: bool = True,
     log_bytecode: bool = False,
     report: bool = False,
+    record: bool | int = False,
 ) -> AbstractContextManager[None]:
     """Dump what ``torch.compile`` does inside the block to ``dump_src_dir``, as Python; results do not change.
 
@@ -30,21 +31,23 @@ def prepare_debug(
     function is its recompiled decompilation where that is proven equivalent, else Dynamo's own, with the reason in the
     file.  ``clean_wild_fx_code`` is accepted for compatibility: depyf writes no stray ``fx_graph_code*`` files.
     ``log_bytecode`` also writes the disassembly of each transformed function.  ``report`` also writes the page of
-    ``depyf report``, as ``report.html`` in the folder.  Not reentrant; may be entered and left
+    ``depyf report``, as ``report.html`` in the folder.  ``record`` also keeps what the program gave to each captured graph
+    when it was compiled, parameters included, for ``depyf repro``, ``depyf gallery`` and ``depyf export``: up to 256 MiB of
+    tensors in the whole dump, or up to so many bytes.  Not reentrant; may be entered and left
     by hand (``__enter__()``, ``__exit__(None, None, None)``), from any thread.
 
     DepyfError, before anything runs: the directory cannot be written, it is active already, torch is missing or older
-    than 2.6, or ``report`` is asked for and Jinja2 or Pygments is missing.
+    than 2.6, ``record`` is no number of bytes, or ``report`` is asked for and Jinja2 or Pygments is missing.
     """
     require_torch()
     from depyf.dynamo.contexts import PrepareDebug
 
     if not report:
-        return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode)
+        return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode, None, record)
     from depyf.report.report_page import needs_libraries, report_in
 
     needs_libraries()
-    return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode, report_in)
+    return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode, report_in, record)
 
 
 def debug(level: str | None = None, stop_on: str | None = None) -> AbstractContextManager[None]:

@@ -214,6 +214,10 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         action="store_true",
         help="write DIR/report.html, too: one page that shows it all (see `depyf report`)",
     )
+    run.add_argument(
+        "--record", action="store_true", help="keep the first inputs of each captured graph, up to 256 MiB in all"
+    )
+    run.add_argument("--record-bytes", type=int, metavar="N", help="the same, up to N bytes in all")
     run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     run.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
     run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
@@ -256,4 +260,5 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run_run(options: argparse.Namespace) -> int:
     from depyf.cli.run_program import run_program
 
-    return run_program(options.program, options.arguments, options.module, options.out, options.report)
+    record = options.record if options.record_bytes is None else options.record_bytes
+    return run_program(options.program, options.arguments, options.module, options.out, options.report, record)

@@ -26,11 +26,18 @@ from depyf.dynamo.require import require_torch
 from depyf.errors import DepyfError
 
 
-def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: str, with_report: bool = False) -> int:
+def run_program(
+    target: str,
+    arguments: Sequence[str],
+    is_module: bool,
+    folder: str,
+    with_report: bool = False,
+    record: bool | int = False,
+) -> int:
     """Run it, and say what to fix first; returns the exit status, or raises SystemExit as the program did.
 
     ``with_report``: write the page of ``depyf report`` into the dump, too; DepyfError, before the program runs, where a
-    library for it is missing.
+    library for it is missing.  ``record``: as that of ``prepare_debug``.
     """
     if with_report:
         from depyf.report.report_page import needs_libraries
@@ -42,7 +49,7 @@ def run_program(target: str, arguments: Sequence[str], is_module: bool, folder: 
         if with_report:
             _write_report(Path(folder))
 
-    return record_program(target, arguments, is_module, folder, at_end)
+    return record_program(target, arguments, is_module, folder, at_end, record)
 
 
 def _write_report(folder: Path) -> None:
@@ -59,13 +66,18 @@ def _write_report(folder: Path) -> None:
 
 
 def record_program(
-    target: str, arguments: Sequence[str], is_module: bool, folder: str, at_end: Callable[[], None]
+    target: str,
+    arguments: Sequence[str],
+    is_module: bool,
+    folder: str,
+    at_end: Callable[[], None],
+    record: bool | int = False,
 ) -> int:
     """The same with something else at the end, when the dump is written."""
     require_torch()
     from depyf.dynamo.contexts import PrepareDebug
 
-    prepare = PrepareDebug(folder, True, False)
+    prepare = PrepareDebug(folder, True, False, record=record)
     prepare.gives_way = True  # the program may have such contexts of its own
     code, main = _module(target) if is_module else _script(target)
     sys.argv = [str(main.__file__) if is_module else target, *arguments]

@@ -22,6 +22,7 @@ from depyf.dump.files.manifest import remove_old_dump
 from depyf.dump.files.writer import DumpWriter
 from depyf.dump.global_names import graph_name
 from depyf.dump.records import CompileKey
+from depyf.dynamo.inputs.input_recorder import limit_of
 from depyf.dynamo.recording.capture import Capture
 from depyf.dynamo.recording.forks import Forks, at_end_of_worker
 from depyf.dynamo.recording.ranks import rank_directory
@@ -77,11 +78,13 @@ class PrepareDebug:
         clean_wild_fx_code: bool,
         log_bytecode: bool,
         at_end: Callable[[Path], object] | None = None,
+        record: bool | int = False,
     ) -> None:
         """``at_end`` is given the folder of the dump when it is written; what it raises becomes a warning."""
         self._directory = dump_src_dir
         self._log_bytecode = log_bytecode
         self._at_end = at_end
+        self._record = limit_of(record)
         self._session: Session | None = None
         self.gives_way = False
         """``depyf run``: the program's own contexts take its place while they last."""
@@ -114,7 +117,7 @@ class PrepareDebug:
                     "before entering another"
                 )
             require_torch()
-            session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode)
+            session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode, self._record)
             session.at_end = self._at_end
             _begin(session)
             self._session = session
@@ -188,7 +191,7 @@ def _dump_of_child() -> Capture | None:
     _forget(parent)
     writer = DumpWriter.open(folder, way)
     remove_old_dump(writer.directory)
-    session = Session(writer, parent.log_bytecode, of_fork=True)
+    session = Session(writer, parent.log_bytecode, of_fork=True, record=parent.inputs.limit)
     with _Current.lock:
         _begin(session)
     return session.capture
@@ -226,15 +229,15 @@ def _place(directory: Any) -> Any:
     return place
 
 
-def _session(writer: DumpWriter, log_bytecode: bool) -> Session:
+def _session(writer: DumpWriter, log_bytecode: bool, record: int) -> Session:
     """A session for the writer's directory: the one that filled it earlier in this process, else a new one."""
     place = os.path.realpath(writer.directory)
     known = _Current.known.get(place)
     if known is not None and known.capture.here and writer.path(MANIFEST).exists():
-        known.log_bytecode = log_bytecode
+        known.log_bytecode, known.inputs.limit = log_bytecode, record
         return known
     remove_old_dump(writer.directory)
-    session = Session(writer, log_bytecode)
+    session = Session(writer, log_bytecode, record=record)
     _Current.known[place] = session
     return session
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -302,18 +304,26 @@ def extent(value: Any) -> tuple[float, float] | None:
 
 def _read(value: Any, read: Callable[[], _Told | None]) -> _Told | None:
     """What ``read`` says of a real tensor, out of reach of the program's modes; None where it cannot be read."""
-    if type(value) not in (torch.Tensor, torch.nn.Parameter) or not _has_memory(value):
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or not has_memory(value):
         return None
-    from torch.utils._python_dispatch import _disable_current_modes
-
     try:
-        with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+        with out_of_reach():
             return read()
     except (RuntimeError, NotImplementedError, TypeError):
         return None
 
 
-def _has_memory(value: Any) -> bool:
+@contextlib.contextmanager
+def out_of_reach() -> Iterator[None]:
+    """Inside, no mode of the program or of torch sees an operation on a plain tensor, and autograd records none."""
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+        yield
+
+
+def has_memory(value: Any) -> bool:
+    """Whether all elements of a plain tensor lie in memory that can be read now without changing anything."""
     with torch._C.DisableTorchFunction():
         if _BASE.layout.__get__(value) is not torch.strided or _BASE.is_quantized.__get__(value):
             return False
@@ -343,3 +353,24 @@ def span(value: Any) -> tuple[int, int]:
     if not math.prod(size):
         return start, start
     return start, start + (sum((count - 1) * step for count, step in zip(size, stride)) + 1) * width
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether a plain tensor is the conjugate or the negative of what is in its memory."""
+    with torch._C.DisableTorchFunction():
+        return bool(_BASE.is_conj(value) or _BASE.is_neg(value))
+
+
+def memory(value: Any, start: int, end: int) -> tuple[memoryview, Any]:
+    """The bytes from ``start`` to ``end`` of the storage of a tensor that ``has_memory``, and what to hold while they are in
+    use: on the CPU they are the program's own, of another device a copy."""
+    size = end - start
+    if not size:
+        return memoryview(b""), None
+    with out_of_reach():
+        owner = _BASE.untyped_storage(value)
+        device = _BASE.device.__get__(value)
+        if device.type != "cpu":
+            flat = torch.empty(0, dtype=torch.uint8, device=device).set_(owner, start, (size,), (1,))
+            owner, start = flat.cpu().untyped_storage(), 0
+    return memoryview((ctypes.c_ubyte * size).from_address(owner.data_ptr() + start)).cast("B"), owner

@@ -34,6 +34,7 @@ _LEFT_OUT = (
     "manifest",
     "report",
     "call_tree",
+    "recorded_inputs",
     "shapes_data",
     "memory_data",
     "guards_data",

@@ -49,6 +49,11 @@ def inputs_file(graph: GraphRecord) -> str:
     return graph_file(graph).removesuffix(".py") + ".json"
 
 
+def recorded_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.safetensors``: the first inputs of the graph."""
+    return graph_file(graph).removesuffix(".py") + ".safetensors"
+
+
 def layers_file(graph: GraphRecord) -> str:
     """``__compiled_fn_0_0.Captured_Graph.0.layers.txt``: the graph, module by module."""
     return graph_file(graph).removesuffix(".py") + ".layers.txt"

@@ -37,6 +37,7 @@ from depyf.dump.files.layout import (
     layers_file,
     nodes_file,
     original_file,
+    recorded_file,
     source_files,
     transformed_file,
 )
@@ -102,7 +103,10 @@ def manifest_page(
             if not item["from"] and graph.key.function in places:
                 item["from"] = [places[graph.key.function]]  # the first stage comes from the user's function
             entries.append(item)
-            beside = ((inputs_file, "graph_inputs"), (layers_file, "layers"), (layer_index_file, "layer_index"))
+            beside = (
+                (inputs_file, "graph_inputs"), (recorded_file, "recorded_inputs"), (layers_file, "layers"),
+                (layer_index_file, "layer_index"),
+            )  # fmt: skip
             entries += [
                 {
                     "file": name, "kind": kind, "compile_id": graph.key.text,

@@ -114,11 +114,21 @@ def read_file(folder: Path, name: str, most: int = MOST) -> str:
     DumpError unless it is an ordinary file of at most ``most`` bytes of UTF-8; NoManifest where it is the manifest that
     is missing.
     """
+    data = read_bytes(folder, name, most)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        path = printable(str(folder / name))
+        raise DumpError(f"{path} is not text in UTF-8 ({error.reason} at byte {error.start})") from error
+
+
+def read_bytes(folder: Path, name: str, most: int = MOST) -> bytes:
+    """The same of a file that holds no text."""
     path = printable(str(folder / name))
     if not is_plain(name):
         raise DumpError(f"{printable(repr(name))} is no name of a file in {printable(str(folder))}")
     try:
-        data = _bytes(folder / name, path, most)
+        return _bytes(folder / name, path, most)
     except ValueError as error:
         raise DumpError(f"{path} is no path: {error}") from error
     except OSError as error:
@@ -127,10 +137,6 @@ def read_file(folder: Path, name: str, most: int = MOST) -> str:
         if error.errno in (errno.ELOOP, errno.EMLINK) or _is_link(folder / name):
             raise DumpError(f"{path} is a symbolic link: depyf reads no links in a dump") from error
         raise DumpError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from error
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DumpError(f"{path} is not text in UTF-8 ({error.reason} at byte {error.start})") from error
 
 
 def _bytes(path: Path, shown: str, most: int) -> bytes:

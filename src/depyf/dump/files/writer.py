@@ -14,6 +14,7 @@ import re
 import stat
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from depyf.dump.files.reading import MOST_MANIFEST
@@ -89,8 +90,8 @@ class DumpWriter:
             with contextlib.suppress(OSError):
                 os.write(self._journal, f"{name}\n".encode("utf-8", "backslashreplace"))
 
-    def write(self, name: str, text: str) -> bool:
-        """Write ``text`` to the file ``name``; False where that was not possible."""
+    def write(self, name: str, text: str | Sequence[memoryview]) -> bool:
+        """Write text, or the parts of a file that is none, to the file ``name``; False where that was not possible."""
         if name not in self.written:
             self.note(name)
         try:
@@ -124,8 +125,8 @@ class DumpWriter:
             self.problems.append(f"{name}: {error.strerror or type(error).__name__}")
 
 
-def write_whole(path: str, text: str) -> None:
-    """Make ``path`` hold ``text``, or raise OSError and leave it as it was.
+def write_whole(path: str, text: str | Sequence[memoryview]) -> None:
+    """Make ``path`` hold ``text`` (or bytes in parts), or raise OSError and leave it as it was.
 
     What is there is replaced, never written through: a link, too.
     """
@@ -144,19 +145,20 @@ def write_whole(path: str, text: str) -> None:
         raise
 
 
-def _write_text(path: str, text: str) -> None:
+def _write_text(path: str, text: str | Sequence[memoryview]) -> None:
     """The one place that makes a file (tests replace it to simulate a full disk)."""
     _put(path, _NEW, text)
 
 
-def _put(path: str, flags: int, text: str) -> None:
-    data = memoryview(text.encode("utf-8", "backslashreplace"))
+def _put(path: str, flags: int, text: str | Sequence[memoryview]) -> None:
+    parts = [memoryview(text.encode("utf-8", "backslashreplace"))] if isinstance(text, str) else text
     file = os.open(path, flags, 0o666)  # a file object takes as long again as the system does
     try:
         if flags == _MORE and not stat.S_ISREG(os.fstat(file).st_mode):
             raise OSError(errno.EINVAL, "it is no ordinary file")
-        while data:
-            data = data[os.write(file, data) :]
+        for data in parts:
+            while data:
+                data = data[os.write(file, data) :]
     finally:
         os.close(file)
 

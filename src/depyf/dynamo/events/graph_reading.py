@@ -59,11 +59,34 @@ _CACHED_METADATA = "_log_cached_graphs"  # the method whose ``self.runtime_metad
 
 def facts_of(stage: str) -> GraphFacts | None:
     """The facts of the graph that torch is reporting now; None where its frames do not hold it."""
-    names = _MODULE_NAMES.get(stage)
-    if names is None:
+    if stage not in _MODULE_NAMES:
         return None
+    module, metadata, tracing = _reported(stage)
+    aot = _aot(metadata) if metadata is not None and stage == FORWARD else None
+    if module is None:
+        return GraphFacts(aot=aot) if aot is not None else None
+    symbols: dict[str, int | float] = {}
+    return GraphFacts(
+        inputs=_inputs([node for node in module.graph.nodes if node.op == "placeholder"], symbols),
+        constants=_constants(module),
+        symbols=tuple(sorted(symbols.items())),
+        modes=_modes(tracing) if stage == CAPTURED else {},
+        aot=aot,
+        functions=_functions(module) if stage == CAPTURED else (),
+        layers=layer_facts(module),
+    )
+
+
+def reported_graph(stage: str) -> Any:
+    """The live graph that torch is reporting now; None where its frames do not hold it."""
+    return _reported(stage)[0]
+
+
+def _reported(stage: str) -> tuple[Any, Any, Any]:
+    """The live graph, AOTAutograd's metadata and the tracing context in the frames of torch, as far as they are there."""
+    names = _MODULE_NAMES[stage]
     module, metadata, tracing = None, None, None
-    frame: types.FrameType | None = sys._getframe(1)
+    frame: types.FrameType | None = sys._getframe(2)
     for _ in range(_DEPTH):
         if frame is None:
             break
@@ -85,19 +108,7 @@ def facts_of(stage: str) -> GraphFacts | None:
         if module is not None and (metadata is not None or stage == CAPTURED):
             break
         frame = frame.f_back
-    aot = _aot(metadata) if metadata is not None and stage == FORWARD else None
-    if module is None:
-        return GraphFacts(aot=aot) if aot is not None else None
-    symbols: dict[str, int | float] = {}
-    return GraphFacts(
-        inputs=_inputs([node for node in module.graph.nodes if node.op == "placeholder"], symbols),
-        constants=_constants(module),
-        symbols=tuple(sorted(symbols.items())),
-        modes=_modes(tracing) if stage == CAPTURED else {},
-        aot=aot,
-        functions=_functions(module) if stage == CAPTURED else (),
-        layers=layer_facts(module),
-    )
+    return module, metadata, tracing
 
 
 _WRAPPERS = {"numpy_to_tensor_wrapper": "f", "numpy_operator_wrapper": "op", "numpy_method_wrapper": "method"}

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from depyf.dump.compile_stages import BY_EVENT
+from depyf.dump.compile_stages import BY_EVENT, CAPTURED
 from depyf.dump.graphs.graph_facts import GraphFacts
 from depyf.dump.graphs.node_origins import NodeOrigins
 from depyf.dump.phase_times import PhaseClock, PhaseTime
@@ -41,7 +41,7 @@ from depyf.dynamo.events.call_values import call_values
 from depyf.dynamo.events.callers import RunningFrame, running_frames
 from depyf.dynamo.events.failures import told_failure
 from depyf.dynamo.events.graph_breaks import raises
-from depyf.dynamo.events.graph_reading import facts_of
+from depyf.dynamo.events.graph_reading import facts_of, reported_graph
 from depyf.dynamo.events.listening import Listener, ignore, listen
 from depyf.dynamo.events.metrics import cache_record, failure, first_line, last_line, phases
 from depyf.dynamo.events.module_path import traced_module
@@ -149,6 +149,8 @@ class Capture:
         self._pid = os.getpid()
         self.in_child: Callable[[], Capture | None] | None = None
         """Called in a forked child by the first event there: the capture of a dump of the child's own."""
+        self.on_inputs: Callable[[GraphRecord, Any], None] | None = None
+        """Called with each captured graph and the live one, while Dynamo holds the inputs."""
         self._handler = Listener(self._take, self.note, self._timed)
 
     def start(self) -> None:
@@ -207,10 +209,13 @@ class Capture:
                 self._restart(entry, event.attempt)
             if event.name in BY_EVENT:
                 path = str(event.data.get("file_path") or event.data.get("filename") or "")
-                self.add_graph(
+                added = self.add_graph(
                     key, BY_EVENT[event.name], event.payload, path, event.attempt, self._facts(event),
                     origins=self._origins(event),
                 )  # fmt: skip
+                if added is not None and added.stage == CAPTURED and self.on_inputs is not None:
+                    with Door("the inputs of a graph could not be kept", self.note):
+                        self.on_inputs(added, reported_graph(CAPTURED))
             elif event.name == "dynamo_graph_break_reason":
                 entry.in_force = in_force()
                 if event.payload and event.payload not in entry.breaks:
@@ -368,8 +373,8 @@ class Capture:
         facts: GraphFacts | None = None,
         given: GivenRecord | None = None,
         origins: NodeOrigins | None = None,
-    ) -> None:
-        """Record one graph or wrapper, unless this very text was reported for this stage, and in this context, before."""
+    ) -> GraphRecord | None:
+        """Record one graph or wrapper; None where this very text was reported for this stage, and in this context, before."""
         with self.lock:
             own = self.graphs_of.setdefault(key, [])
             if given is not None:
@@ -377,11 +382,12 @@ class Capture:
             same = [graph.record for graph in own if graph.record.stage == stage]
             text = _GRAPH_ID.sub("", text)
             if not text or any(record.text == text and _as_given(record.given) == _as_given(given) for record in same):
-                return
+                return None
             record = GraphRecord(key, stage, len(same), text, path, facts, given, origins)
             self.graphs.append(GraphBuilder(record, attempt))
             own.append(self.graphs[-1])
             self._on_graph(record)
+            return record
 
 
 def _as_given(given: GivenRecord | None) -> GivenRecord | None:

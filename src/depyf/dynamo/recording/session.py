@@ -61,6 +61,7 @@ from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.caches.seen_code import codes_seen, entries_alive, why_never_compiled
 from depyf.dynamo.guards.printed_guards import readable
+from depyf.dynamo.inputs.input_recorder import InputRecorder
 from depyf.dynamo.recording.cached_lines import with_lines_of_another_run
 from depyf.dynamo.recording.capture import Capture, FunctionBuilder
 from depyf.dynamo.recording.forks import Forks
@@ -88,7 +89,8 @@ _MOST_SOURCE = 1 << 19
 class Session:
     """State of one ``prepare_debug``; usable afterwards by ``debug``."""
 
-    def __init__(self, writer: DumpWriter, log_bytecode: bool, of_fork: bool = False) -> None:
+    def __init__(self, writer: DumpWriter, log_bytecode: bool, of_fork: bool = False, record: int = 0) -> None:
+        """``record``: how many bytes of inputs of graphs are kept."""
         self.writer = writer
         self._of_fork = of_fork
         self.capture = Capture(self._write_graph, self._drop_graph, self._write_progress)
@@ -100,6 +102,7 @@ class Session:
         self.log_bytecode = log_bytecode
         self.at_end: Callable[[Path], object] | None = None
         """Called with the folder when the dump is written."""
+        self.inputs = InputRecorder(writer, record)
         self._handle: Any = None
         self._formatted = Formatted(self._add_formatted, self.capture.note)
         self._before: set[tuple[int, str]] = set()
@@ -117,6 +120,7 @@ class Session:
         self._loaded_before = loaded_files()
         self.writer.begin()
         self.writer.write(INDEX, provisional_page())
+        self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
         self.capture.start()
         self._formatted.start()
         self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode))
@@ -377,6 +381,7 @@ class Session:
 
     def _drop_graph(self, record: GraphRecord) -> None:
         self.writer.remove(graph_file(record))
+        self.inputs.drop(record)
 
     def _warn(self, complete: bool) -> None:
         missing = [*self.writer.problems, *self.capture.notes]
