@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from depyf import decompiler, optimization, testing, utils
-    from depyf.api import compare, debug, install, prepare_debug, replay, uninstall, watch, why
+    from depyf.api import compare, debug, edited, install, prepare_debug, replay, uninstall, watch, why
     from depyf.debugger.where import Where, where
     from depyf.decompiler import Decompiler, decompile, decompile_pyc
     from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __version__ = "1.0.0.dev0"
 
 _FROM = {
-    "api": ("compare", "debug", "install", "prepare_debug", "replay", "uninstall", "watch", "why"),
+    "api": ("compare", "debug", "edited", "install", "prepare_debug", "replay", "uninstall", "watch", "why"),
     "debugger.where": ("Where", "where"),
     "decompiler": ("Decompiler", "decompile", "decompile_pyc"),
     "errors": ("BytecodeError", "DecompilationError", "DepyfError", "NonFiniteError"),
@@ -44,6 +44,7 @@ __all__ = [
     "debug",
     "decompile",
     "decompile_pyc",
+    "edited",
     "explain",
     "install",
     "prepare_debug",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from depyf.dynamo.asking.replay import Replay
     from depyf.dynamo.asking.watched import Watched
     from depyf.dynamo.asking.why import Why
+    from depyf.dynamo.edited.edited_run import Edited
 
 
 def prepare_debug(
@@ -73,6 +74,24 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     from depyf.dynamo.contexts import Debug
 
     return Debug(level, stop_on)
+
+
+def edited(dump_src_dir: str | os.PathLike[str]) -> Edited:
+    """Run the program inside the block with the files of a dump as they are now: ``with depyf.edited(directory):``.
+
+    Each file of ``dump_src_dir`` that differs from what ``prepare_debug`` wrote takes the place of what torch makes for the same
+    function and stage.  **An edited dump is code that you run on purpose**: only edit, or use, dumps that you trust; files that
+    the manifest does not list, and links, are not read.  Torch compiles again inside the block, past its caches; on exit
+    its entries and caches are as before, and what was used is printed.  Edited code is not proven to mean anything.
+
+    DepyfError, before anything runs: ``dump_src_dir`` is no dump, or an edited file is no Python.  While the program runs, at
+    the call that compiles: a graph that cannot be traced, or that returns other shapes than what comes after it expects
+    (file and line in the message).  On exit: an edited file was never used, with the reason.
+    """
+    require_torch()
+    from depyf.dynamo.edited.edited_run import Edited
+
+    return Edited(dump_src_dir)
 
 
 @overload

@@ -91,7 +91,7 @@ LAYERS = (
     ("options", "verify"),
     ("driver",),
     ("dump",),
-    ("debugger",),
+    ("debugger", "edit"),
     ("dynamo",),
     ("doctor", "gallery", "optimization", "report"),
     ("api", "decompiler", "explain", "testing", "utils"),
@@ -200,6 +200,8 @@ ON_COPIES = (
     "nonfinite.py",
     "operator_bodies.py",
     "libdevice.py",
+    "fake_values.py",
+    "retrace.py",
 )
 """They run graphs for the user, on values of their own."""
 TELLING = {"is_leaf", "grad_fn", "storage_offset", "untyped_storage", "data_ptr", "hint", "has_hint", "numel"}

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.registry import text_of
 from depyf.dump.causes.cause import Cause
 from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
+from depyf.dump.files.checksums import EDITABLE, meaning_checksum
 from depyf.dump.files.layout import (
     CALL_TREE,
     GUARDS_DATA,
@@ -71,8 +73,10 @@ def manifest_page(
     files: frozenset[str],
     steppable: frozenset[str],
     kernels: dict[str, GraphRecord],
+    texts: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> str:
-    """The JSON text; ``full_code`` maps each full_code file to the functions in it, ``kernels`` each kernel file to its wrapper."""
+    """The JSON text; ``full_code`` maps each full_code file to the functions in it, ``kernels`` each kernel file to its wrapper,
+    ``texts`` each file that can be edited to the checksums of its text and of its lines."""
     entries = [_full_code(name, functions) for name, functions in full_code.items() if name in files]
     entries += [{"file": name, "kind": kind, "from": []} for name, kind in _WHOLE_RUN if name in files]
     for name, wrapper in kernels.items():
@@ -121,6 +125,9 @@ def manifest_page(
                 "file": name, "kind": "node_origins", "compile_id": key.text, "generation": key.generation,
                 "from": [graph_file(graph) for graph in graphs if graph.origins and graph_file(graph) in files],
             })  # fmt: skip
+    for item in entries:
+        if item["kind"] in EDITABLE and (known := texts.get(str(item["file"]))) is not None:
+            item["sha256"], item["line_checksums"] = known
     page = {
         "format": FORMAT,
         "torch": run.torch_version,
@@ -228,6 +235,7 @@ def _transformed(function: FunctionRecord, entry: EntryRecord) -> list[dict[str,
         "substituted": transformed.substituted,
         "reason": one_line(transformed.reason),
         "steppable": transformed.substituted,
+        "made_from": meaning_checksum(transformed.source),
     }
     return [main, {
         "file": disassembly_file(entry.key, function.code),
@@ -252,6 +260,7 @@ def _graph(
         "generation": graph.key.generation,
         "from": [found for found in _origins(graph, own) if found in files],
         "steppable": name in steppable,
+        "made_from": meaning_checksum(graph.text),
         **shared,
         **(
             {"given": {"name": given.name, "by": given.by, "context": dict(given.context), "order": given.order}}

@@ -83,6 +83,9 @@ _FILE = _object(
     ("level", str, "the level of depyf.debug() that wrote it"),
     ("given", _GIVEN, "of a graph that a backend gave to torch's lazy_format_graph_code"),
     ("verdicts", [_VERDICT], "what was proven, one for each code object"),
+    ("sha256", str, "checksum of a file that depyf.edited can use, as it was written"),
+    ("line_checksums", str, "the same line by line: the last 16 bits of the CRC-32 of each, in hexadecimal"),
+    ("made_from", str, "checksum of what torch made, without comments and line breaks: whether it makes the same again"),
 )  # fmt: skip
 _BREAK = _object(
     "graph_break",

@@ -17,12 +17,14 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from depyf.dump.files.checksums import line_checksums, whole_checksum
 from depyf.dump.files.reading import MOST_MANIFEST
 from depyf.errors import DepyfError
 from depyf.safety.escape import printable
 
 JOURNAL = ".depyf-unfinished"
 _TEMPORARY = re.compile(r"\.depyf-[\w-]+\.tmp")
+_EDITED = ("__compiled_fn_", "__transformed_code_", "full_code_for_")
 _ANY = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # fmt: skip
 _NEW, _MORE = _ANY | os.O_CREAT | os.O_EXCL, _ANY | os.O_APPEND
 _READ = _ANY & ~os.O_WRONLY | os.O_RDONLY
@@ -35,6 +37,8 @@ class DumpWriter:
         self.directory = directory
         self._start = os.path.join(directory, "")
         self.written: dict[str, None] = {}
+        self.texts: dict[str, tuple[str, str]] = {}
+        """File that can be edited -> checksums of the whole text and of its lines, as it was written last."""
         self.problems: list[str] = []
         self._lock = threading.Lock()
         self._journal = -1
@@ -101,6 +105,8 @@ class DumpWriter:
             return False
         with self._lock:
             self.written[name] = None
+            if isinstance(text, str) and name.startswith(_EDITED):
+                self.texts[name] = whole_checksum(text), line_checksums(text)
         return True
 
     def append(self, name: str, text: str) -> None:

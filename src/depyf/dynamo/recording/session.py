@@ -206,7 +206,8 @@ class Session:
         self.record = run
         steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
         return self.writer.write(
-            MANIFEST, manifest_page(run, causes, pages, frozenset(self.writer.written), steppable, kernels)
+            MANIFEST,
+            manifest_page(run, causes, pages, frozenset(self.writer.written), steppable, kernels, self.writer.texts),
         )
 
     def _write_layers(self, record: GraphRecord, page: str) -> None:

@@ -63,7 +63,7 @@ class LevelRun:
         if self.level == "kernel":
             self._interpreting = Interpreting()
             self._interpreting.start()
-        self._backend, self._let_go = _outliving(self._backend_of_level())
+        self._backend, self._let_go = outliving(self._backend_of_level())
         self._hook = register_bytecode_hook(self._see_code)
         self._stance = torch.compiler.set_stance(force_backend=self._backend)
 
@@ -239,7 +239,7 @@ def _inference_graphs_as_they_are() -> Iterator[None]:
         inductor._recursive_joint_graph_passes = passes
 
 
-def _outliving(backend: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[[], None]]:
+def outliving(backend: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[[], None]]:
     """``backend`` for entries that outlive it, and what makes them let go of it.
 
     Torch's entries know their backend as long as the function they belong to exists, deleted ones as well.  Before torch

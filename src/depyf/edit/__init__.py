@@ -1,0 +1,1 @@
+"""Which files of a dump were edited, and what was done with them; nothing of torch."""

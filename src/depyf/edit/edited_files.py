@@ -1,0 +1,134 @@
+"""The files of a dump that were edited since they were written.
+
+Input: a folder.  Output: its files whose checksum is no longer that of the manifest, read once, so that what runs is what
+was checked here.  Nothing is executed.  Files that the manifest does not list, links, and files outside of the folder are
+not read.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, CAPTURED, FORWARD, JOINT, POST_GRAD
+from depyf.dump.files.checksums import EDITABLE, changed_lines, whole_checksum
+from depyf.dump.files.reading import Manifest, read_file, read_manifest
+from depyf.edit.edit_error import EditError
+from depyf.errors import DepyfError
+from depyf.safety.escape import printable
+from depyf.safety.unheard import parse
+
+REPLACED = (CAPTURED, JOINT, FORWARD, BACKWARD, BEFORE_POST_GRAD, POST_GRAD)
+"""The stages whose graphs an edited file can replace."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditedFile:
+    """A file that differs from what the manifest says was written."""
+
+    name: str
+    path: Path
+    kind: str
+    stage: str
+    """Of a graph; else ""."""
+    compile_ids: tuple[str, ...]
+    made_from: str
+    """Checksum of what torch made when it was written; "" where that is not known."""
+    of: str
+    """Of a kernel: the file of its wrapper; else ""."""
+    text: str
+    lines: tuple[int, ...]
+    """The lines that were changed, from 1."""
+
+    @property
+    def changed(self) -> str:
+        count = len(self.lines)
+        return f"{count} line" if count == 1 else f"{count} lines"
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedFunction:
+    """A function of the dump, and the compile ids of its entries in torch's order."""
+
+    name: str
+    compile_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EditedDump:
+    """A dump, its edited files, and which function each compile id is of."""
+
+    folder: Path
+    files: tuple[EditedFile, ...]
+    functions: tuple[DumpedFunction, ...]
+    made_from: dict[tuple[str, str], tuple[str, ...]]
+    """(compile id, stage) -> what torch made for it, edited or not."""
+
+    def function_of(self, compile_id: str) -> str:
+        """The qualified name of the function; "" where the dump does not say."""
+        return next((known.name for known in self.functions if compile_id in known.compile_ids), "")
+
+
+def edited_dump(folder: str | os.PathLike[str]) -> EditedDump:
+    """DepyfError where ``folder`` is no dump or was written by a depyf that kept no checksums; EditError, which names file
+    and line, where an edited file is no Python."""
+    manifest = read_manifest(folder)
+    editable = [item for item in manifest.files if item["kind"] in EDITABLE and "level" not in item]
+    if editable and not any("sha256" in item for item in editable):
+        raise DepyfError(
+            f"{printable(str(manifest.folder))} was written by a depyf that kept no checksums of what it wrote, so that nothing "
+            "tells which files were edited: dump again"
+        )
+    made: dict[tuple[str, str], tuple[str, ...]] = {}
+    for item in manifest.files:
+        if "made_from" in item:
+            place = item.get("compile_id", ""), item.get("stage", "")
+            made[place] = (*made.get(place, ()), item["made_from"])
+    files = tuple(_edited(manifest, editable))
+    for file in files:
+        _check(file)
+    functions = [
+        DumpedFunction(f["function"], tuple(e["compile_id"] for e in f["entries"])) for f in manifest.functions
+    ]
+    return EditedDump(manifest.folder.absolute(), files, tuple(functions), made)
+
+
+def _edited(manifest: Manifest, items: list[dict[str, Any]]) -> Iterator[EditedFile]:
+    folder = manifest.folder.absolute()
+    for item in items:
+        name = item["file"]
+        if "sha256" not in item or not os.path.lexists(folder / name):
+            continue  # a file that was removed changes nothing
+        text = read_file(folder, name)
+        if whole_checksum(text) == item["sha256"]:
+            continue
+        ids = item.get("compile_ids") or ([item["compile_id"]] if "compile_id" in item else [])
+        yield EditedFile(
+            name, folder / name, item["kind"], item.get("stage", ""), tuple(ids), item.get("made_from", ""),
+            next(iter(item.get("from", ())), "") if item["kind"] == "kernel_source" else "", text,
+            changed_lines(text, item.get("line_checksums", "")),
+        )  # fmt: skip
+
+
+def _check(file: EditedFile) -> None:
+    if file.name.endswith(".py"):
+        python(file)
+    if file.kind == "graph" and file.stage not in REPLACED:
+        line = file.lines[0] if file.lines else 1
+        known = ", ".join(REPLACED)
+        raise EditError(file.path, line, f"a graph of the stage {file.stage} cannot be replaced: edit one of {known}")
+
+
+def python(file: EditedFile) -> ast.Module:
+    """The tree of an edited file.  EditError, at its line, where it is no Python."""
+    try:
+        found: ast.Module = parse(file.text)
+    except SyntaxError as error:
+        raise EditError(file.path, error.lineno or 1, f"not Python: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise EditError(file.path, 1, f"not Python: {error}") from None
+    return found

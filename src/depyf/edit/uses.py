@@ -1,0 +1,126 @@
+"""Which edited file was used for what, how often, and what is said of it at the end.
+
+Input: an ``EditedDump`` and, while the program runs, what torch makes: of which function, for which stage, with which
+checksum.  Output: the file to use in its place, if there is one; lines for the user; an error for files never used.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from depyf.dump.files.checksums import meaning_checksum
+from depyf.edit.edited_files import EditedDump, EditedFile
+from depyf.errors import DepyfError
+
+
+@dataclass
+class EditedCompilation:
+    """One compilation of a function while the edits are in force."""
+
+    function: str
+    number: int
+    """0 for the first of its function."""
+    compile_id: str
+    """What torch calls it now; the dump may call it something else."""
+    replaced: list[EditedFile] = field(default_factory=list)
+    """The edited files in force in it so far."""
+
+
+class Uses:
+    """The edited files of one block.  Backwards may be compiled in threads of their own."""
+
+    def __init__(self, dump: EditedDump) -> None:
+        self.dump = dump
+        self._lock = threading.Lock()
+        self._calls = {file.name: 0 for file in dump.files}
+        self._claimed: dict[str, EditedCompilation] = {}
+        """File -> the compilation that it was put into."""
+        self._compiled: dict[str, int] = {}
+        self._reasons: dict[str, str] = {}
+
+    def begin(self, function: str, compile_id: str) -> EditedCompilation:
+        """Torch compiles ``function`` (a qualified name) now."""
+        with self._lock:
+            number = self._compiled.get(function, 0)
+            self._compiled[function] = number + 1
+        return EditedCompilation(function, number, compile_id)
+
+    def file_for(self, compilation: EditedCompilation, stage: str, text: str, kind: str = "graph") -> EditedFile | None:
+        """The edited file that takes the place of ``text``, which torch made for the stage; None without one.
+
+        Torch numbers the compilations of a process, so that the same one may have another number now: files are paired by
+        function, by their place among its compilations, and by what torch made, which must be the same.
+        """
+        files = [file for file in self.dump.files if file.kind == kind and file.stage == stage]
+        if not files:
+            return None
+        checksum = meaning_checksum(text)
+        files = [file for file in files if self._function(file) == compilation.function]
+        expected = self._expected(compilation)
+        found = [file for file in files if file.made_from == checksum]
+        found.sort(key=lambda file: expected not in file.compile_ids)
+        for file in found:
+            if self._claimed.setdefault(file.name, compilation) is compilation or expected in file.compile_ids:
+                self._claimed[file.name] = compilation
+                compilation.replaced.append(file)
+                return file
+        for file in files:
+            if expected in file.compile_ids:
+                self._reasons[file.name] = self._why_other(compilation)
+        return None
+
+    def called(self, files: list[EditedFile]) -> None:
+        """What these files were put into was called."""
+        with self._lock:
+            for file in files:
+                self._calls[file.name] += 1
+
+    def not_usable(self, file: EditedFile, reason: str) -> None:
+        """Why ``file`` cannot be used, for the error at the end."""
+        self._reasons[file.name] = reason
+
+    def lines(self) -> list[str]:
+        """What was used, a line a file."""
+        return [f"edited: {file.name} ({file.changed}), used {_times(self._calls[file.name])}" for file in self._used()]
+
+    def missing(self) -> DepyfError | None:
+        """An error where an edited file was never used; None where all were."""
+        unused = [file for file in self.dump.files if file.name not in self._claimed]
+        if not unused:
+            return None
+        lines = [f"{file.path} was edited ({file.changed}) and never used: {self._why_unused(file)}" for file in unused]
+        return DepyfError("\n".join(lines))
+
+    def _used(self) -> list[EditedFile]:
+        return [file for file in self.dump.files if file.name in self._claimed]
+
+    def _function(self, file: EditedFile) -> str:
+        return next((name for found in file.compile_ids if (name := self.dump.function_of(found))), "")
+
+    def _expected(self, compilation: EditedCompilation) -> str:
+        """The compile id in the dump of the entry at the same place."""
+        ids = next((known.compile_ids for known in self.dump.functions if known.name == compilation.function), ())
+        return ids[compilation.number] if compilation.number < len(ids) else ""
+
+    def _why_other(self, compilation: EditedCompilation) -> str:
+        earlier = [file.name for file in compilation.replaced]
+        if earlier:
+            return f"with the edit of {', '.join(earlier)}, torch makes something else here: edit one stage at a time"
+        return (
+            f"what torch makes for {compilation.function} (now compile id {compilation.compile_id}) is not what it made when the "
+            "dump was written: the program, its inputs or torch's settings are others"
+        )
+
+    def _why_unused(self, file: EditedFile) -> str:
+        reason = self._reasons.get(file.name)
+        if reason:
+            return reason
+        function, ids = self._function(file), ", ".join(file.compile_ids) or "none"
+        if function and function not in self._compiled:
+            return f"its function {function} (compile id {ids}) was not compiled in this run"
+        return f"torch did not get to this stage of compile id {ids} in this run"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
