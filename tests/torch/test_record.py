@@ -290,3 +290,43 @@ def test_other_readers_of_the_dump_are_as_before(tmp_path):
     record(tmp_path, lambda: torch.compile(Model(), backend="aot_eager")(torch.randn(2, 3), 2.0))
     depyf.report(tmp_path).save(tmp_path / "r.html")
     assert "not text in UTF-8" not in (tmp_path / "r.html").read_text()
+
+
+def test_the_first_call_that_fails_keeps_its_inputs_and_its_error(tmp_path):
+    compiled = torch.compile(lambda x, i: (x[i] * 2).sum(), backend="eager")
+    before = dict(globals())
+    with depyf.prepare_debug(tmp_path, record=True):
+        compiled(torch.ones(5), torch.tensor([1, 2]))
+        for wrong in (9, 10):
+            with pytest.raises(IndexError, match=str(wrong)):
+                compiled(torch.ones(5), torch.tensor([1, wrong]))
+    (path,) = tmp_path.glob("*.failed.safetensors")
+    found = read_recorded(tmp_path, path.name)
+    assert made(found, by_name(found)["L_i_"]).tolist() == [1, 9]
+    assert found.error.startswith("IndexError: index 9 is out of bounds")
+    names = [name for name in globals() if name.startswith("__compiled_fn_") and name not in before]
+    assert names and not any("failed_calls" in str(inside) for name in names for inside in closure(globals()[name]))
+
+
+def closure(function):
+    return [getattr(cell.cell_contents, "__module__", "") for cell in function.__closure__ or ()]
+
+
+def test_how_it_was_compiled(tmp_path):
+    with torch._inductor.config.patch(max_fusion_size=7):
+        compiled = torch.compile(lambda x: x.sin(), backend="inductor", options={"epilogue_fusion": True})
+        record(tmp_path, lambda: compiled(torch.ones(3)))
+    how = recorded(tmp_path)["0/0"].compiled_with
+    assert (how.backend, how.options) == ("inductor", {"epilogue_fusion": True})
+    assert how.settings == {"torch._inductor.config.max_fusion_size": 7}
+
+
+def own_backend(graph, inputs):
+    raise ValueError("not today")
+
+
+def test_a_compilation_that_failed(tmp_path):
+    with pytest.raises(Exception, match="not today"):
+        record(tmp_path, lambda: torch.compile(lambda x: x + 1, backend=own_backend)(torch.ones(3)))
+    found = recorded(tmp_path)["0/0"]
+    assert found.complete and found.compiled_with.backend == f"{__name__}.own_backend"

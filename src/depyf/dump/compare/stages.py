@@ -35,6 +35,7 @@ _LEFT_OUT = (
     "report",
     "call_tree",
     "recorded_inputs",
+    "failed_inputs",
     "shapes_data",
     "memory_data",
     "guards_data",

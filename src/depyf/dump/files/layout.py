@@ -54,6 +54,11 @@ def recorded_file(graph: GraphRecord) -> str:
     return graph_file(graph).removesuffix(".py") + ".safetensors"
 
 
+def failed_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.failed.safetensors``: the inputs of the first call that raised."""
+    return graph_file(graph).removesuffix(".py") + ".failed.safetensors"
+
+
 def layers_file(graph: GraphRecord) -> str:
     """``__compiled_fn_0_0.Captured_Graph.0.layers.txt``: the graph, module by module."""
     return graph_file(graph).removesuffix(".py") + ".layers.txt"

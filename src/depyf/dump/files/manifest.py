@@ -33,6 +33,7 @@ from depyf.dump.files.layout import (
     SOURCE_PREFIX,
     TIMINGS,
     disassembly_file,
+    failed_file,
     graph_file,
     inputs_file,
     layer_index_file,
@@ -108,8 +109,8 @@ def manifest_page(
                 item["from"] = [places[graph.key.function]]  # the first stage comes from the user's function
             entries.append(item)
             beside = (
-                (inputs_file, "graph_inputs"), (recorded_file, "recorded_inputs"), (layers_file, "layers"),
-                (layer_index_file, "layer_index"),
+                (inputs_file, "graph_inputs"), (recorded_file, "recorded_inputs"), (failed_file, "failed_inputs"),
+                (layers_file, "layers"), (layer_index_file, "layer_index"),
             )  # fmt: skip
             entries += [
                 {

@@ -68,7 +68,7 @@ _GIVEN = _object(
 _FILE = _object(
     "file",
     ("file!", NAME, "its name in the folder"),
-    ("kind!", str, "what it is: full_code, transformed_code, original_code, bytecode, graph, graph_inputs, recorded_inputs, layers, layer_index, wrapper, kernel_source, index, report, ..."),
+    ("kind!", str, "what it is: full_code, transformed_code, original_code, bytecode, graph, graph_inputs, recorded_inputs, failed_inputs, layers, layer_index, wrapper, kernel_source, index, report, ..."),
     ("stage", str, "of a graph: Captured_Graph, Forward_graph, Backward_graph, AFTER_POST_GRAD, ..."),
     ("index", int, "the first, second, ... graph of this stage"),
     ("compile_id", COMPILE_ID, "torch's compile id"),

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import keyword
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,16 @@ class RecordedInput:
 
 
 @dataclass(frozen=True, slots=True)
+class CompiledWith:
+    """How torch compiled a graph: the backend, its options, and other settings (``torch._inductor.config.max_autotune``) that
+    are not the defaults; numbers, texts, and lists of these."""
+
+    backend: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """The first inputs of one graph; ``constants`` are the tensors that the graph itself holds, by their attribute names."""
 
@@ -73,6 +85,9 @@ class Recorded:
     rng: Mapping[str, str]
     """Device -> the entry with the state of its random number generator."""
     entries: Mapping[str, TensorEntry]
+    error: str = ""
+    """What the call raised, ``ValueError: ...``; "" for a call that is not known to have failed."""
+    compiled_with: CompiledWith = CompiledWith()
 
     @property
     def complete(self) -> bool:
@@ -86,6 +101,8 @@ def file_of(recorded: Recorded) -> list[memoryview]:
         "inputs": [_item(item) for item in recorded.inputs],
         "constants": [_item(item) for item in recorded.constants],
         "rng": dict(recorded.rng),
+        **({"error": recorded.error} if recorded.error else {}),
+        **({"compiled_with": dataclasses.asdict(recorded.compiled_with)} if recorded.compiled_with.backend else {}),
     }
     return packed(recorded.entries, {_KEY: json.dumps(page)})
 
@@ -103,24 +120,44 @@ def read_recorded(folder: Path, name: str) -> Recorded:
             raise ValueError("another version of depyf wrote it")
         inputs, constants = (tuple(_read(item, entries) for item in page[part]) for part in ("inputs", "constants"))
         rng = {str(device): str(entry) for device, entry in page["rng"].items()}
+        error = page.get("error", "")
+        if not isinstance(error, str):
+            raise ValueError("an error is no text")
+        how = _compiled_with(page.get("compiled_with", {}))
         if any(entries[entry].dtype != BYTES for entry in rng.values()):
             raise ValueError("a state of a generator is no bytes")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DumpError(f"{path} is damaged: {printable(str(error))[:200]}") from error
-    return Recorded(inputs, constants, rng, entries)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise DumpError(f"{path} is damaged: {printable(str(problem))[:200]}") from problem
+    return Recorded(inputs, constants, rng, entries, error, how)
+
+
+_LITERALS = (bool, int, float, str, type(None))
+
+
+def _compiled_with(page: dict[str, Any]) -> CompiledWith:
+    """ValueError and the like where it is wrong."""
+    backend, options, settings = page.get("backend", ""), page.get("options", {}), page.get("settings", {})
+    if not isinstance(backend, str):
+        raise ValueError("a backend is no name")
+    for name, value in [*options.items(), *settings.items()]:
+        if not re.fullmatch(r"[A-Za-z_][\w.]*", name, re.ASCII) or any(map(keyword.iskeyword, name.split("."))):
+            raise ValueError("a setting is no name")
+        if any(type(item) not in _LITERALS for item in (value if isinstance(value, list) else [value])):
+            raise ValueError("the value of a setting is no number, text, or list of these")
+    return CompiledWith(backend, options, settings)
 
 
 def _item(item: RecordedInput) -> dict[str, Any]:
     """The fields that say something; a number that JSON lacks as text."""
     found: dict[str, Any] = {}
-    for field in dataclasses.fields(item):
-        value = getattr(item, field.name)
+    for known in dataclasses.fields(item):
+        value = getattr(item, known.name)
         if (
-            field.default is dataclasses.MISSING
-            or value != field.default
-            or (field.name == "value" and value is not None)
+            known.default is dataclasses.MISSING
+            or value != known.default
+            or (known.name == "value" and value is not None)
         ):
-            found[field.name] = list(value) if isinstance(value, tuple) else value
+            found[known.name] = list(value) if isinstance(value, tuple) else value
     if isinstance(item.value, float) and not math.isfinite(item.value):
         found["value"] = repr(item.value)
     if item.tensor:

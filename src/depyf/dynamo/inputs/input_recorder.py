@@ -8,20 +8,23 @@ files of a dump; the program's tensors and random numbers are as before, and not
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from depyf.dump.files.layout import recorded_file
+from depyf.dump.files.layout import failed_file, recorded_file
 from depyf.dump.files.writer import DumpWriter
 from depyf.dump.graphs.graph_facts import GraphFacts, InputFacts
-from depyf.dump.recorded.recorded_inputs import LIMIT, Recorded, RecordedInput, file_of
+from depyf.dump.recorded.recorded_inputs import LIMIT, CompiledWith, Recorded, RecordedInput, file_of
 from depyf.dump.recorded.tensor_file import BYTES, TensorEntry
 from depyf.dump.records import GraphRecord
+from depyf.dynamo.inputs.backend_reading import compiled_with
 from depyf.dynamo.inputs.storage_copies import StorageCopies, copies_of
 from depyf.dynamo.pure_access import attribute, is_a
 from depyf.dynamo.pure_tensors import is_tensor, module_attribute, out_of_reach, referent
 from depyf.errors import DepyfError
+from depyf.safety.guarded import problem
 
 
 def limit_of(record: object) -> int:
@@ -45,30 +48,50 @@ class InputRecorder:
     def take(self, record: GraphRecord, module: Any) -> None:
         """The graph ``record`` was captured: ``module`` is it."""
         facts = record.facts or GraphFacts()
-        given, names = _given(module), {item.name: item for item in facts.inputs}
         constants = {item.name: _constant(module, item.name) for item in facts.constants}
-        tensors = {name: value for name, value in given.items() if names[name].kind == "tensor"}
-        tensors |= {_constant_key(name): value for name, value in constants.items() if is_tensor(value)}
-        copies = copies_of(tensors, self.limit - sum(self._taken.values()), self.limit)
+        self._write(recorded_file(record), facts, _given(module), constants, how=compiled_with())
+
+    def take_failed(self, record: GraphRecord, arguments: Sequence[Any], error: BaseException) -> None:
+        """A call of the graph with ``arguments`` raised ``error``."""
+        facts = record.facts or GraphFacts()
+        if len(arguments) == len(facts.inputs):
+            given = {item.name: value for item, value in zip(facts.inputs, arguments)}
+            self._write(failed_file(record), facts, given, {}, error=problem(error))
+
+    def _write(
+        self,
+        name: str,
+        facts: GraphFacts,
+        given: Mapping[str, Any],
+        constants: Mapping[str, Any],
+        error: str = "",
+        how: CompiledWith | None = None,
+    ) -> None:
+        """``how``: None after a call, when the state of random numbers is no longer that of its beginning."""
+        tensors = {item.name: given.get(item.name) for item in facts.inputs if item.kind == "tensor"}
+        tensors |= {_constant_key(key): value for key, value in constants.items() if is_tensor(value)}
+        room = self.limit - sum(self._taken.values())
+        copies = copies_of(tensors, room, self.limit)
         recorded = Recorded(
             tuple(_input(item, given.get(item.name), copies) for item in facts.inputs),
             tuple(
-                dataclasses.replace(copies.places[key], name=name)
-                for name in constants
-                if (key := _constant_key(name)) in copies.places
+                dataclasses.replace(copies.places[key], name=constant)
+                for constant in constants
+                if (key := _constant_key(constant)) in copies.places
             ),
-            _add_generators(copies, facts),
+            _add_generators(copies, facts) if how is not None else {},
             copies.entries,
+            error,
+            how or CompiledWith(),
         )
-        name = recorded_file(record)
         if self._writer.write(name, file_of(recorded)):
             self._taken[name] = copies.taken
 
     def drop(self, record: GraphRecord) -> None:
         """torch began the compilation again: the graph is none."""
-        name = recorded_file(record)
-        if self._taken.pop(name, None) is not None:
-            self._writer.remove(name)
+        for name in (recorded_file(record), failed_file(record)):
+            if self._taken.pop(name, None) is not None:
+                self._writer.remove(name)
 
 
 def _given(module: Any) -> dict[str, Any]:

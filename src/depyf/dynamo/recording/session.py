@@ -61,6 +61,7 @@ from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.caches.seen_code import codes_seen, entries_alive, why_never_compiled
 from depyf.dynamo.guards.printed_guards import readable
+from depyf.dynamo.inputs.failed_calls import FailedCalls
 from depyf.dynamo.inputs.input_recorder import InputRecorder
 from depyf.dynamo.recording.cached_lines import with_lines_of_another_run
 from depyf.dynamo.recording.capture import Capture, FunctionBuilder
@@ -103,6 +104,7 @@ class Session:
         self.at_end: Callable[[Path], object] | None = None
         """Called with the folder when the dump is written."""
         self.inputs = InputRecorder(writer, record)
+        self._calls = FailedCalls()
         self._handle: Any = None
         self._formatted = Formatted(self._add_formatted, self.capture.note)
         self._before: set[tuple[int, str]] = set()
@@ -123,7 +125,8 @@ class Session:
         self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
         self.capture.start()
         self._formatted.start()
-        self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode))
+        made = self._watch_calls if self.inputs.limit else None
+        self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode, made))
 
     def finish(self) -> None:
         """Detach, then write; a problem becomes a note and one warning."""
@@ -158,7 +161,12 @@ class Session:
     def detach(self) -> None:
         """Listen no longer."""
         handle, self._handle = self._handle, None
-        for step in (*([handle.remove] if handle is not None else ()), self._formatted.stop, self.capture.stop):
+        for step in (
+            *([handle.remove] if handle is not None else ()),
+            self._calls.stop,
+            self._formatted.stop,
+            self.capture.stop,
+        ):
             with Door("torch still calls what listened", self.capture.note):
                 step()
 
@@ -376,6 +384,14 @@ class Session:
     def _write_graph(self, record: GraphRecord) -> None:
         """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
         self.writer.write(graph_file(record), quick_page(record))
+
+    def _watch_calls(self, key: CompileKey, made: types.CodeType) -> None:
+        def told(position: int, arguments: tuple[Any, ...], error: BaseException) -> None:
+            own = [graph.record for graph in self.capture.graphs_of.get(key, ()) if graph.record.stage == CAPTURED]
+            if self.capture.here and position < len(own):
+                self.inputs.take_failed(own[position], arguments, error)
+
+        self._calls.watch(made, told)
 
     def _write_progress(self, key: CompileKey) -> None:
         self.writer.append(INDEX, f"- {key.label}\n")

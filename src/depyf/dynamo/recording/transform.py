@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +40,15 @@ if TYPE_CHECKING:
 class TransformHook:
     """Callable with the signature of Dynamo's bytecode hook."""
 
-    def __init__(self, capture: Capture, writer: DumpWriter, log_bytecode: bool) -> None:
+    def __init__(
+        self,
+        capture: Capture,
+        writer: DumpWriter,
+        log_bytecode: bool,
+        on_made: Callable[[CompileKey, types.CodeType], None] | None = None,
+    ) -> None:
+        """``on_made`` is given what Dynamo made, before anything runs it."""
+        self._on_made = on_made
         self._capture = capture
         self._writer = writer
         self._log_bytecode = log_bytecode
@@ -54,6 +63,9 @@ class TransformHook:
     def _transform(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         key = self._capture.begin(code, current_compile_id())
         function = self._capture.functions[key.function].code
+        if self._on_made is not None:
+            with Door("calls that fail are not seen", self._capture.note):
+                self._on_made(key, made)
         work = decompile_made(key, function, code, made, self._alike)
         candidate, reason = self._candidate(code, work)
         if self._log_bytecode:
