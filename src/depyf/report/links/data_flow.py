@@ -21,6 +21,12 @@ VIEWS = frozenset((
     "permute", "view", "reshape", "expand", "unsqueeze", "squeeze", "t", "transpose", "alias", "slice", "select", "as_strided", "_unsafe_view", "detach", "unbind", "split", "split_with_sizes",
 ))  # fmt: skip
 """Operations that give the same memory another shape."""
+_LOWERED = {
+    "scatter_reduce": ("scatter_add", "scatter"),
+    "index_put": ("_unsafe_index_put",),
+    "randint": ("inductor_seeds",),
+}
+"""What Inductor calls for an operation of another name."""
 _ROUNDS = 4
 _CANDIDATES = 24
 _LONGEST = 400
@@ -103,6 +109,7 @@ class _ValueFlow:
                 for variable, name in zip(given, results):
                     if variable in self.final:
                         self._learn(self.final[variable], name)
+        self._changed_inputs()
         for _ in range(_ROUNDS):
             before = len(self.node_of), len(self.call_of)
             self._libraries()
@@ -117,6 +124,14 @@ class _ValueFlow:
                     found[number] = self._of_call(number, set() if certain else taken)
             taken.update(*found.values())
         return [found[number] for number in range(len(self.wrapper.calls))]
+
+    def _changed_inputs(self) -> None:
+        """What is written into an input is what the graph copies into it: ``copy_(input, value)``."""
+        copies = {node.reads[0]: node.name for node in self.graph.nodes if node.target == "aten.copy_" and node.reads}
+        for values in self.values:
+            for value in values:
+                if value.name in copies:
+                    self._learn(value, copies[value.name])
 
     def _learn(self, value: _HeldValue, name: str) -> None:
         name = self.base(name)
@@ -143,6 +158,8 @@ class _ValueFlow:
         word = call.callee.removesuffix(".default").rpartition(".")[2]
         parts = call.callee.split(".")
         words = {word, *parts, word.removeprefix("aoti_torch_cpu_").removesuffix("_out")}
+        words |= {one.removesuffix("_") for one in words}
+        words |= {one for name in words for one in _LOWERED.get(name, ())}
         same = [
             node
             for node in self.graph.nodes
@@ -150,8 +167,8 @@ class _ValueFlow:
         ]
         known = {self.node_of[value] for value in self.values[number] if value in self.node_of}
         named = [node for node in same if node.name in known] or [node for node in same if node.name in call.sources]
-        if named:
-            return named[0]
+        if named or len(same) == 1:
+            return (named or same)[0]
         reads = {self.node_of[value] for value in self.reads[number] if value in self.node_of}
         best: GraphNode | None = None
         most = 0
@@ -159,7 +176,7 @@ class _ValueFlow:
             common = len(reads & {self.base(name) for name in node.reads})
             if common > most:
                 best, most = node, common
-        return best if most == len(reads) or len(same) == 1 else None
+        return best if most == len(reads) else None
 
     def _between(self) -> None:
         """Values between two generated kernels: an operation of the same size from which the reader can compute what it

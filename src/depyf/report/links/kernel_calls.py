@@ -39,7 +39,7 @@ def read_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, ...]
     """The buffers and inputs whose values a call needs; what it fills only is none of them."""
     kernel = kernels.get(call.kernel)
     if kernel is None:
-        return tuple(name for name in call.arguments if name and name not in call.written)
+        return tuple(name for name in call.arguments if name and (call.in_place or name not in call.written))
     fills = {
         name
         for (one, _), name in zip(kernel.parameters, call.arguments)

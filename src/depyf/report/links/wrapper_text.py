@@ -15,6 +15,7 @@ _DEF = re.compile(r"^(?P<indent> *)(?:def (?:call|partition_\d+|call_\w+)\(|(?:v
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?![\w(\"'.]*\()")
 _ASSIGN = re.compile(r"^(?:auto |static \w+ )?(?P<name>[A-Za-z_]\w*) = (?P<value>.*)$")
 _ALIAS = re.compile(r"^(?:auto )?(?P<new>\w+) = (?:reinterpret_tensor\()?(?P<old>\w+)\b.*;\s*del (?P=old)\b")
+_ITEM = re.compile(r"^(?:auto )?(?P<new>\w+) = (?P<old>\w+)\[\d+\]$")
 _PART = re.compile(r"^(?:auto )?(?P<new>\w+) = reinterpret_tensor\((?P<old>\w+)\b[^;]*$")
 _CALL = re.compile(r"(?P<callee>[A-Za-z_][\w.:]*)\(")
 _ALLOCATES = ("empty_strided", "alloc_from_pool", "rand_strided", "aoti_torch_empty_strided")
@@ -40,6 +41,15 @@ class KernelCall:
     operators: tuple[str, ...] = ()
     comments: tuple[int, ...] = ()
 
+    @property
+    def in_place(self) -> bool:
+        """Whether an operator of torch changes what it is given: ``aten.scatter_reduce_.two``."""
+        return not self.kernel and _in_place(self.callee)
+
+
+def _in_place(callee: str) -> bool:
+    return any(part.endswith("_") for part in callee.split("."))
+
 
 @dataclass
 class WrapperText:
@@ -52,7 +62,7 @@ class WrapperText:
     """Buffer -> what its allocation says: ``(4, 32), (32, 1), torch.float32``."""
     inputs: tuple[str, ...] = ()
     renamed: list[tuple[int, str, str]] = field(default_factory=list)
-    """Line, new name, old name of a buffer whose memory is used again."""
+    """Line, new name, old name of a buffer whose memory is used again, or of one of several results."""
     parts: dict[str, str] = field(default_factory=dict)
     """A name for a part of a buffer -> the buffer: what is put together is written part by part."""
     returned: tuple[str, ...] = ()
@@ -112,6 +122,9 @@ def wrapper_text(text: str, kernels: frozenset[str]) -> WrapperText:
             found.allocated[renamed["new"]] = shape or found.allocated.get(renamed["old"], "")
             found.others.append((number, (renamed["new"], renamed["old"])))
             continue
+        item = _ITEM.match(code)
+        if item is not None:
+            found.renamed.append((number, item["new"], item["old"]))
         part = _PART.match(code)
         if part is not None:
             found.parts[part["new"]] = part["old"]
@@ -206,6 +219,6 @@ def _kernel_call(
         elif word.startswith("&"):
             written += names
         arguments.append(names[0] if names else "")
-    if not written and not kernel and arguments and (callee.startswith("aoti_torch_") or callee.rpartition(".")[2].endswith("_")):  # fmt: skip
+    if not written and not kernel and arguments and (callee.startswith("aoti_torch_") or any(part.endswith("_") for part in callee.split("."))):  # fmt: skip
         written = [name for name in arguments[:1] if name]
     return KernelCall(number, kernel, callee, tuple(arguments), tuple(written), sources, operators, above)

@@ -138,3 +138,41 @@ def test_what_is_written_part_by_part() -> None:
     wrapper = wrapper_text(PARTS_WRAPPER, frozenset({"cpp_fused_cat_0"}))
     read, written = [("a", "b"), ("buf2", "w")], [("buf0", "buf1"), ("buf3",)]
     assert computed_by_calls(wrapper, read, written, graph_lines(PARTS)) == [("cat", "cos", "sin"), ("mm",)]
+
+
+IN_PLACE = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, a: "f32[4][1]cpu", at: "i64[4][1]cpu", counter: "f32[4][1]cpu"):
+        full: "f32[4][1]cpu" = torch.ops.aten.full.default([4], 0)
+        cos: "f32[4][1]cpu" = torch.ops.aten.cos.default(a)
+        scatter_add: "f32[4][1]cpu" = torch.ops.aten.scatter_add.default(full, 0, at, cos)
+        sort = torch.ops.aten.sort.default(scatter_add)
+        first: "f32[4][1]cpu" = sort[0]
+        exp: "f32[4][1]cpu" = torch.ops.aten.exp.default(first)
+        add: "f32[4][1]cpu" = torch.ops.aten.add.Tensor(counter, 1)
+        copy_: "f32[4][1]cpu" = torch.ops.aten.copy_.default(counter, add)
+        return (exp,)
+"""
+IN_PLACE_WRAPPER = """\
+def call(self, args):
+        a, at, counter = args
+        buf0 = empty_strided_cpu((4, ), (1, ), torch.float32)
+        buf1 = empty_strided_cpu((4, ), (1, ), torch.float32)
+        cpp_fused_cos_0(a, buf0, buf1)
+        aten.scatter_reduce_.two(buf0,0,at,buf1, reduce='sum', include_self=True)
+        buf3 = torch.ops.aten.sort.default(buf0)
+        buf4 = buf3[0]  # File: a.py:1 in f
+        buf5 = buf4; del buf4  # reuse
+        cpp_fused_exp_1(buf5, counter)
+        return (buf5, )
+"""
+
+
+def test_operators_that_change_a_buffer_and_several_results() -> None:
+    wrapper = wrapper_text(IN_PLACE_WRAPPER, frozenset({"cpp_fused_cos_0", "cpp_fused_exp_1"}))
+    assert [call.in_place for call in wrapper.calls] == [False, True, False, False]
+    read = [("a",), ("buf0", "at", "buf1"), ("buf0",), ("buf5", "counter")]
+    written = [("buf0", "buf1"), ("buf0",), ("buf3",), ("buf5", "counter")]
+    assert computed_by_calls(wrapper, read, written, graph_lines(IN_PLACE)) == [
+        ("cos", "full"), ("scatter_add",), ("sort",), ("add", "copy_", "exp"),
+    ]  # fmt: skip
