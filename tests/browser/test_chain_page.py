@@ -75,6 +75,27 @@ def test_passes_show_what_changed(visit: Any, page_file: Path) -> None:
     assert page.locator("#panel-passes [role=status]").inner_text().startswith("change 2 of ")
 
 
+def test_the_sides_of_a_pass_scroll_together(visit: Any, page_file: Path) -> None:
+    page = visit(page_file, "#passes", height=500)
+    page.get_by_role("link", name="AOTAutograd: backward").click()
+    page.locator("#panel-passes .mark-removed").first.wait_for()
+
+    def scrolled(side: int, to: float) -> list[float]:
+        return page.evaluate(  # two frames: the scrolling, and what follows
+            """async ([side, to]) => {
+                const views = [...document.querySelectorAll('#panel-passes .code')];
+                views[side].scrollTop = to;
+                for (let frame = 0; frame < 4; frame += 1) await new Promise(requestAnimationFrame);
+                return views.map((view) => view.scrollTop);
+            }""",
+            [side, to],
+        )
+
+    for side in (0, 1):
+        assert max(scrolled(side, 0)) < 60
+        assert min(scrolled(side, 1e9)) > 100
+
+
 def test_source_leads_to_the_chain(visit: Any, page_file: Path) -> None:
     page = visit(page_file, "#source")
     assert page.locator("#panel-source .badge-kernels").count() >= 4

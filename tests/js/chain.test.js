@@ -14,6 +14,7 @@ import {
   relatives,
 } from "../../src/depyf/report/assets/js/chain_relations.js";
 import { changedStretches, commonLines, comparedText } from "../../src/depyf/report/assets/js/line_diff.js";
+import { counterpart } from "../../src/depyf/report/assets/js/scroll_together.js";
 
 const pane = (kind, direct, around = [], names = []) => ({
   kind,
@@ -120,4 +121,20 @@ test("common lines are really common, in order, for random texts", () => {
 test("ids in names are no difference", () => {
   assert.equal(comparedText("  __compiled_fn_0_1(x)"), comparedText("  __compiled_fn_0_2r1(x)".replace("r1", "")));
   assert.equal(comparedText("# Compile id 0/1: the graph"), "#");
+});
+
+test("a position in one text has its place in the other", () => {
+  const pairs = [
+    [0, 0],
+    [1, 1],
+    [2, 12],
+    [3, 13],
+  ];
+  const at = (side, position) => counterpart(pairs, [5, 15], side, position);
+  assert.equal(at(0, 1), 1);
+  assert.equal(at(0, 2.5), 12.5);
+  assert.equal(at(1, 12), 2);
+  assert.ok(at(1, 6) > 1 && at(1, 6) < 2, "ten lines that only the second one has pass while the first one stands");
+  assert.equal(at(0, 4), 14);
+  assert.equal(counterpart([], [10, 20], 0, 4.5), 9.5, "nothing in common");
 });

@@ -1,6 +1,8 @@
 """The waterfall of a run as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
-Input: a ``DumpView``.  Output: the JSON text.  A rank is a process, and a thread a thread; ranks share one clock.
+Input: a ``DumpView``.  Output: the JSON text, in the Trace Event Format's form of an object: complete events ("X") in
+microseconds that stand in one another, and the names of processes and threads ("M").  A rank is a process, and a thread a
+thread; ranks share one clock.
 """
 
 from __future__ import annotations
@@ -46,22 +48,41 @@ def _began(view: DumpView) -> float:
 
 
 def _process(view: DumpView, number: int, name: str, shift: float) -> list[dict[str, Any]]:
-    events = [_named("process_name", number, 0, name)]
+    events = [
+        _named("process_name", number, 0, name=name),
+        _named("process_sort_index", number, 0, sort_index=number),
+    ]
     titles = {entry.key.slug: (function, entry) for function in told_functions(view) for entry in function.entries}
-    threads: set[int] = set()
+    threads: dict[int, list[dict[str, Any]]] = {}
     for slug, spans in spans_of(view).items():
         function, entry = titles.get(slug, (None, None))
         label = entry.key.label if entry is not None else ""
         arguments = {"compile_id": label, "function": function.title} if function is not None else {}
         for span in spans:
-            threads.add(span.thread)
             shown = f"{function.title} [{label}]" if function is not None and not span.depth else span.name
-            events.append({
+            threads.setdefault(span.thread, []).append({
                 "name": shown, "cat": "compile", "ph": "X", "ts": round((span.start + shift) * 1e6), "dur": round(span.seconds * 1e6),
                 "pid": number, "tid": span.thread, "args": {"phase": span.name, **arguments},
             })  # fmt: skip
-    return events + [_named("thread_name", number, n, "compiles" if n == 0 else f"helper {n}") for n in sorted(threads)]
+    for thread in sorted(threads):
+        events.append(_named("thread_name", number, thread, name="compiles" if thread == 0 else f"helper {thread}"))
+        events += _in_one_another(threads[thread])
+    return events
 
 
-def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
-    return {"name": what, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}
+def _in_one_another(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events of a thread in their order, each inside of those that are open when it begins: times are rounded, and what
+    ends a microsecond after what is around it is no stack, which the format asks for."""
+    ordered = sorted(events, key=lambda event: (event["ts"], -event["dur"]))
+    open_until: list[int] = []
+    for event in ordered:
+        while open_until and open_until[-1] <= event["ts"]:
+            open_until.pop()
+        if open_until:
+            event["dur"] = min(event["dur"], open_until[-1] - event["ts"])
+        open_until.append(event["ts"] + event["dur"])
+    return ordered
+
+
+def _named(what: str, process: int, thread: int, **arguments: Any) -> dict[str, Any]:
+    return {"name": what, "ph": "M", "pid": process, "tid": thread, "args": arguments}

@@ -120,6 +120,28 @@ export function codeView({ lines, label = "", first = 1, onSelect = null, before
     if (!inside || center) element.scrollTop = Math.max(0, top - Math.max(0, (height - row.offsetHeight) / 2));
   }
 
+  /** The height of a line: all have the same. */
+  function lineHeight() {
+    const last = blocks[blocks.length - 1].element;
+    return (last.offsetTop + last.offsetHeight - textTop()) / lines.length;
+  }
+
+  function textTop() {
+    return blocks[0].element.offsetTop;
+  }
+
+  /** What is in the middle of the view: a line from 0, with its fraction. */
+  function middle() {
+    if (lines.length === 0) return 0;
+    return (element.scrollTop + element.clientHeight / 2 - textTop()) / lineHeight();
+  }
+
+  /** Scroll such a position to the middle. */
+  function centre(position) {
+    if (lines.length === 0) return;
+    element.scrollTop = position * lineHeight() + textTop() - element.clientHeight / 2;
+  }
+
   function pick(line, event) {
     if (line < first || line >= first + lines.length) return;
     select(line);
@@ -162,5 +184,5 @@ export function codeView({ lines, label = "", first = 1, onSelect = null, before
     if (element.isConnected && element.offsetParent) blocks.forEach(fillBlock);
   });
 
-  return { element, mark, select, reveal, count: lines.length };
+  return { element, mark, select, reveal, middle, centre, count: lines.length };
 }

@@ -5,6 +5,7 @@ import { codeView } from "./code_view.js";
 import { el, fill } from "./dom.js";
 import { compileId } from "./format.js";
 import { changedStretches, commonLines, comparedText } from "./line_diff.js";
+import { scrollTogether } from "./scroll_together.js";
 import { splitPanes } from "./split.js";
 
 /** The panel "Passes"; its address is `#passes/BEFORE/AFTER`, two files. */
@@ -104,6 +105,7 @@ export function showPasses(container, data, page) {
       "added",
       changes.flatMap((change) => range(change.other)),
     );
+    scrollTogether(views, pairs);
     let at = -1;
     const status = el("span", { class: "muted", role: "status" });
     const step = (by) => {
