@@ -131,7 +131,7 @@ class DumpView:
 
 
 _GRAPH = re.compile(
-    r"__compiled_fn_(?P<ca>ca)?(?P<id>\d+(?:_\d+)+)(?:r(?P<reset>\d+))?\.(?:kernel_(?P<number>\d+)|(?P<stage>[A-Za-z_]+)\.(?P<index>\d+))\.py"
+    r"__compiled_fn_(?P<ca>ca)?(?P<id>\d+(?:_\d+)*)(?:r(?P<reset>\d+))?\.(?:kernel_(?P<number>\d+)|(?P<stage>[A-Za-z_]+)\.(?P<index>\d+))\.py"
 )
 
 

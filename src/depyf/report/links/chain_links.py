@@ -12,7 +12,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD, JOINT, POST_GRAD, WRAPPER
+from depyf.dump.compile_stages import BACKWARD, CAPTURED, COMPILED_AUTOGRAD, FORWARD, JOINT, POST_GRAD, WRAPPER
 from depyf.dump.global_names import graph_name
 from depyf.dump.pages.kernels import CALLS_IN_CPP
 from depyf.dump.records import CompileKey
@@ -26,7 +26,14 @@ from depyf.report.links.program_lines import bytecode_lines, short_name, transfo
 from depyf.report.links.wrapper_text import WrapperText, wrapper_text
 
 Lines = dict[int, Numbers]
-_GRAPHS = {CAPTURED: "captured", JOINT: "joint", FORWARD: "forward", BACKWARD: "backward", POST_GRAD: "post-grad"}
+_GRAPHS = {
+    COMPILED_AUTOGRAD: "autograd",
+    CAPTURED: "captured",
+    JOINT: "joint",
+    FORWARD: "forward",
+    BACKWARD: "backward",
+    POST_GRAD: "post-grad",
+}
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3\.\d+[/\\]")
 _NONE: Numbers = frozenset()
 
@@ -81,7 +88,8 @@ def chains_of(view: DumpView) -> list[StageChain]:
     """The chain of each compilation that has one, in the order of the compile ids; found once for each dump."""
     if view not in _CHAINS:
         keys = sorted({file.key for file in view.files if file.key is not None}, key=lambda key: key.order)
-        _CHAINS[view] = [found for key in keys if (found := chain(view, key)).panes]
+        part_of = {CompileKey(key.generation, key.text.partition("/")[0]) for key in keys if "/" in key.text}
+        _CHAINS[view] = [found for key in keys if key not in part_of and (found := chain(view, key)).panes]
     return _CHAINS[view]
 
 
@@ -97,6 +105,7 @@ def chain(view: DumpView, key: CompileKey) -> StageChain:
         page = view.json(file.name)
         recorded = page if isinstance(page, dict) else {}
     found = operations(graphs, recorded)
+    graphs += _compiled_autograd(view, key, graphs, found)
     panes = [*_sources(view, found), *_functions(view, key, found)]
     panes += [_graph(view, graph, found) for graph in graphs if graph.stage in _GRAPHS]
     notes = recorded.get("graphs")
@@ -120,6 +129,22 @@ def _sources(view: DumpView, found: Operations) -> list[LinkedPane]:
                 pane = panes.setdefault(path, LinkedPane("source", short_name(path), short_name(path), paths[path]))
                 pane.add(line, frozenset((number,)), direct=place in own)
     return sorted(panes.values(), key=lambda pane: (not pane.direct, -len(pane.direct)))
+
+
+def _compiled_autograd(
+    view: DumpView, key: CompileKey, graphs: list[StageGraph], found: Operations
+) -> list[StageGraph]:
+    """The backward that compiled autograd traced, ``!0``, for what Dynamo compiled of it, ``!0/1/0``: the names are the same."""
+    outer = CompileKey(key.generation, key.text.partition("/")[0])
+    captured = next((found.of.get(graph.file, {}) for graph in graphs if graph.stage == CAPTURED), None)
+    added: list[StageGraph] = []
+    for file in view.of(outer, stage=COMPILED_AUTOGRAD) if outer != key and captured else ():
+        text = view.text(file.name)
+        if text is not None:
+            graph = StageGraph(file.name, file.stage, file.index, (), graph_lines(text))
+            found.of[file.name] = {node.name: (captured or {}).get(node.name, _NONE) for node in graph.lines.nodes}
+            added.append(graph)
+    return added
 
 
 def _at(found: Operations) -> dict[PlaceKey, Numbers]:
@@ -162,7 +187,13 @@ def _functions(view: DumpView, key: CompileKey, found: Operations) -> list[Linke
 def _graph(view: DumpView, graph: StageGraph, found: Operations) -> LinkedPane:
     lines, own = graph.lines, found.of.get(graph.file, {})
     kind = _GRAPHS[graph.stage]
-    title = {"captured": "Captured graph", "joint": "Joint", "forward": "Forward", "backward": "Backward"}.get(kind)
+    title = {
+        "autograd": "Compiled autograd",
+        "captured": "Captured graph",
+        "joint": "Joint",
+        "forward": "Forward",
+        "backward": "Backward",
+    }.get(kind)
     suffix = f".{graph.index}" if graph.index else ""
     pane = LinkedPane(kind, graph.stage + suffix, title or f"Post-grad{_side(view, graph.file)}", graph.file)
     above: dict[int, set[int]] = {}

@@ -114,7 +114,10 @@ class _OperationFinder:
         fresh = self._noted(graph.file)
         parents = self._parents(graph)
         moved = _moved(self.own_places, _places(graph.lines))
-        aligned = {} if self.recorded else self._aligned(graph, moved)
+        if any(node.place is not None for node in graph.lines.nodes):
+            aligned = {} if self.recorded else self._aligned(graph, moved)
+        else:
+            aligned = self._by_target(graph)
         missing: list[GraphNode] = []
         for node in graph.lines.nodes:
             made: list[str] | None = fresh.get(node.name) or (
@@ -186,6 +189,19 @@ class _OperationFinder:
             numbers = frozenset().union(*(own[node.name] for node in self.runs[mine][1]))
             found.update((node.name, numbers) for node in theirs[other][1])
         return found
+
+    def _by_target(self, graph: StageGraph) -> dict[str, Numbers]:
+        """Without lines of a program (what compiled autograd traced has none here): the same operators in the same order."""
+        mine, theirs = self.first.lines.nodes, graph.lines.nodes
+        words = [[node.target for node in nodes] for nodes in (mine, theirs)]
+        own = self.found.of[self.first.file]
+        blocks = difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
+        return {
+            theirs[b + n].name: own[mine[a + n].name]
+            for a, b, size in blocks
+            for n in range(size)
+            if theirs[b + n].target
+        }
 
     def _by_place(
         self, graph: StageGraph, own: dict[str, Numbers], missing: list[GraphNode], moved: dict[PlaceKey, PlaceKey]

@@ -36,4 +36,6 @@ def test_captured_graphs_come_first_and_operations_are_counted(tmp_path):
     assert [(graph["stage"], graph["operations"], graph["function"]) for graph in found] == [
         ("Captured_Graph", 2, "f"), ("Backward_graph", 2, "f"),
     ]  # fmt: skip
-    assert found[0]["layers"] == [["self.l", "Linear", [[4, 5]]]] and found[1]["layers"] == []
+    assert found[0]["layers"] == [["self.l", "Linear", [[4, 5]]]] and found[1]["layers"] == [
+        ["self.l", "Linear", [[5, 5]]]
+    ]  # by the same operators in the same order

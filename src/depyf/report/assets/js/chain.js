@@ -20,7 +20,7 @@ import { splitPanes } from "./split.js";
 const COLUMNS = [
   { id: "source", title: "Source", kinds: ["source"], rank: 0 },
   { id: "bytecode", title: "Bytecode", kinds: ["bytecode", "transformed"], rank: 6 },
-  { id: "captured", title: "Captured", kinds: ["captured"], rank: 2 },
+  { id: "captured", title: "Captured", kinds: ["autograd", "captured"], rank: 2 },
   { id: "aot", title: "AOTAutograd", kinds: ["joint", "forward", "backward"], rank: 4 },
   { id: "post-grad", title: "Post-grad", kinds: ["post-grad"], rank: 5 },
   { id: "wrapper", title: "Wrapper", kinds: ["wrapper"], rank: 3 },
@@ -320,6 +320,6 @@ function byRank(columns) {
 function preferred(column) {
   return Math.max(
     0,
-    column.panes.findIndex(({ pane }) => pane.kind === "forward" || pane.kind === "transformed"),
+    column.panes.findIndex(({ pane }) => ["forward", "transformed", "captured"].includes(pane.kind)),
   );
 }
