@@ -193,9 +193,9 @@ class _OperationFinder:
     def _by_target(self, graph: StageGraph) -> dict[str, Numbers]:
         """Without lines of a program (what compiled autograd traced has none here): the same operators in the same order."""
         mine, theirs = self.first.lines.nodes, graph.lines.nodes
-        words = [[node.target for node in nodes] for nodes in (mine, theirs)]
+        targets = [node.target for node in mine], [node.target for node in theirs]
         own = self.found.of[self.first.file]
-        blocks = difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
+        blocks = difflib.SequenceMatcher(None, targets[0], targets[1], autojunk=False).get_matching_blocks()
         return {
             theirs[b + n].name: own[mine[a + n].name]
             for a, b, size in blocks
