@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import re
 
+_METHODS = (".size", ".stride", ".storage_offset")
+_METHOD = re.compile(r"\.(?:size|stride|storage_offset)$")
+_OF_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
+_VARIABLE = re.compile(r"([LG])\['(\w+)'\](.*)$", re.S)
+
 
 def named(source: str) -> str:
     """``L['self'].k`` -> ``self.k``; ``G['MODE']`` -> ``the global MODE``; methods such as ``.size()`` are cut."""
-    text = re.sub(r"\.(?:size|stride|storage_offset)$", "", source)
-    text = re.sub(r"\._(?:modules|parameters|buffers)\['(\w+)'\]", r".\1", text)
+    text = _METHOD.sub("", source) if source.endswith(_METHODS) else source
+    text = _OF_MODULE.sub(r".\1", text) if "._" in text else text
     if text.startswith("len(") and text.endswith(")"):
         return f"len({named(text[4:-1])})"
-    match = re.match(r"([LG])\['(\w+)'\](.*)$", text, re.S)
+    match = _VARIABLE.match(text)
     if match is None:
         return text
     return f"{match[2]}{match[3]}" if match[1] == "L" else f"the global {match[2]}{match[3]}"

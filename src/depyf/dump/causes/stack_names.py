@@ -7,6 +7,7 @@ the code before the break passes it to the resume function.
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import re
 from collections.abc import Mapping
@@ -58,6 +59,7 @@ def in_words(text: str, names: Mapping[str, str]) -> str:
     return _STACK.sub(lambda found: names.get(found[0], found[0]), text)
 
 
+@functools.lru_cache(maxsize=4096)
 def _passed(source: str) -> dict[str, list[str]]:
     """Resume function -> what it is called with, the temporaries of the text replaced by what they hold."""
     try:
@@ -65,15 +67,21 @@ def _passed(source: str) -> dict[str, list[str]]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     held: dict[str, ast.expr] = {}
-    calls: dict[str, list[str]] = {}
+    calls: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             held[node.targets[0].id] = node.value
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("__resume_at_"):
-            values = [ast.unparse(held.get(a.id, a) if isinstance(a, ast.Name) else a) for a in node.args]
-            calls.setdefault(node.func.id, values)
-    return calls
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("__resume_at_"):
+            calls.setdefault(node.func.id, node.args)
+    return {
+        name: [ast.unparse(held.get(a.id, a) if isinstance(a, ast.Name) else a) for a in args]
+        for name, args in calls.items()
+    }
+
+
+def forget_texts() -> None:
+    """The run is told: leave nothing of it in memory."""
+    _passed.cache_clear()
 
 
 def asked_expression(record: BreakRecord) -> str:

@@ -152,10 +152,21 @@ def indented(value: Any, margin: str = "\n") -> str:
     """As ``json.dumps(value, indent=1, ensure_ascii=False)``, in a third of its time: with an indent that is pure Python."""
     inner = margin + " "
     if isinstance(value, dict) and value:
-        items = [f"{encode_basestring(name)}: {indented(item, inner)}" for name, item in value.items()]
+        items = [
+            f"{encode_basestring(name)}: {encode_basestring(item) if type(item) is str else indented(item, inner)}"
+            for name, item in value.items()
+        ]
         return "{" + inner + f",{inner}".join(items) + margin + "}"
     if isinstance(value, (list, tuple)) and value:
-        return "[" + inner + f",{inner}".join([indented(item, inner) for item in value]) + margin + "]"
+        return (
+            "["
+            + inner
+            + f",{inner}".join(
+                [encode_basestring(item) if type(item) is str else indented(item, inner) for item in value]
+            )
+            + margin
+            + "]"
+        )
     return encode_basestring(value) if isinstance(value, str) else json.dumps(value)
 
 

@@ -29,6 +29,8 @@ class GraphLine:
     text: str
     source: str = ""
     """The program's line, ``m.py:8  return x + y``."""
+    calls: str = ""
+    """What is called in it."""
 
 
 @dataclass
@@ -64,7 +66,7 @@ class Layer:
         found: list[str] = []
         for layer in self.layers():
             found.append(f"{layer.path.count('.') - self.path.count('.')} {layer.cls}")
-            found += [" ".join(_CALLED.findall(part.text.partition(" = ")[2])) for part in layer.parts if isinstance(part, GraphLine)]  # fmt: skip
+            found += [part.calls for part in layer.parts if isinstance(part, GraphLine)]
         return tuple(found)
 
 
@@ -105,7 +107,9 @@ def layer_tree(page: str, facts: LayerFacts) -> Layer | None:
             layer = Layer(size_name(facts.modules[module][0]).text, facts.modules[module][1])
             (open_[-1][1] if open_ else root).parts.append(layer)
             open_.append((module, layer))
-        (open_[-1][1] if open_ else root).parts.append(GraphLine(number, _shown(line), source))
+        text = _shown(line)
+        calls = " ".join(_CALLED.findall(text.partition(" = ")[2]))
+        (open_[-1][1] if open_ else root).parts.append(GraphLine(number, text, source, calls))
     return root if seen else None
 
 

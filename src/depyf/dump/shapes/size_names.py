@@ -49,7 +49,7 @@ _CHECKED = re.compile(r"check_tensor\((?P<source>.+?), '.*?\bsize=\[(?P<size>[^\
 
 def checked_sizes(guard: str) -> tuple[str, list[int | None]] | None:
     """The tensor and its sizes (None: any) that a guard ``check_tensor(L['x'], ..., size=[None, 3], ...)`` wants."""
-    match = _CHECKED.search(guard)
+    match = _CHECKED.search(guard) if "check_tensor(" in guard else None
     if match is None:
         return None
     parts = [part.strip() for part in match["size"].split(",") if part.strip()]

@@ -13,7 +13,7 @@ from depyf.dump.addresses import without_addresses
 from depyf.dump.records import GuardRecord
 from depyf.dynamo.caches.entries import LiveEntry
 from depyf.dynamo.guards.guard_tree import namespace
-from depyf.dynamo.guards.guard_values import NOT_THERE, evaluate, values_of
+from depyf.dynamo.guards.guard_values import NOT_THERE, evaluate, parsed, values_of
 from depyf.dynamo.pure_text import short
 from depyf.safety.guarded import Door
 
@@ -33,8 +33,9 @@ def _told(guard: GuardRecord) -> bool:
 
 def _with_value(guard: GuardRecord, names: dict[str, object]) -> GuardRecord:
     with Door("the value that a guard looks at could not be read", lambda text: None):
-        holds = evaluate(guard.expression, names)
-        _, actual = values_of(guard.expression, names, holds)
+        tree = parsed(guard.expression)
+        holds = evaluate(tree, names)
+        _, actual = values_of(tree, names, holds)
         if NOT_THERE not in actual:
             return replace(guard, value=short(without_addresses(actual)), holds=holds)
     return guard

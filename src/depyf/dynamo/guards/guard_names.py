@@ -91,7 +91,9 @@ _KNOWN = {"L", "G", "torch", "math", *vars(builtins), *_CHECKS}
 
 _VALUE = rf"[LG](?:\.(?!(?:{'|'.join(keyword.kwlist)})\b)[A-Za-z_]\w*|\['[^'\\\n]*'\]|\[\d+\])*"
 _SIZES = r"(?:(?:None|0|[1-9]\d*)(?:, |(?=\])))*"
-_LITERAL = r"(?:True|False|None|-?(?:0|[1-9]\d*)|[1-9]\d{0,5}\.0|0\.[1-9]|'[^'\\\n]*')"
+_FLOAT = r"(?!0\.0000)(?:0|[1-9]\d{0,7})\.(?:0|\d{0,6}[1-9])"
+"""Written as ``repr`` writes it."""
+_LITERAL = rf"(?:True|False|None|-?(?:{_FLOAT}|0|[1-9]\d*)|'[^'\\\n]*')"
 _LACKS = re.compile(rf"not ___dict_contains\(('[^'\\\n]*'), ({_VALUE})\)", re.A)
 _PLAIN_SIDES = re.compile(rf"({_VALUE}) == ({_LITERAL})", re.A)
 _EASY = re.compile(

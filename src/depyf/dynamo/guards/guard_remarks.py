@@ -24,15 +24,9 @@ _STRING_OR_REMARK = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?P<r
 def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place | None, str]:
     """``guard  # code  # file:line in function (why)`` taken apart."""
     parts = _remarks(text)
-    for position in range(len(parts) - 1, 0, -1):
-        match = _PLACE.match(_IN_PARENTHESES.sub(r"\1", parts[position].strip()))
-        if match is None:
-            continue
-        code = "  # ".join(parts[1:position]).strip()  # a line of source may have a comment of its own
-        code = _JOINED.sub("", code)
-        guard = parts[0].rstrip()
-        place = Place(resolve(match["file"]), int(match["line"]), match["function"], code)
-        return guard, place, without_addresses(match["why"] or "")
+    told = _origin(parts[1:], resolve)
+    if told is not None:
+        return parts[0].rstrip(), *told
     for position in range(1, len(parts)):  # a remark of torch without a line: "duck sizing added this equality ..."
         guard = "  # ".join(parts[:position]).rstrip()
         if is_expression(guard):
@@ -41,6 +35,21 @@ def split_comment(text: str, resolve: Callable[[str], str]) -> tuple[str, Place 
     if hint and (is_expression(guard.strip()) or guard.strip().startswith("___check_")):
         return guard.strip(), None, without_addresses(advice.removesuffix(")"))
     return text.strip(), None, ""
+
+
+def read_remark(remark: str, resolve: Callable[[str], str]) -> tuple[Place, str] | None:
+    """What stands after the first ``# `` of a guard: the place and why; None where it tells no place."""
+    return _origin(_apart(remark), resolve)
+
+
+def _origin(parts: list[str], resolve: Callable[[str], str]) -> tuple[Place, str] | None:
+    for position in range(len(parts) - 1, -1, -1):
+        match = _PLACE.match(_IN_PARENTHESES.sub(r"\1", parts[position].strip()))
+        if match is not None:
+            code = "  # ".join(parts[:position]).strip()  # a line of source may have a comment of its own
+            place = Place(resolve(match["file"]), int(match["line"]), match["function"], _JOINED.sub("", code))
+            return place, without_addresses(match["why"] or "")
+    return None
 
 
 def program_place(place: Place | None) -> Place | None:

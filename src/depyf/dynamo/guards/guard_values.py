@@ -12,7 +12,7 @@ import math
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from depyf.dump.addresses import without_addresses
 from depyf.dump.advice.for_guards import OF_THAT_NAME
@@ -20,7 +20,7 @@ from depyf.dump.records import Place
 from depyf.dump.reprs import sets_in_order
 from depyf.dynamo import guard_checks
 from depyf.dynamo.guards.global_state import in_words
-from depyf.dynamo.guards.traceless import ITEM, compiled, item
+from depyf.dynamo.guards.traceless import ITEM, item, value_of
 from depyf.dynamo.pure_access import attribute, class_module, class_name, length, short_name, untouched
 from depyf.dynamo.pure_text import counted, describe, short, shown
 
@@ -60,11 +60,19 @@ def plain(expression: str) -> str:
     return expression.strip()
 
 
-def evaluate(expression: str, names: dict[str, Any]) -> bool:
-    """Does the guard hold?  A value that is not there (no such key, attribute, ...) is one that does not fit."""
+def parsed(expression: str) -> ast.expr:
+    """The tree of an expression; SyntaxError or ValueError where it is none."""
+    return ast.parse(expression.strip(), mode="eval").body
+
+
+def evaluate(guard: str | ast.expr, names: dict[str, Any]) -> bool:
+    """Does the guard hold?  A value that is not there (no such key, attribute, ...) is one that does not fit.
+
+    ``guard``: its expression, or the tree of that.
+    """
     try:
         with untouched():
-            return bool(eval(compiled(expression), {**CHECKS, **names}))
+            return bool(value_of(parsed(guard) if isinstance(guard, str) else guard, {**CHECKS, **names}))
     except Exception:  # whatever the user's objects raise while being looked at
         return False
 
@@ -74,10 +82,10 @@ CHECKS: dict[str, Any] = {
 } | {ITEM: item, "math": math}
 
 
-def values_of(expression: str, names: dict[str, Any], holds: bool) -> tuple[str, str]:
-    """(expected, actual) of a guard, as text."""
-    tree = ast.parse(expression.strip(), mode="eval").body
-    find = _finder(names)
+def values_of(guard: str | ast.expr, names: dict[str, Any], holds: bool) -> tuple[str, str]:
+    """(expected, actual) of a guard, given as its expression or the tree of that, as text."""
+    tree = parsed(guard) if isinstance(guard, str) else guard
+    find = _finder({**CHECKS, **names})
     try:
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _CHECK_VALUES:
             return _CHECK_VALUES[tree.func.id](tree, find, holds)
@@ -91,7 +99,7 @@ def values_of(expression: str, names: dict[str, Any], holds: bool) -> tuple[str,
         return _wanted(tree, find), str(missing)
 
 
-def _wanted(tree: ast.expr, find: Callable[[ast.AST], Any]) -> str:
+def _wanted(tree: ast.expr, find: Callable[[ast.expr], Any]) -> str:
     """What a guard expects that finds nothing to look at."""
     if isinstance(tree, ast.Call) and ast.unparse(tree.func) == "same_value":
         return describe(find(tree.args[1]))
@@ -102,11 +110,11 @@ class _NotThereError(Exception):
     """The value a guard looks at does not exist."""
 
 
-def _finder(names: dict[str, Any]) -> Callable[[ast.AST], Any]:
-    def find(node: ast.AST) -> Any:
+def _finder(names: dict[str, Any]) -> Callable[[ast.expr], Any]:
+    def find(node: ast.expr) -> Any:
         try:
             with untouched():
-                return eval(compiled(ast.unparse(node)), {**CHECKS, **names})
+                return value_of(node, names)
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise _NotThereError(f"{ast.unparse(node)} {NOT_THERE} ({short(without_addresses(what))})") from None
@@ -114,7 +122,7 @@ def _finder(names: dict[str, Any]) -> Callable[[ast.AST], Any]:
     return find
 
 
-def _is_source(node: ast.AST) -> bool:
+def _is_source(node: ast.AST) -> TypeGuard[ast.expr]:
     """``L['x'].size()``: an access path that starts at the locals or globals."""
     while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Attribute):
@@ -123,7 +131,7 @@ def _is_source(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in ("L", "G")
 
 
-def _comparison(tree: ast.Compare, find: Callable[[ast.AST], Any]) -> tuple[str, str]:
+def _comparison(tree: ast.Compare, find: Callable[[ast.expr], Any]) -> tuple[str, str]:
     sides = [tree.left, *tree.comparators]
     varying = [node for node in sides if any(isinstance(n, ast.Name) for n in ast.walk(node))]
     if len(sides) == 2 and len(varying) == 1 and varying[0] is tree.left and isinstance(tree.ops[0], (ast.Eq, ast.Is)):
@@ -136,7 +144,7 @@ def _comparison(tree: ast.Compare, find: Callable[[ast.AST], Any]) -> tuple[str,
     return ast.unparse(tree), "; ".join(found)
 
 
-def _tensor(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _tensor(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     arguments = [find(node) for node in tree.args]
     wanted = {keyword.arg: find(keyword.value) for keyword in tree.keywords if keyword.arg not in (None, "guard")}
     wrong = guard_checks.tensor_differences(*arguments, **wanted)
@@ -158,7 +166,7 @@ def _dispatch_keys(value: Any) -> str:
     return text.removeprefix("DispatchKeySet(").removesuffix(")")
 
 
-def _type(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _type(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     wanted, found = str(find(tree.args[1])), type(find(tree.args[0]))
     full = f"{class_module(found)}.{class_name(found)}" if "." in wanted else class_name(found)
     if full == wanted and not holds:
@@ -166,7 +174,7 @@ def _type(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[
     return f"type {wanted}", f"type {full}"
 
 
-def _value(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _value(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     return _two(find(tree.args[1]), find(tree.args[0]))
 
 
@@ -177,7 +185,7 @@ def _two(wanted: Any, found: Any) -> tuple[str, str]:
     return f"{describe(wanted)} ({short_name(type(wanted))})", f"{describe(found)} ({short_name(type(found))})"
 
 
-def _object(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _object(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     source = tree.args[0]
     if isinstance(source, ast.Attribute) and source.attr == "__code__":  # a function, whichever object it is
         called = describe(find(source.value))
@@ -189,7 +197,7 @@ def _object(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tupl
     return f"the {find(tree.args[1])} of when it was compiled", value if holds else f"another object, {value}"
 
 
-def _items(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _items(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     value = find(tree.args[0])
     count = f" with {counted(value)}" if length(value) is not None else ""
     least = find(tree.args[2])
@@ -198,19 +206,19 @@ def _items(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple
     return wanted, f"{short_name(type(value))}{count}"
 
 
-def _marks(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _marks(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     marks = guard_checks.marks_on(find(tree.args[0]))
     but = "".join(f", but {find(keyword.value)}" for keyword in tree.keywords)
     return f"no mark_dynamic or mark_static{but}", ", ".join(f"marked {mark}" for mark in marks) or "no marks"
 
 
-def _marked(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _marked(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     value, mark, wanted = (find(node) for node in tree.args)
     found = attribute(value, f"_dynamo_{mark}_indices")
     return f"marked {mark} in no other dimensions than {wanted}", f"marked in {found}" if found else "no such mark"
 
 
-def _aliasing(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _aliasing(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     names: dict[int, list[str]] = {}
     for node in tree.args:
         names.setdefault(id(find(node)), []).append(ast.unparse(node))
@@ -218,7 +226,7 @@ def _aliasing(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tu
     return "different tensors", "; ".join(same) or "different tensors"
 
 
-def _global_state(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _global_state(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     wanted = {keyword.arg: ast.unparse(keyword.value) for keyword in tree.keywords if keyword.arg}
     found = in_words(global_state())
     wrong = [name for name in wanted if name in found and wanted[name] != found[name]]
@@ -244,17 +252,17 @@ def global_state() -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _default_device(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _default_device(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     from torch.utils import _device
 
     return f"default device {find(tree.args[0])}", f"default device {_device.CURRENT_DEVICE}"
 
 
-def _ambient(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _ambient(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     return "as when it was compiled", "as when it was compiled" if holds else "changed since"
 
 
-def _modes(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _modes(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     try:
         from torch.overrides import _get_current_function_mode_stack
     except ImportError:  # torch before 2.6
@@ -263,19 +271,19 @@ def _modes(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple
     return "the torch function modes of when it was compiled", f"active: {active}" if active else "none is active"
 
 
-def _shown(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _shown(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     """Both as ``repr`` shows them."""
     value = find(tree.args[0])
     return short(str(find(tree.args[1]))), short(sets_in_order(without_addresses(shown(value) or describe(value))))
 
 
-def _membership(tree: ast.Call, find: Callable[[ast.AST], Any], holds: bool) -> tuple[str, str]:
+def _membership(tree: ast.Call, find: Callable[[ast.expr], Any], holds: bool) -> tuple[str, str]:
     item, members = map(ast.unparse, tree.args[:2])
     is_in = find(tree.args[0]) in find(tree.args[1])
     return f"{item} {'in' if is_in == holds else 'not in'} {members}", f"{members} is {describe(find(tree.args[1]))}"
 
 
-_CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.AST], Any], bool], tuple[str, str]]] = {
+_CHECK_VALUES: dict[str, Callable[[ast.Call, Callable[[ast.expr], Any], bool], tuple[str, str]]] = {
     "check_global_state": _global_state,
     "check_no_aliasing": _aliasing,
     "check_tensor": _tensor,

@@ -25,7 +25,8 @@ from depyf.dump.records import GuardRecord, Place
 from depyf.dump.reprs import sets_in_order
 from depyf.dynamo.guards.global_state import in_words
 from depyf.dynamo.guards.guard_names import equal_sides, in_python, is_expression
-from depyf.dynamo.guards.guard_remarks import split_comment
+from depyf.dynamo.guards.guard_remarks import read_remark, split_comment
+from depyf.dynamo.guards.guard_templates import GuardTemplates
 
 _KIND = re.compile(r"[A-Z][A-Z0-9_]*")
 _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?(\w*(?:Manager|Guard\w*))")
@@ -148,15 +149,19 @@ def _record(
     guard, mark, remark = text.partition("  # ")
     plain = bool(mark) and "# " not in guard and not (guard.count("'") % 2 or guard.count('"') % 2)
     if plain and remark not in remarks:
-        _, place, why = split_comment(text, resolve)
-        remarks[remark] = None if place is None else (place, why)
+        remarks[remark] = read_remark(remark, resolve)
     known = remarks[remark] if plain else None
-    if known is not None:
-        guard, (place, why) = guard.rstrip(), known
-    else:
-        guard, place, why = split_comment(text, resolve)
-    expression = readable(kind, with_class(guard), source)
-    return GuardRecord(kind, without_addresses(guard), expression, without_addresses(source), place, why)
+    guard, place, why = split_comment(text, resolve) if known is None else (guard.rstrip(), *known)
+    shown, expression = TEMPLATES.read(kind, guard, source)
+    return GuardRecord(kind, shown, expression, without_addresses(source), place, why)
+
+
+def _read(kind: str, guard: str, source: str) -> tuple[str, str]:
+    """The text of a guard without addresses, and its expression."""
+    return without_addresses(guard), readable(kind, with_class(guard), source)
+
+
+TEMPLATES = GuardTemplates(_read)
 
 
 _TYPE_ID_ALONE = re.compile(r"^___check_type_id\(.*, (\d+)\)$")

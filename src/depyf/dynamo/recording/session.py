@@ -16,6 +16,7 @@ from typing import Any
 
 from depyf.dump.addresses import without_addresses
 from depyf.dump.causes.collect import causes_of
+from depyf.dump.causes.stack_names import forget_texts
 from depyf.dump.compile_stages import CAPTURED, COMPILED_AUTOGRAD, ORDER, POST_GRAD, WRAPPER
 from depyf.dump.files.layout import (
     CALL_TREE,
@@ -60,7 +61,7 @@ from depyf.dynamo import live
 from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.caches.seen_code import codes_seen, entries_alive, why_never_compiled
-from depyf.dynamo.guards.printed_guards import readable
+from depyf.dynamo.guards.printed_guards import TEMPLATES, readable
 from depyf.dynamo.inputs.failed_calls import FailedCalls
 from depyf.dynamo.inputs.input_recorder import InputRecorder
 from depyf.dynamo.recording.cached_lines import with_lines_of_another_run
@@ -149,6 +150,8 @@ class Session:
             self._before, self._seen_before, self._loaded_before = set(), set(), {}
             for cache in (readable, without_addresses, safe_name, slug):
                 cache.cache_clear()
+            TEMPLATES.clear()
+            forget_texts()
             if self._packed is None:
                 self._packed = pack(self)
 
