@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_json = json.JSONEncoder(ensure_ascii=False).encode
+"""As ``json.dumps``, which makes an encoder each time."""
 Frame = tuple[str, int, str]
 """File, line, function."""
 
@@ -74,4 +76,4 @@ def _items(values: list[list[object]]) -> str:
 
 
 def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return _json(value)

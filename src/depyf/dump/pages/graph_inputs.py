@@ -12,6 +12,9 @@ from typing import Any
 
 from depyf.dump.graphs.graph_facts import GraphFacts
 
+_json = json.JSONEncoder(ensure_ascii=False).encode
+"""As ``json.dumps``, which makes an encoder each time."""
+
 
 def inputs_page(facts: GraphFacts) -> str:
     """The JSON text."""
@@ -30,7 +33,7 @@ def inputs_page(facts: GraphFacts) -> str:
 def _lines(values: tuple[Any, ...]) -> str:
     if not values:
         return "[]"
-    return "[\n" + ",\n".join("  " + json.dumps(_short(value), ensure_ascii=False) for value in values) + "\n ]"
+    return "[\n" + ",\n".join("  " + _json(_short(value)) for value in values) + "\n ]"
 
 
 def _short(value: Any) -> Any:

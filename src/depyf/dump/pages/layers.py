@@ -17,6 +17,8 @@ from depyf.dump.shapes.size_names import size_name
 from depyf.emit.comments import comment, remark
 from depyf.safety.escape import one_line
 
+_json = json.JSONEncoder(ensure_ascii=False).encode
+"""As ``json.dumps``, which makes an encoder each time."""
 _INDENT = "    "
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
@@ -94,7 +96,7 @@ def _index(record: GraphRecord, tree: Layer, alike: dict[int, str]) -> str:
             item = {"module": layer.path, "class": layer.cls, "lines": [list(pair) for pair in ranges(layer.numbers())]}
             if id(layer) in alike:
                 item["same_as"] = alike[id(layer)]
-            items.append("  " + json.dumps(item, ensure_ascii=False))
+            items.append("  " + _json(item))
     own = [part.number for part in tree.parts if isinstance(part, GraphLine)]
     return (
         f'{{\n "file": {json.dumps(graph_file(record))},\n "layers": [\n'

@@ -17,6 +17,9 @@ from depyf.dump.memory.saved_tensors import KeptForBackward, SavedTensor
 from depyf.dump.records import CodeRecord, CompileKey, GuardRecord, Place, RunRecord
 from depyf.dump.shapes.shape_table import ConditionRow, Decision, FunctionShapes, SizeRow, shapes_of
 
+_json = json.JSONEncoder(ensure_ascii=False).encode
+"""As ``json.dumps``, which makes an encoder each time."""
+
 
 def shapes_data(run: RunRecord) -> str:
     """Each size of each function with what it may be, and what decided; then the conditions on several sizes."""
@@ -109,7 +112,7 @@ def guards_data(run: RunRecord) -> str:
             if entry.guards:
                 own = [numbers.setdefault(_guard(guard), len(numbers)) for guard in entry.guards]
                 key = _key(entry.key)
-                entries.append(json.dumps({**key, "state": entry.guard_state, "guards": own}, ensure_ascii=False))
+                entries.append(_json({**key, "state": entry.guard_state, "guards": own}))
     if not entries:
         return ""
     return (
@@ -125,7 +128,7 @@ def _guard(guard: GuardRecord) -> str:
     page: dict[str, Any] = {name: text for name, text in told.items() if text}
     if guard.value:
         page["holds"] = guard.holds
-    return json.dumps(page, ensure_ascii=False)
+    return _json(page)
 
 
 def _function(code: CodeRecord) -> dict[str, str]:

@@ -13,6 +13,8 @@ from depyf.dump.shapes.size_expression import conjuncts, read_size_expression
 from depyf.dump.shapes.size_names import checked_sizes
 
 _KINDS = ("LAMBDA_GUARD", "SHAPE_ENV", "SYMBOLIC_SHAPE_GUARD")
+_OPEN = re.compile(r"size=\[[^\]]*[^\]\d, ]")
+"""A size that is no number."""
 _LAYOUT = re.compile(r"\.stride\(\)|\.storage_offset\(\)")
 _SMALL = "0/1 specialization"
 _ASKER = re.compile(r"(?P<file>[\w/]+)\.py:\d+ in (?P<function>\w+)")
@@ -25,6 +27,8 @@ def symbols_of_guards(guards: Sequence[GuardRecord]) -> tuple[tuple[SymbolRecord
     facts: list[ShapeFact] = []
     shared: dict[str, str] = {}
     for guard in guards:
+        if not _OPEN.search(guard.expression) and not _OPEN.search(guard.text):
+            continue
         tensor, sizes = checked_sizes(guard.expression) or checked_sizes(guard.text) or ("", [])
         for index, size in enumerate(sizes):
             if size is None:
