@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from depyf.report.python_runs import line_runs
+
 PLAIN = "t"
 LETTERS = {
     "Comment": "c", "Keyword": "k", "Literal.String": "s", "Literal.Number": "n", "Name.Function": "f", "Name.Class": "f",
@@ -76,6 +78,8 @@ def _pieces(text: str, lines: list[str], lexer_name: str) -> Iterator[tuple[int,
 def _piece_runs(piece: str, lexer_name: str) -> list[str]:
     """The run strings of lines that are looked at together."""
     count = piece.count("\n") + 1
+    if count == 1 and lexer_name == "python" and (told := line_runs(piece)) is not None:
+        return [told]
     lines: list[str] = []
     current: list[tuple[str, int]] = []
     for kind, value in _lexer(lexer_name).get_tokens(piece + "\n"):

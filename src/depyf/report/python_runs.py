@@ -1,0 +1,82 @@
+"""The run string of a line of Python, for most lines: Pygments tries a hundred patterns for each token.
+
+Input: one line.  Output: what ``highlighting`` makes of Pygments' tokens of it; None for a line that takes Pygments to tell
+(a string over several lines or with fields, an import).
+"""
+
+from __future__ import annotations
+
+import functools
+import keyword
+import re
+from typing import Any
+
+_TOKEN = re.compile(
+    r"""(?P<t>[ \t]+|[]{}(),;[]|:(?!=))
+    |(?P<no>(?:[fFtT][rR]?|[rR][fFtT])["'])
+    |(?P<s>(?:[rR][bB]?|[bB][rR]?|[uU])?(?!\"{3}|'{3})(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))
+    |(?P<n>(?:\d(?:_?\d)*\.(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][+-]?\d(?:_?\d)*)?
+        |\d(?:_?\d)*[eE][+-]?\d(?:_?\d)*j?|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|0[xX](?:_?[a-fA-F0-9])+|\d(?:_?\d)*)
+    |(?P<name>[A-Za-z_]\w*)
+    |(?P<d>@[A-Za-z_]\w*)
+    |(?P<c>\#.*)
+    |(?P<o>:=|[-~+/*%=<>&^|.@]|!=)""",
+    re.X,
+)
+_OTHERS = frozenset({"from", "import", "match", "case", "lazy"})
+"""What follows these, and these themselves, are told by what is around them."""
+_HEADS = ("def", "class")
+
+
+def line_runs(line: str) -> str | None:
+    if not line.isascii() or "yield from" in line:
+        return None
+    letters, builtins = _words()
+    found: list[str] = []
+    place, last, length, after_dot, named = 0, "", 0, False, False
+    for token in _TOKEN.finditer(line):
+        start, end = token.span()
+        letter = token.lastgroup or ""
+        if letter == "name":
+            name = token[0]
+            letter = letters.get(name, "t")
+            if named:
+                letter, named = "f", False
+            elif name in _HEADS:
+                named = True
+                if line[end : end + 1] not in (" ", "\t"):
+                    return None
+            elif name in builtins and not after_dot:
+                letter = "b"
+        elif named and not token[0].isspace():
+            return None
+        if start != place or letter == "no":
+            return None
+        if letter != last and length:
+            found.append(f"{last}{length}")
+            length = 0
+        last, place, length, after_dot = letter, end, length + end - start, line[end - 1] == "."
+    if place != len(line):
+        return None
+    if length and last != "t":
+        found.append(f"{last}{length}")
+    return "".join(found)
+
+
+@functools.cache
+def _words() -> tuple[dict[str, str], frozenset[str]]:
+    """The letters of words, and the words that are builtins where no dot stands before them, by the tables of this Pygments."""
+    from pygments.lexers.python import PythonLexer
+
+    tables: dict[str, Any] = PythonLexer.tokens
+    letters = dict.fromkeys(_listed(tables["magicfuncs"][0]), "f")
+    letters |= {word: "k" for word in ("in", "is", "and", "or", "not")}
+    letters |= {word: "k" for rule in tables["keywords"] for word in _listed(rule)}
+    letters |= dict.fromkeys({*keyword.kwlist, *keyword.softkwlist} - letters.keys(), "no")
+    letters |= dict.fromkeys(_OTHERS, "no") | dict.fromkeys(_HEADS, "k")
+    builtins = frozenset({*_listed(tables["builtins"][0]), "self", "cls", "Ellipsis", "NotImplemented"})
+    return letters, builtins - letters.keys()
+
+
+def _listed(rule: Any) -> tuple[str, ...]:
+    return tuple(rule[0].words)
