@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from depyf.report.python_runs import line_runs
+from depyf.report.python_runs import docstring_runs, line_runs
 
 PLAIN = "t"
 LETTERS = {
@@ -78,8 +78,10 @@ def _pieces(text: str, lines: list[str], lexer_name: str) -> Iterator[tuple[int,
 def _piece_runs(piece: str, lexer_name: str) -> list[str]:
     """The run strings of lines that are looked at together."""
     count = piece.count("\n") + 1
-    if count == 1 and lexer_name == "python" and (told := line_runs(piece)) is not None:
-        return [told]
+    if lexer_name == "python" and (told := docstring_runs(piece)) is not None:
+        return told
+    if lexer_name == "python" and count == 1 and (line := line_runs(piece)) is not None:
+        return [line]
     lines: list[str] = []
     current: list[tuple[str, int]] = []
     for kind, value in _lexer(lexer_name).get_tokens(piece + "\n"):

@@ -1,7 +1,7 @@
 """The run string of a line of Python, for most lines: Pygments tries a hundred patterns for each token.
 
-Input: one line.  Output: what ``highlighting`` makes of Pygments' tokens of it; None for a line that takes Pygments to tell
-(a string over several lines or with fields, an import).
+Input: one line, or those of a docstring.  Output: what ``highlighting`` makes of Pygments' tokens of it; None for what takes
+Pygments to tell (another string over several lines or one with fields, an import).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 _TOKEN = re.compile(
-    r"""(?P<t>[ \t]+|[]{}(),;[]|:(?!=))
+    r"""(?P<t>(?:[] \t{}(),;[]|:(?!=))+)
     |(?P<no>(?:[fFtT][rR]?|[rR][fFtT])["'])
     |(?P<s>(?:[rR][bB]?|[bB][rR]?|[uU])?(?!\"{3}|'{3})(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))
     |(?P<n>(?:\d(?:_?\d)*\.(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][+-]?\d(?:_?\d)*)?
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     |(?P<name>[A-Za-z_]\w*)
     |(?P<d>@[A-Za-z_]\w*)
     |(?P<c>\#.*)
-    |(?P<o>:=|[-~+/*%=<>&^|.@]|!=)""",
+    |(?P<o>:=|(?:[-~+/*%=<>&^|]|\.(?!\d))+|[.@]|!=)""",
     re.X,
 )
 _OTHERS = frozenset({"from", "import", "match", "case", "lazy"})
@@ -63,6 +63,22 @@ def line_runs(line: str) -> str | None:
     return "".join(found)
 
 
+_DOCSTRING = re.compile(r"([ \t]*)[rRuUbB]{0,2}(\"{3}|'{3})(?:(?!\2).)*\2", re.S)
+
+
+def docstring_runs(text: str) -> list[str] | None:
+    """A string run for each line, where ``text`` is one string in triple quotes; None where it is not."""
+    found = _DOCSTRING.fullmatch(text) if text.isascii() else None
+    if found is None:
+        return None
+    first, *rest = text.split("\n")
+    margin = len(found[1])
+    return [
+        f"{f't{margin}' if margin else ''}s{len(first) - margin}",
+        *(f"s{len(line)}" if line else "" for line in rest),
+    ]
+
+
 @functools.cache
 def _words() -> tuple[dict[str, str], frozenset[str]]:
     """The letters of words, and the words that are builtins where no dot stands before them, by the tables of this Pygments."""
@@ -70,7 +86,7 @@ def _words() -> tuple[dict[str, str], frozenset[str]]:
 
     tables: dict[str, Any] = PythonLexer.tokens
     letters = dict.fromkeys(_listed(tables["magicfuncs"][0]), "f")
-    letters |= {word: "k" for word in ("in", "is", "and", "or", "not")}
+    letters |= dict.fromkeys(("in", "is", "and", "or", "not"), "k")
     letters |= {word: "k" for rule in tables["keywords"] for word in _listed(rule)}
     letters |= dict.fromkeys({*keyword.kwlist, *keyword.softkwlist} - letters.keys(), "no")
     letters |= dict.fromkeys(_OTHERS, "no") | dict.fromkeys(_HEADS, "k")
