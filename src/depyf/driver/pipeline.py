@@ -31,7 +31,7 @@ from depyf.structure.exits import forget
 from depyf.verify import Status, Verdict, verify
 from depyf.verify.run.interpreters import register
 from depyf.verify.run.recompile import RecompileError, recompile
-from depyf.verify.signature import misplaced
+from depyf.verify.signature import looks_at_locals, misplaced
 
 MAX_ATTEMPTS = 12
 FUTURE_FLAGS = 0x1FE0000
@@ -297,7 +297,8 @@ class _Attempts:
         values = (*self.defaults.positional, *(value for _, value in self.defaults.keyword))
         unnamed = [value.id for value in values if isinstance(value, Name) and value.id.startswith(UNNAMED)]
         defined = {} if self.is_module else definitions(emitted.consts)
-        found = needed(emitted, defined, list(units(self.unit)), dict.fromkeys(unnamed))
+        parts = list(units(self.unit))
+        found = needed(emitted, defined, parts, dict.fromkeys(unnamed), filter(looks_at_locals, parts))
         if self.is_module:
             if emitted.mode == "eval" and (features := future_features(self.unit.flags)):
                 found.append(f"it was compiled under from __future__ import {', '.join(features)}")

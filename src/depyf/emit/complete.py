@@ -40,11 +40,16 @@ def definitions(consts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def needed(
-    emitted: Emitted, defined: Mapping[str, str], units: Sequence[CodeUnit], defaults: Iterable[str]
+    emitted: Emitted,
+    defined: Mapping[str, str],
+    units: Sequence[CodeUnit],
+    defaults: Iterable[str],
+    looking: Iterable[CodeUnit] = (),
 ) -> list[str]:
     """Says in words what the text still needs, besides the definitions ``defined``, to run.
 
-    ``units`` are the code object and all that are nested in it; ``defaults`` the names of default values without a text.
+    ``units`` are the code object and all that are nested in it, ``looking`` those of them that may look at the names of
+    their local variables; ``defaults`` the names of default values without a text.
     """
     found = [_MODES[emitted.mode]] if emitted.mode in _MODES else []
     for name, value in emitted.consts.items():
@@ -52,8 +57,13 @@ def needed(
             found.append(f"{name} is a constant of the type {type(value).__name__} without a literal")
     found += [f"{name} is a default value without a literal" for name in defaults]
     found += [f"{name} is the cell of the variable {variable}" for name, variable in emitted.cells.items()]
-    seen = {name for unit in units for name in (*unit.names, *unit.params)} - {".0"}
+    seen = {name for unit in units for name in (*unit.names, *unit.params)}
     seen.update(inner.name for unit in units for inner in nested_units(unit))
+    for unit in units:  # the attributes of class patterns
+        seen.update(name for const in unit.consts if type(const) is tuple for name in const if type(name) is str)
+    for unit in looking:
+        seen.update(unit.varnames, unit.cellvars, unit.freevars)
+    seen.discard(".0")
     for new, old in emitted.renames.items():
         if old in seen and new.removeprefix(DEF) != old:
             found.append(f"{new.removeprefix(DEF)} is the name {old!r}, which no source can have")

@@ -7,6 +7,7 @@ code that is never reached, too: ``if 0: w = 3`` puts ``w`` first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import (
@@ -38,10 +39,14 @@ FLAGS = {
     CO_FUTURE_ANNOTATIONS: "future annotations",
 }
 MASK = sum(FLAGS)
+NO_RENAMES: Mapping[str, str] = MappingProxyType({})
 
 
-def signature_difference(original: CodeUnit, recompiled: CodeUnit) -> str:
-    """Why callers could tell the two apart without running them, or ``""``."""
+def signature_difference(original: CodeUnit, recompiled: CodeUnit, renames: Mapping[str, str] = NO_RENAMES) -> str:
+    """Why callers could tell the two apart without running them, or ``""``.
+
+    ``renames``: other names in ``recompiled`` -> original ones that are no identifiers.
+    """
     if original.name != recompiled.name and original.name.isidentifier():
         return f"the name is {recompiled.name}, not {original.name}"
     if (original.flags ^ recompiled.flags) & MASK:
@@ -54,10 +59,12 @@ def signature_difference(original: CodeUnit, recompiled: CodeUnit) -> str:
     for left, right in zip(original.params, recompiled.params):
         if left != right and left.isidentifier() and not iterable_renamed(original, recompiled):
             return f"the parameter {left} is called {right}"
-    if original.freevars != recompiled.freevars:
-        return f"the free variables are {recompiled.freevars}, not {original.freevars}"
-    if original.cellvars != recompiled.cellvars:
-        return f"the cell variables are {recompiled.cellvars}, not {original.cellvars}"
+    for what, one, other in (
+        ("free", original.freevars, recompiled.freevars),
+        ("cell", original.cellvars, recompiled.cellvars),
+    ):
+        if one != tuple(renames.get(name, name) for name in other):
+            return f"the {what} variables are {other}, not {one}"
     if original.flags & CO_OPTIMIZED and not original.name.startswith("<"):
         docs = original.docstring, recompiled.docstring
         if const_key(docs[0]) != const_key(docs[1]):
@@ -107,12 +114,19 @@ def called_otherwise(original: CodeUnit, recompiled: CodeUnit, around: Iterable[
 
 
 SHOWN = "what looks at its local variables sees them in another order"
+NAMED = "what looks at its local variables sees names that no source can have"
 _LOOKS = READ_LOCALS | {"_getframe", "currentframe", "f_locals"}
 
 
 def looks_at_locals(unit: CodeUnit) -> bool:
     """Whether the names in ``unit`` say that it may ask for its local variables, one after the other."""
     return not _LOOKS.isdisjoint(unit.names) or any(type(const) is str and const in _LOOKS for const in unit.consts)
+
+
+def looked_for(original: CodeUnit, recompiled: CodeUnit, renames: Mapping[str, str]) -> bool:
+    """Whether ``original`` may ask for its local variables, and one of them is called otherwise in ``recompiled``."""
+    own = {*recompiled.varnames, *recompiled.cellvars, *recompiled.freevars}
+    return any(new in own and old != ".0" for new, old in renames.items()) and looks_at_locals(original)
 
 
 def same_order(original: Lowered, recompiled: Lowered, renames: Mapping[str, str]) -> bool:

@@ -40,9 +40,11 @@ from depyf.verify.features import without_builtins, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
 from depyf.verify.promises.handed_on import handed_on
 from depyf.verify.signature import (
+    NAMED,
     SHOWN,
     called_otherwise,
     iterable_renamed,
+    looked_for,
     looks_at_locals,
     named_otherwise,
     parameter_renames,
@@ -194,7 +196,7 @@ class _Checker:
     ) -> tuple[Verdict, Pairs]:
         name = original.qualname
         around: list[tuple[CodeUnit, CodeUnit]] = []
-        difference = signature_difference(original, recompiled)
+        difference = signature_difference(original, recompiled, self.renames)
         if not difference and parent is not None:
             around = self._around(parent)
             difference = qualname_difference(original, recompiled, around)
@@ -233,6 +235,8 @@ class _Checker:
             reason = "its frame begins without RESUME, so that a traceback may lack it, which no source does"
             return Verdict(name, Status.UNVERIFIED, reason), []
         renames = {**self.renames, **parameter_renames(original, recompiled)}
+        if looked_for(original, recompiled, renames):
+            return Verdict(name, Status.UNVERIFIED, NAMED, original.firstlineno), []
         if original.flags & CO_OPTIMIZED and not same_order(left, right, renames):
             if looks_at_locals(original):
                 return Verdict(name, Status.UNVERIFIED, SHOWN, original.firstlineno), []

@@ -10,6 +10,7 @@ from depyf.driver.pipeline import decompile_unit
 from depyf.errors import DecompilationError
 from depyf.options import Options
 from depyf.verify.assumptions import STAND_IN_NOTE
+from depyf.verify.signature import NAMED
 from depyf.verify.verdict import Status
 from depyf.verify.whole import verify
 
@@ -121,3 +122,32 @@ def test_only_stand_ins_are_taken_for_others():
     ]:
         made = CodeUnit.from_code(compile(text, "names", "exec"))
         assert not verify(original, made, stand_ins=stand_ins)[0].proven
+
+
+@pytest.mark.parametrize("reader", ["locals()", "sorted(vars())", "eval(x)", "sys._getframe().f_locals"])
+@pytest.mark.parametrize(
+    "text", ["def f(x):\n    KK = x\n    return {}\n", "def f(x):\n    KK = x\n    return {}, lambda: KK\n"]
+)
+def test_code_that_looks_at_its_variables_sees_another_name(text, reader):
+    source = text.format(reader)
+    result = module(named(source, KK="a b"))
+    assert result.verdicts[1].status is Status.UNVERIFIED
+    assert result.verdicts[1].reason == NAMED
+    space = {}
+    exec(named(source, KK="a b"), space)
+    assert decompile(space["f"].__code__).startswith("# Not complete: a_b is the name 'a b'")
+
+
+def test_cells_have_other_names_where_nothing_looks_at_them():
+    text = "def f(x):\n    KK = x\n\n    def g():\n        nonlocal KK\n        KK += 1\n        return KK\n\n    return g\n"
+    result = module(named(text, KK="a b"))
+    assert result.source == text.replace("KK", "a_b")
+    assert all(verdict.proven for verdict in result.verdicts)
+
+
+def test_an_attribute_of_a_class_pattern_has_no_stand_in():
+    text = "def f(x):\n    match x:\n        case C(KK=1):\n            return 2\n"
+    assert not module(named(text, KK="a b")).verdicts[0].proven
+    space = {}
+    exec(named(text, KK="a b"), space)
+    assert decompile(space["f"].__code__).startswith("# Not complete: a_b is the name 'a b'")

@@ -183,6 +183,8 @@ def _branch(s: Symbolic, test: str) -> None:
     else:
         s.stack.append(value)
         cond = s.pop()
+        if isinstance(cond, BoolOf):
+            cond = BoolOf(cond.op, cond.values, True)
     if test in ("none", "not none"):
         cond = link(cond, "is", TESTED_NONE)
         test = "true" if test == "none" else "false"

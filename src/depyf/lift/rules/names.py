@@ -186,7 +186,7 @@ def _is_statement(s: Symbolic, name: str) -> bool:
     if at < 0 or s.program.instrs[at].op not in _IMPORTING:
         return False
     fromlist, level = s.stack[-1], s.stack[-2]
-    if not isinstance(fromlist, Const) or not isinstance(level, Const):
+    if not isinstance(fromlist, Const) or not isinstance(level, Const) or not (name or level.value):
         return False
     if s.program.instrs[at].op in STORES:  # ``import a.b as c`` gives b, and ``from a import b`` stores no module
         top, _, rest = name.partition(".")

@@ -66,7 +66,7 @@ class _ClauseExits:
     def run(self, body: Body, inside: int | None = None) -> Body:
         """``inside`` is the label of the added block that ``body`` is in."""
         for i, stmt in enumerate(body):
-            label = _left_for(stmt)
+            label, written = _left_for(stmt)
             if label is None or label == inside:
                 continue
             end = make_label(LabelKind.STATEMENT_END, self.count)
@@ -75,9 +75,15 @@ class _ClauseExits:
             def moved(inner: Stmt, old: int = label, new: int = end) -> Stmt:
                 return Exit(new) if isinstance(inner, Exit) and inner.label == old and not inner.written else inner
 
+            def moved_too(inner: Stmt, old: int = label, new: int = end) -> Stmt:
+                return Exit(new) if isinstance(inner, Exit) and inner.label == old else inner
+
             # what follows a block that ends in the statement is its ``else``
-            made = Block(end, self.run(map_statements(body[i:], moved), end))
-            return (*self._inner(body[:i]), made, Exit(label))
+            rest = map_statements(body[i:], moved)
+            if written:  # by one statement after it: no clause can hold that
+                rest = (*map_statements(rest[:1], moved_too), *rest[1:])
+            made = Block(end, self.run(rest, end))
+            return (*self._inner(body[:i]), made, Exit(label, written=written))
         return self._inner(body)
 
     @any_depth
@@ -85,8 +91,10 @@ class _ClauseExits:
         return tuple(with_bodies(stmt, lambda inner: self.run(inner)) if bodies(stmt) else stmt for stmt in body)
 
 
-def _left_for(stmt: Stmt) -> int | None:
-    """Where all such clauses of a ``try``, at the end of ``stmt`` or all of it, go on if it is one place."""
+def _left_for(stmt: Stmt) -> tuple[int | None, bool]:
+    """Where all such clauses of a ``try``, at the end of ``stmt`` or all of it, go on if it is one place; and whether a
+    ``continue`` or the like is what leads there.
+    """
     around: set[int] = set()
     while isinstance(stmt, Block) and stmt.body:
         around.add(stmt.label)
@@ -94,18 +102,19 @@ def _left_for(stmt: Stmt) -> int | None:
     found = _falling(stmt.handlers) if isinstance(stmt, Try) else set()
     if found:
         first = found.pop()
-        return None if found or first in around else first
+        return None if found or first in around else first, False
+    written = False
     for handler in stmt.handlers if isinstance(stmt, Try) else ():
         tests = handler.body
         while len(tests) == 1 and isinstance(tests[0], If) and _is_star(tests[0]):
             inner = tuple(walk(tests[0].body))
             own = {within.label for within in inner if isinstance(within, (Block, Loop))}
-            found |= {within.label for within in inner if isinstance(within, Exit) and not within.written} - own
+            exits = [within for within in inner if isinstance(within, Exit) and within.label not in own]
+            found |= {within.label for within in exits}
+            written = written or any(within.written for within in exits)
             tests = tests[0].orelse
-    if len(found) != 1:
-        return None
-    label = found.pop()
-    return None if label in around else label
+    label = found.pop() if len(found) == 1 else None
+    return None if label in around else label, written
 
 
 def _falling(handlers: Sequence[ExceptClause]) -> set[int]:

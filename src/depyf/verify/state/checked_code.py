@@ -19,7 +19,9 @@ from depyf.verify.state.unwinding import SAVED, dropped_records
 from depyf.verify.walk import dispatch
 
 NO_RAISE = ops.SILENT
+CELLS = {ops.LOAD_DEREF, ops.STORE_DEREF, ops.DELETE_DEREF, ops.LOAD_CLASSDEREF, ops.LOAD_FROM_DICT_OR_DEREF}
 LOADS = ops.LOCALS
+VARIABLES = LOADS | CELLS | {ops.LOAD_CLOSURE, ops.MAKE_CELL}
 NAMESPACE = frozenset({ops.LOAD_NAME, ops.STORE_NAME, ops.DELETE_NAME})
 MODULE_NAMES = NAMESPACE | {ops.LOAD_GLOBAL, ops.STORE_GLOBAL, ops.DELETE_GLOBAL}
 TEMP_KINDS = {
@@ -143,7 +145,7 @@ class CheckedCode:
                 arg = arg if self.side else ORIGINAL + arg
                 self.temps.add(arg)
                 self.namespace_temps = self.namespace_temps or op in NAMESPACE
-            elif op in LOADS:
+            elif op in VARIABLES:
                 arg = renames.get(arg, arg)
             elif op in (ops.LOAD_GLOBAL, ops.LOAD_NAME) and arg in bindings:
                 kind = dispatch.LOAD_CONST

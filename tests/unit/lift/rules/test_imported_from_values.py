@@ -28,3 +28,7 @@ def with_name(text: str, name: str) -> types.CodeType:
 def test_the_reason_is_named(text: str) -> None:
     with pytest.raises(DecompilationError, match="no source imports"):
         depyf.decompile(with_name(text, "no module"))
+
+
+def test_a_module_without_a_name_is_a_value() -> None:
+    assert 'a = __import__("")' in depyf.decompile(with_name("def f():\n    import a\n    return a\n", ""))
