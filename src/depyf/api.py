@@ -63,7 +63,8 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     this level inside the block, so that its lines can be stepped through; warm caches are passed by.  ``"kernel"`` runs
     the Triton kernels of the wrappers in Triton's interpreter.
     ``stop_on``: ``"nan"`` or ``"inf"``: stop at the first line of a graph, forward or backward, that creates such a value
-    (level ``"aot"`` unless given); ``depyf.NonFiniteError`` is raised there where no debugger or terminal is present.
+    (level ``"aot"`` unless given); ``depyf.NonFiniteError`` is raised there where no debugger or terminal is present.  Then
+    it does not stop on entry: that line is the first stop.
 
     Without a ``prepare_debug`` before it, what is compiled already is dumped to a new temporary folder first.
 

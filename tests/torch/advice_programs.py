@@ -66,6 +66,13 @@ def sizes(advised):
     return [double_c(torch.ones(size)) for size in (4, 5, 6)]
 
 
+@needs("unequal-sizes")
+def equal_sizes(advised):
+    double_c = compiled(double, dynamic=True)
+    shapes = [(4, 8), (8, 8)] if advised else [(8, 8), (4, 8)]
+    return sum(double_c(torch.ones(shape)).sum() for shape in shapes)
+
+
 @needs("compile-dynamic")
 def sizes_of_a_global(advised):
     def scaled(x):

@@ -74,19 +74,19 @@ def test_methods_and_functions(tmp_path):
     line = First.forward.__wrapped__.__code__.co_firstlineno
     wrapper, inner = First.forward, plain
     assert (
-        f"`{qualified(wrapper)}` ({__file__}:{twice.__code__.co_firstlineno + 1}), the decorated `First.forward` ({__file__}:{line})"
+        f"`First.forward` ({__file__}:{line}), in its decorator's `{qualified(wrapper)}` ({__file__}:{twice.__code__.co_firstlineno + 1})"
         in text
     )
-    assert f"`{qualified(inner)}`" in text and "the decorated `plain`" in text
+    assert "`plain` (" in text and f"in its decorator's `{qualified(inner)}`" in text
     page = (tmp_path / "full_code_for_wrapper_0.py").read_text()
     assert page.startswith(f'"""What runs when {qualified(wrapper)} (') and ", the decorated First.forward (" in page
     line = next(line for line in text.splitlines() if "hidden`" in line)
-    assert "the decorated" not in line
+    assert "decorator" not in line
 
 
 def test_two_decorators(tmp_path):
     text = index_of(tmp_path, Second())
-    assert f"`{qualified(plain)}`" in text and "the decorated `Second.forward`" in text
+    assert "`Second.forward` (" in text and f"in its decorator's `{qualified(plain)}`" in text
 
 
 def test_only_what_a_call_finds():

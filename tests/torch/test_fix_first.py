@@ -271,6 +271,41 @@ def test_a_condition_is_no_value_that_was_needed(tmp_path):
     assert told in texts and texts[told].needed
 
 
+def printing(x):
+    print("a", end="")
+    x = x + 1
+    print("b", end="")
+    x = x + 2
+    print("c", end="")
+    print("d", end="")
+    x = x.cos()
+    print("e", end="")
+    return x
+
+
+def test_many_breaks_with_one_way_out_are_one_cause(tmp_path, capsys):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(printing, backend="eager")(torch.ones(2))
+    (cause,) = stored_causes(read_manifest(tmp_path))
+    first = printing.__code__.co_firstlineno + 1
+    assert cause.place is not None and cause.place.line == first
+    assert cause.more == f"also at 4 lines: test_fix_first.py:{first + 2}, {first + 4}-{first + 5}, {first + 7}"
+    assert cause.costs.breaks == 5
+
+
+def test_equal_sizes_in_words(tmp_path):
+    torch._dynamo.reset()
+    function = torch.compile(lambda x: x * 2, backend="eager", dynamic=True)
+    with depyf.prepare_debug(str(tmp_path)):
+        for shape in ((8, 8), (4, 8), (9, 9)):
+            function(torch.ones(shape))
+    (cause,) = stored_causes(read_manifest(tmp_path))
+    told = "sizes 0 and 1 of x were equal when it was compiled, so torch took them for one size (duck sizing)"
+    assert cause.text.startswith(told)
+    assert [use.id for use in cause.advice] == ["unequal-sizes"]
+
+
 def test_explain_opens_with_it(capsys):
     torch._dynamo.reset()
     global count

@@ -253,3 +253,13 @@ def test_nobody_is_there_to_stop(module, tmp_path):
     assert "RAISED log has a NaN that none of its operands has" in done.stdout
     assert done.stdout.count("nothing stops: run it in a terminal, or connect a debugger") == 1
     assert "set breakpoints now" not in done.stdout
+
+
+def test_no_pause_at_the_start_of_the_block(capsys):
+    """The first stop is the line that makes the value."""
+    torch._dynamo.reset()
+    function = torch.compile(lambda x: x + 1, backend="eager")
+    with depyf.debug(stop_on="nan"):
+        function(torch.ones(2))
+    told = capsys.readouterr()
+    assert "pause" not in told.out + told.err and "breakpoint" not in told.out + told.err

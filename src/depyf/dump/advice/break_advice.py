@@ -108,7 +108,7 @@ OUTSIDE = (
     Advice(
         "custom-operator",
         "a function with tensors that Dynamo does not look into",
-        "where {function} computes tensors, make it an operator of its own: torch.library.custom_op",
+        "where {function} computes tensors, make it a custom operator (torch.library.custom_op)",
         "the graph calls it without looking into it",
         "torch needs to be told the shape of the result (register_fake), and the gradient where one is needed",
     ),
@@ -138,7 +138,7 @@ OUTSIDE = (
     ),
     Advice(
         "detach-result",
-        "a result that requires a gradient of its own",
+        "a result that the compiled code makes require a gradient",
         "call requires_grad_() outside of the compiled function",
         _ONE_GRAPH,
     ),
@@ -154,7 +154,8 @@ ASKED_FOR = (
     Advice(
         "no-disable",
         "a function that is excluded from compilation",
-        "remove torch.compiler.disable from {function}, or call it outside of the compiled function",
+        "call {function} outside of the compiled function, or remove torch.compiler.disable from it (unless it is there because torch "
+        "fails to trace it)",
         "it is compiled with what calls it",
     ),
     Advice(
@@ -174,7 +175,7 @@ ASKED_FOR = (
     ),
     Advice(
         "not-traced",
-        "a line at which torch fails with an error of its own",
+        "a line at which torch itself fails with an error",
         "keep what this line calls out of the compiled function, or under torch.compiler.disable: torch fails to trace it",
         "the graph breaks there, and the program runs",
         "what is left out runs as ordinary Python",

@@ -208,8 +208,23 @@ MEMBER = re.compile(r"(?P<key>'[^']*') (?:not )?in (?P<container>[\w.'\"\[\]]+)"
 """A guard on whether a dictionary has a key."""
 
 
+EQUAL_SIZES = re.compile(r"(?P<one>.+)\.size\(\)\[(?P<i>\d+)\] == (?P<other>.+)\.size\(\)\[(?P<j>\d+)\]")
+"""A guard that two sizes are equal."""
+
+
+def equal_sizes(guard: str) -> str:
+    """``sizes 0 and 1 of x``, ``size 0 of x and size 1 of y``; "" for another guard."""
+    match = EQUAL_SIZES.fullmatch(guard)
+    if match is None:
+        return ""
+    (one, i), (other, j) = sorted(((named(match["one"]), match["i"]), (named(match["other"]), match["j"])))
+    return f"sizes {i} and {j} of {one}" if one == other else f"size {i} of {one} and size {j} of {other}"
+
+
 def for_kind(guard: str) -> Uses:
     """By the kind of guard alone; () where that says too little."""
+    if sizes := equal_sizes(guard):
+        return (use("unequal-sizes", sizes=sizes),)
     if re.match(r"GLOBAL_STATE changed|check_global_state\(|grad_mode", guard):
         return for_global_state(guard)
     if MEMBER.fullmatch(guard):

@@ -35,6 +35,14 @@ SIZES = (
         Switch(SwitchKind.MARK, "mark_unbacked"),
     ),
     Advice(
+        "unequal-sizes",
+        "two sizes that are equal in the first call and differ in a later one",
+        "let {sizes} differ in the first call, or torch.fx.experimental._config.use_duck_shape = False: torch takes sizes that "
+        "are equal while it compiles for one",
+        _ONE_ENTRY,
+        "with use_duck_shape = False there is a symbol for each size of each input, and more guards",
+    ),
+    Advice(
         "pad-size",
         "a size that is 0 or 1 in some calls",
         "pad dimension {dimension} of {tensor} to 2 or more, or accept an entry for it: sizes 0 and 1 are always compiled separately",
@@ -266,7 +274,7 @@ OBJECTS = (
         "keep-the-object",
         "an object that is gone",
         "the entry was for one object, and went with it: pass the same object in every call. A bound method that waits for its "
-        "arguments at a graph break is a new object in each call: compute what breaks the graph in a statement of its own before",
+        "arguments at a graph break is a new object in each call: compute what breaks the graph in a separate statement before",
         _ONE_ENTRY,
         "the object stays in memory",
     ),

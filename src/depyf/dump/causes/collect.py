@@ -20,6 +20,8 @@ _FAILED, _LIMIT, _PYTHON, _BREAK, _COMPILATION, _OPERATIONS = 100.0, 8.0, 5.0, 2
 """What one of each weighs.  A compilation is paid once, a break and ordinary Python in every call; where a function has
 reached the recompile limit, what it calls is not compiled again either."""
 _MOST_OPERATIONS = 200
+_MANY = 4
+"""So many places with one way out are told as one cause."""
 
 
 def causes_of(run: RunRecord) -> tuple[Cause, ...]:
@@ -35,7 +37,7 @@ def causes_of(run: RunRecord) -> tuple[Cause, ...]:
         group.append(event)
         for key in keys:
             of_key.setdefault(key, group)
-    groups = _with_consequences(groups)
+    groups = _with_one_way_out(_with_consequences(groups))
     cells = dict(run.cells)
     known = {function.function: function for function in run.functions}
     causes = [in_notebook(_cause(group, run, known), cells) for group in groups]
@@ -65,6 +67,22 @@ def _with_consequences(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent
             left.append(group)
         else:
             cause += group
+    return left
+
+
+def _with_one_way_out(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
+    """Many breaks for one reason, with one way out, as one cause with many places."""
+    alike: dict[tuple[object, ...], list[list[CostlyEvent]]] = {}
+    for group in groups:
+        first, advice = group[0], advice_of(group[0])
+        if first.broken is not None and first.inside is None and advice:
+            alike.setdefault((first.kind, first.key, advice, _ended_as_python(first)), []).append(group)
+    merged = {id(group): found for found in alike.values() if len(found) >= _MANY for group in found}
+    left = []
+    for group in groups:
+        found = merged.get(id(group), [group])
+        if found[0] is group:
+            left.append([event for one in found for event in one])
     return left
 
 

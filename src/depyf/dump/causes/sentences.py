@@ -14,7 +14,9 @@ from itertools import pairwise
 from depyf.dump.advice.for_guards import MEMBER, settings_of
 from depyf.dump.advice.source_names import named
 from depyf.dump.causes.events import CONDITION, CostlyEvent
-from depyf.dump.causes.folding import listed
+from depyf.dump.causes.folding import counted, listed
+from depyf.dump.causes.subjects import EQUALITY
+from depyf.dump.records import Place
 
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
@@ -31,6 +33,7 @@ _GONE_OVER = re.compile(r"\b___stack\d+\b")
 _COUNTS = 3
 """So many values, each one more than the last, make a counter."""
 _MOST_VALUES = 4
+_FEW_PLACES = 3
 
 
 def recompile_sentence(events: list[CostlyEvent]) -> str:
@@ -48,6 +51,9 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
     one = _ONE_CAUSE.get(next((use.id for use in record.advice), ""))
     if one is not None:
         return one
+    if subject.what == EQUALITY:
+        why = "" if record.place is not None else ", so torch took them for one size (duck sizing)"
+        return f"{subject.name} were equal when it was compiled{why}, and differ in other calls"
     if subject.what == "size":
         subject = replace(subject, name=_GONE_OVER.sub("a value that goes over the break", subject.name))
         return f"{subject} changes{_shown(values)}"
@@ -126,12 +132,31 @@ def consequence(events: list[CostlyEvent]) -> str:
     said = [f"{values} is a constant of the code after it"] if values else []
     first = next(event for event in events if event.broken is not None)
     others = dict.fromkeys(
-        f"{_last_part(event.place.filename)}:{event.place.line} `{event.place.text}`"
+        event.place
         for event in events
         if event.broken is not None and event.place is not None and _line(event) != _line(first)
     )
-    said += [f"also at {listed(list(others))}"] if others else []
-    return "; ".join(said)
+    said += [f"also at {_places(list(others))}"] if others else []
+    return ". ".join([*said[:1], *(text[0].upper() + text[1:] for text in said[1:])])
+
+
+def _places(places: list[Place]) -> str:
+    """A few with their text; of many the numbers of the lines, ``99 lines: train.py:4-102``."""
+    lines = list({(place.filename, place.line): place for place in places}.values())
+    if len(lines) <= _FEW_PLACES:
+        return listed([f"{_last_part(place.filename)}:{place.line} `{place.text}`" for place in lines])
+    runs: dict[str, list[list[int]]] = {}
+    for filename, line in sorted((place.filename, place.line) for place in lines):
+        own = runs.setdefault(filename, [])
+        if own and own[-1][1] == line - 1:
+            own[-1][1] = line
+        else:
+            own.append([line, line])
+    told = [
+        f"{_last_part(filename)}:" + ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in own)
+        for filename, own in runs.items()
+    ]
+    return f"{counted(len(lines), 'line')}: {'; '.join(told)}"
 
 
 def _line(event: CostlyEvent) -> tuple[str, int] | None:
@@ -146,5 +171,5 @@ def failure_sentence(events: list[CostlyEvent]) -> str:
     """Why torch raised, or gave up."""
     first = events[0]
     if first.broken is not None:
-        return f"{first.broken.cause}; with fullgraph=True that is an error"
+        return f"{first.broken.cause}. With fullgraph=True that is an error"
     return first.entry.error or first.entry.failed

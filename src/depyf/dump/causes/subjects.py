@@ -10,12 +10,15 @@ import ast
 import re
 from dataclasses import dataclass
 
+from depyf.dump.advice.for_guards import equal_sizes
 from depyf.dump.advice.source_names import named
 
 _MISMATCH = re.compile(r"^tensor '(?P<name>.*?)' (?P<what>[\w ()]+?) mismatch(?: at index (?P<index>\d+))?\.")
 _SIZE = re.compile(r"^(?P<name>.+?)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]$")
 _MODULES = re.compile(r"((?:\._modules\['[^']+'\])+)")
 _NUMBER = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b")
+EQUALITY = "equality"
+"""What a guard that two sizes are equal reads of them."""
 _STACK = re.compile(r"\b___stack\d+\b")
 
 
@@ -49,6 +52,8 @@ def subject_of(guard: str) -> Subject:
     mismatch = _MISMATCH.match(guard)
     if mismatch is not None:
         return Subject(named(mismatch["name"]), mismatch["what"], mismatch["index"] or "", module_of(mismatch["name"]))
+    if sizes := equal_sizes(guard):
+        return Subject(sizes, EQUALITY)
     source, what = _read(guard)
     size = _SIZE.match(source)
     if size is not None:

@@ -141,7 +141,10 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
         return RecompileRecord(entry, guard, place, expected, actual, remedy)
     same = re.match(r"same_object\((?P<source>.+), '[^']*'\)$", guard)
     actual = call.shown(same["source"]) if same else ""
-    return RecompileRecord(entry, guard, place, "", actual, advice.for_kind(guard))
+    remedy = (
+        () if place is not None and advice.equal_sizes(guard) else advice.for_kind(guard)
+    )  # an operator needs them equal
+    return RecompileRecord(entry, guard, place, "", actual, remedy)
 
 
 def _tensor_differs(entry: str, guard: str, mismatch: re.Match[str], call: CallValues) -> RecompileRecord:

@@ -33,8 +33,7 @@ def _remark(function: FunctionRecord) -> str:
     is compiled as part of it; the graph that compiled autograd has captured and compiles."""
     record = function.code
     if record.decorated is not None:
-        inner = record.decorated
-        return f", the decorated {code(inner.function)} ({plain(inner.filename)}:{inner.line})"
+        return f", in its decorator's {code(record.qualname)} ({plain(record.filename)}:{record.line})"
     if (
         record.wrapped
         or record.qualname == "wrap_inline.<locals>.inner"

@@ -25,8 +25,11 @@ def at(place: Place | None) -> str:
 
 
 def where(record: CodeRecord) -> str:
-    """A function and the line that it begins in."""
-    return f"{code(record.wrapped or record.qualname)} ({plain(record.filename)}:{record.line})"
+    """A function and the line that it begins in; for a decorator's inner function what it decorates."""
+    inner = record.decorated
+    if inner is not None:
+        return f"{code(inner.function)} ({plain(inner.filename)}:{inner.line})"
+    return f"{code(record.shown)} ({plain(record.filename)}:{record.line})"
 
 
 def with_cells(text: str, cells: tuple[tuple[str, str], ...]) -> str:
