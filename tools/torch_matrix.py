@@ -6,13 +6,14 @@ An environment is made below FOLDER (default ``.torch-matrix``, ignored by git),
 wheels, about 5 GB, which run on CPU machines.  It is removed after its run unless ``--keep``; one that is there is used.
 Each test file has a process and a time limit of its own; its result goes to ``FOLDER/results.json`` at once, and a run goes
 on where the last one ended (``--again``: from the start; ``--failed``: the files that had a failure).  The table goes to
-standard output, logs are in ``FOLDER``.  One run at a time has a folder; what a killed one left running, the next one ends.
+standard output, the rows of whole runs to ``docs/reference/torch_versions.md`` (``torch_table.py``), logs are in ``FOLDER``.  One run at a time has a folder; what a killed one left running, the next one ends.
 ``2.13-py3.10`` is a torch on another Python than the one it has in the table below.  Exit status 0: every test passed.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import fcntl
 import json
 import os
@@ -30,6 +31,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
+import torch_table
 from environment import wrap
 from interpreters import find
 from testsuites import ensure_headers
@@ -316,6 +318,11 @@ def main() -> int:
     with alone(folder):
         results = run_versions(versions, tests, folder, options)
     shown = {torch: results[torch] for torch in dict.fromkeys(versions)}
+    torch_table.write(dict(
+        torch_table.measured(found["version"], total(found), datetime.date.today())
+        for torch, found in shown.items()
+        if torch in MATRIX and "error" not in found and set(found["files"]) >= set(test_files(["tests/torch"]))
+    ))  # fmt: skip
     print(table(shown))
     return 0 if all("error" not in found and not total(found)["failed"] for found in shown.values()) else 1
 

@@ -139,7 +139,8 @@ def compare(
 
     ``reference``: another function or module to compare ``fn`` with, in place of backends.  Each is called once, as Python,
     with copies of the arguments and the same random numbers; the first operation or module output that differs is named,
-    with its module path, both lines, and the weights of the module that differ.  Gradients are not compared.
+    with its module path, both lines, and the weights of the module that differ.  Where all agree, gradients of parameters and
+    arguments are compared, for made-up gradients of the results.
     """
     require_torch()
     if reference is not None:

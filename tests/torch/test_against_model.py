@@ -150,3 +150,36 @@ def test_an_error_of_the_model_is_the_program_s(pair):
     with pytest.raises(ValueError, match="mine"):
         depyf.compare(model, x, reference=broken)
     assert hooks(model) == 0
+
+
+class Halved(torch.autograd.Function):
+    """The same value; half of the gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient / 2
+
+
+def test_gradients(pair):
+    """A backward that is wrong where all values are right; the gradients of the program stay as they are."""
+    model, other, x = pair
+    model.h[1].act = lambda value: Halved.apply(functional.gelu(value))
+    found = depyf.compare(model, x, reference=other)
+    assert not found and found.first.difference is not None
+    assert str(found.first.step) == "the gradient of bias in module h.1.up"
+    assert "first difference: the gradient of bias in module h.1.up" in str(found) and "elements differ" in str(found)
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert "the gradient of bias" in found._repr_html_()
+    with torch.no_grad():
+        assert depyf.compare(model, x, reference=other), "there are none to compare"
+
+
+def test_gradient_that_does_not_flow():
+    x = torch.randn(3, requires_grad=True)
+    found = depyf.compare(lambda x: (x.detach() * 2) + 0 * x, x, reference=lambda x: x * 2)
+    assert not found and str(found.first.step) == "the gradient of argument 1"
+    assert x.grad is None

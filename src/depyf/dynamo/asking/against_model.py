@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.dynamo.asking.compare import copied
-from depyf.dynamo.asking.tensors import TensorDifference, difference, relative_tolerance
+from depyf.dynamo.asking.tensors import TensorDifference, difference, gradients_of, relative_tolerance
 
 RESULT = "the result"
 _OUTPUT = "the output of module"
@@ -147,6 +147,8 @@ class _Trace:
     keys: list[tuple[str, int, str, int]] = field(default_factory=list)
     """(module path, which call of it, operation, which of these in the call)."""
     values: list[Any] = field(default_factory=list)
+    gradients: dict[str, Any] = field(default_factory=dict)
+    """Of parameters, by their path, and of arguments."""
 
 
 def against_model(
@@ -158,6 +160,7 @@ def against_model(
     if not wanted.values or not made.values:
         return ModelComparison((_name(model), _name(reference)), 0, None)
     first = compare.along_paths() if _same_paths(wanted, made) else compare.by_values()
+    first = first or compare.gradients()
     if first is not None:
         first = _with_weights(first, model, reference)
     return ModelComparison((_name(model), _name(reference)), compare.compared, first)
@@ -256,6 +259,17 @@ class _Comparing:
             return ModelDifference(step, other, apart, common)
         return ModelDifference(step, other, apart if step.operation == RESULT else None, common)
 
+    def gradients(self) -> ModelDifference | None:
+        """Those of the same name, from the last layer to the first, as a backward computes them."""
+        for name in reversed([name for name in self.made.gradients if name in self.wanted.gradients]):
+            self.compared += 1
+            apart = _difference(self.wanted.gradients[name], self.made.gradients[name], self.rtol, self.atol)
+            if apart is not None:
+                path, _, last = name.rpartition(".")
+                step = ModelStep(path, f"the gradient of {last}", "")
+                return ModelDifference(step, step, apart, None)
+        return None
+
     def _after(self, trace: _Trace, start: int, value: Any) -> int:
         """The number of the first step from ``start`` on that computes another value."""
         while start < len(trace.values) - 1 and self._may_be(trace.values[start], value):
@@ -277,6 +291,8 @@ class _Comparing:
 
 def _difference(expected: Any, got: Any, rtol: float | None, atol: float | None) -> TensorDifference | None:
     """As ``difference``; two floating point types are compared in the shorter one, at its tolerance."""
+    if expected is None or got is None:
+        return difference(expected, got, rtol, atol)
     if expected.dtype != got.dtype and expected.is_floating_point() and got.is_floating_point():
         shorter = max(expected.dtype, got.dtype, key=relative_tolerance)
         expected, got = expected.to(shorter), got.to(shorter)
@@ -347,19 +363,24 @@ def _name(model: Any) -> str:
 
 
 def _traced(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Trace:
-    """Call ``model`` once, as Python, and keep what it computes."""
+    """Call ``model`` once, as Python, and keep what it computes, backward included."""
     import torch
+    from torch.utils import _pytree
 
     trace, plain = _Trace(), _uncompiled(model)
     own_args, own_kwargs = _own((args, kwargs))
     with (
         torch.random.fork_rng(),
         torch.compiler.set_stance("force_eager"),
-        _recording(plain, trace) as record,
     ):
         torch.manual_seed(0)
-        result = plain(*own_args, **own_kwargs)
-        record(RESULT, result)
+        with _recording(plain, trace) as record:
+            result = plain(*own_args, **own_kwargs)
+            record(RESULT, result)
+        named = dict(plain.named_parameters()) if isinstance(plain, torch.nn.Module) else {}
+        leaves = enumerate(_pytree.tree_leaves((own_args, own_kwargs)), 1)
+        named = {**{f"argument {number}": value for number, value in leaves}, **named}
+        trace.gradients = gradients_of(_pytree.tree_leaves(result), named)
     return trace
 
 

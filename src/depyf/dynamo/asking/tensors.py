@@ -5,6 +5,7 @@ Input: what two backends computed for the same thing.  Output: ``None`` or a fro
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +98,24 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
     count = int(bad.sum())
     reason = f"{count} of {expected.numel()} elements differ beyond tolerance"
     return TensorDifference(statistics(expected), statistics(got), count, index, worst, reason)
+
+
+def gradients_of(results: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The gradients of the tensors ``wanted``, for made-up gradients of ``results`` (the same for results of the same shapes);
+    None for a tensor that gets none, {} where no result has a gradient or the backward fails."""
+    import torch
+
+    outputs = [value for value in results if isinstance(value, torch.Tensor) and value.requires_grad]
+    inputs = {name: value for name, value in wanted.items() if isinstance(value, torch.Tensor) and value.requires_grad}
+    if not outputs or not inputs or not torch.is_grad_enabled():
+        return {}
+    torch.manual_seed(1)
+    tangents = [torch.randn(value.shape, dtype=torch.float64).to(value) for value in outputs]
+    try:
+        found = torch.autograd.grad(outputs, list(inputs.values()), tangents, allow_unused=True)
+    except RuntimeError:
+        return {}
+    return dict(zip(inputs, found))
 
 
 def _difference_of_kind(expected: Any, got: Any) -> TensorDifference | None:
