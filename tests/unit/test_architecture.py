@@ -19,6 +19,9 @@ TORCH_ALLOWED = (
     "gallery/harness.py",
     "gallery/modes.py",
     "gallery/skeleton.py",
+    "export/carried/package_check.py",
+    "export/carried/package_checks.py",
+    "export/carried/package_runtime.py",
 )
 # optimization.py is a published class that compiles; the files of gallery/ are text for scripts, never imported
 INTERPRETERS = ("verify/run/interpreters.py", "verify/run/recompile.py")  # which CPython runs is their subject
@@ -94,6 +97,7 @@ LAYERS = (
     ("debugger", "edit"),
     ("dynamo",),
     ("doctor", "gallery", "optimization", "report"),
+    ("export",),
     ("api", "decompiler", "explain", "testing", "utils"),
     ("cli", "pytest_plugin", "__main__"),
 )
@@ -101,7 +105,7 @@ LAYERS = (
 FILES_IN_A_FOLDER = 16
 PUBLISHED_TWICE = ("explain/utils.py",)
 """The published depyf has two modules of this name, and others import both."""
-TEXT_FOR_SCRIPTS = ("harness.py", "modes.py")
+TEXT_FOR_SCRIPTS = ("harness.py", "modes.py", "package_check.py", "package_checks.py", "package_runtime.py")
 """Shown in gallery scripts, never imported."""
 
 

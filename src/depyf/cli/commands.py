@@ -13,6 +13,7 @@ import depyf
 from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.doctor import add_doctor_parser, run_doctor
 from depyf.cli.dump_passes import add_dump_parser, run_dump
+from depyf.cli.export_command import add_export_parser, run_export
 from depyf.cli.gallery_command import add_gallery_parser, run_gallery
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
@@ -37,6 +38,7 @@ examples:
   depyf diff dump_a dump_b                      what differs between two dumps, stage by stage
   depyf merge dump                              where the ranks of a distributed run diverge
   depyf gallery dump -o scripts                 each compiled graph as a script that checks itself
+  depyf export dump -o net                      a compiled function as a package that runs without torch.compile
   depyf report dump                             one HTML page of a dump, which opens offline
 
 'depyf COMMAND --help' says more.
@@ -156,6 +158,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_dump_parser(commands)
     add_parsers(commands)
     add_gallery_parser(commands)
+    add_export_parser(commands)
     add_report_parser(commands)
     add_doctor_parser(commands)
     return parser
@@ -207,6 +210,7 @@ def _dispatch(argv: list[str]) -> int:
         "diff": run_diff,
         "merge": run_merge,
         "gallery": run_gallery,
+        "export": run_export,
         "report": run_report,
         "doctor": run_doctor,
     }

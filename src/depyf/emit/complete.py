@@ -32,7 +32,7 @@ def definitions(consts: Mapping[str, Any]) -> dict[str, str]:
         if getattr(builtins, name, None) is value:
             continue
         text = _imported(name, value)
-        if text is None and (expression := _expression(value)) is not None:
+        if text is None and (expression := _expression(value) or _size(value)) is not None:
             text = f"{name} = {expression}"
         if text is not None:
             found[name] = text
@@ -93,6 +93,15 @@ def _imported(name: str, value: Any) -> str | None:
     if _namespace(sys.modules.get(module)).get(own) is not value or not all(map(is_legal, [*module.split("."), own])):
         return None
     return f"from {module} import {own} as {name}"
+
+
+def _size(value: Any) -> str | None:
+    """An expression for a shape of torch, a tuple of integers that Dynamo puts into its code."""
+    kind = type(value)
+    if not issubclass(kind, tuple) or _namespace(sys.modules.get("torch")).get("Size") is not kind:
+        return None
+    items = list(tuple.__iter__(value))
+    return f'__import__("torch").Size({items})' if all(type(item) is int for item in items) else None
 
 
 def _namespace(module: Any) -> dict[str, Any]:
