@@ -13,7 +13,7 @@ from depyf.dump.pages.wrap import wrap
 from depyf.emit.comments import in_docstring
 from depyf.export.dumped_function import DumpedCode, DumpedEntry
 from depyf.export.guarded_path import Path
-from depyf.export.guarded_values import Values
+from depyf.export.guarded_values import GuardedValues
 from depyf.export.hook_list import Hooks
 from depyf.export.made_values import Maker, Model
 from depyf.safety.escape import printable
@@ -27,7 +27,7 @@ class RecordedCall:
     name: str
     graphs: tuple[str, ...]
     """Those whose recorded inputs it uses."""
-    values: Values
+    values: GuardedValues
     state: tuple[str, ...] = ()
     """Keywords of ``Call``: what of torch's state is other than usual."""
 
@@ -45,7 +45,7 @@ def calls_text(
         maker = Maker(hooks)
         bodies.append(_call(code, call, maker, first, free, tensors))
         for name, model in maker.models.items():
-            first.models.setdefault(name, model)
+            first.models.setdefault(name, model).also(model)
     text = "\n\n\n".join(bodies)
     lines = [
         '"""Calls like those that each entry was compiled for: recorded tensors, and values that the guards know."""',
@@ -104,7 +104,7 @@ def _changed(base: Model, other: Model) -> str:
     return "{" + ", ".join(f"{name!r}: {text}" for name, text in changed.items()) + "}" if changed else ""
 
 
-def _ties(values: Values, models: Mapping[str, Model]) -> list[str]:
+def _ties(values: GuardedValues, models: Mapping[str, Model]) -> list[str]:
     """Places that hold the same object, as assignments; those within one model are made with it."""
     lines = []
     for left, right, one, two in values.same:
@@ -113,7 +113,7 @@ def _ties(values: Values, models: Mapping[str, Model]) -> list[str]:
     return lines
 
 
-def _tie(left: ast.expr, right: ast.expr, values: Values) -> str:
+def _tie(left: ast.expr, right: ast.expr, values: GuardedValues) -> str:
     """The place that little is known of gets what the other one holds."""
     one, two = values.weight(left), values.weight(right)
     target, source = (right, left) if one > two else (left, right)
@@ -155,7 +155,7 @@ def _arguments(signature: ast.arguments, made: Mapping[str, str]) -> tuple[list[
     return arguments, keywords
 
 
-def model_text(models: Mapping[str, Model], roots: Mapping[str, str], values: Values) -> str:
+def model_text(models: Mapping[str, Model], roots: Mapping[str, str], values: GuardedValues) -> str:
     """``model.py``; ``roots``: model -> the method of its class that is the function of the package, where it is one."""
     text = "\n\n\n".join(_model(model, roots.get(name, ""), values) for name, model in models.items())
     called = "hooks." in text
@@ -176,7 +176,7 @@ def model_text(models: Mapping[str, Model], roots: Mapping[str, str], values: Va
     return "\n".join(lines) + f"\n\n\n{text}\n"
 
 
-def _model(model: Model, method: str, values: Values) -> str:
+def _model(model: Model, method: str, values: GuardedValues) -> str:
     lines = [f"def make_{model.name}(inputs=None, changed=None):"]
     lines += [
         f'    """``{in_docstring(model.path)}``: tensors from ``inputs``, attributes in ``changed`` other than usual."""'

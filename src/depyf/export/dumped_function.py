@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.dump.files.layout import GUARDS_DATA
 from depyf.dump.files.reading import DumpError, Manifest, read_file, read_json, read_manifest
+from depyf.dump.recorded.recorded_inputs import Recorded, read_recorded
 from depyf.errors import DepyfError
 from depyf.safety.escape import printable, safe_name
 
@@ -28,15 +29,14 @@ class ExportError(DepyfError):
 
 @dataclass(frozen=True, slots=True)
 class DumpedGraph:
-    """One graph: what transformed code calls it, its pages by stage with what is known of their inputs, and the name of the
-    file of recorded inputs ("" where there is none)."""
+    """One graph: what transformed code calls it, its pages by stage with what is known of their inputs, and the inputs that
+    were recorded, if any."""
 
     called: str
     compile_id: str
     pages: dict[str, str]
     facts: dict[str, dict[str, Any]]
-    files: dict[str, str]
-    recorded: str = ""
+    recorded: Recorded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,16 +301,14 @@ def _graphs(folder: Path, manifest: Manifest) -> dict[str, DumpedGraph]:
             continue
         index = int(item.get("index", 0))
         called = item["file"].partition(".")[0] + (f"_{index}" if index else "")
-        graph = found.setdefault(called, DumpedGraph(called, str(item.get("compile_id", "")), {}, {}, {}))
+        graph = found.setdefault(called, DumpedGraph(called, str(item.get("compile_id", "")), {}, {}))
         stage, facts = item["stage"], item["file"].removesuffix(".py") + ".json"
         graph.pages[stage] = read_file(folder, item["file"])
-        graph.files[stage] = item["file"]
         known = read_json(folder, facts) if facts in manifest.names else {}
         if not isinstance(known, dict):
             raise ExportError(f"{printable(str(folder / facts))} is damaged: it does not hold what is known of a graph")
         graph.facts[stage] = known
         if stage == CAPTURED and item["file"] in recorded:
-            found[called] = DumpedGraph(
-                called, graph.compile_id, graph.pages, graph.facts, graph.files, recorded[item["file"]]
-            )
+            known_inputs = read_recorded(folder, recorded[item["file"]])
+            found[called] = replace(graph, recorded=known_inputs)
     return found

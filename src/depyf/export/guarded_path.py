@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 ATTRIBUTE, ITEM, MODULE, PARAMETER, BUFFER = "attribute", "item", "module", "parameter", "buffer"
 _NAMESPACES = {"_modules": MODULE, "_parameters": PARAMETER, "_buffers": BUFFER}
-Key = str | int | float | bool | bytes | None
+Key = str | int | float | bool | None
 Step = tuple[str, Key]
 CODE = frozenset(
     "__code__ __closure__ __defaults__ __kwdefaults__ __func__ __class__ __mro__ __globals__ __wrapped__ __module__ "
@@ -64,7 +64,7 @@ def _constant(node: ast.expr) -> tuple[Key] | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         value = node.operand.value
         return (-value,) if isinstance(value, int) else None
-    if isinstance(node, ast.Constant) and isinstance(node.value, (str, int, float, bytes, type(None))):
+    if isinstance(node, ast.Constant) and isinstance(node.value, (str, int, float, type(None))):
         return (node.value,)
     return None
 

@@ -1,6 +1,6 @@
 """What the guards and the inputs of graphs say about the values of a call, as a tree for each variable.
 
-Input: guard expressions, and for graphs where each input came from.  Output: ``Values``: from a path to what is known
+Input: guard expressions, and for graphs where each input came from.  Output: ``GuardedValues``: from a path to what is known
 there (type, value, tensor), enough to make arguments like those the function was compiled for.
 """
 
@@ -53,7 +53,7 @@ class Known:
         return self == Known()
 
 
-class Values:
+class GuardedValues:
     """Variables by mapping ("L", "G") and name."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class _Fact:
     node: ast.expr
     value: Any = None
 
-    def __call__(self, values: Values, renamed: Mapping[str, Path] | None, hook: str) -> None:
+    def __call__(self, values: GuardedValues, renamed: Mapping[str, Path] | None, hook: str) -> None:
         path = place(path_of(self.node), renamed)
         if path is None:
             return

@@ -29,6 +29,17 @@ class Model:
     buffers: dict[str, str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
 
+    def also(self, other: Model) -> None:
+        """Add what only another call reads."""
+        for own, more in (
+            (self.kinds, other.kinds),
+            (self.parameters, other.parameters),
+            (self.buffers, other.buffers),
+            (self.values, other.values),
+        ):
+            for place, text in more.items():
+                own.setdefault(place, text)
+
 
 class Maker:
     """Makes expressions; ``models`` collects the models that they need, ``hooks`` what nobody knows."""

@@ -31,7 +31,7 @@ def names_in_source(function: DumpedFunction) -> dict[str, str]:
         tree = ast.parse(_source(function))
     except _ERRORS:
         return {}
-    found = {}
+    found: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and module:
             found |= {alias.asname or alias.name: f"{module}:{alias.asname or alias.name}" for alias in node.names}
@@ -74,12 +74,14 @@ def original_text(
     try:
         tree = ast.parse(_source(function))
     except _ERRORS:
-        return _module([], [], {}, "", (), f"{path} cannot be read as Python")
+        tree = ast.Module([], [])
     defined = _definitions(tree)
     top = function.qualname.partition(".")[0]
     inner = _nested(tree, function.qualname, function.place) if "<locals>" in function.qualname else None
     start = {name for name in wanted if name in defined}
     why = ""
+    if inner is None and "<locals>" in function.qualname:
+        inner = _on_the_page(function)
     if inner is None and top not in defined:
         why = f"the dump has no copy of {function.qualname} in {path}"
     elif inner is None:
@@ -102,6 +104,17 @@ def original_text(
         value = f"with_variables({', '.join(f'hooks.{name}' for name in free)})"
     bound = tuple(sorted(name for name in missing - set(free) if name in hooks))
     return _module(texts, others, local, "" if why else value, bound, why)
+
+
+def _on_the_page(function: DumpedFunction) -> Def | None:
+    """The original that the page of the function shows, under its own name."""
+    body = ast.parse(function.codes[0].original).body
+    node = body[0] if body else None
+    if not isinstance(node, ast.FunctionDef):
+        return None
+    node.decorator_list = []
+    node.name = function.slug
+    return node
 
 
 def _nested(tree: ast.Module, qualname: str, place: str) -> Def | None:
@@ -189,6 +202,11 @@ def _module(
     lines.append('    """The function; ``classes`` gets the classes of the program by name."""')
     lines += [f"    globals()[{name!r}] = hooks.{name}" for name in bound]
     lines += [f"    classes[{kind!r}] = {name}" for kind, name in local.items()]
-    lines += [f"    classes[{kind!r}] = named{kind.rpartition('.')[0], kind.rpartition('.')[2]!r}" for kind in imported]
+    if imported:
+        names = [f"        {kind!r}," for kind in imported]
+        lines += ["    for kind in (", *names, "    ):", "        try:",
+                  '            classes[kind] = named(*kind.rsplit(".", 1))',
+                  "        except (ImportError, AttributeError):",
+                  "            pass"]  # fmt: skip
     lines.append(f"    return {value}")
     return "\n".join(lines) + "\n"

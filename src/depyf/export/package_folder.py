@@ -11,12 +11,13 @@ import keyword
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from depyf.dump.compile_stages import CAPTURED
 from depyf.dump.files.reading import DumpError
 from depyf.dump.files.writer import make_folder, write_whole
+from depyf.dump.recorded.recorded_inputs import file_of
 from depyf.errors import DepyfError
 from depyf.export.calls_text import RecordedCall, calls_text, model_text
 from depyf.export.dumped_function import DumpedEntry, DumpedFunction, ExportError, read_function
@@ -25,7 +26,8 @@ from depyf.export.functions_text import CodeNames, code_names, functions_text, g
 from depyf.export.graph_module import graph_text
 from depyf.export.guard_sorting import HOOKED, KEPT, SortedGuard, sort_guard
 from depyf.export.guarded_path import Path as ValuePath
-from depyf.export.guarded_values import Values
+from depyf.export.guarded_path import path_of
+from depyf.export.guarded_values import GuardedValues, place
 from depyf.export.guards_text import called_in, guards_text
 from depyf.export.hook_list import Hooks, hooks_text
 from depyf.export.made_values import Maker, Model
@@ -39,6 +41,7 @@ from depyf.safety.escape import printable
 _CARRIED = Path(__file__).parent / "carried"
 _CLASS = re.compile(r"same_object\(G\['(\w+)'\], '([A-Za-z_][\w.]*)\.(\1)'\)")
 """A class that the program has under its own name, and that can be imported."""
+_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 _MARK = "made by depyf export"
 
 
@@ -49,6 +52,8 @@ class Package:
     name: str
     function: str
     files: dict[str, str] = field(default_factory=dict)
+    data: dict[str, list[memoryview]] = field(default_factory=dict)
+    """Files of tensors."""
     wanted: tuple[str, ...] = ()
     """The hooks that are to be filled in."""
     notes: list[str] = field(default_factory=list)
@@ -109,6 +114,7 @@ class _Making:
         self._want_hooks(calls[0].values)
         files["functions.py"] = functions_text(function, self.names, self.rewritten, self.free)
         self._graphs()
+        self._recorded()
         carried_checks = _definitions("package_checks.py")
         files["guards.py"] = guards_text(function, self.names, self.guards, frozenset(carried_checks))
         files["checks.py"] = _carried_part("package_checks.py", called_in(files["guards.py"]))
@@ -139,7 +145,7 @@ class _Making:
                 ast.parse(files[file])
         return self.done
 
-    def _want_hooks(self, values: Values) -> None:
+    def _want_hooks(self, values: GuardedValues) -> None:
         """What transformed code and guards take from the process: with its value where the guards know it."""
         for entry in self.function.entries:
             for guard in self.guards[entry.name]:
@@ -152,7 +158,7 @@ class _Making:
         for name in self.free[self.function.codes[0].name]:
             self._offer(name, ValuePath("L", name), f"the free variable {name}", values)
 
-    def _offer(self, name: str, path: ValuePath, about: str, values: Values) -> None:
+    def _offer(self, name: str, path: ValuePath, about: str, values: GuardedValues) -> None:
         known = values.find(path)
         text = Maker(Hooks()).value(known, path) if known is not None and known.tensor is None else ""
         if text and text != "None" and "(" not in text and "hooks." not in text and "inputs" not in text:
@@ -169,7 +175,7 @@ class _Making:
         renamed = followed(self.function, self.free)
         calls = []
         for number, entry in enumerate(_by_age(root.entries)):
-            values, graphs = Values(), []
+            values, graphs = GuardedValues(), []
             for code in self.function.codes:
                 if code.name not in renamed or not code.entries:
                     continue
@@ -193,7 +199,10 @@ class _Making:
             name = graph_module(called)
             title = f"The graph of {self.function.qualname}, compile id {graph.compile_id}, as Dynamo captured it."
             try:
-                text, hooks = graph_text(graph.pages[CAPTURED], name, title, graph.facts[CAPTURED], frozenset())
+                kept = (
+                    frozenset(c.name for c in graph.recorded.constants if c.tensor) if graph.recorded else frozenset()
+                )
+                text, hooks = graph_text(graph.pages[CAPTURED], name, title, graph.facts[CAPTURED], kept)
             except KeyError:
                 raise ExportError(f"the dump has no captured graph for {called}") from None
             except CannotRender as error:
@@ -207,6 +216,20 @@ class _Making:
             for hook in hooks:
                 self.hooks.want(hook, f"a constant of {name} that the dump does not hold")
             files[f"graphs/{name}.py"] = text
+
+    def _recorded(self) -> None:
+        """The inputs that were recorded, each named after the place in the call that it comes from."""
+        renamed = followed(self.function, self.free)
+        root = self.function.codes[0]
+        for code in self.function.codes:
+            names = None if code is root else renamed.get(code.name, {})
+            for called in dict.fromkeys(called for entry in code.entries for called in entry.graphs):
+                recorded = self.function.graphs[called].recorded
+                if recorded is not None:
+                    inputs = tuple(replace(item, source=_said(item.source, names)) for item in recorded.inputs)
+                    self.done.data[f"recorded/{graph_module(called)}.safetensors"] = file_of(
+                        replace(recorded, inputs=inputs)
+                    )
 
     def _roots(self, models: Mapping[str, Model]) -> dict[str, str]:
         """The model whose method the function is -> the method."""
@@ -229,7 +252,7 @@ class _Making:
             return "\n".join(lines) + "\n"
         model = next(iter(roots))
         lines += [
-            f"from . import hooks, model",
+            "from . import hooks, model",
             f"from .functions import {root}",
             "",
             f'__all__ = ["{root}", "hooks", "load"]',
@@ -270,6 +293,15 @@ class _Making:
 
 def _by_age(entries: Iterable[DumpedEntry]) -> list[DumpedEntry]:
     return sorted(entries, key=lambda entry: [int(part) for part in re.findall(r"\d+", entry.slug)])
+
+
+def _said(source: str, renamed: Mapping[str, ValuePath] | None) -> str:
+    """``self.fc.weight`` for the source of an input; "" where it comes from within the call."""
+    try:
+        path = place(path_of(ast.parse(source, mode="eval").body), renamed)
+    except _ERRORS:
+        return ""
+    return path.text if path is not None else ""
 
 
 def _state(entry: DumpedEntry) -> tuple[str, ...]:
@@ -363,12 +395,13 @@ def _write(target: Path, package: Package) -> None:
     """Write the files; those of an earlier export that no longer belong go."""
     try:
         _refuse_strangers(target)
-        folders = sorted({str(Path(name).parent) for name in package.files})
+        files: dict[str, str | list[memoryview]] = {**package.files, **package.data}
+        folders = sorted({str(Path(name).parent) for name in files})
         for name in folders:
             make_folder(target, Path(name))
-        for name, text in package.files.items():
+        for name, text in files.items():
             write_whole(str(target / name), text)
-        for old in _written_before(target) - set(package.files):
+        for old in _written_before(target) - set(files):
             (target / old).unlink(missing_ok=True)
     except DepyfError as error:
         raise ExportError(str(error)) from error
@@ -391,7 +424,10 @@ def _refuse_strangers(target: Path) -> None:
 
 
 def _written_before(target: Path) -> set[str]:
-    graphs = target / "graphs"
-    if graphs.is_symlink() or not graphs.is_dir():
-        return set()
-    return {f"graphs/{entry.name}" for entry in graphs.iterdir() if re.fullmatch(r"graph_\w+\.py", entry.name)}
+    found = set()
+    for folder in ("graphs", "recorded"):
+        inner = target / folder
+        if inner.is_dir() and not inner.is_symlink():
+            names = [entry.name for entry in inner.iterdir()]
+            found |= {f"{folder}/{name}" for name in names if re.fullmatch(r"graph_\w+\.(?:py|safetensors)", name)}
+    return found

@@ -23,6 +23,7 @@ HELPERS = frozenset({"call_size", "call_stride", "call_storage_offset", "object_
 ORIGINAL = "original"
 """The module of the package that has code of the program."""
 _UTILS = "torch._dynamo.utils"
+_INCOMPLETE, _BEGINS = "# Not complete by itself: ", "it begins with "
 _BOOKKEEPING = frozenset({"record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit"})
 _BUILTINS = re.compile(r"__builtins_dict__\w*")
 _CELL = re.compile(r"__cell_(\w+)")
@@ -57,7 +58,8 @@ def rewrite(source: str, name: str, names: Mapping[str, str], modules: Mapping[s
         done.free = tuple(a.arg for a in outer.args.args)
     first = min([outer.lineno, *(d.lineno for d in outer.decorator_list)])
     before = [node for node in tree.body if node.end_lineno and node.end_lineno < first and not _is_future(node)]
-    edits = _Edits(source, names, modules, done, _bound(outer, *before))
+    constants, imported = _begins_with(source)
+    edits = _Edits(source, names, {**modules, **imported}, constants, done, _bound(outer, *before))
     edits.rename(outer, f"make_{name}" if outer is not inner else name)
     if inner is not outer:
         edits.rename(inner, name)
@@ -67,6 +69,38 @@ def rewrite(source: str, name: str, names: Mapping[str, str], modules: Mapping[s
     lines = source_lines(edits.applied())
     done.text = "\n".join(_tidy(lines[edits.line(start) : edits.line((outer.end_lineno or 0) + 1)])).strip("\n")
     return done
+
+
+def _begins_with(source: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The constants that the head of the file defines: name -> expression, name -> ``module`` or ``module:member``."""
+    constants: dict[str, str] = {}
+    imported: dict[str, str] = {}
+    for line in source_lines(source):
+        if not line.startswith(_INCOMPLETE):
+            continue
+        for part in line[len(_INCOMPLETE) :].removesuffix(".").split("; "):
+            if not part.startswith(_BEGINS):
+                continue
+            try:
+                node = ast.parse(part[len(_BEGINS) :]).body[0]
+            except (SyntaxError, IndexError):
+                continue
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                constants[node.targets[0].id] = ast.unparse(_Torch().visit(node.value))
+            elif isinstance(node, ast.Import):
+                imported[node.names[0].asname or node.names[0].name] = node.names[0].name
+            elif isinstance(node, ast.ImportFrom):
+                imported[node.names[0].asname or node.names[0].name] = f"{node.module}:{node.names[0].name}"
+    return constants, imported
+
+
+class _Torch(ast.NodeTransformer):
+    """``__import__("torch")`` is ``torch``."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id == "__import__":
+            return ast.Name("torch", ast.Load())
+        return self.generic_visit(node)
 
 
 def _is_future(node: ast.stmt) -> bool:
@@ -110,10 +144,17 @@ class _Edits:
     """Replacements by place in one text; lines keep their numbers but for those that are taken out."""
 
     def __init__(
-        self, source: str, names: Mapping[str, str], modules: Mapping[str, str], done: Rewritten, bound: frozenset[str]
+        self,
+        source: str,
+        names: Mapping[str, str],
+        modules: Mapping[str, str],
+        constants: Mapping[str, str],
+        done: Rewritten,
+        bound: frozenset[str],
     ) -> None:
         self.lines = [line.encode() for line in source.split("\n")]
         self.names, self.modules, self.done, self.bound = names, modules, done, bound
+        self.constants = constants
         self.edits: list[tuple[int, int, int, bytes]] = []
         self.gone: set[int] = set()
 
@@ -179,6 +220,10 @@ class _Edits:
             if module != ORIGINAL:
                 self.done.imports.add(module)
             self._put(node, f"{module}.{member}" if member else module)
+        elif name in self.constants:
+            if "torch." in self.constants[name]:
+                self.done.imports.add("torch")
+            self._put(node, self.constants[name])
         elif name in self.names:
             if name.startswith("__compiled_fn_"):
                 self.done.graphs[name] = None

@@ -31,10 +31,12 @@ def check(package: Any, arguments: list[str] | None = None) -> int:
 
 def check_call(package: Any, make: Callable[[], Any], known: set[str]) -> str:
     """One call, through the package and through the original: "same", "wrong" or "alone" (nothing to compare with)."""
+    chosen: list[str] = []
     try:
-        call = ready(package, make, known)
-        chosen: list[str] = []
-        got = run(watched(package, chosen), call)
+        call, got = attempt(package, make, known, chosen)
+    except package.runtime.MissingHook as error:
+        print(f"hook  {make.__name__}: {error}")
+        return "alone"
     except Exception as error:
         print(f"FAIL  {make.__name__}: {type(error).__name__}: {error}")
         return "wrong"
@@ -52,6 +54,24 @@ def check_call(package: Any, make: Callable[[], Any], known: set[str]) -> str:
     wrong = differences(want, got)
     print(f"FAIL  {told}; it differs in {few(wrong)}" if wrong else f"ok    {told}; as in eager mode: {told_of(got)}")
     return "wrong" if wrong else "same"
+
+
+def attempt(package: Any, make: Callable[[], Any], known: set[str], chosen: list[str]) -> tuple[Any, dict[str, Any]]:
+    """The call through the package: on shells of the program's objects, and where it asks them for code, on objects of
+    the program's classes."""
+    try:
+        call = ready(package, make, known)
+        return call, run(watched(package, chosen), call)
+    except package.runtime.MissingHook as missing:
+        chosen.clear()
+        try:
+            package.original.load(package.runtime.CLASSES)
+            call = ready(package, make, known)
+            return call, run(watched(package, chosen), call)
+        except Exception:
+            raise missing from None
+        finally:
+            package.runtime.CLASSES.clear()
 
 
 def few(names: list[str]) -> str:
@@ -147,8 +167,9 @@ def differences(want: dict[str, Any], got: dict[str, Any]) -> list[str]:
 
 def same(want: Any, got: Any) -> bool:
     if not isinstance(want, torch.Tensor) or not isinstance(got, torch.Tensor):
-        return type(want) is type(got) and (want == got or want != want and got != got)
+        return type(want) is type(got) and bool(want == got or (want != want and got != got))
     if want.shape != got.shape or want.dtype != got.dtype:
         return False
     tolerance = TOLERANCE.get(want.dtype, 1e-4)
-    return torch.allclose(want.detach(), got.detach(), rtol=tolerance, atol=tolerance, equal_nan=True)
+    close: bool = torch.allclose(want.detach(), got.detach(), rtol=tolerance, atol=tolerance, equal_nan=True)
+    return close

@@ -115,7 +115,7 @@ def check_global_state(*, grad_mode: bool, default_dtype: Any = None, autocast: 
 
 def default_device_is(device: Any) -> bool:
     """``torch.set_default_device`` is as at compile time."""
-    return torch.get_default_device() == torch.device(device or "cpu")
+    return bool(torch.get_default_device() == torch.device(device or "cpu"))
 
 
 def is_nan(value: Any) -> bool:

@@ -42,8 +42,22 @@ class Call:
             return function(*self.arguments, **self.keywords)
 
 
-class MissingHook(RuntimeError):
+class MissingHook(AttributeError):
     """Something that could not leave the process that compiled, and that nobody filled in."""
+
+
+class Shell:
+    """What stands in the place of an object of the program: it has what the guards look at, and nothing else."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)  # type: ignore[misc]
+        except AttributeError:
+            kind = type(self).__qualname__
+            raise MissingHook(
+                f"the compiled code reads {name!r} of a {kind}, which the program has; give it the program's own {kind}, "
+                f"or set {name!r} on this one"
+            ) from None
 
 
 class NoEntry(RuntimeError):
@@ -60,8 +74,8 @@ def no_entry(function: str, L: dict[str, Any], *guards: Callable[..., bool]) -> 
 def failing(check: Callable[..., bool], L: dict[str, Any]) -> str:
     """The first operand of the guards that is false for these variables, or cannot be evaluated."""
     check = inspect.unwrap(check)
-    tree = ast.parse(textwrap.dedent(inspect.getsource(check))).body[0]
-    value = next(node.value for node in tree.body if isinstance(node, ast.Return))
+    tree = ast.parse(textwrap.dedent(inspect.getsource(check)))
+    value = next(node.value for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value)
     for operand in value.values if isinstance(value, ast.BoolOp) else [value]:
         code = compile(ast.Expression(operand), "<guard>", "eval")
         try:
@@ -94,7 +108,8 @@ def object_setattr_ignore_descriptor(obj: Any, name: str, value: Any) -> None:
 
 def cell(reader: Callable[[], Any]) -> Any:
     """The cell of the one variable that ``reader`` returns."""
-    return reader.__closure__[0]
+    (found,) = reader.__closure__ or ()
+    return found
 
 
 def over(make: Callable[..., Any], cells: tuple[Any, ...]) -> Any:
@@ -139,7 +154,7 @@ CLASSES: dict[str, Any] = {}
 """Classes of the program by name, while its own code runs; otherwise shells stand in their place."""
 
 
-def class_at(name: str) -> type | None:
+def class_at(name: str) -> Any:
     """The class of torch that has this qualified name; None for one of the program."""
     if not name.startswith("torch."):
         return None
@@ -153,12 +168,37 @@ def class_at(name: str) -> type | None:
 def like(name: str, base: type = object, **members: Any) -> type:
     """A class of this name that has nothing but ``members``."""
     module, _, rest = name.rpartition(".")
-    return type(rest, (base,), {"__module__": module, "__qualname__": rest, **members})
+    bases = (Shell,) if base is object else (Shell, base)
+    return type(rest, bases, {"__module__": module, "__qualname__": rest, **members})
+
+
+def partly(cls: Any) -> Any:
+    """A class of the program for objects of which only a part is known: the attributes that nothing compiled depends on are
+    None."""
+    if not cls:
+        return None
+    assigned = set()
+    for base in cls.__mro__:
+        code = getattr(vars(base).get("__init__"), "__code__", None)
+        assigned |= set(code.co_names) if code is not None else set()
+
+    def get(self: Any, name: str) -> Any:
+        try:
+            return super(made, self).__getattr__(name)
+        except AttributeError:
+            if name in assigned and not name.startswith("__"):
+                return None
+            raise
+
+    made: Any = type(
+        cls.__name__, (cls,), {"__getattr__": get, "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    )
+    return made
 
 
 def thing(name: str, **attributes: Any) -> Any:
     """An object in the place of one of the program's, with what the guards look at."""
-    cls = CLASSES.get(name) or like(name)
+    cls: Any = partly(CLASSES.get(name)) or like(name)
     made = cls.__new__(cls)
     made.__dict__.update(attributes)
     return made
@@ -176,8 +216,10 @@ def module(
     """
     made: dict[str, Any] = {}
     for path, kind in sorted(kinds.items()):
-        cls = CLASSES.get(kind) or (None if path == "" and forward else class_at(kind))
-        cls = cls or like(kind, torch.nn.Module, **({} if path else forward or {}))
+        known = partly(CLASSES.get(kind) or (CLASSES and class_at(kind))) or (
+            None if path == "" and forward else class_at(kind)
+        )
+        cls: Any = known or like(kind, torch.nn.Module, **({} if path else forward or {}))
         made[path] = cls.__new__(cls)
         torch.nn.Module.__init__(made[path])
     for path in kinds:
@@ -220,13 +262,13 @@ class Inputs:
     def __init__(self, *graphs: str) -> None:
         self.items: dict[str, tuple[dict[str, Any], dict[str, torch.Tensor]]] = {}
         self.made_up: list[str] = []
-        self.memory: dict[int, torch.Tensor] = {}
+        self.memory: dict[tuple[int, str], torch.Tensor] = {}
         self.random: list[tuple[str, torch.Tensor]] = []
         self.generator = torch.Generator().manual_seed(0)
         for graph in graphs:
             known, memory = read_recorded(graph)
             for item in known["inputs"]:
-                if "tensor" in item:
+                if item.get("tensor") and item.get("source"):
                     self.items.setdefault(item["source"], (item, memory))
             self.random = self.random or [(device, memory[entry]) for device, entry in known.get("rng", {}).items()]
 
@@ -244,7 +286,7 @@ class Inputs:
         parameter: bool = False,
     ) -> torch.Tensor:
         found = self.items.get(path)
-        tensor = recorded_tensor(*found) if found is not None else None
+        tensor = recorded_tensor(*found, self.memory) if found is not None else None
         if tensor is None:
             self.made_up.append(path)
             tensor = self.make(dtype, size, stride, low, high)
@@ -272,29 +314,20 @@ class Inputs:
                 torch.cuda.set_rng_state(state, device)
 
 
-def recorded_tensor(item: dict[str, Any], memory: dict[str, torch.Tensor]) -> torch.Tensor:
-    """One recorded tensor; two that shared memory do so no longer."""
+def recorded_tensor(
+    item: dict[str, Any], memory: dict[str, torch.Tensor], shared: dict[tuple[int, str], torch.Tensor]
+) -> torch.Tensor:
+    """One recorded tensor; those that lay in one memory do so again.  ``shared``: the memory that was made already."""
     dtype = getattr(torch, item["dtype"].removeprefix("torch."))
-    data = memory[item["tensor"]]
-    whole = data.clone().view(dtype) if data.numel() else torch.empty(0, dtype=dtype)
-    return whole.as_strided(item["shape"], item["stride"], item["offset"])
-
-
-def recorded_inputs(name: str) -> list[Any] | None:
-    """All inputs of a graph, in order; None where not all were recorded."""
-    known, memory = read_recorded(name)
-    made = []
-    for item in known["inputs"]:
-        if "tensor" in item:
-            made.append(recorded_tensor(item, memory).requires_grad_(bool(item.get("requires_grad"))))
-        elif "value" in item:
-            made.append(float(item["value"]) if item["value"] in ("nan", "inf", "-inf") else item["value"])
-        else:
-            return None
-    return made or None
+    key = id(memory), item["tensor"]
+    if key not in shared:
+        shared[key] = memory[item["tensor"]].clone()
+    data = shared[key]
+    whole = data.view(dtype) if data.numel() else torch.empty(0, dtype=dtype)
+    return whole.as_strided(item.get("shape", ()), item.get("stride", ()), item.get("offset", 0)).detach()
 
 
 def recorded_constant(name: str, attribute: str) -> torch.Tensor:
     """A constant of a graph."""
     known, memory = read_recorded(name)
-    return next(recorded_tensor(item, memory) for item in known["constants"] if item["name"] == attribute)
+    return next(recorded_tensor(item, memory, {}) for item in known["constants"] if item["name"] == attribute)
