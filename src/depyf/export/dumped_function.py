@@ -1,6 +1,6 @@
 """A dump -> one compiled function with everything a call of it can go through.
 
-Input: the folder of a dump, which anybody may have written.  Output: ``DumpedFunction``: text and data only; nothing
+Input: the folder of a dump, which anybody may have written.  Output: ``CompiledFunction``: text and data only; nothing
 that is read is imported or run.  Raises ``ExportError`` where the dump holds no such function.
 """
 
@@ -69,7 +69,7 @@ class DumpedCode:
 
 
 @dataclass(frozen=True, slots=True)
-class DumpedFunction:
+class CompiledFunction:
     """A compiled function: ``codes[0]`` is it, the others are its resume functions."""
 
     qualname: str
@@ -90,7 +90,7 @@ class DumpedFunction:
         return safe_name(self.qualname.rpartition(".")[2])
 
 
-def read_function(folder: Path, wanted: str = "") -> DumpedFunction:
+def read_function(folder: Path, wanted: str = "") -> CompiledFunction:
     """The function called ``wanted`` (its name, its qualified name, or the name of its page); the only one where that is
     "".  ExportError where there is none, or more than one."""
     if not folder.is_dir():
@@ -132,7 +132,7 @@ def _names(item: dict[str, Any]) -> set[str]:
     return {function, function.rpartition(".")[2], file, item["file"]}
 
 
-def _function(folder: Path, manifest: Manifest, item: dict[str, Any]) -> DumpedFunction:
+def _function(folder: Path, manifest: Manifest, item: dict[str, Any]) -> CompiledFunction:
     tree = ast.parse(read_file(folder, item["file"]))
     transformed = {
         other["file"].removesuffix(".py"): other for other in manifest.files if other["kind"] == "transformed_code"
@@ -166,7 +166,7 @@ def _function(folder: Path, manifest: Manifest, item: dict[str, Any]) -> DumpedF
         for place in other.get("from", ())[:1]
     }
     places = item.get("from", ())
-    return DumpedFunction(
+    return CompiledFunction(
         str(item.get("function", codes[0].name)), str(places[0]) if places else "", item["file"], manifest.torch,
         tuple(codes), used, sources,
     )  # fmt: skip

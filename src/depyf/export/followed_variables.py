@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from depyf.export.dumped_function import DumpedCode, DumpedEntry, DumpedFunction
+from depyf.export.dumped_function import DumpedCode, DumpedEntry, CompiledFunction
 from depyf.export.guarded_path import Path
 
 
-def followed(function: DumpedFunction, free: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Path]]:
+def followed(function: CompiledFunction, free: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Path]]:
     """Name of a code on the page -> its renamed variables.  ``free``: the free variables of each code, which all share."""
     root = function.codes[0]
     start = {name: Path("L", name) for name in (*root.locals, *free.get(root.name, ()))}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from depyf.dump.pages.wrap import wrap
 from depyf.emit.comments import comment, in_docstring, remark
-from depyf.export.dumped_function import DumpedCode, DumpedFunction
+from depyf.export.dumped_function import DumpedCode, CompiledFunction
 from depyf.export.transformed_text import Rewritten
 from depyf.safety.escape import printable
 
@@ -26,7 +26,7 @@ class CodeNames:
     codes: dict[str, str]
     entries: dict[str, str]
 
-    def for_transformed(self, function: DumpedFunction) -> dict[str, str]:
+    def for_transformed(self, function: CompiledFunction) -> dict[str, str]:
         """Everything that transformed code may call, by the name it has in the dump."""
         names = {alias: self.codes[code.name] for code in function.codes for alias in (code.name, *code.aliases)}
         names.pop(function.codes[0].name, None)  # a recursive call is one of the user's
@@ -39,7 +39,7 @@ def graph_module(called: str) -> str:
     return "graph" + called.removeprefix("__compiled_fn")
 
 
-def code_names(function: DumpedFunction) -> CodeNames:
+def code_names(function: CompiledFunction) -> CodeNames:
     """Names for all codes of ``function``: its own, and ``resume_in_f_at_31``."""
     codes: dict[str, str] = {}
     entries: dict[str, str] = {}
@@ -59,7 +59,10 @@ def code_names(function: DumpedFunction) -> CodeNames:
 
 
 def functions_text(
-    function: DumpedFunction, names: CodeNames, rewritten: Mapping[str, Rewritten], free: Mapping[str, tuple[str, ...]]
+    function: CompiledFunction,
+    names: CodeNames,
+    rewritten: Mapping[str, Rewritten],
+    free: Mapping[str, tuple[str, ...]],
 ) -> str:
     """The whole module."""
     every = [rewritten[entry.name] for entry in function.entries]
@@ -73,7 +76,7 @@ def functions_text(
     return "\n\n\n".join(parts) + "\n"
 
 
-def _head(function: DumpedFunction, names: CodeNames) -> str:
+def _head(function: CompiledFunction, names: CodeNames) -> str:
     lines = [f"``{function.qualname}`` ({function.place}) as torch.compile made it."]
     lines += ["", f"Read it from {names.codes[function.codes[0].name]}() down: the first entry whose guards hold runs."]
     rest = [names.codes[code.name] for code in function.codes[1:]]
@@ -106,7 +109,7 @@ def _imports(every: list[Rewritten], shared: bool) -> str:
     return "\n".join(lines)
 
 
-def _dispatcher(function: DumpedFunction, code: DumpedCode, names: CodeNames, free: tuple[str, ...]) -> str:
+def _dispatcher(function: CompiledFunction, code: DumpedCode, names: CodeNames, free: tuple[str, ...]) -> str:
     name = names.codes[code.name]
     root = code is function.codes[0]
     signature = ast.unparse(code.signature)

@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
-from depyf.export.dumped_function import DumpedFunction
+from depyf.export.dumped_function import CompiledFunction
 from depyf.export.transformed_text import ORIGINAL
 from depyf.safety.escape import printable
 
@@ -23,7 +23,7 @@ _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 Def = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def names_in_source(function: DumpedFunction) -> dict[str, str]:
+def names_in_source(function: CompiledFunction) -> dict[str, str]:
     """Globals of the program's file -> where a package finds them: ``module``, ``module:name``, or ``original:name`` for
     what the file itself defines."""
     module = _library(function)
@@ -49,19 +49,23 @@ def names_in_source(function: DumpedFunction) -> dict[str, str]:
     return found
 
 
-def _library(function: DumpedFunction) -> str:
+def _library(function: CompiledFunction) -> str:
     """The module of a library that the function is in; "" for a file of the program."""
     match = _LIBRARY.search(function.place.rpartition(":")[0])
     module = match[1].replace("/", ".") if match is not None else ""
     return module if all(part.isidentifier() for part in module.split(".")) else ""
 
 
-def _source(function: DumpedFunction) -> str:
+def _source(function: CompiledFunction) -> str:
     return function.sources.get(function.place.rpartition(":")[0], "")
 
 
 def original_text(
-    function: DumpedFunction, kinds: Iterable[str], hooks: Mapping[str, str], free: Sequence[str], wanted: Iterable[str]
+    function: CompiledFunction,
+    kinds: Iterable[str],
+    hooks: Mapping[str, str],
+    free: Sequence[str],
+    wanted: Iterable[str],
 ) -> str:
     """The module.  ``kinds``: the classes of the program that arguments have.  ``hooks``: what ``hooks.py`` offers.
     ``free``: the free variables.  ``wanted``: what else other modules take from here."""
@@ -106,7 +110,7 @@ def original_text(
     return _module(texts, others, local, "" if why else value, bound, why)
 
 
-def _on_the_page(function: DumpedFunction) -> Def | None:
+def _on_the_page(function: CompiledFunction) -> Def | None:
     """The original that the page of the function shows, under its own name."""
     body = ast.parse(function.codes[0].original).body
     node = body[0] if body else None

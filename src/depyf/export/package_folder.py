@@ -20,7 +20,7 @@ from depyf.dump.files.writer import make_folder, write_whole
 from depyf.dump.recorded.recorded_inputs import file_of
 from depyf.errors import DepyfError
 from depyf.export.calls_text import RecordedCall, calls_text, model_text
-from depyf.export.dumped_function import DumpedEntry, DumpedFunction, ExportError, read_function
+from depyf.export.dumped_function import DumpedEntry, CompiledFunction, ExportError, read_function
 from depyf.export.followed_variables import followed
 from depyf.export.functions_text import CodeNames, code_names, functions_text, graph_module
 from depyf.export.graph_module import graph_text
@@ -80,7 +80,7 @@ def export_package(folder: str | os.PathLike[str], out: str | os.PathLike[str], 
     return package
 
 
-def make_package(function: DumpedFunction, name: str) -> Package:
+def make_package(function: CompiledFunction, name: str) -> Package:
     """All files of the package, as text."""
     return _Making(function, name).package()
 
@@ -88,7 +88,7 @@ def make_package(function: DumpedFunction, name: str) -> Package:
 class _Making:
     """The steps from a function to its files."""
 
-    def __init__(self, function: DumpedFunction, name: str) -> None:
+    def __init__(self, function: CompiledFunction, name: str) -> None:
         self.function, self.hooks = function, Hooks()
         self.done = Package(name, function.qualname)
         self.names: CodeNames = code_names(function)
@@ -317,7 +317,7 @@ def _state(entry: DumpedEntry) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _modules(function: DumpedFunction) -> dict[str, str]:
+def _modules(function: CompiledFunction) -> dict[str, str]:
     """Globals of the program that guards know as modules, or as classes of modules (``module:Class``)."""
     found = {}
     for entry in function.entries:
@@ -332,7 +332,7 @@ def _modules(function: DumpedFunction) -> dict[str, str]:
     return found
 
 
-def _global_tensors(function: DumpedFunction) -> frozenset[str]:
+def _global_tensors(function: CompiledFunction) -> frozenset[str]:
     """Globals of the program that graphs take as inputs."""
     sources = [
         str(item.get("source", ""))

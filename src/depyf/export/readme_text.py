@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from depyf.dump.pages.markdown import code, plain
-from depyf.export.dumped_function import DumpedFunction
+from depyf.export.dumped_function import CompiledFunction
 from depyf.export.functions_text import CodeNames
 from depyf.export.guard_sorting import FROZEN, KEPT, SortedGuard
 from depyf.export.hook_list import Hooks
@@ -18,7 +18,7 @@ _SHOWN = 12
 
 
 def readme_text(
-    function: DumpedFunction,
+    function: CompiledFunction,
     package: str,
     names: CodeNames,
     guards: Mapping[str, Sequence[SortedGuard]],
@@ -57,7 +57,7 @@ def readme_text(
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _files(function: DumpedFunction, names: CodeNames, model: bool) -> list[str]:
+def _files(function: CompiledFunction, names: CodeNames, model: bool) -> list[str]:
     rows = [
         ("functions.py", "the function, its resume functions, and the compiled code of each"),
         ("guards.py", "when each compiled entry may run"),
@@ -71,7 +71,7 @@ def _files(function: DumpedFunction, names: CodeNames, model: bool) -> list[str]
     return ["| file | holds |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in rows), ""]
 
 
-def _entries(function: DumpedFunction, names: CodeNames, guards: Mapping[str, Sequence[SortedGuard]]) -> list[str]:
+def _entries(function: CompiledFunction, names: CodeNames, guards: Mapping[str, Sequence[SortedGuard]]) -> list[str]:
     lines = ["| compile id | code | guards asked | graphs |", "|---|---|---|---|"]
     for entry in function.entries:
         asked = sum(guard.fate != FROZEN for guard in guards[entry.name])
