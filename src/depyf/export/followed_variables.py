@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from depyf.export.dumped_function import DumpedCode, DumpedEntry, CompiledFunction
+from depyf.export.dumped_function import CompiledFunction, DumpedCode, DumpedEntry
 from depyf.export.guarded_path import Path
 
 

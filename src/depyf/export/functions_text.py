@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from depyf.dump.pages.wrap import wrap
 from depyf.emit.comments import comment, in_docstring, remark
-from depyf.export.dumped_function import DumpedCode, CompiledFunction
+from depyf.export.dumped_function import CompiledFunction, DumpedCode
 from depyf.export.transformed_text import Rewritten
 from depyf.safety.escape import printable
 

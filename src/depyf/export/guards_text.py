@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from depyf.dump.graphs.graph_text import short_path
 from depyf.dump.pages.wrap import WIDTH, split_call, wrap
 from depyf.emit.comments import comment, in_docstring
-from depyf.export.dumped_function import DumpedEntry, CompiledFunction
+from depyf.export.dumped_function import CompiledFunction, DumpedEntry
 from depyf.export.functions_text import CodeNames
 from depyf.export.guard_sorting import FROZEN, SortedGuard
 from depyf.safety.escape import one_line, printable

@@ -20,7 +20,7 @@ from depyf.dump.files.writer import make_folder, write_whole
 from depyf.dump.recorded.recorded_inputs import file_of
 from depyf.errors import DepyfError
 from depyf.export.calls_text import RecordedCall, calls_text, model_text
-from depyf.export.dumped_function import DumpedEntry, CompiledFunction, ExportError, read_function
+from depyf.export.dumped_function import CompiledFunction, DumpedEntry, ExportError, read_function
 from depyf.export.followed_variables import followed
 from depyf.export.functions_text import CodeNames, code_names, functions_text, graph_module
 from depyf.export.graph_module import graph_text
