@@ -16,14 +16,14 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from depyf.emit.comments import remark, source_lines
+from depyf.emit.comments import comment, remark, source_lines
 
 HELPERS = frozenset({"call_size", "call_stride", "call_storage_offset", "object_setattr_ignore_descriptor"})
 """Functions of ``torch._dynamo.utils`` that transformed code calls, and which the package has itself."""
 ORIGINAL = "original"
 """The module of the package that has code of the program."""
 _UTILS = "torch._dynamo.utils"
-_INCOMPLETE, _BEGINS = "# Not complete by itself: ", "it begins with "
+_INCOMPLETE, _BEGINS = comment("Not complete by itself:") + " ", "it begins with "
 _BOOKKEEPING = frozenset({"record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit"})
 _BUILTINS = re.compile(r"__builtins_dict__\w*")
 _CELL = re.compile(r"__cell_(\w+)")
