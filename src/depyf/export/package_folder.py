@@ -10,6 +10,7 @@ import ast
 import keyword
 import os
 import re
+import tokenize
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from depyf.dump.compile_stages import CAPTURED
 from depyf.dump.files.reading import DumpError
 from depyf.dump.files.writer import make_folder, write_whole
 from depyf.dump.recorded.recorded_inputs import file_of
+from depyf.emit.comments import in_docstring
 from depyf.errors import DepyfError
 from depyf.export.calls_text import RecordedCall, calls_text, model_text
 from depyf.export.dumped_function import CompiledFunction, DumpedEntry, ExportError, read_function
@@ -41,7 +43,7 @@ from depyf.safety.escape import printable
 _CARRIED = Path(__file__).parent / "carried"
 _CLASS = re.compile(r"same_object\(G\['(\w+)'\], '([A-Za-z_][\w.]*)\.(\1)'\)")
 """A class that the program has under its own name, and that can be imported."""
-_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
 _MARK = "made by depyf export"
 
 
@@ -72,7 +74,7 @@ def export_package(folder: str | os.PathLike[str], out: str | os.PathLike[str], 
         package = make_package(read_function(Path(folder), function), name)
     except (DumpError, CannotRender) as error:
         raise ExportError(str(error)) from error
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except _ERRORS as error:
         raise ExportError(
             f"{printable(str(folder))}: a file is not what depyf wrote: {printable(str(error))}"
         ) from error
@@ -241,12 +243,8 @@ class _Making:
 
     def _init(self, roots: Mapping[str, str]) -> str:
         root = self.names.codes[self.function.codes[0].name]
-        lines = [
-            f'"""``{self.function.qualname}`` as torch.compile made it; README.md says more.  ({_MARK})"""'.replace(
-                "\\", "/"
-            ),
-            "",
-        ]
+        called = in_docstring(printable(self.function.qualname))
+        lines = [f'"""``{called}`` as torch.compile made it; README.md says more.  ({_MARK})"""', ""]
         if not roots:
             lines += ["from . import hooks", f"from .functions import {root}", "", f'__all__ = ["{root}", "hooks"]']
             return "\n".join(lines) + "\n"
