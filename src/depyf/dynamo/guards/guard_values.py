@@ -133,7 +133,11 @@ def _is_source(node: ast.AST) -> TypeGuard[ast.expr]:
 
 def _comparison(tree: ast.Compare, find: Callable[[ast.expr], Any]) -> tuple[str, str]:
     sides = [tree.left, *tree.comparators]
-    varying = [node for node in sides if any(isinstance(n, ast.Name) for n in ast.walk(node))]
+    varying = [
+        node
+        for node in sides
+        if not isinstance(node, ast.Constant) and any(isinstance(n, ast.Name) for n in ast.walk(node))
+    ]
     if len(sides) == 2 and len(varying) == 1 and varying[0] is tree.left and isinstance(tree.ops[0], (ast.Eq, ast.Is)):
         return _two(find(tree.comparators[0]), find(tree.left))
     if len(sides) == 2 and len(varying) == 2 and isinstance(tree.ops[0], ast.Is):

@@ -152,8 +152,20 @@ def _record(
         remarks[remark] = read_remark(remark, resolve)
     known = remarks[remark] if plain else None
     guard, place, why = split_comment(text, resolve) if known is None else (guard.rstrip(), *known)
-    shown, expression = TEMPLATES.read(kind, guard, source)
+    shown, expression = TEMPLATES.read(kind, _of_any_object(guard), source)
     return GuardRecord(kind, shown, expression, without_addresses(source), place, why)
+
+
+_OBJECT_ID = re.compile(r"(?<=, )(?P<id>\d{7,})(?=\)(?:, type=<class '[\w.]+'>)?$)")
+
+
+def _of_any_object(guard: str) -> str:
+    """The guard with the same number for any object that no literal names: it is not shown, and so is read once for all of
+    them."""
+    found = _OBJECT_ID.search(guard) if guard.startswith(("___check_obj_id(", "__check_obj_id(")) else None
+    if found is None or int(found["id"]) in SINGLETONS:
+        return guard
+    return f"{guard[: found.start()]}1000000{guard[found.end() :]}"
 
 
 def _read(kind: str, guard: str, source: str) -> tuple[str, str]:
