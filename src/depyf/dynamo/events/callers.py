@@ -89,6 +89,7 @@ def folded(
     A function that calls itself stands once, where it was called first; ``line_of`` reads a line of source.
     """
     path: list[CallerRecord] = []
+    at: dict[tuple[int, str], int] = {}
     between: RunningFrame | None = None
     for frame in frames:
         function = function_of(frame)
@@ -101,9 +102,12 @@ def folded(
         if between is not None:
             path.append(CallerRecord(_place(between, line_of)))
             between = None
-        known = next((n for n, caller in enumerate(path) if caller.function == function), None)
-        if known is not None:
+        if (known := at.get(function)) is not None:
+            for caller in path[known:]:
+                if caller.function is not None:
+                    del at[caller.function]
             del path[known:]
+        at[function] = len(path)
         path.append(CallerRecord(_place(frame, line_of), function))
     if between is not None:
         path.append(CallerRecord(_place(between, line_of)))

@@ -419,7 +419,9 @@ def pages_of(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
     roots = [f for f in run.functions if f.resume_of is None or f.resume_of not in known]
     names = full_code_files(tuple(root.code for root in roots))
     pages: dict[str, tuple[FunctionRecord, ...]] = {}
+    continued: dict[tuple[int, str] | None, list[FunctionRecord]] = {}
+    for function in run.functions:
+        continued.setdefault(function.resume_of, []).append(function)
     for name, root in zip(names, roots):
-        resumes = tuple(f for f in run.functions if f.resume_of == root.function)
-        pages[name] = (root, *resumes)
+        pages[name] = (root, *continued.get(root.function, ()))
     return pages

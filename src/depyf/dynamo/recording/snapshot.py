@@ -210,6 +210,7 @@ def _function(
     parent = by_code.get(id(source)) if source is not None else None
     if parent is None and builder.code.name.startswith(RESUME_PREFIX):
         parent = _parent_by_name(builder.code, capture)
+    wrapped = [entry.wrapped.name for entry in mine.values() if entry.wrapped is not None]
     ordered = [entry for entry in live if entry.compile_id in mine]
     found = [(mine.pop(entry.compile_id), entry) for entry in ordered]
     rest = sorted(mine.values(), key=lambda e: e.key.order)
@@ -228,7 +229,6 @@ def _function(
         share = shown.get(function)
         part = share.part(lambda of: original_file(of, capture.functions[of].code)) if share is not None else None
         record = replace(record, disassembly=without_addresses(disassembly(code, part)))
-    wrapped = [e.wrapped.name for e in capture.entries.values() if e.key.function == function and e.wrapped is not None]
     record = replace(record, wrapped=" / ".join(dict.fromkeys(wrapped)))
     names = tuple(_names(function, builder, resume_names))
     return FunctionRecord(function, record, tuple(records), parent, names)
