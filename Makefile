@@ -14,7 +14,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: core package nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: core package compiled compiled-test wheels nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -72,6 +72,20 @@ package: $(STAMP)
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python -m pytest tests/test_package.py
+
+# The compiled build (setup.py says what is in it), in .venv-compiled, which finds all other packages in .venv; and its tests:
+# the golden cases, the units and a sample of the library, on what is installed there, not on src/
+COMPILED := .venv-compiled/bin/python
+COMPILED_TESTS := tests/test_cases.py $(addprefix tests/unit/,bytecode cfg driver emit fallback generated ir lift structure idioms verify test_native.py)
+compiled: $(STAMP)
+	$(BIN)/python tools/compiled.py install .venv-compiled
+compiled-test: compiled
+	PYTHONHASHSEED=$$$$ $(COMPILED) -m pytest -o pythonpath="tools tests/support" -n $(JOBS) --maxprocesses 4 --dist loadfile $(COMPILED_TESTS) $(PYTEST_ARGS)
+	$(COMPILED) tools/compiled.py same json argparse asyncio typing
+
+# A compiled wheel for each Python from 3.10 to 3.14 that is found, in dist/
+wheels: $(STAMP)
+	$(BIN)/python tools/compiled.py wheels $(WHEELS)
 
 # The tests with the newest torch that pip finds (PIP_PRE=1 PIP_EXTRA_INDEX_URL=...: the nightly one); and the issue that says it failed
 nightly:
@@ -158,4 +172,4 @@ demo: $(STAMP)
 	$(BIN)/python tools/demo.py
 
 clean:
-	rm -rf build dist corpus_out models_out demo_dump .mypy_cache .ruff_cache .pytest_cache src/*.egg-info
+	rm -rf build dist .venv-compiled corpus_out models_out demo_dump .mypy_cache .ruff_cache .pytest_cache src/*.egg-info

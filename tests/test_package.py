@@ -33,7 +33,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if listed.returncode:
         pytest.skip("no git checkout")
     for name in filter(None, listed.stdout.split("\0")):
-        if name.startswith(("src/", "README", "LICENSE", "pyproject.toml", "MANIFEST.in")):
+        if name.startswith(("src/", "README", "LICENSE", "pyproject.toml", "setup.py", "MANIFEST.in", "tools/")):
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source)

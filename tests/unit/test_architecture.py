@@ -84,7 +84,7 @@ MODULES = {
     if path.parent != SOURCE or path.name != "__init__.py"
 }
 LAYERS = (
-    ("errors", "safety"),
+    ("errors", "native", "safety"),
     ("bytecode",),
     ("ir", "cfg", "emit"),
     ("lift",),

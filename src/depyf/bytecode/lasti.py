@@ -8,7 +8,7 @@ the exception, and ``POP_EXCEPT`` makes what is on top the handled one.  If the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.ops import Handler
@@ -83,7 +83,7 @@ def _pushed(handler: Handler, slots: Slots) -> Slots:
     return (*[(slot, kind) for slot, kind in slots if slot < handler.depth], *own)
 
 
-def _moved(op: str, arg: int, depth: int, slots: Slots, lowest: int) -> Slots:
+def _moved(op: str, arg: Any, depth: int, slots: Slots, lowest: int) -> Slots:
     """The slots after an instruction; nothing is known of those below ``lowest``."""
     if op == ops.PUSH_EXC_INFO:
         return (*slots, (depth - 1, RECORD))

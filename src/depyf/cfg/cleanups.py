@@ -6,6 +6,8 @@ what it caught and raises what was there before is a clause of the source: ``exc
 
 from __future__ import annotations
 
+from typing import Any
+
 from depyf.bytecode import ops
 from depyf.cfg.program import NONE, Program
 
@@ -33,7 +35,7 @@ def reraised_at(program: Program, target: int, depth: int, pushes: tuple[str, ..
     return NONE
 
 
-def _shuffle(stack: list[str], op: str, arg: int) -> bool:
+def _shuffle(stack: list[str], op: str, arg: Any) -> bool:
     """Carry out one operation that only moves values; false if it is another, or too little is on the stack."""
     if op == ops.JUMP:
         return True

@@ -21,6 +21,7 @@ from depyf.cli.report_command import add_report_parser, run_report
 from depyf.cli.targets import InputError, Job, find_unit, resolve, same_file
 from depyf.dump.files.reading import DumpError
 from depyf.errors import DepyfError
+from depyf.native import build
 from depyf.verify.run.interpreters import version_of
 
 INTERRUPTED = 130
@@ -79,11 +80,11 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Which depyf this is, and what it runs on; torch is not imported for it."""
+    """Which depyf this is, how it was built and what it runs on; torch is not imported for it."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         python = ".".join(map(str, sys.implementation.version[:3]))
-        print(f"depyf {depyf.__version__} (Python {python}, {_torch()})")
+        print(f"depyf {depyf.__version__} (Python {python}, {_torch()}, {build()})")
         parser.exit()
 
 
@@ -117,7 +118,12 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="depyf, Python and torch, and exit")
+    parser.add_argument(
+        "--version",
+        action=_Version,
+        nargs=0,
+        help="depyf, Python, torch, and which build it is (compiled or pure), and exit",
+    )
     parser.add_argument(
         "--completion",
         action=_Completion,

@@ -11,6 +11,7 @@ from itertools import count
 
 from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered
+from depyf.driver import decompilation
 from depyf.driver.decompilation import Decompilation, Key, key_of
 from depyf.driver.rungs import ladder
 from depyf.emit import EmitOptions, Emitted, emit_function, emit_module
@@ -185,6 +186,8 @@ class _Attempts:
             try:
                 emitted = self._emit(body)
             except DecompilationError as error:
+                if isinstance(error.__cause__, Exception) and decompilation.on_internal_error is not None:
+                    decompilation.on_internal_error(self.unit, error.__cause__)
                 if not self._escalate_around(error.function, str(error.reason)):
                     raise
                 continue

@@ -164,7 +164,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["--version"])
     assert caught.value.code == 0
-    assert re.fullmatch(r"depyf \S+ \(Python \d+\.\d+\.\d+, (torch \S+|no torch)\)\n", capsys.readouterr().out)
+    assert re.fullmatch(
+        r"depyf \S+ \(Python \d+\.\d+\.\d+, (torch \S+|no torch), (pure|compiled)\)\n", capsys.readouterr().out
+    )
 
 
 def test_completion(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

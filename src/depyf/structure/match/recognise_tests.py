@@ -97,6 +97,8 @@ Found = list[tuple[int, Reading, Case]]
 
 
 class _Finder:
+    """The tests of one program that decide which ``case`` is taken."""
+
     def __init__(self, program: Program) -> None:
         self.program = program
         self.reader = PatternReader(program)

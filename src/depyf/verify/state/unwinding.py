@@ -10,6 +10,8 @@ what was saved, in both codes, and says so in the verdict where that makes a dif
 
 from __future__ import annotations
 
+from typing import Any
+
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 
@@ -59,7 +61,7 @@ def dropped_records(lowered: Lowered) -> dict[int, int]:
     return found
 
 
-def _after(op: str, arg: int, depth: int, saved: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+def _after(op: str, arg: Any, depth: int, saved: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
     """The depth, and the positions of the slots, after an instruction."""
     if op == ops.PUSH_EXC_INFO:
         return depth + 1, (*saved, depth - 1)

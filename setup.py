@@ -1,0 +1,86 @@
+"""The compiled build: mypyc makes extension modules of some packages.  Off unless ``DEPYF_COMPILE`` is set.
+
+    DEPYF_COMPILE=1 pip install .
+
+Everything else about the package is in pyproject.toml.  A wheel of compiled modules holds their sources, too: what is shown in
+a traceback.  ``DEPYF_COMPILE_LEVEL`` is how much the C compiler optimises (1), ``DEPYF_COMPILE_JOBS`` how many libraries it
+compiles at a time (as many as there are cores).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from setuptools import setup
+
+ROOT = Path(__file__).resolve().parent
+SOURCE, WRITTEN = ROOT / "src", ROOT / "build" / "native"
+GROUPS = {
+    "trees": ("ir", "cfg"),
+    "lifting": ("lift", "fallback/plain.py"),
+    "structuring": ("structure",),
+}
+"""Packages and modules that are compiled, by the library that they are linked into: what is in one calls each other directly."""
+INTERPRETED = {
+    "ir/grown.py": "a compiled class that inherits Sequence takes what is registered there for its own instances",
+    "ir/transformer.py": "a class that is not compiled cannot inherit from one that is",
+}
+"""Modules of these packages that stay as they are, and why."""
+MYPY = "mypy>=2.1"
+ON = os.environ.get("DEPYF_COMPILE", "0") not in ("", "0")
+
+
+def library_of(module: str) -> str | None:
+    """The library of a module, which is named by its path below ``src/depyf``; None where it is not compiled."""
+    if module in INTERPRETED or module.endswith("__init__.py"):
+        return None
+    parts = (module, module.partition("/")[0])
+    return next((name for name, compiled in GROUPS.items() if any(part in compiled for part in parts)), None)
+
+
+def write_sources() -> dict[str, list[str]]:
+    """Write what is compiled to ``build/native``; the files of each library."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    from native_sources import expanded
+
+    files: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        relative = path.relative_to(SOURCE)
+        library = library_of(relative.relative_to("depyf").as_posix())
+        text = path.read_text(encoding="utf-8")
+        target = WRITTEN / relative
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(expanded(text) if library else text, encoding="utf-8")
+        if library:
+            files.setdefault(library, []).append(target.relative_to(ROOT).as_posix())
+    return files
+
+
+def extensions() -> list[Any]:
+    from mypyc.build import mypycify
+
+    groups: Any = [(files, f"depyf_{name}") for name, files in write_sources().items()]
+    found = mypycify(
+        ["--config-file=tools/compiled.ini", *(path for files, _ in groups for path in files)],
+        opt_level=os.environ.get("DEPYF_COMPILE_LEVEL", "1"),
+        debug_level="0",
+        multi_file=True,
+        separate=groups,
+        target_dir="build/mypyc-%d.%d" % sys.version_info[:2],  # the code that is written depends on the version
+    )
+    if sys.platform != "win32":
+        for extension in found:  # each file of a library defines the table of what it imports from another one
+            extension.extra_compile_args.append("-fcommon")
+    return list(found)
+
+
+if not ON:
+    setup()
+elif "egg_info" in sys.argv:  # asked what the build needs: that is not there yet
+    setup(setup_requires=[MYPY])
+else:
+    jobs = int(os.environ.get("DEPYF_COMPILE_JOBS", "0")) or os.cpu_count() or 1
+    setup(ext_modules=extensions(), options={"build_ext": {"parallel": jobs}})
