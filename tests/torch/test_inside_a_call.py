@@ -170,3 +170,35 @@ def test_after_a_recording(tmp_path):
     (outer,) = depyf.explain(compiled).inside
     assert [(call.filename, call.text) for call in outer.calls] == [(__file__, "y = outer(x)")]
     assert [part.function for part in outer.inside] == ["Counter.forward"]
+
+
+def scaled_after_a_break(x, factor, mode):
+    x = x + 1
+    print("", end="")
+    return x * factor if mode == "a" else x
+
+
+def test_the_rest_after_a_break_is_asked_with_the_arguments_that_stay():
+    torch._dynamo.reset()
+    function = torch.compile(scaled_after_a_break, backend="eager")
+    for factor in (1, 2):
+        function(torch.ones(3), factor, "a")
+    same, other = (depyf.why(function, torch.ones(3), 7, mode) for mode in "ab")
+    assert same.outcome.endswith(" is dispatched by itself") and not same.compiled_again
+    assert other.compiled_again and other.compiled_again[0].startswith("torch_dynamo_resume_in_scaled_after_a_break")
+    assert other.outcome.endswith(" is compiled again") and other.outcome.startswith("cache entry ")
+    assert "mode differs: expected 'a', actual 'b'" in str(other)
+    assert other.to_json()["rests"][0]["outcome"] == "is compiled again"
+
+
+def changing(x, factor):
+    factor = factor + 1
+    print("", end="")
+    return x * factor
+
+
+def test_an_argument_that_is_bound_anew_is_not_known_after_the_break():
+    torch._dynamo.reset()
+    function = torch.compile(changing, backend="eager")
+    function(torch.ones(3), 1)
+    assert not depyf.why(function, torch.ones(3), 1).compiled_again

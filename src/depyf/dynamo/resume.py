@@ -9,7 +9,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from depyf.bytecode.codeunit import nested_codes
+from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit, nested_codes
+from depyf.bytecode.lower import lower
 from depyf.dump.global_names import RESUME_FN
 from depyf.dynamo.caches.entries import LiveEntry
 from depyf.dynamo.pure_access import attribute, cell_contents
@@ -44,6 +46,18 @@ def resume_targets(entry: LiveEntry) -> list[tuple[str, types.CodeType]]:
     for name in resume_globals(entry.code.co_names):
         found += [(name, code) for code in _codes_of((entry.globals or {}).get(name))]
     return found + [(code.co_name, code) for code in nested_codes(entry.code) if origin(code) is not None]
+
+
+def unchanged_arguments(code: types.CodeType) -> frozenset[str]:
+    """The parameters of ``code`` that it never binds anew: in the rest of it after a graph break they are what the call gave,
+    under the same name."""
+    unit = CodeUnit.from_code(code)
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    changed = {
+        instr.arg for instr in lower(unit).instrs if instr.op in (ops.STORE_FAST, ops.DELETE_FAST, ops.RESTORE_FAST)
+    }
+    cells = {*code.co_cellvars}
+    return frozenset(name for name in parameters if name not in changed and name not in cells)
 
 
 def _codes_of(target: Any) -> list[types.CodeType]:

@@ -212,7 +212,7 @@ class Report:
             _counted(sum(len(report.entries) for report in self.all()), "cache entry", "cache entries"),
             _counted(self.graphs, "graph"),
             _counted(breaks, "graph break"),
-            _counted(again, "recompilation"),
+            ("" if all(report.complete for report in self.all()) else "at least ") + _counted(again, "recompilation"),
         ]
 
     def _headline(self) -> str:

@@ -21,7 +21,7 @@ def why_html(answer: Why) -> Markup:
     word = "runs" if answer.runs is not None else "no entry fits" if answer.refusals else "nothing compiled"
     outcome = line(chip(word, _kind(answer)), answer.outcome)
     refusals = [_refusal(refusal, opened=position == 0) for position, refusal in enumerate(answer.refusals)]
-    inside = [_inner(inner) for inner in answer.inside]
+    inside = [_inner(inner) for inner in (*(rest for rest in answer.rests if rest.again), *answer.inside)]
     return notebook.report(answer.function, answer.place, outcome, *refusals, *inside)
 
 

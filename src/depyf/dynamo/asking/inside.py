@@ -19,12 +19,13 @@ from depyf.dump.records import Place
 from depyf.dynamo.asking.ask import PartOfEntry
 from depyf.dynamo.asking.differences import Refusal, refusal_lines
 from depyf.dynamo.asking.inner_functions import InnerFunction, InnerFunctions
-from depyf.dynamo.caches.entries import cache_entries
+from depyf.dynamo.caches.entries import LiveEntry, cache_entries
 from depyf.dynamo.events.torch_options import recompile_limit
 from depyf.dynamo.guards.guard_order import sources
 from depyf.dynamo.guards.guard_values import GuardStep
 from depyf.dynamo.pure_access import attribute, class_namespace, classes_of, is_a, own_attributes
 from depyf.dynamo.pure_tensors import is_tensor
+from depyf.dynamo.resume import resume_targets, unchanged_arguments
 from depyf.dynamo.target import Target, free_variables, functions_of
 
 _MOST = 4096
@@ -119,6 +120,27 @@ def inner_answers(
     return tuple(_answer(one, objects, limit, resolve, refuse) for one in found if cache_entries(one.code))
 
 
+def rest_answers(
+    entry: LiveEntry, code: types.CodeType, L: dict[str, Any], resolve: Callable[[str], str], refuse: _Refuse
+) -> tuple[InnerAnswer, ...]:
+    """The rests of ``code`` after the graph breaks of ``entry``, asked with the arguments of the call that it leaves as they are."""
+    given = {name: L[name] for name in unchanged_arguments(code) if name in L}
+    limit = recompile_limit()
+    todo = [rest for _, rest in resume_targets(entry)]
+    seen: list[types.CodeType] = []
+    found = []
+    while todo:
+        rest = todo.pop(0)
+        if any(rest is known for known in seen):
+            continue
+        seen.append(rest)
+        entries = cache_entries(rest)
+        if entries:
+            found.append(_answer(InnerFunction(rest, ()), [], limit, resolve, refuse, given))
+        todo += [later for one in entries for _, later in resume_targets(one)]
+    return tuple(found)
+
+
 def _all_inside(code: types.CodeType, inner: InnerFunctions) -> Iterator[InnerFunction]:
     known, todo = [code], list(inner.of(code))
     while todo:
@@ -135,10 +157,12 @@ def _answer(
     limit: int | None,
     resolve: Callable[[str], str],
     refuse: _Refuse,
+    given: dict[str, Any] | None = None,
 ) -> InnerAnswer:
+    """``given``: variables of the function whose values are known."""
     code = one.code
     functions = functions_of(code)
-    closed = free_variables(functions[0]) if len(functions) == 1 else {}
+    closed = (free_variables(functions[0]) if len(functions) == 1 else {}) | (given or {})
     owners = [(name, value) for name, value in objects if _is_method(value, code)] if code.co_argcount else []
     entries = cache_entries(code)
     there = {*closed, *(code.co_varnames[:1] if owners else ())}

@@ -30,7 +30,7 @@ from depyf.dump.advice.source_names import named
 from depyf.dynamo.asking.ask import EntryAnswer, ask_entry
 from depyf.dynamo.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines
 from depyf.dynamo.asking.inner_functions import InnerFunctions
-from depyf.dynamo.asking.inside import InnerAnswer, inner_answers
+from depyf.dynamo.asking.inside import InnerAnswer, inner_answers, rest_answers
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries
 from depyf.dynamo.events.call_values import CallValues
 from depyf.dynamo.events.compilations import Compilation, of_code, recent_compilations
@@ -61,6 +61,8 @@ class Why:
 
     inside: tuple[InnerAnswer, ...] = ()
     """The functions that such calls have compiled by themselves: after a graph break, or because this one runs as Python."""
+    rests: tuple[InnerAnswer, ...] = ()
+    """The rests of the function after its graph breaks, as far as they read arguments that it leaves as they are."""
 
     @property
     def outcome(self) -> str:
@@ -68,7 +70,11 @@ class Why:
             return self.otherwise + self._inside("; inside it")
         if not self.continues_in:
             return f"cache entry {self.runs} runs"
-        rest = f"cache entry {self.runs} runs until its graph break; then {', '.join(self.continues_in)} is dispatched by itself"
+        again = {one.function: one.outcome for one in self.rests if one.again}
+        known = [f"{name} {again[name]}" for name in again]
+        others = [name for name in self.continues_in if name not in again]
+        known = [f"{', '.join(others)} is dispatched by itself", *known] if others else known
+        rest = f"cache entry {self.runs} runs until its graph break; then {', '.join(known)}"
         return rest + self._inside("; inside the call")
 
     def _inside(self, where: str) -> str:
@@ -87,12 +93,13 @@ class Why:
     @property
     def compiled_again(self) -> tuple[str, ...]:
         """The functions inside of which no entry fits, as things stand before the call."""
-        return tuple(inner.function for inner in self.inside if inner.again)
+        return tuple(inner.function for inner in (*self.rests, *self.inside) if inner.again)
 
     def __str__(self) -> str:
         lines = [f"{self.function} ({self.place}): {self.outcome}"]
         lines += ["  " + line for line in refusal_lines(self.refusals)]
-        lines += ["  " + line for inner in self.inside for line in inner.lines()]
+        rests = [rest for rest in self.rests if rest.again]
+        lines += ["  " + line for inner in (*rests, *self.inside) for line in inner.lines()]
         if self.inside and not all(inner.again for inner in self.inside):
             lines.append(
                 "  what depends on values that the call computes is asked while it runs: with depyf.watch() as watched"
@@ -116,6 +123,7 @@ class Why:
             "outcome": self.outcome,
             "refusals": [refusal.to_json() for refusal in self.refusals],
             "inside": [inner.to_json() for inner in self.inside],
+            "rests": [rest.to_json() for rest in self.rests],
         }
 
 
@@ -129,6 +137,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     entries = cache_entries(code)
     runs: str | None = None
     later: tuple[str, ...] = ()
+    rests: tuple[InnerAnswer, ...] = ()
     passed: list[Refusal] = []
     answers: list[EntryAnswer] = []
     for entry in entries:
@@ -139,6 +148,8 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         if answer.runs:
             runs = answer.compile_id
             later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
+            with Door("what comes after the graph break could not be told", warn):
+                rests = rest_answers(entry, code, L, resolve, _refusal)
             break
         answers.append(answer)
     refusals = nearest_first([*_refusals(answers, CallValues(L)), *passed])
@@ -149,7 +160,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     if runs is None or later:
         with Door("what is compiled inside the call could not be told", warn):
             inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
-    return Why(name, place, runs, refusals, _otherwise(target, entries, compilations), later, inside)
+    return Why(name, place, runs, refusals, _otherwise(target, entries, compilations), later, inside, rests)
 
 
 def _refusal(compile_id: str, steps: tuple[GuardStep, ...], L: dict[str, Any]) -> Refusal:
