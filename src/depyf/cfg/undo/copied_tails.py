@@ -100,7 +100,8 @@ class Tails:
                     continue
                 if not self.anywhere and not any(at in past_exits for _, at in same):
                     continue
-                if key in arms or same[0][0] == same[0][1] or self._complete(same[0][1], same[0][0]):
+                whole_blocks = all(self._is_joined(at) for _, at in same)
+                if key in arms or whole_blocks or same[0][0] == same[0][1] or self._complete(same[0][1], same[0][0]):
                     best.update((i, (at, key)) for i, at in same if i not in best or at < best[i][0])
             starts += self._ends_of_arms(best, copies, arms)
             for i, (at, key) in best.items():
@@ -291,12 +292,17 @@ class Tails:
             height += pushes - pops
         return True
 
+    def _is_joined(self, at: int) -> bool:
+        """Whether a block begins at ``at`` that the code before it and a jump lead to."""
+        before = self.program.instrs[at - 1].op if at else ops.BRANCH
+        return at in self.leaders and self.program.next[at - 1] == at and before != ops.BRANCH
+
     def _is_arm(self, at: int) -> bool:
         """Whether the block puts one value on the stack before ``at``, as the arm of a conditional expression does.
 
         An arm of a chained comparison ``a < b < c`` finds ``b`` and the first result there: one replaces ``b``, and
         begins with dropping the result, the other begins with a swap and drops ``b``.  What begins where several ways left a
-        value, as for ``not (a and b)``, makes another one of it.
+        value, as for ``not (a and b)``, makes another one of it, and of those below it: ``(a, b and c)``.
         """
         instrs = self.program.instrs
         start = at
@@ -312,9 +318,9 @@ class Tails:
             taken = min(taken, height - pops)
             height += pushes - pops
             least = min(least, height)
-        if height == -1:
-            return instrs[start].op in (ops.SWAP, ops.ROT)
-        if height == 0 and taken == -1 and least == 0:
+        if height == -1 and instrs[start].op in (ops.SWAP, ops.ROT):
+            return True
+        if taken == height - 1 and least == height <= 0:
             return True
         return height == 1 or height == 0 and self.program.next[start - 1] == start and instrs[start - 1].op == ops.POP
 
