@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from depyf.dynamo.asking.replay import Replay
     from depyf.dynamo.asking.watched import Watched
     from depyf.dynamo.asking.why import Why
+    from depyf.dynamo.edited.edited_comparison import EditedComparison
     from depyf.dynamo.edited.edited_run import Edited
 
 
@@ -100,11 +101,16 @@ def compare(
     fn: Callable[..., Any],
     *args: Any,
     reference: None = None,
+    edited: None = None,
     backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] = ("eager", "inductor"),
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,
 ) -> Comparison: ...
+
+
+@overload
+def compare(fn: Callable[..., Any], *args: Any, edited: str | os.PathLike[str], **kwargs: Any) -> EditedComparison: ...
 
 
 @overload
@@ -122,11 +128,12 @@ def compare(
     fn: Callable[..., Any],
     *args: Any,
     reference: Callable[..., Any] | None = None,
+    edited: str | os.PathLike[str] | None = None,
     backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] = ("eager", "inductor"),
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,
-) -> Comparison | ModelComparison:
+) -> Comparison | ModelComparison | EditedComparison:
     """Call ``fn(*args, **kwargs)`` once, each compiled graph on both backends with the same inputs, and compare.
 
     ``fn`` is a function or module, compiled or not; ``backends`` are names or callables, the reference first.  Outputs,
@@ -141,8 +148,16 @@ def compare(
     with copies of the arguments and the same random numbers; the first operation or module output that differs is named,
     with its module path, both lines, and the weights of the module that differ.  Where all agree, gradients of parameters and
     arguments are compared, for made-up gradients of the results.
+
+    ``edited``: the folder of a dump with edited files, which this runs (see ``depyf.edited``).  ``fn`` is called once; each graph of
+    an edited function is compared with the original on the same inputs: results, gradients, the time of the fastest call,
+    peak memory, and the first node that differs.  The result is true where results and gradients agree.
     """
     require_torch()
+    if edited is not None:
+        from depyf.dynamo.edited.edited_run import compare_edited
+
+        return compare_edited(fn, args, kwargs, edited)
     if reference is not None:
         from depyf.dynamo.asking.against_model import against_model
 

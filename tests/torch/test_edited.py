@@ -10,6 +10,7 @@ import torch
 
 import depyf
 from depyf.dump.files.reading import read_manifest
+from depyf.dynamo.stepping.levels import no_caches
 
 pytestmark = pytest.mark.torch
 BACKENDS = ("eager", "aot_eager", "inductor")
@@ -23,7 +24,7 @@ def layer(x, weight):
 def values(of):
     """A result with its gradient."""
     torch.manual_seed(0)
-    x, weight = torch.randn(4, 8), torch.randn(8, 3, requires_grad=True)
+    x, weight = torch.randn(6, 8), torch.randn(8, 4, requires_grad=True)
     result = of(x, weight)
     result.sum().backward()
     return result.detach(), weight.grad
@@ -37,13 +38,20 @@ def dumped(folder, backend, fn=layer, run=values):
     return compiled, before
 
 
-def edit(folder, pattern, old, new):
-    """Exchange a text in the one file that matches ``pattern``."""
-    (path,) = Path(folder).glob(pattern)
+def edit(folder, pattern, old, new, first=False):
+    """Exchange a text in the one file that matches ``pattern`` and has it."""
+    (path,) = [path for path in Path(folder).glob(pattern) if old in path.read_text()]
     text = path.read_text()
-    assert text.count(old) == 1, text
-    path.write_text(text.replace(old, new))
+    assert first or text.count(old) == 1, text
+    path.write_text(text.replace(old, new, 1))
     return path
+
+
+@pytest.fixture
+def cold_caches():
+    """Dumps have every stage."""
+    with no_caches():
+        yield
 
 
 def equal(one, other):
@@ -73,6 +81,132 @@ def test_captured_graph(tmp_path, capsys, backend):
     assert equal(values(torch.compile(layer, backend=backend)), before)
 
 
+EDITS = [
+    ("aot_eager", "*.Forward_graph.0.py", "aten.sin.default(mul)", "aten.cos.default(mul)", "result"),
+    ("aot_eager", "*.Backward_graph.0.py", "aten.cos.default(mul)", "aten.sin.default(mul)", "gradient"),
+    ("aot_eager", "*.Joint_graph.0.py", "aten.sin.default(mul)", "aten.cos.default(mul)", "result"),
+    ("inductor", "*.Forward_graph.0.py", "aten.sin.default(mul)", "aten.cos.default(mul)", "result"),
+    ("inductor", "*.Backward_graph.0.py", "aten.cos.default(mul)", "aten.sin.default(mul)", "gradient"),
+    ("inductor", "*.Joint_graph.0.py", "aten.sin.default(mul)", "aten.cos.default(mul)", "result"),
+    ("inductor", "*.BEFORE_POST_GRAD.0.py", "aten.sin.default(mul)", "aten.cos.default(mul)", "result"),
+    ("inductor", "*.AFTER_POST_GRAD.0.py", "aten.sin.default(mul)", "aten.cos.default(mul)", "result"),
+    ("inductor", "*.AFTER_POST_GRAD.1.py", "aten.cos.default(mul)", "aten.sin.default(mul)", "gradient"),
+    ("inductor", "*.kernel_0.py", ".sin()", ".cos()", "result"),
+    ("inductor", "*.kernel_0.*.cpp", ".sin()", ".cos()", "result"),
+    ("inductor", "*.kernel_1.*.cpp", ".cos()", ".sin()", "gradient"),
+]
+
+
+@pytest.mark.parametrize(("backend", "pattern", "old", "new", "changes"), EDITS)
+def test_stages_below(tmp_path, capsys, cold_caches, backend, pattern, old, new, changes):
+    """The edit of one stage shows in the result or in the gradient, and in nothing else; afterwards all is as before."""
+    compiled, before = dumped(tmp_path, backend)
+    path = edit(tmp_path, pattern, old, new, first=True)
+    with depyf.edited(tmp_path):
+        inside = values(compiled), values(compiled)
+    assert used(capsys.readouterr().err) == {path.name: "2"}
+    with_cos = values(lambda x, w: (torch.relu(x @ w) * 2).cos())
+    with_sin = values(lambda x, w: -(torch.relu(x @ w) * 2).cos())
+    expected = (with_cos[0], before[1]) if changes == "result" else (before[0], with_sin[1])
+    if "Joint" in pattern:
+        expected = (with_cos[0], before[1])
+    assert close(inside[0], expected) and equal(inside[0], inside[1])
+    assert equal(values(compiled), before)
+    torch._dynamo.reset()
+    assert equal(values(torch.compile(layer, backend=backend)), before)
+
+
+def needless_copy(x, weight):
+    wide = x.expand(512, 64, 32).contiguous()
+    return wide.sum(0) @ weight * 2
+
+
+def test_compare_with_the_original(tmp_path):
+    """A needless copy is taken out of a graph: the same results, less memory; a wrong factor is found, with its line."""
+
+    def run(of):
+        return of(torch.ones(64, 32), torch.ones(32, 16, requires_grad=True))
+
+    compiled, _ = dumped(tmp_path, "eager", needless_copy, run)
+    path = edit(tmp_path, "*.Captured_Graph.0.py", ".contiguous();", "[:];")
+    found = run(lambda *args: depyf.compare(compiled, *args, edited=tmp_path))
+    (graph,) = found.graphs
+    assert found and graph.has_gradients and graph.after.peak < graph.before.peak / 10
+    assert graph.after.seconds > 0 and graph.before.seconds > 0
+    assert "Captured_Graph.0.py (1 line), used once" in str(found) and "the same" in str(found)
+    edit(tmp_path, "*.Captured_Graph.0.py", " * 2;", " * 3;")
+    line = next(number for number, text in enumerate(path.read_text().split("\n"), 1) if " * 3;" in text)
+    found = run(lambda *args: depyf.compare(compiled, *args, edited=tmp_path))
+    assert not found and found.graphs[0].results is not None and found.graphs[0].gradients is not None
+    assert found.first == (
+        f"first node that differs: mul, {path}:{line}: 1024 of 1024 elements differ beyond tolerance",
+    )
+
+
+def test_compare_of_a_kernel(tmp_path, cold_caches):
+    """What Inductor generates has no nodes: results and gradients tell."""
+    compiled, _ = dumped(tmp_path, "inductor")
+    edit(tmp_path, "*.kernel_1.*.cpp", ".cos()", ".sin()", first=True)
+    torch.manual_seed(0)
+    with_gradient = torch.randn(6, 8), torch.randn(8, 4, requires_grad=True)
+    found = depyf.compare(compiled, *with_gradient, edited=tmp_path)
+    (graph,) = found.graphs
+    assert not found and graph.results is None and graph.gradients is not None
+
+
+def with_break(x, weight):
+    h = torch.relu(x @ weight)
+    print(end="")
+    return h * 2, [h.sum()]
+
+
+def test_transformed_code(tmp_path, capsys):
+    """The body is that of the file, its guards stay; lines are those of the file; a resume function is edited likewise."""
+    compiled, before = dumped(tmp_path, "eager", with_break, lambda of: of(torch.ones(2, 2), torch.ones(2, 2))[0])
+    first = edit(tmp_path, "__transformed_code_0_0_for_with_break.py", '(end="")', '(end="edited ")')
+    (second,) = tmp_path.glob("__transformed_code_1_0_*.py")
+    text = second.read_text()
+    line = next(line for line in text.split("\n") if line.startswith("    return "))
+    second.write_text(text.replace(line, f"    raise LookupError\n{line}"))
+    with depyf.edited(tmp_path), pytest.raises(LookupError) as raised:
+        compiled(torch.ones(2, 2), torch.ones(2, 2))
+    output = capsys.readouterr()
+    assert output.out == "edited " and used(output.err) == {first.name: "once", second.name: "once"}
+    place = raised.traceback[-1]
+    assert (str(place.path), place.lineno + 1) == (str(second), text[: text.index(line)].count("\n") + 1)
+    assert torch.equal(compiled(torch.ones(2, 2), torch.ones(2, 2))[0], before)
+
+
+def test_transformed_code_of_a_closure(tmp_path):
+    """Free variables, cells, constants without a literal and Dynamo's own globals are those of Dynamo's code."""
+    scale, seen = 3, []
+
+    def inner(x):
+        seen[:] = [float]
+        return {"value": x * scale, "dtype": torch.float32}
+
+    compiled, before = dumped(tmp_path, "eager", inner, lambda of: of(torch.ones(2)))
+    (path,) = tmp_path.glob("__transformed_code_0_0_*.py")
+    text = path.read_text()
+    path.write_text(text.replace("'value'", "'edited'").replace('"value"', '"edited"'))
+    with depyf.edited(tmp_path):
+        inside = compiled(torch.ones(2))
+    assert sorted(inside) == ["dtype", "edited"] and torch.equal(inside["edited"], before["value"])
+    assert sorted(compiled(torch.ones(2))) == ["dtype", "value"] and seen == [float]
+
+
+def test_transformed_code_that_torch_cannot_run(tmp_path):
+    compiled, before = dumped(tmp_path, "eager")
+    (path,) = tmp_path.glob("__transformed_code_0_0_*.py")
+    path.write_text(path.read_text().replace("(x, weight):", "(x, weight, other):"))
+    with (
+        pytest.raises(depyf.DepyfError, match=r"_for_layer\.py:\d+: this cannot run in the place of"),
+        depyf.edited(tmp_path),
+    ):
+        values(compiled)
+    assert equal(values(compiled), before)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_unedited_dump_changes_no_bit(tmp_path, capsys, backend):
     compiled, before = dumped(tmp_path, backend)
@@ -86,9 +220,9 @@ def test_unedited_dump_changes_no_bit(tmp_path, capsys, backend):
     [
         (
             "h.sum(0)",
-            "the graph returns float32[3] on cpu as value 0, and what comes after it expects float32[4, 3] on cpu",
+            "the graph returns float32[4] on cpu as value 0, and what comes after it expects float32[6, 4] on cpu",
         ),
-        ("h.double()", "the graph returns float64[4, 3] on cpu as value 0, and what comes after it expects float32"),
+        ("h.double()", "the graph returns float64[6, 4] on cpu as value 0, and what comes after it expects float32"),
         ("h.no_such_method()", "the operation fails: AttributeError"),
         ("h if h.sum() > 0 else h", "the graph cannot be traced: TraceError"),
         ("h @ h", "the operation fails: RuntimeError"),
@@ -132,7 +266,7 @@ def test_edit_for_what_is_another_function_now_is_an_error(tmp_path):
     compiled, _ = dumped(tmp_path, "eager")
     edit(tmp_path, "*.Captured_Graph.0.py", "h * 2;", "h * 3;")
     with pytest.raises(depyf.DepyfError, match="is not what it made when the dump was written"), depyf.edited(tmp_path):
-        compiled(torch.randn(5, 8), torch.randn(8, 3))
+        compiled(torch.randn(5, 8), torch.randn(8, 4))
 
 
 def test_python_in_an_edited_graph(tmp_path):
@@ -149,7 +283,7 @@ def test_python_in_an_edited_graph(tmp_path):
     )
     with depyf.edited(tmp_path):
         torch.manual_seed(0)
-        x, weight = torch.randn(4, 8), torch.randn(8, 3)
+        x, weight = torch.randn(6, 8), torch.randn(8, 4)
         inside = compiled(x, weight)
     expected = torch.relu(x @ weight) * 2
     expected[0] = 1.0

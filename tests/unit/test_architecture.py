@@ -205,6 +205,7 @@ ON_COPIES = (
     "operator_bodies.py",
     "libdevice.py",
     "fake_values.py",
+    "edit_trial.py",
     "retrace.py",
 )
 """They run graphs for the user, on values of their own."""

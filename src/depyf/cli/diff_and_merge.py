@@ -29,12 +29,13 @@ examples:
   depyf run train.py --epochs 1
   depyf run --report train.py
   depyf run --out dump -m package.train
+  depyf run --edited dump --compare train.py
   torchrun --nproc-per-node 2 --no-python depyf run --out dump train.py
 
 exit status: that of the program; of depyf itself:
   2    the command line is wrong
-  3    the folder cannot be written, or torch is missing or too old
-  4    the program cannot be read
+  3    the folder cannot be written, or torch is missing or too old; an edited file is wrong, or was never used
+  4    the program, or the dump of --edited, cannot be read
   130  interrupted (Ctrl-C) before the program runs
 """
 DIFF_EPILOG = """\
@@ -218,6 +219,16 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--record", action="store_true", help="keep the first inputs of each captured graph, up to 256 MiB in all"
     )
     run.add_argument("--record-bytes", type=int, metavar="N", help="the same, up to N bytes in all")
+    run.add_argument(
+        "--edited",
+        metavar="DIR",
+        help="run the program with the files of the dump DIR as you edited them, and dump nothing; DIR is code that runs",
+    )
+    run.add_argument(
+        "--compare",
+        action="store_true",
+        help="with --edited: compare each edited graph with the original at its first call: results, gradients, time, memory",
+    )
     run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     run.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
     run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
@@ -258,7 +269,12 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run_run(options: argparse.Namespace) -> int:
-    from depyf.cli.run_program import run_program
+    from depyf.cli.run_program import run_edited_program, run_program
 
+    if options.edited is not None:
+        return run_edited_program(options.program, options.arguments, options.module, options.edited, options.compare)
+    if options.compare:
+        complain("--compare compares edited code with the original: it needs --edited DIR")
+        return ExitStatus.USAGE
     record = options.record if options.record_bytes is None else options.record_bytes
     return run_program(options.program, options.arguments, options.module, options.out, options.report, record)

@@ -79,21 +79,63 @@ def record_program(
 
     prepare = PrepareDebug(folder, True, False, record=record)
     prepare.gives_way = True  # the program may have such contexts of its own
-    code, main = _module(target) if is_module else _script(target)
-    sys.argv = [str(main.__file__) if is_module else target, *arguments]
-    sys.modules["__main__"] = main
+    program = _prepared(target, arguments, is_module)
     prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run
-    interrupted: list[BaseException] = []
-    atexit.register(_end_as_interrupted, interrupted)  # called last, after those of the program
     try:
-        return _guarded(lambda: exec(code, main.__dict__), interrupted)
+        return _run(program)
     finally:
         prepare.__exit__(None, None, None)
         sys.stdout.flush()
         at_end()
 
 
-def _guarded(program: Callable[[], None], interrupted: list[BaseException]) -> int:
+def run_edited_program(target: str, arguments: Sequence[str], is_module: bool, folder: str, compares: bool) -> int:
+    """Run it with the edited files of the dump in ``folder``, and say what was used; ``compares``: and what that changed.
+
+    DepyfError where an edited file is wrong, which ends the program, or was never used.
+    """
+    require_torch()
+    from depyf.dynamo.edited.edited_run import Edited
+    from depyf.edit.edit_error import EditError
+
+    edited = Edited(folder, quiet=True, compares=compares)
+    program = _prepared(target, arguments, is_module)
+    edited.__enter__()
+    came_to_its_end = False
+    try:
+        status = _run(program, (EditError,))
+        came_to_its_end = status == 0
+        return status
+    except SystemExit as error:
+        came_to_its_end = not error.code
+        raise
+    finally:
+        sys.stdout.flush()
+        lines = str(edited.comparison()).split("\n") if compares else edited.lines()
+        tell("", *lines, error=True)
+        missing = edited.end()
+        if missing is not None and came_to_its_end:
+            raise missing
+
+
+def _prepared(target: str, arguments: Sequence[str], is_module: bool) -> Callable[[], None]:
+    """What runs the program; ``sys.argv`` and ``__main__`` are its own from now on."""
+    code, main = _module(target) if is_module else _script(target)
+    sys.argv = [str(main.__file__) if is_module else target, *arguments]
+    sys.modules["__main__"] = main
+    return lambda: exec(code, main.__dict__)
+
+
+def _run(program: Callable[[], None], ours: tuple[type[BaseException], ...] = ()) -> int:
+    """Its exit status; exceptions of the types ``ours`` are left to the caller."""
+    interrupted: list[BaseException] = []
+    atexit.register(_end_as_interrupted, interrupted)  # called last, after those of the program
+    return _guarded(program, interrupted, ours)
+
+
+def _guarded(
+    program: Callable[[], None], interrupted: list[BaseException], ours: tuple[type[BaseException], ...] = ()
+) -> int:
     """Status 0, or that of an uncaught exception, shown without the frames of depyf; ``interrupted`` is told of one
     that means that the program was interrupted."""
     try:
@@ -101,6 +143,8 @@ def _guarded(program: Callable[[], None], interrupted: list[BaseException]) -> i
     except SystemExit:
         raise
     except BaseException as error:
+        if isinstance(error, ours):
+            raise
         own = error.__traceback__
         traceback = own.tb_next.tb_next if own is not None and own.tb_next is not None else None
         error.__traceback__ = traceback

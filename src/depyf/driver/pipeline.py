@@ -60,6 +60,8 @@ class Decompiled:
     needs: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
+    emitted: Emitted | None = field(default=None, repr=False)
+    """What ``source`` was printed as: with it a caller binds another text as this one was bound."""
 
     def __repr__(self) -> str:
         statuses = Counter(verdict.status.value for verdict in self.verdicts)
@@ -213,7 +215,7 @@ class _Attempts:
                     raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
                 linemap = tuple((line, own_line(written)) for line, written in emitted.linemap)
                 return Decompiled(
-                    emitted.text, verdicts, linemap, made[1], *self._completed(emitted), self._fallbacks()
+                    emitted.text, verdicts, linemap, made[1], *self._completed(emitted), self._fallbacks(), emitted
                 )
         raise AssertionError("unreachable: every attempt returns, raises or uses up a choice")
 
@@ -293,7 +295,9 @@ class _Attempts:
 
     def _unproven(self, emitted: Emitted, reason: str) -> Decompiled:
         verdicts = tuple(Verdict(u.qualname, Status.UNVERIFIED, reason, u.firstlineno) for u in units(self.unit))
-        return Decompiled(emitted.text, verdicts, emitted.linemap, None, *self._completed(emitted), self._fallbacks())
+        return Decompiled(
+            emitted.text, verdicts, emitted.linemap, None, *self._completed(emitted), self._fallbacks(), emitted
+        )
 
     def _completed(self, emitted: Emitted) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What the text needs, and statements that define a part of it."""

@@ -36,8 +36,10 @@ class EditedFile:
     stage: str
     """Of a graph; else ""."""
     compile_ids: tuple[str, ...]
+    generation: int
+    """How often torch had been reset before."""
     made_from: str
-    """Checksum of what torch made when it was written; "" where that is not known."""
+    """Checksum of what torch made when it was written, of a kernel that of its wrapper; "" where that is not known."""
     of: str
     """Of a kernel: the file of its wrapper; else ""."""
     text: str
@@ -99,6 +101,7 @@ def edited_dump(folder: str | os.PathLike[str]) -> EditedDump:
 
 def _edited(manifest: Manifest, items: list[dict[str, Any]]) -> Iterator[EditedFile]:
     folder = manifest.folder.absolute()
+    made = {item["file"]: item.get("made_from", "") for item in manifest.files}
     for item in items:
         name = item["file"]
         if "sha256" not in item or not os.path.lexists(folder / name):
@@ -107,9 +110,9 @@ def _edited(manifest: Manifest, items: list[dict[str, Any]]) -> Iterator[EditedF
         if whole_checksum(text) == item["sha256"]:
             continue
         ids = item.get("compile_ids") or ([item["compile_id"]] if "compile_id" in item else [])
+        of = next(iter(item.get("from", ())), "") if item["kind"] == "kernel_source" else ""
         yield EditedFile(
-            name, folder / name, item["kind"], item.get("stage", ""), tuple(ids), item.get("made_from", ""),
-            next(iter(item.get("from", ())), "") if item["kind"] == "kernel_source" else "", text,
+            name, folder / name, item["kind"], item.get("stage", ""), tuple(ids), item.get("generation", 0), made.get(of or name, ""), of, text,
             changed_lines(text, item.get("line_checksums", "")),
         )  # fmt: skip
 

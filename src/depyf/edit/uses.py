@@ -7,11 +7,14 @@ checksum.  Output: the file to use in its place, if there is one; lines for the 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from depyf.dump.files.checksums import meaning_checksum
 from depyf.edit.edited_files import EditedDump, EditedFile
 from depyf.errors import DepyfError
+
+Texts = Callable[[EditedFile], tuple[str, ...]]
 
 
 @dataclass
@@ -38,6 +41,8 @@ class Uses:
         """File -> the compilation that it was put into."""
         self._compiled: dict[str, int] = {}
         self._reasons: dict[str, str] = {}
+        self.paused = False
+        """Calls are ours, and do not count."""
 
     def begin(self, function: str, compile_id: str) -> EditedCompilation:
         """Torch compiles ``function`` (a qualified name) now."""
@@ -46,35 +51,49 @@ class Uses:
             self._compiled[function] = number + 1
         return EditedCompilation(function, number, compile_id)
 
-    def file_for(self, compilation: EditedCompilation, stage: str, text: str, kind: str = "graph") -> EditedFile | None:
-        """The edited file that takes the place of ``text``, which torch made for the stage; None without one.
+    def file_for(
+        self, compilation: EditedCompilation, stage: str, texts: Texts, kind: str = "graph"
+    ) -> EditedFile | None:
+        """The edited file that takes the place of what torch made for the stage; None without one.
 
-        Torch numbers the compilations of a process, so that the same one may have another number now: files are paired by
-        function, by their place among its compilations, and by what torch made, which must be the same.
+        ``texts`` gives what torch made as the dump would say it, for the compile id of a file, in each way that it may be
+        printed.  Torch numbers the compilations of a process, so that the same one may have another number now: files are
+        paired by function, by their place among its compilations, and by what torch made, which must be the same.
         """
+        found = self.files_for(compilation, stage, texts, kind, most=1)
+        return found[0] if found else None
+
+    def files_for(
+        self, compilation: EditedCompilation, stage: str, texts: Texts, kind: str, most: int = 1 << 30
+    ) -> list[EditedFile]:
+        """The same where several files may be of one text: the kernels of a wrapper."""
         files = [file for file in self.dump.files if file.kind == kind and file.stage == stage]
-        if not files:
-            return None
-        checksum = meaning_checksum(text)
         files = [file for file in files if self._function(file) == compilation.function]
+        if not files:
+            return []
         expected = self._expected(compilation)
-        found = [file for file in files if file.made_from == checksum]
+        found = [file for file in files if file.made_from in map(meaning_checksum, texts(file))]
         found.sort(key=lambda file: expected not in file.compile_ids)
-        for file in found:
+        taken: list[EditedFile] = []
+        for file in found[:most]:
             if self._claimed.setdefault(file.name, compilation) is compilation or expected in file.compile_ids:
                 self._claimed[file.name] = compilation
                 compilation.replaced.append(file)
-                return file
-        for file in files:
+                taken.append(file)
+        for file in files if not taken else ():
             if expected in file.compile_ids:
                 self._reasons[file.name] = self._why_other(compilation)
-        return None
+        return taken
 
     def called(self, files: list[EditedFile]) -> None:
         """What these files were put into was called."""
         with self._lock:
-            for file in files:
+            for file in files if not self.paused else ():
                 self._calls[file.name] += 1
+
+    def is_edited(self, function: str) -> bool:
+        """Whether a file of this function was edited."""
+        return any(self._function(file) == function for file in self.dump.files)
 
     def not_usable(self, file: EditedFile, reason: str) -> None:
         """Why ``file`` cannot be used, for the error at the end."""

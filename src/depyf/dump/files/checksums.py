@@ -16,6 +16,7 @@ EDITABLE = ("full_code", "transformed_code", "graph", "wrapper", "kernel_source"
 """The kinds of files that have checksums in the manifest."""
 DIGITS = 4
 _COMMENT = re.compile(r"(?:^|\s)#(?: .*)?$", re.M)
+_COUNTED = re.compile(r"\b(__\w+?)_\d+\b")
 _SPACE = re.compile(r"\s+")
 
 
@@ -30,10 +31,16 @@ def line_checksums(text: str) -> str:
     return "".join([f"{zlib.crc32(line) & 0xFFFF:04x}" for line in lines])
 
 
+def uncounted(text: str) -> str:
+    """``text`` without the counters in the names of Dynamo's globals, which go on from compilation to compilation."""
+    return _COUNTED.sub(r"\1_N", text)
+
+
 def meaning_checksum(text: str) -> str:
     """SHA-256 of what torch made, as far as it says what is computed: without comments, which name the lines of the
-    program and count compilations, and without line breaks, of which torch writes more in some reports than in others."""
-    bare = _SPACE.sub("", _COMMENT.sub("", importable(text))).replace(",)", ")")
+    program and count compilations, without counters in names, and without line breaks, of which torch writes more in some
+    reports than in others."""
+    bare = _SPACE.sub("", uncounted(_COMMENT.sub("", importable(text)))).replace(",)", ")")
     return hashlib.sha256(bare.encode("utf-8", "backslashreplace")).hexdigest()
 
 

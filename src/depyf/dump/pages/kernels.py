@@ -79,6 +79,30 @@ def kernels_in(wrapper: str, wrapper_file: str) -> tuple[Kernel, ...]:
     return tuple(found)
 
 
+def kernel_nodes(tree: ast.Module) -> dict[str, ast.Constant]:
+    """Name of a kernel -> the literal in the tree of a wrapper that has its source; not of those in one string of C++."""
+    found: dict[str, ast.Constant] = {}
+    for statement in tree.body:
+        call = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(call, ast.Call) or not isinstance(statement, ast.Assign):
+            continue
+        target, function = statement.targets[0], call.func
+        if isinstance(function, ast.Attribute) and isinstance(target, ast.Name) and function.attr in _LANGUAGES:
+            strings = [a for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            source = max(strings, key=lambda a: len(str(a.value)), default=None)
+            if source is not None and "\n" in str(source.value):
+                found[target.id] = source
+    return found
+
+
+def kernel_strings(wrapper: str) -> dict[str, str]:
+    """Name of a kernel -> its source in the text of a wrapper; {} for text that is not Python."""
+    try:
+        return {name: str(node.value) for name, node in kernel_nodes(parse(wrapper)).items()}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+
+
 def _in_cpp_wrapper(statement: ast.Assign, source: object, wrapper_file: str) -> list[Kernel]:
     """The C++ of a wrapper in C++, if that is what ``statement`` assigns: its kernels, and the rest, which calls them."""
     target = statement.targets[0]

@@ -287,10 +287,17 @@ def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
 class Compiled:
     """A graph on one backend."""
 
-    def __init__(self, backend: Backend, gm: Any) -> None:
+    def __init__(self, backend: Backend, gm: Any, made: Callable[..., Any] | None = None) -> None:
+        """``made``: the graph, compiled already."""
         self._backend = backend
         self._gm = gm
-        self._made: Callable[..., Any] | None = None
+        self._made = made
+
+    @property
+    def made(self) -> Callable[..., Any]:
+        """What the backend made; after the first call."""
+        assert self._made is not None
+        return self._made
 
     def _call(self, inputs: tuple[Any, ...]) -> list[Any]:
         """Run with fixed random numbers; the graph is compiled for the first inputs."""

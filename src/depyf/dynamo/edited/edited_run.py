@@ -10,36 +10,47 @@ import contextlib
 import os
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.compile_stages import CAPTURED
-from depyf.dynamo.edited.graph_stage import replace_graph, run_as_file
+from depyf.dynamo.asking.probes import clean_copy
+from depyf.dynamo.edited.aot_stages import AotStages
+from depyf.dynamo.edited.edit_trial import EditedGraph, first_node, tried
+from depyf.dynamo.edited.edited_comparison import EditedComparison
+from depyf.dynamo.edited.graph_stage import exchanged
+from depyf.dynamo.edited.inductor_stages import InductorStages
 from depyf.dynamo.edited.program_backends import ProgramBackends
+from depyf.dynamo.edited.transformed_stage import edited_code
+from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.recording.ranks import rank_directory
 from depyf.dynamo.recording.transform import current_compile_id
 from depyf.dynamo.require import require_torch
-from depyf.dynamo.stepping.level_files import printed
 from depyf.dynamo.stepping.levels import no_caches
+from depyf.dynamo.target import find_target
 from depyf.edit.edit_error import EditError
-from depyf.edit.edited_files import edited_dump
+from depyf.edit.edited_files import EditedFile, edited_dump
 from depyf.edit.uses import EditedCompilation, Uses
+from depyf.errors import DepyfError
 from depyf.safety.guarded import Door, say, warn
+
+_R = TypeVar("_R")
 
 
 class Edited:
     """See ``depyf.edited``."""
 
-    def __init__(self, folder: str | os.PathLike[str], quiet: bool = False) -> None:
+    def __init__(self, folder: str | os.PathLike[str], quiet: bool = False, compares: bool = False) -> None:
+        """``quiet``: the caller says what was used; ``compares``: each graph is compared with the original."""
         self._folder = folder
         self._quiet = quiet
+        self._compares = compares
         self.run: EditedRun | None = None
 
     def __enter__(self) -> Edited:
         require_torch()
-        run = EditedRun(Uses(edited_dump(rank_directory(Path(self._folder)))))
+        run = EditedRun(Uses(edited_dump(rank_directory(Path(self._folder)))), self._compares)
         run.start()
         self.run = run
         return self
@@ -47,20 +58,23 @@ class Edited:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
     ) -> Literal[False]:
-        run = self.run
-        if run is None:
-            return False
-        with Door("depyf: the end of depyf.edited()", warn):
-            run.stop()
+        missing = self.end()
         if not self._quiet:
             for line in self.lines():
                 say(line)
-        missing = run.uses.missing()
         if missing is not None and error is None:
             raise missing
         if missing is not None:  # the program's own error is the one to see
             say(f"depyf: {missing}")
         return False
+
+    def end(self) -> DepyfError | None:
+        """All is as before the block; returns an error where an edited file was never used."""
+        if self.run is None:
+            return None
+        with Door("depyf: the end of depyf.edited()", warn):
+            self.run.stop()
+        return self.run.uses.missing()
 
     def lines(self) -> list[str]:
         """What was used so far, a line a file."""
@@ -73,23 +87,62 @@ class Edited:
             else [f"edited: no file in {uses.dump.folder} differs from what was written"]
         )
 
+    def comparison(self) -> EditedComparison:
+        """What was compared so far."""
+        run = self.run
+        return EditedComparison(
+            tuple(run.trials or ()) if run is not None else (),
+            tuple(self.lines()),
+            tuple(run.first_nodes) if run is not None else (),
+        )
+
+
+def compare_edited(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], folder: str | os.PathLike[str]
+) -> EditedComparison:
+    """See ``depyf.compare``."""
+    import torch
+
+    compiled = fn if find_target(fn).backend is not None else torch.compile(fn)
+    with Edited(folder, quiet=True, compares=True) as edited:
+        compiled(*args, **kwargs)
+    return edited.comparison()
+
 
 class EditedRun:
     """The edits of one block while they are in force."""
 
-    def __init__(self, uses: Uses) -> None:
+    def __init__(self, uses: Uses, compares: bool = False) -> None:
         self.uses = uses
-        self._backends = ProgramBackends(self._on_frame, self._compile)
+        self.trials: list[EditedGraph] | None = [] if compares else None
+        """What was compared with the original; None where nothing is to be."""
+        self.first_nodes: list[str] = []
+        self._pairs: dict[str, tuple[Any, Any, dict[str, int]]] = {}
+        self._parts = (ProgramBackends(self._on_frame, self._compile), AotStages(self), InductorStages(self))
         self._now = threading.local()
         self._error: EditError | None = None
-        self._stages = contextlib.ExitStack()
+        self._hook: Any = None
 
     def start(self) -> None:
-        self._backends.start()
+        from torch._dynamo.convert_frame import register_bytecode_hook
+
+        self._hook = register_bytecode_hook(self._transformed)
+        for part in self._parts:
+            part.start()
 
     def stop(self) -> None:
-        self._backends.stop()
-        self._stages.close()
+        if self._hook is not None:
+            self._hook.remove()
+        for part in self._parts:
+            with Door("depyf: the end of depyf.edited()", warn):
+                part.stop()
+
+    def _transformed(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
+        """Torch's bytecode hook: the code to run in the place of ``made``; None for ``made`` itself."""
+        compilation = self.compilation
+        if compilation is None:
+            return None
+        return self.checked(edited_code, self.uses, compilation, code, made)
 
     def _on_frame(self, code: types.CodeType, compile_it: Callable[[], Any]) -> Any:
         """Torch compiles ``code`` now: an error of an edited file is raised as it is, whatever torch makes of it."""
@@ -111,35 +164,102 @@ class EditedRun:
     @property
     def compilation(self) -> EditedCompilation | None:
         """What torch compiles in this thread."""
+        graph: EditedCompilation | None = getattr(self._now, "graph", None)
+        if graph is not None:
+            return graph
         frame = getattr(self._now, "frame", None)
         if frame is None:
             return None
         if frame.compilation is None:
-            frame.compilation = self.uses.begin(qualified_name(frame.code), current_compile_id())
+            frame.compilation = self.uses.begin(code_record(frame.code).qualname, current_compile_id())
         found: EditedCompilation = frame.compilation
         return found
 
     def _compile(self, backend: Callable[..., Any], gm: Any, example_inputs: Any) -> Any:
         """In the place of ``backend``: the captured graph, as it was edited, for the program's own backend."""
         compilation = self.compilation
-        file = None
-        if compilation is not None:
-            file = self.uses.file_for(compilation, CAPTURED, printed(gm))
-            if file is not None:
-                self.checked(replace_graph, file, gm)
+        if compilation is None:
+            return backend(gm, example_inputs)
+        tries = self.trials is not None and self.uses.is_edited(compilation.function)
+        original = clean_copy(gm) if tries else None
+        file = exchanged(self, compilation, CAPTURED, gm)
         with no_caches():
-            compiled = backend(gm, example_inputs)
-        if file is not None:
-            run_as_file(file, gm, compiled)
-            return counted(compiled, lambda: self.uses.called([file]))
-        return compiled
+            made = backend(gm, example_inputs)
+        compiled = self.counted(made, [file] if file is not None else [])
+        return self._tried_first(compilation, backend, original, compiled) if tries else compiled
 
-    def checked(self, step: Callable[..., Any], *args: Any) -> Any:
+    def _tried_first(
+        self, compilation: EditedCompilation, backend: Any, original: Any, compiled: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        """``compiled``, compared with the original at its first call."""
+        import torch
+
+        trials = self.trials if self.trials is not None else []
+        waiting = [True]
+
+        def first_tried(*args: Any, **kwargs: Any) -> Any:
+            if waiting and not kwargs and not self.uses.paused:
+                waiting.clear()
+                self.uses.paused = True
+                try:
+                    name = compilation.function, compilation.compile_id
+                    trials.append(tried(*name, backend, original, compiled, args))
+                finally:
+                    self.uses.paused = False
+            return compiled(*args, **kwargs)
+
+        made: Callable[..., Any] = torch._dynamo.disable(first_tried)
+        return made
+
+    def exchanged_graph(self, file: EditedFile, before: Any, after: Any, lines: dict[str, int]) -> None:
+        """A graph was edited: where results are compared, its nodes are, too, at its first call."""
+        if self.trials is not None:
+            self._pairs[file.name] = before, clean_copy(after), lines
+
+    def _look_at_nodes(self, files: list[EditedFile], args: tuple[Any, ...]) -> None:
+        inputs = tuple(args[0]) if len(args) == 1 and isinstance(args[0], list) else args
+        for file in files:
+            pair = self._pairs.pop(file.name, None)
+            if pair is not None:
+                with Door(f"depyf: the nodes of {file.name} could not be compared", say):
+                    found = first_node(pair[0], pair[1], inputs)
+                    if found is not None:
+                        place = f"{file.path}:{pair[2].get(found[0], 1)}"
+                        self.first_nodes.append(f"first node that differs: {found[0]}, {place}: {found[1].reason}")
+
+    def counted(self, made: Any, files: list[EditedFile]) -> Any:
+        """``made``, which torch will call, with a count of its calls for the files that are in it."""
+        if not files:
+            return made
+        call = None if isinstance(made, types.FunctionType) else getattr(made, "current_callable", None)
+
+        def tell(args: tuple[Any, ...]) -> None:
+            self.uses.called(files)
+            if self._pairs:
+                self._look_at_nodes(files, args)
+
+        if call is None:
+            return counted(made, tell)
+        made.current_callable = counted(call, tell)  # Inductor's own kind of object
+        return made
+
+    @contextlib.contextmanager
+    def compiling(self, compilation: EditedCompilation) -> Iterator[None]:
+        """What is compiled inside belongs to ``compilation``: a backward is compiled when it is first needed."""
+        before = getattr(self._now, "graph", None)
+        self._now.graph = compilation
+        try:
+            yield
+        finally:
+            self._now.graph = before
+
+    def checked(self, step: Callable[..., _R], *args: Any) -> _R:
         """``step(*args)``; what is wrong with a file is kept, for torch wraps the errors of backends."""
         try:
             return step(*args)
         except EditError as error:
-            self._error = error
+            if getattr(self._now, "frame", None) is not None:
+                self._error = error
             raise
 
 
@@ -149,12 +269,19 @@ class _FrameAtWork:
         self.compilation: EditedCompilation | None = None
 
 
-def counted(call: Callable[..., Any], tell: Callable[[], None]) -> Callable[..., Any]:
-    """``call``, which tells of each of its calls; torch's calling convention is kept."""
+def counted(call: Callable[..., Any], tell: Callable[[tuple[Any, ...]], None]) -> Callable[..., Any]:
+    """``call``, which tells of the arguments of each of its calls; torch's calling convention is kept."""
 
     def counting(*args: Any, **kwargs: Any) -> Any:
-        tell()
+        tell(args)
         return call(*args, **kwargs)
 
-    counting.__dict__.update(getattr(call, "__dict__", {}) if isinstance(call, types.FunctionType) else {})
-    return counting
+    if not isinstance(call, types.FunctionType):
+        return counting
+    counting.__dict__.update(vars(call))
+    if not hasattr(call, "_torchdynamo_disable"):
+        return counting
+    import torch
+
+    disabled: Callable[..., Any] = torch._dynamo.disable(counting)  # torch did that to a backward
+    return disabled

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.edited.fake_values import fill_values
 from depyf.dynamo.edited.retrace import retraced
 from depyf.edit.edited_files import EditedFile
+from depyf.edit.uses import EditedCompilation
+
+if TYPE_CHECKING:
+    from depyf.dynamo.edited.edited_run import EditedRun
 
 
-def replace_graph(file: EditedFile, module: Any) -> None:
-    """``module`` computes what ``file`` says from now on.  EditError, at a line, where that cannot be."""
+def exchanged(run: EditedRun, compilation: EditedCompilation, stage: str, module: Any) -> EditedFile | None:
+    """``module`` computes what the edited file for it says from now on; which that is, or None where there is none.
+
+    EditError, at a line, where the file cannot take its place.
+    """
+    file = run.uses.file_for(compilation, stage, lambda file: printings(module))
+    if file is not None:
+        before = clean_copy(module) if run.trials is not None else None
+        lines = run.checked(_replace_graph, file, module)
+        run.exchanged_graph(file, before, module, lines)
+    return file
+
+
+def _replace_graph(file: EditedFile, module: Any) -> dict[str, int]:
+    """The lines of its nodes."""
     made = retraced(file, module)
     fill_values(file, made, module)
     made.graph.lint()
     module.graph = made.graph
+    return {node.name: line for node, line in made.lines.items()}
 
 
-def run_as_file(file: EditedFile, module: Any, compiled: Any) -> None:
-    """Where the graph itself is what runs, make its lines those of ``file``, for debuggers."""
+def printings(module: Any) -> tuple[str, ...]:
+    """A graph as torch prints it in its reports: each report has options of its own."""
+    found: dict[str, None] = {}
+    for options in ({}, {"expanded_def": True}, {"fast_sympy_print": True}):
+        try:
+            text = module.print_readable(print_output=False, include_stride=True, include_device=True, **options)
+        except TypeError:  # a torch that does not have the option
+            continue
+        found[str(text)] = None
+    return tuple(found)

@@ -72,6 +72,8 @@ class _Class:
         inputs = tracer.copied_inputs()
         names = [argument.arg for argument in self._forward.args.posonlyargs + self._forward.args.args][1:]
         given: list[Any] = [inputs] if names == [_BOXED] and [p.node.target for p in inputs] != [_BOXED] else inputs
+        if "tree_flatten_spec" in self._file.text:  # a joint graph: the text takes two lists apart
+            tracer.flattened, given = inputs, [None] * len(names)
         if given is inputs and names != [_parameter(proxy.node.target) for proxy in inputs]:
             wanted = ", ".join(_parameter(proxy.node.target) for proxy in inputs)
             raise EditError(
@@ -176,6 +178,8 @@ class _Self:
     def __getattr__(self, name: str) -> Any:
         import torch
 
+        if name in ("_in_spec", "_out_spec"):  # how a joint graph takes its two lists apart
+            return None
         value = getattr(self.module, name)  # AttributeError as the program would get it
         path = f"{self.path}.{name}" if self.path else name
         if isinstance(value, torch.nn.Module):
@@ -198,6 +202,10 @@ def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     tracer = next((part.tracer for part in _parts((args, kwargs)) if isinstance(part, (Proxy, _Self))), None)
     tracer = tracer or _tracer_around()
+    if tracer is not None and getattr(function, "__name__", "") == "tree_flatten_spec":
+        return tracer.flattened
+    if getattr(function, "__name__", "") == "tree_unflatten":
+        return args[0]
     own = isinstance(function, types.FunctionType) and function.__globals__.get("__name__") == "depyf_edited_graph"
     plain = isinstance(function, type) or any(function is known for known in _OF_PYTHON)
     bound = isinstance(getattr(function, "__self__", None), (list, dict, Proxy))
@@ -273,6 +281,8 @@ def _tracer(module: Any, file: EditedFile) -> Any:
             self.lines: dict[Any, int] = {}
             self._named: dict[Any, str] = {}
             self._wanted: set[str] = set()
+            self.flattened: list[Any] = []
+            """The inputs, where the text takes them out of lists."""
             _running.append(self)
 
         def copied_inputs(self) -> list[Any]:

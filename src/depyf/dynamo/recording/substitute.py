@@ -96,6 +96,11 @@ def _kind(code: types.CodeType) -> int:
     return code.co_flags & ~_NESTED
 
 
+def same_code(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two code objects are the same, wherever they stand."""
+    return _without_place(one) == _without_place(other)
+
+
 def _without_place(code: types.CodeType) -> types.CodeType:
     """``code`` as it is wherever it stands: without file, lines and the names of what is around it."""
     consts = tuple(_without_place(const) if type(const) is types.CodeType else const for const in code.co_consts)
