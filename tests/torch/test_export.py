@@ -185,3 +185,37 @@ def test_the_function_must_be_named_where_there_are_several(tmp_path):
         torch.compile(lambda y: y * 2, backend="eager")(torch.randn(3))
     with pytest.raises(ExportError, match="it holds more than one function: name one"):
         export_package(tmp_path / "dump", tmp_path / "net")
+
+
+def scaled(x, w):
+    y = (x * 2 + w).relu()
+    torch._dynamo.graph_break()
+    return y.sum(0), y * w
+
+
+def test_kernels_are_files(tmp_path):
+    """Inductor's wrappers run in the place of graphs without a backward, each kernel from its file."""
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path / "dump", record=True):
+        torch.compile(scaled, backend="inductor")(torch.randn(4, 3), torch.randn(4, 3))
+    package = export_package(tmp_path / "dump", tmp_path / "net", "scaled", kernels=True)
+    assert all(note.startswith("The code in kernels/ is of torch") for note in package.notes)
+    kernels = sorted((tmp_path / "net" / "kernels").glob("graph_*/*.cpp"))
+    assert kernels and all('extern "C"' in path.read_text() for path in kernels)
+    assert 'extern "C"' not in (tmp_path / "net" / "kernels" / "graph_0_0.py").read_text()
+    done = in_a_new_process(tmp_path, "runpy.run_module('net', run_name='__main__', alter_sys=True)")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = kernels[0].read_text()
+    kernels[0].write_text(text.replace("static_cast<float>(2.0)", "static_cast<float>(3.0)"))
+    assert kernels[0].read_text() != text
+    done = in_a_new_process(tmp_path, "runpy.run_module('net', run_name='__main__', alter_sys=True)")
+    assert done.returncode == 1 and "it differs in result" in done.stdout
+
+
+def test_a_graph_with_a_backward_stays_a_graph(tmp_path):
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path / "dump"):
+        torch.compile(scaled, backend="aot_eager")(torch.randn(4, 3, requires_grad=True), torch.randn(4, 3))
+    package = export_package(tmp_path / "dump", tmp_path / "net", "scaled", kernels=True)
+    assert "graph_0_0 runs as its captured graph: Inductor wrote no code for it." in package.notes
+    assert not (tmp_path / "net" / "kernels").exists()

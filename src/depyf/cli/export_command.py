@@ -14,6 +14,7 @@ EPILOG = """\
 examples:
   depyf export depyf_dump -o compiled_net
   depyf export depyf_dump -o compiled_net --function Net.forward
+  depyf export depyf_dump -o compiled_net --kernels
   python -m compiled_net
 
 exit status:
@@ -43,12 +44,17 @@ def add_export_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument("-o", "--output", type=Path, metavar="PACKAGE", required=True, help="the folder of the package")
     parser.add_argument("--function", metavar="NAME", default="", help="which function, where the dump has several")
+    parser.add_argument(
+        "--kernels",
+        action="store_true",
+        help="run graphs as the code that Inductor wrote, where it can be called alone",
+    )
 
 
 def run_export(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
     try:
-        package = export_package(options.folder, options.output, options.function)
+        package = export_package(options.folder, options.output, options.function, options.kernels)
     except ExportError as error:
         complain(error)
         return ExitStatus.UNREADABLE

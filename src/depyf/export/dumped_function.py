@@ -37,6 +37,8 @@ class DumpedGraph:
     pages: dict[str, str]
     facts: dict[str, dict[str, Any]]
     recorded: Recorded | None = None
+    wrapper: str = ""
+    """The code that Inductor wrote for it, or for its forward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,4 +313,8 @@ def _graphs(folder: Path, manifest: Manifest) -> dict[str, DumpedGraph]:
         if stage == CAPTURED and item["file"] in recorded:
             known_inputs = read_recorded(folder, recorded[item["file"]])
             found[called] = replace(graph, recorded=known_inputs)
+    for item in manifest.files:
+        called = item["file"].partition(".")[0]
+        if item["kind"] == "wrapper" and not item.get("index", 0) and called in found and f"{called}_1" not in found:
+            found[called] = replace(found[called], wrapper=read_file(folder, item["file"]))
     return found

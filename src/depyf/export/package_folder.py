@@ -15,36 +15,36 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from depyf.dump.compile_stages import CAPTURED
+from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.dump.files.reading import DumpError
-from depyf.dump.files.writer import make_folder, write_whole
+from depyf.dump.graphs.graph_text import read_graph
 from depyf.dump.recorded.recorded_inputs import file_of
 from depyf.emit.comments import in_docstring
-from depyf.errors import DepyfError
-from depyf.export.calls_text import RecordedCall, calls_text, model_text
-from depyf.export.dumped_function import CompiledFunction, DumpedEntry, ExportError, read_function
-from depyf.export.followed_variables import followed
-from depyf.export.functions_text import CodeNames, code_names, functions_text, graph_module
-from depyf.export.graph_module import graph_text
-from depyf.export.guard_sorting import HOOKED, KEPT, SortedGuard, sort_guard
-from depyf.export.guarded_path import Path as ValuePath
-from depyf.export.guarded_path import path_of
-from depyf.export.guarded_values import GuardedValues, place
-from depyf.export.guards_text import called_in, guards_text
-from depyf.export.hook_list import Hooks, hooks_text
-from depyf.export.made_values import Maker, Model
-from depyf.export.original_text import names_in_source, original_text
-from depyf.export.quotes import double_quoted
-from depyf.export.readme_text import readme_text
-from depyf.export.transformed_text import Rewritten, rewrite
+from depyf.export.dumped_function import CompiledFunction, DumpedEntry, DumpedGraph, ExportError, read_function
+from depyf.export.package_writer import MARK, write_files
+from depyf.export.texts.calls_text import RecordedCall, calls_text, model_text
+from depyf.export.texts.carried_text import CARRIED, carried_part, definitions_in
+from depyf.export.texts.functions_text import CodeNames, code_names, functions_text, graph_module
+from depyf.export.texts.graph_module import graph_text
+from depyf.export.texts.guards_text import called_in, guards_text
+from depyf.export.texts.hook_list import Hooks, hooks_text
+from depyf.export.texts.kernel_files import caller_text, kernel_files, why_not
+from depyf.export.texts.original_text import names_in_source, original_text
+from depyf.export.texts.quotes import double_quoted
+from depyf.export.texts.readme_text import readme_text
+from depyf.export.texts.transformed_text import Rewritten, rewrite
+from depyf.export.values.followed_variables import followed
+from depyf.export.values.guard_sorting import HOOKED, KEPT, SortedGuard, sort_guard
+from depyf.export.values.guarded_path import Path as ValuePath
+from depyf.export.values.guarded_path import path_of
+from depyf.export.values.guarded_values import GuardedValues, place
+from depyf.export.values.made_values import Maker, Model
 from depyf.gallery.input_table import CannotRender
 from depyf.safety.escape import printable
 
-_CARRIED = Path(__file__).parent / "carried"
 _CLASS = re.compile(r"same_object\(G\['(\w+)'\], '([A-Za-z_][\w.]*)\.(\1)'\)")
 """A class that the program has under its own name, and that can be imported."""
 _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
-_MARK = "made by depyf export"
 
 
 @dataclass(slots=True)
@@ -61,8 +61,12 @@ class Package:
     notes: list[str] = field(default_factory=list)
 
 
-def export_package(folder: str | os.PathLike[str], out: str | os.PathLike[str], function: str = "") -> Package:
+def export_package(
+    folder: str | os.PathLike[str], out: str | os.PathLike[str], function: str = "", kernels: bool = False
+) -> Package:
     """Write the package of ``function`` in the dump ``folder`` to the folder ``out``, whose name is that of the package.
+
+    ``kernels``: graphs run as the code that Inductor wrote for them, where it can be called alone.
 
     ExportError where there is no such function, or the package cannot be written.
     """
@@ -71,26 +75,27 @@ def export_package(folder: str | os.PathLike[str], out: str | os.PathLike[str], 
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ExportError(f"{printable(name)!r} is no name of a package: letters, digits and _ make one")
     try:
-        package = make_package(read_function(Path(folder), function), name)
+        package = make_package(read_function(Path(folder), function), name, kernels)
     except (DumpError, CannotRender) as error:
         raise ExportError(str(error)) from error
     except _ERRORS as error:
         raise ExportError(
             f"{printable(str(folder))}: a file is not what depyf wrote: {printable(str(error))}"
         ) from error
-    _write(target, package)
+    write_files(target, {**package.files, **package.data})
     return package
 
 
-def make_package(function: CompiledFunction, name: str) -> Package:
+def make_package(function: CompiledFunction, name: str, kernels: bool = False) -> Package:
     """All files of the package, as text."""
-    return _Making(function, name).package()
+    return _Making(function, name, kernels).package()
 
 
 class _Making:
     """The steps from a function to its files."""
 
-    def __init__(self, function: CompiledFunction, name: str) -> None:
+    def __init__(self, function: CompiledFunction, name: str, kernels: bool) -> None:
+        self.kernels = kernels
         self.function, self.hooks = function, Hooks()
         self.done = Package(name, function.qualname)
         self.names: CodeNames = code_names(function)
@@ -117,11 +122,11 @@ class _Making:
         files["functions.py"] = functions_text(function, self.names, self.rewritten, self.free)
         self._graphs()
         self._recorded()
-        carried_checks = _definitions("package_checks.py")
+        carried_checks = definitions_in("package_checks.py")
         files["guards.py"] = guards_text(function, self.names, self.guards, frozenset(carried_checks))
-        files["checks.py"] = _carried_part("package_checks.py", called_in(files["guards.py"]))
+        files["checks.py"] = carried_part("package_checks.py", called_in(files["guards.py"]))
         for target, source in (("runtime.py", "package_runtime.py"), ("check.py", "package_check.py")):
-            files[target] = (_CARRIED / source).read_text(encoding="utf-8")
+            files[target] = (CARRIED / source).read_text(encoding="utf-8")
         root = function.codes[0]
         tensors = sorted(self.tensors)
         files["calls.py"], models = calls_text(root, calls, self.hooks, self.free[root.name], tensors)
@@ -138,11 +143,18 @@ class _Making:
         files["__init__.py"] = self._init(roots)
         files["__main__.py"] = self._main(bool(models))
         files["README.md"] = readme_text(
-            function, self.done.name, self.names, self.guards, self.hooks, roots, self.done.notes
+            function,
+            self.done.name,
+            self.names,
+            self.guards,
+            self.hooks,
+            roots,
+            self.done.notes,
+            "kernels/__init__.py" in files,
         )
         self.done.wanted = tuple(sorted(self.hooks.wanted))
         for file, text in files.items():
-            if file.endswith(".py"):
+            if file.endswith(".py") and not file.startswith("kernels/"):
                 files[file] = double_quoted(text)
                 ast.parse(files[file])
         return self.done
@@ -215,9 +227,30 @@ class _Making:
                     f"def {name}(*inputs):\n    return hooks.{name}(*inputs)\n"
                 )
                 continue
+            if self.kernels and self._kernels(graph, name):
+                continue
             for hook in hooks:
                 self.hooks.want(hook, f"a constant of {name} that the dump does not hold")
             files[f"graphs/{name}.py"] = text
+
+    def _kernels(self, graph: DumpedGraph, name: str) -> bool:
+        """Whether the wrapper of Inductor runs in the place of the graph; if so, its files are there."""
+        captured = read_graph(graph.pages[CAPTURED], "")
+        inputs = len(captured.parameters) if captured is not None else -1
+        why = "Inductor wrote no code for it"
+        if graph.wrapper:
+            why = why_not(graph.facts.get(FORWARD, {}), inputs, BACKWARD in graph.pages)
+        if why:
+            self.done.notes.append(f"{name} runs as its captured graph: {why}.")
+            return False
+        title = in_docstring(printable(f"Inductor's code for the graph of compile id {graph.compile_id}."))
+        self.done.files["kernels/__init__.py"] = '"""The code that Inductor wrote, and its kernels."""\n'
+        self.done.files |= kernel_files(graph.wrapper, name)
+        self.done.files[f"graphs/{name}.py"] = caller_text(name, title)
+        note = f"The code in kernels/ is of torch {self.function.torch.partition('+')[0]} and runs with that version."
+        if note not in self.done.notes:
+            self.done.notes.append(note)
+        return True
 
     def _recorded(self) -> None:
         """The inputs that were recorded, each named after the place in the call that it comes from."""
@@ -244,7 +277,7 @@ class _Making:
     def _init(self, roots: Mapping[str, str]) -> str:
         root = self.names.codes[self.function.codes[0].name]
         called = in_docstring(printable(self.function.qualname))
-        lines = [f'"""``{called}`` as torch.compile made it; README.md says more.  ({_MARK})"""', ""]
+        lines = [f'"""``{called}`` as torch.compile made it; README.md says more.  ({MARK})"""', ""]
         if not roots:
             lines += ["from . import hooks", f"from .functions import {root}", "", f'__all__ = ["{root}", "hooks"]']
             return "\n".join(lines) + "\n"
@@ -357,75 +390,3 @@ def _members(text: str, module: str) -> set[str]:
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == module
     }
-
-
-def _definitions(name: str) -> dict[str, ast.FunctionDef]:
-    tree = ast.parse((_CARRIED / name).read_text(encoding="utf-8"))
-    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def _carried_part(name: str, called: set[str]) -> str:
-    """The definitions of a carried file that are called, those that these call, and the imports that they need."""
-    text = (_CARRIED / name).read_text(encoding="utf-8")
-    lines, tree, definitions = text.splitlines(), ast.parse(text), _definitions(name)
-    wanted = called & set(definitions)
-    queue = list(wanted)
-    while queue:
-        inner = {n.id for n in ast.walk(definitions[queue.pop()]) if isinstance(n, ast.Name)} & set(
-            definitions
-        ) - wanted
-        wanted |= inner
-        queue += inner
-    bodies = ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for key, node in definitions.items() if key in wanted]
-    body = "\n\n\n".join(bodies)
-    imports = []
-    for node in tree.body:
-        if isinstance(node, ast.Import) and re.search(rf"\b{node.names[0].name}\.", body):
-            imports.append(ast.unparse(node))
-        elif isinstance(node, ast.ImportFrom):
-            used = node.module == "__future__" or any(re.search(rf"\b{alias.name}\b", body) for alias in node.names)
-            imports += [ast.unparse(node)] if used else []
-    doc = ast.get_docstring(tree) or ""
-    return f'"""{doc}"""\n\n' + "\n".join(imports) + (f"\n\n\n{body}\n" if body else "\n")
-
-
-def _write(target: Path, package: Package) -> None:
-    """Write the files; those of an earlier export that no longer belong go."""
-    try:
-        _refuse_strangers(target)
-        files: dict[str, str | list[memoryview]] = {**package.files, **package.data}
-        folders = sorted({str(Path(name).parent) for name in files})
-        for name in folders:
-            make_folder(target, Path(name))
-        for name, text in files.items():
-            write_whole(str(target / name), text)
-        for old in _written_before(target) - set(files):
-            (target / old).unlink(missing_ok=True)
-    except DepyfError as error:
-        raise ExportError(str(error)) from error
-    except OSError as error:
-        raise ExportError(f"cannot write to {printable(str(target))}: {error.strerror or error}") from error
-
-
-def _refuse_strangers(target: Path) -> None:
-    """ExportError where ``target`` is there and is something else than a package of ours."""
-    if target.is_symlink():
-        raise ExportError(f"{printable(str(target))} is a symbolic link: depyf does not write through it")
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise ExportError(f"{printable(str(target))} is a file")
-    first = target / "__init__.py"
-    ours = first.is_file() and not first.is_symlink() and _MARK in first.read_text(encoding="utf-8", errors="replace")
-    if any(target.iterdir()) and not ours:
-        raise ExportError(f"{printable(str(target))} holds files that depyf export did not write")
-
-
-def _written_before(target: Path) -> set[str]:
-    found = set()
-    for folder in ("graphs", "recorded"):
-        inner = target / folder
-        if inner.is_dir() and not inner.is_symlink():
-            names = [entry.name for entry in inner.iterdir()]
-            found |= {f"{folder}/{name}" for name in names if re.fullmatch(r"graph_\w+\.(?:py|safetensors)", name)}
-    return found

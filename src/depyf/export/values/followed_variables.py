@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping
 
 from depyf.export.dumped_function import CompiledFunction, DumpedCode, DumpedEntry
-from depyf.export.guarded_path import Path
+from depyf.export.values.guarded_path import Path
 
 
 def followed(function: CompiledFunction, free: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Path]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from depyf.dump.pages.wrap import wrap
 from depyf.emit.comments import comment, in_docstring, remark
 from depyf.export.dumped_function import CompiledFunction, DumpedCode
-from depyf.export.transformed_text import Rewritten
+from depyf.export.texts.transformed_text import Rewritten
 from depyf.safety.escape import printable
 
 _RESUME = re.compile(r"(?:torch_dynamo_)?(resume_in_\w+?_at_\d+)")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.export.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
+from depyf.export.values.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
 
 _LITERALS = frozenset({"True", "False", "None"})
 
@@ -152,7 +152,7 @@ class _Fact:
             return
         known = values.at(path)
         if self.name == "tensor":
-            known.tensor = {**(known.tensor or {}), **_merged(self.value, known.tensor)}
+            known.tensor = self.value if known.tensor is None else {**self.value, **_merged(known.tensor, self.value)}
         elif self.name == "key":
             known.keys.setdefault(*self.value)
         elif self.name == "hook":

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.export.guarded_path import Path, about_code, mappings_in, path_of
+from depyf.export.values.guarded_path import Path, about_code, mappings_in, path_of
 
 KEPT, FROZEN, HOOKED = "kept", "frozen", "hooked"
 _UNTOLD = frozenset(

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from depyf.export.guarded_path import ATTRIBUTE, BUFFER, ITEM, MODULE, PARAMETER, Path
-from depyf.export.guarded_values import Known
-from depyf.export.hook_list import Hooks
+from depyf.export.texts.hook_list import Hooks
+from depyf.export.values.guarded_path import ATTRIBUTE, BUFFER, ITEM, MODULE, PARAMETER, Path
+from depyf.export.values.guarded_values import Known
 
 _DICTS = frozenset("dict collections.OrderedDict collections.defaultdict".split())
 _ANY = {"int": "0", "float": "0.0", "str": '""', "bool": "False", "bytes": 'b""', "NoneType": "None"}

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from depyf.dump.pages.wrap import wrap
 from depyf.emit.comments import in_docstring
 from depyf.export.dumped_function import DumpedCode, DumpedEntry
-from depyf.export.guarded_path import Path
-from depyf.export.guarded_values import GuardedValues
-from depyf.export.hook_list import Hooks
-from depyf.export.made_values import Maker, Model
+from depyf.export.texts.hook_list import Hooks
+from depyf.export.values.guarded_path import Path
+from depyf.export.values.guarded_values import GuardedValues
+from depyf.export.values.made_values import Maker, Model
 from depyf.safety.escape import printable
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from depyf.export.dumped_function import CompiledFunction
-from depyf.export.transformed_text import ORIGINAL
+from depyf.export.texts.transformed_text import ORIGINAL
 from depyf.safety.escape import printable
 
 _LIBRARY = re.compile(r"/(?:site-packages|dist-packages)/(.+?)(?:/__init__)?\.py$")

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from depyf.dump.pages.markdown import code, plain
 from depyf.export.dumped_function import CompiledFunction
-from depyf.export.functions_text import CodeNames
-from depyf.export.guard_sorting import FROZEN, KEPT, SortedGuard
-from depyf.export.hook_list import Hooks
+from depyf.export.texts.functions_text import CodeNames
+from depyf.export.texts.hook_list import Hooks
+from depyf.export.values.guard_sorting import FROZEN, KEPT, SortedGuard
 
 _SHOWN = 12
 """Frozen guards that are listed; the rest is counted."""
@@ -25,6 +25,7 @@ def readme_text(
     hooks: Hooks,
     models: Mapping[str, str],
     notes: Sequence[str],
+    kernels: bool,
 ) -> str:
     """The whole page.  ``models``: how a model of the package is made -> its method."""
     root = names.codes[function.codes[0].name]
@@ -48,7 +49,7 @@ def readme_text(
         f"`python -m {package}` makes the calls that were recorded and compares each with eager mode.",
         "",
     ]
-    lines += _files(function, names, bool(models))
+    lines += _files(function, bool(models), kernels)
     lines += _entries(function, names, guards)
     lines += _hooks(hooks, package)
     lines += _frozen(guards)
@@ -57,11 +58,12 @@ def readme_text(
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _files(function: CompiledFunction, names: CodeNames, model: bool) -> list[str]:
+def _files(function: CompiledFunction, model: bool, kernels: bool) -> list[str]:
     rows = [
         ("functions.py", "the function, its resume functions, and the compiled code of each"),
         ("guards.py", "when each compiled entry may run"),
         ("graphs/", f"the {len(function.graphs)} graphs, one a file"),
+        *([("kernels/", "Inductor's code for graphs, each kernel a file")] if kernels else []),
         ("hooks.py", "what could not leave the process that compiled"),
         *([("model.py", "the modules that are read: names of parameters as in a `state_dict`")] if model else []),
         ("calls.py", "calls like those that were compiled"),

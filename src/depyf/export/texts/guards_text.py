@@ -12,8 +12,8 @@ from depyf.dump.graphs.graph_text import short_path
 from depyf.dump.pages.wrap import WIDTH, split_call, wrap
 from depyf.emit.comments import comment, in_docstring
 from depyf.export.dumped_function import CompiledFunction, DumpedEntry
-from depyf.export.functions_text import CodeNames
-from depyf.export.guard_sorting import FROZEN, SortedGuard
+from depyf.export.texts.functions_text import CodeNames
+from depyf.export.values.guard_sorting import FROZEN, SortedGuard
 from depyf.safety.escape import one_line, printable
 
 

@@ -1,0 +1,1 @@
+"""What guards and inputs say of the values of a call, and values made like them."""
