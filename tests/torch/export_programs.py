@@ -23,6 +23,7 @@ class Mode(enum.Enum):
 class Settings:
     width: int = 4
     scale: float = 2.5
+    name: str = "plain"
     activation: Any = F.gelu
 
 
@@ -123,7 +124,7 @@ def toy(a, b):
 
 def containers(batch, settings, *rest, mode=Mode.PLAIN, **more):
     """Dicts, objects, an enum and a function that are compared by identity, an argument that changes."""
-    y = settings.activation(batch["x"]) * settings.scale + rest[0]
+    y = settings.activation(batch["x"]) * (settings.scale if settings.name == "plain" else 1) + rest[0]
     if mode is Mode.DOUBLED:
         y = y * 2
     torch._dynamo.graph_break()

@@ -165,7 +165,7 @@ def class_at(name: str) -> Any:
         return None
 
 
-def like(name: str, base: type = object, **members: Any) -> type:
+def like(name: str, base: type = object, /, **members: Any) -> type:
     """A class of this name that has nothing but ``members``."""
     module, _, rest = name.rpartition(".")
     bases = (Shell,) if base is object else (Shell, base)
@@ -196,7 +196,7 @@ def partly(cls: Any) -> Any:
     return made
 
 
-def thing(name: str, **attributes: Any) -> Any:
+def thing(name: str, /, **attributes: Any) -> Any:
     """An object in the place of one of the program's, with what the guards look at."""
     cls: Any = partly(CLASSES.get(name)) or like(name)
     made = cls.__new__(cls)

@@ -102,8 +102,11 @@ def _frozen(guards: Mapping[str, Sequence[SortedGuard]]) -> list[str]:
     if not found:
         return []
     kept = sum(g.fate == KEPT for every in guards.values() for g in every)
-    lines = ["## Not asked", "", f"Beside the {kept} guards in `guards.py`, the process that compiled asked whether code and globals "
-             "were still the same. The package holds them as they were:", ""]  # fmt: skip
+    said = (
+        f"Beside the {kept} guards in `guards.py`, the process that compiled asked whether code and globals were still the same (the "
+        "package holds them as they were), and for modes of torch (here none is expected):"
+    )
+    lines = ["## Not asked", "", said, ""]
     lines += [f"- {code(text if len(text) < 160 else text[:157] + '...')}" for text in found[:_SHOWN]]
     if len(found) > _SHOWN:
         lines.append(f"- and {len(found) - _SHOWN} more")

@@ -7,6 +7,7 @@ Input: ``Known``.  Output: text in terms of ``runtime`` (``thing``), ``hooks`` a
 from __future__ import annotations
 
 import ast
+import keyword
 from dataclasses import dataclass, field
 
 from depyf.export.texts.hook_list import Hooks
@@ -88,7 +89,7 @@ class Maker:
         given = [
             f"{name}={self.value(part, Path(path.mapping, path.name, (*path.steps, (ATTRIBUTE, name))))}"
             for name, part in attributes.items()
-            if name.isidentifier() and name not in _INNER
+            if name.isidentifier() and not keyword.iskeyword(name) and name not in _INNER
         ]
         if known.kind and not items:
             return f"thing({', '.join([repr(known.kind), *given])})"
