@@ -170,7 +170,19 @@ class _Making:
         for name in sorted(self.tensors):
             self._offer(name, ValuePath("G", name), f"the global {name} of the program", values)
         for name in self.free[self.function.codes[0].name]:
-            self._offer(name, ValuePath("L", name), f"the free variable {name}", values)
+            if self._is_read(name):
+                self._offer(name, ValuePath("L", name), f"the free variable {name}", values)
+
+    def _is_read(self, name: str) -> bool:
+        """Whether transformed code or a guard that is asked looks into the cell of a free variable."""
+        asked = [g.expression for entry in self.function.entries for g in self.guards[entry.name]]
+        if any(f"L[{name!r}]" in text for text in asked):
+            return True
+        return any(
+            isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+            for entry in self.function.entries
+            for node in ast.walk(ast.parse(entry.source))
+        )
 
     def _offer(self, name: str, path: ValuePath, about: str, values: GuardedValues) -> None:
         known = values.find(path)

@@ -141,7 +141,8 @@ def variables(hooks: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
     """The cells of the free variables; they begin with what ``hooks`` has, and calls share them."""
     for name in names:
         if name not in _SHARED:
-            _SHARED[name] = types.CellType(getattr(hooks, name))
+            known = name in hooks.WANTED or hasattr(hooks, name)  # otherwise nothing that was compiled reads it
+            _SHARED[name] = types.CellType(getattr(hooks, name)) if known else types.CellType()
     return tuple(_SHARED[name] for name in names)
 
 

@@ -57,6 +57,6 @@ def hooks_text(hooks: Hooks, package: str, function: str) -> str:
         "def __getattr__(name):",
         "    if name in WANTED:",
         '        raise MissingHook(f"{__name__}.{name} is not filled in: {WANTED[name]}")',
-        "    raise AttributeError(name)",
+        '    raise AttributeError(f"{__name__}.{name} is not filled in")',
     ]
     return "\n".join(lines) + "\n"
