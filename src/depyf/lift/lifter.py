@@ -38,6 +38,7 @@ from depyf.safety.rewrites import step
 
 _RETURNING = frozenset({ops.RETURN, ops.POP, ops.POP_EXCEPT, ops.SWAP, ops.ROT, WITH_EXIT})
 _STORES = frozenset({ops.STORE_FAST, ops.DELETE_FAST, ops.LOAD_FAST_CLEAR})
+_ITERATES = frozenset({ops.GET_ITER, ops.GET_AITER})
 OUTSIDE = -1
 """The number of the predecessor on an exception edge."""
 
@@ -274,20 +275,23 @@ class Lifter:
     def _execute(self, block: Lifted, code: list[int]) -> None:
         block.code.extend(code)
         before_loop = block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0])
-        if block.tested is not None:
-            code = put_test(self.symbolic, block, code, before_loop)
-        self.symbolic.run(block, code, before_loop)
+        rest = code if block.tested is None else put_test(self.symbolic, block, code, before_loop)
+        self.symbolic.run(block, rest, before_loop)
         if block.succs:
             if self.symbolic.generated:
                 for i in range(len(block.stack)):
                     fresh_containers.as_fresh(self.symbolic, i)
-            self._mark_iterators(block)
+            self._mark_iterators(block, code)
 
-    def _mark_iterators(self, block: Lifted) -> None:
-        stack = block.stack
-        for i, value in enumerate(stack):
-            if isinstance(value, IterOf):
-                self.symbolic.start_iterator(stack, i, self.symbolic.instr.line or block.line)
+    def _mark_iterators(self, block: Lifted, code: list[int]) -> None:
+        """Start the iterators that ``code``, the part of ``block`` executed last, has left on the stack."""
+        stack, instrs = block.stack, self.graph.program.instrs
+        if any(
+            instrs[i].op in _ITERATES for i in code
+        ):  # or else every short circuit would look at all of a wide stack
+            for i, value in enumerate(stack):
+                if isinstance(value, IterOf):
+                    self.symbolic.start_iterator(stack, i, self.symbolic.instr.line or block.line)
         if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
             # no statement keeps a value right below the iterator of its loop; that of a comprehension is its result
             below = len(stack) - 2 - sum(isinstance(top, Marker) and top.kind == "null" for top in stack[-1:])
