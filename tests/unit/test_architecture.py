@@ -22,6 +22,8 @@ TORCH_ALLOWED = (
     "export/carried/package_check.py",
     "export/carried/package_checks.py",
     "export/carried/package_runtime.py",
+    "gallery/stored_tensors.py",
+    "repro/repro_parts.py",
 )
 # optimization.py is a published class that compiles; the files of gallery/ are text for scripts, never imported
 INTERPRETERS = ("verify/run/interpreters.py", "verify/run/recompile.py")  # which CPython runs is their subject
@@ -96,7 +98,7 @@ LAYERS = (
     ("dump",),
     ("debugger", "edit"),
     ("dynamo",),
-    ("doctor", "gallery", "optimization", "report"),
+    ("doctor", "gallery", "optimization", "report", "repro"),
     ("export",),
     ("api", "decompiler", "explain", "testing", "utils"),
     ("cli", "pytest_plugin", "__main__"),
@@ -105,7 +107,15 @@ LAYERS = (
 FILES_IN_A_FOLDER = 16
 PUBLISHED_TWICE = ("explain/utils.py",)
 """The published depyf has two modules of this name, and others import both."""
-TEXT_FOR_SCRIPTS = ("harness.py", "modes.py", "package_check.py", "package_checks.py", "package_runtime.py")
+TEXT_FOR_SCRIPTS = (
+    "harness.py",
+    "modes.py",
+    "stored_tensors.py",
+    "repro_parts.py",
+    "package_check.py",
+    "package_checks.py",
+    "package_runtime.py",
+)
 """Shown in gallery scripts, never imported."""
 
 

@@ -77,7 +77,7 @@ CORE = (
     "verify",
     "safety",
 )
-LONGEST_LINE, MOST_LINES = 140, 420
+LONGEST_LINE, MOST_LINES = 140, 430
 
 
 def in_code_spans(text: str) -> set[str]:

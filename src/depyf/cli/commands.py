@@ -13,8 +13,9 @@ import depyf
 from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.doctor import add_doctor_parser, run_doctor
 from depyf.cli.dump_passes import add_dump_parser, run_dump
-from depyf.cli.export_command import add_export_parser, run_export
-from depyf.cli.gallery_command import add_gallery_parser, run_gallery
+from depyf.cli.from_dumps.export_command import add_export_parser, run_export
+from depyf.cli.from_dumps.gallery_command import add_gallery_parser, run_gallery
+from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
 from depyf.cli.report_command import add_report_parser, run_report
@@ -40,6 +41,7 @@ examples:
   depyf merge dump                              where the ranks of a distributed run diverge
   depyf gallery dump -o scripts                 each compiled graph as a script that checks itself
   depyf export dump -o net                      a compiled function as a package that runs without torch.compile
+  depyf repro dump 0/0                          one compiled graph as a script for a bug report
   depyf report dump                             one HTML page of a dump, which opens offline
 
 'depyf COMMAND --help' says more.
@@ -165,6 +167,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_parsers(commands)
     add_gallery_parser(commands)
     add_export_parser(commands)
+    add_repro_parser(commands)
     add_report_parser(commands)
     add_doctor_parser(commands)
     return parser
@@ -217,6 +220,7 @@ def _dispatch(argv: list[str]) -> int:
         "merge": run_merge,
         "gallery": run_gallery,
         "export": run_export,
+        "repro": run_repro,
         "report": run_report,
         "doctor": run_doctor,
     }

@@ -25,13 +25,13 @@ from depyf.gallery.fill import Value, fill
 from depyf.gallery.input_table import CannotRender, input_lines, readable_source, same_layout
 from depyf.safety.escape import printable
 
-_RANDOM = re.compile(
+RANDOM = re.compile(
     r"dropout|bernoulli|\brand|\.rand|normal|uniform|inductor_rand|multinomial|exponential|cauchy|geometric|poisson"
 )
 _ASSERTS = re.compile(r"_assert_(?:async|scalar)\b")
-_REGISTERS = re.compile(r"^import torch\.[\w.]+$", re.M)
+REGISTERS = re.compile(r"^import torch\.[\w.]+$", re.M)
 """Modules of torch that a page imports because they register operators."""
-_ONE_WAY = re.compile(
+ONE_WAY = re.compile(
     r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply|invoke_subgraph)\("
 )
 """Operators that Dynamo writes into a graph and cannot read back."""
@@ -99,7 +99,7 @@ def render(graph: CompiledGraph, root: str = "") -> Script:
         constants = constants_of(facts)
         texts += [class_text(part, name, constants) for part in one.everything()]
     imports, unknown = imports_of([one for one, _, _ in classes], functions)
-    imports += [line for part in graph.stages.values() for line in _REGISTERS.findall(part.text)]
+    imports += [line for part in graph.stages.values() for line in REGISTERS.findall(part.text)]
     if unknown:
         raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
     page = _page(graph, captured, aot, lines, texts, imports, symbols, notes, root)
@@ -108,7 +108,7 @@ def render(graph: CompiledGraph, root: str = "") -> Script:
     except SyntaxError as error:
         raise CannotRender(f"torch printed what is no Python (line {error.lineno} of the script)") from error
     stages = tuple(name for _, name, _ in classes)
-    place = _short(graph.place, root)
+    place = short_place(graph.place, root)
     return Script(graph.file, page, graph.compile_id, graph.function, place, stages, len(lines), tuple(notes))
 
 
@@ -191,14 +191,14 @@ def _page(
 ) -> str:
     texts = "\n".join(classes)
     facts = graph.stages[CAPTURED].facts
-    libraries = sorted({"import torch", *imports}, key=_import_order)
+    libraries = sorted({"import torch", *imports}, key=import_order)
     if "torch.utils.checkpoint." in texts or "tag_activation_checkpoint" in texts:
         libraries.append("import torch.utils.checkpoint")
     values: dict[str, Value] = {
         "TITLE": _title(graph, root),
         "TORCH": in_docstring(printable(graph.torch.partition("+")[0])),
         "LIBRARIES": libraries,
-        "SYMBOLS": _symbol_lines(inputs, symbols, facts),
+        "SYMBOLS": symbol_lines(inputs, symbols, facts),
         "MAKES": any("make." in line for line in inputs),
         "INPUTS": inputs,
         "CLASSES": "\n\n\n".join(classes).split("\n"),
@@ -215,7 +215,7 @@ def _page(
     return fill({**values, "STANDARD_LIBRARY": standard, "HARNESS": harness.split("\n")})
 
 
-def _symbol_lines(inputs: list[str], symbols: Mapping[str, Number], facts: Mapping[str, Any]) -> list[str]:
+def symbol_lines(inputs: list[str], symbols: Mapping[str, Number], facts: Mapping[str, Any]) -> list[str]:
     """The dynamic sizes that inputs have, with their values and where they come from."""
     sources = {i["symbol"]: i.get("source", "") for i in facts.get("inputs", ()) if i.get("symbol")}
     used = _used_symbols(inputs, symbols)
@@ -225,13 +225,13 @@ def _symbol_lines(inputs: list[str], symbols: Mapping[str, Number], facts: Mappi
 
 def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) -> dict[str, Value]:
     """Devices, operators, process groups, random numbers, assertions: what its code asks of the script."""
-    code = "\n".join(_code_lines(texts))
+    code = "\n".join(code_lines(texts))
     devices = sorted(set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts)))))  # fmt: skip
-    one_way = m["name"] if (m := _ONE_WAY.search(code)) else ""
+    one_way = m["name"] if (m := ONE_WAY.search(code)) else ""
     backend = "none" if one_way else "inductor" if graph.wrapper else "aot_eager"
     why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
-    random, asserts = bool(_RANDOM.search(code)), bool(_ASSERTS.search(code))
-    own, groups = _own_operators(code), groups_of(texts)
+    random, asserts = bool(RANDOM.search(code)), bool(_ASSERTS.search(code))
+    own, groups = own_operators(code), groups_of(texts)
     vision = any(name.startswith("torchvision.") for name in own)
     said = [*([NOTE] if groups else []), *([_DRAWS] if random else []), *notes]
     contexts = ["inlined()"] if "higher_order.invoke_subgraph(" in texts else []
@@ -245,35 +245,35 @@ def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) ->
         "OPERATORS": _names(tuple(own)) if own else "",
         "OPERATOR_MODULES": '["torchvision", *options.modules]' if vision else "options.modules",
         "GROUPS": str(groups) if groups else "",
-        "TOLERANCE": str(_tolerance(texts)),
+        "TOLERANCE": str(tolerance_of(texts)),
         "RANDOM": random,
         "ASSERTS": asserts,
         "CONTEXTS": ", ".join([*contexts, *(["asserted"] if asserts else [])]),
     }
 
 
-def _code_lines(text: str) -> list[str]:
+def code_lines(text: str) -> list[str]:
     """The lines that are no comments: these quote the program."""
     return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
 
 
-def _own_operators(code: str) -> list[str]:
+def own_operators(code: str) -> list[str]:
     """The operators that are not torch's: ``library.name``."""
     found = {f"{m[1]}.{m[2]}" for m in _OPERATOR.finditer(code)}
     return sorted(name for name in found if name.partition(".")[0] not in _TORCH_LIBRARIES)
 
 
-def _import_order(line: str) -> tuple[bool, bool, str]:
+def import_order(line: str) -> tuple[bool, bool, str]:
     """Definitions after all imports."""
     return " = " in line, line.startswith("from "), line
 
 
 def _title(graph: CompiledGraph, root: str) -> str:
-    what = f"{graph.function} ({_short(graph.place, root)})" if graph.function else "an unknown function"
+    what = f"{graph.function} ({short_place(graph.place, root)})" if graph.function else "an unknown function"
     return in_docstring(printable(f"The graph that torch.compile made of {what}, compile id {graph.compile_id}."))
 
 
-def _short(place: str, root: str) -> str:
+def short_place(place: str, root: str) -> str:
     path, _, line = place.rpartition(":")
     return f"{short_path(path, root)}:{line}" if path else place
 
@@ -287,18 +287,22 @@ def _count(devices: list[str]) -> int:
     return 1 + max([int(d.partition(":")[2] or 0) for d in devices])
 
 
-def _tolerance(texts: str) -> float:
+def tolerance_of(texts: str) -> float:
     return next((value for mark, name, value in _LOW_PRECISION if f'"{mark}' in texts or name in texts), 1e-4)
 
 
-def _ambient(modes: Mapping[str, Any]) -> dict[str, Value]:
-    """The state of torch in which the program called the graph."""
+def managers_of(modes: Mapping[str, Any]) -> list[str]:
+    """The context managers for the state of torch in which the program called the graph."""
     managers = []
     if modes.get("inference"):
         managers.append("torch.inference_mode()")
     elif not modes.get("grad", True):
         managers.append("torch.no_grad()")
-    managers += [f'torch.autocast("{device}", {dtype})' for device, dtype in modes.get("autocast", {}).items()]
+    return managers + [f'torch.autocast("{device}", {dtype})' for device, dtype in modes.get("autocast", {}).items()]
+
+
+def _ambient(modes: Mapping[str, Any]) -> dict[str, Value]:
+    managers = managers_of(modes)
     if len(managers) < 2:
         return {"ENTERED": [], "MODE": managers[0] if managers else "contextlib.nullcontext()"}
     return {"ENTERED": [f"stack.enter_context({manager})" for manager in managers], "MODE": ""}

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 _GALLERY = Path(__file__).parents[2] / "gallery"
-HARNESS = _GALLERY / "harness.py", _GALLERY / "modes.py"
+HARNESS = _GALLERY / "harness.py", _GALLERY / "modes.py", _GALLERY / "stored_tensors.py"
 _ANNOTATION = re.compile(r"\b(?:Any|Callable|Iterator)\b")
 
 
@@ -42,11 +42,13 @@ def harness_text(rest: str) -> tuple[str, list[str]]:
             queue.append(name)
     text = "\n\n\n".join(body for name, (body, _) in definitions.items() if name in wanted)
     both = text + rest
-    modules = ("contextlib", "math", "operator", "warnings")
+    modules = ("base64", "contextlib", "json", "math", "operator", "warnings")
     imports = [f"import {module}" for module in modules if re.search(rf"(?<![\w.]){module}\.\w", both)]
     typing = [name for name in ("Callable", "Iterator") if re.search(rf"\b{name}\[", both)]
     if typing:
         imports.append(f"from collections.abc import {', '.join(typing)}")
+    if re.search(r"\bPath\(", both):
+        imports.append("from pathlib import Path")
     if re.search(r"\bAny\b", both):
         imports.append("from typing import Any")
     return text, imports

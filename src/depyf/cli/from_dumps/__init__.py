@@ -1,0 +1,1 @@
+"""The commands that make scripts and packages of dumps."""
