@@ -6,9 +6,10 @@ text", and that is how a chained comparison or an augmented assignment is told f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
+
+from depyf.ir.node import node
 
 if TYPE_CHECKING:
     from depyf.bytecode.codeunit import CodeUnit
@@ -21,14 +22,14 @@ class Expr:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Const(Expr):
     """A constant; may be any live object in generated code, a tuple or frozenset of constants, or Ellipsis."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Name(Expr):
     """A variable the bytecode names; ``scope`` is "fast", "cell", "global" or "name" (module and class bodies)."""
 
@@ -67,7 +68,7 @@ TempKey = tuple[int, int]
 """The purpose and the number of a temporary."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Temp(Expr):
     """A variable that the decompiler adds, printed as ``<temp_prefix><number>`` once its body is numbered."""
 
@@ -80,33 +81,33 @@ class Temp(Expr):
         return self.purpose, self.number
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class NestedTemp(Expr):
     """A temporary of a nested function whose body is finished; passes over the enclosing function leave it alone."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Taken(Expr):
     """``(temp, temp := None)[0]``: the value of a temporary, which holds it no longer."""
 
     temp: Temp | NestedTemp
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Attr(Expr):
     value: Expr
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Sub(Expr):
     value: Expr
     key: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class SliceOf(Expr):
     """``lower:upper:step``; ``step`` is None for the two-argument form.  Outside a subscript it is a slice() object."""
 
@@ -115,7 +116,7 @@ class SliceOf(Expr):
     step: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Bin(Expr):
     """``left op right``; in-place operators (``+=``) only occur as the value of the assignment they become."""
 
@@ -124,7 +125,7 @@ class Bin(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Un(Expr):
     """``op`` is "-", "+", "~" or "not"."""
 
@@ -132,7 +133,7 @@ class Un(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Cmp(Expr):
     """``left ops[0] rights[0] ops[1] rights[1] ...``; the ops include "is", "is not", "in" and "not in".
 
@@ -145,7 +146,7 @@ class Cmp(Expr):
     turned: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class BoolOf(Expr):
     """``op`` is "and" or "or"; at least two values, none of them a BoolOf of the same op in last place.
 
@@ -164,19 +165,19 @@ class BoolOf(Expr):
     deeper: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Cond(Expr):
     test: Expr
     body: Expr
     orelse: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Star(Expr):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Invoke(Expr):
     """A call; ``keywords`` holds (name, value), with name None for ``**value``."""
 
@@ -185,7 +186,7 @@ class Invoke(Expr):
     keywords: tuple[tuple[str | None, Expr], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Display(Expr):
     """``kind`` is "tuple", "list" or "set"; elements may be Star.
 
@@ -196,7 +197,7 @@ class Display(Expr):
     elts: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class DictOf(Expr):
     """Items in order; a None key means ``**value``.  ``call`` says, while lifting, that they are keyword arguments."""
 
@@ -204,7 +205,7 @@ class DictOf(Expr):
     call: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Fmt(Expr):
     """``{value!conversion:spec}`` of an f-string or t-string; ``text`` is the t-string's source text of the value.
 
@@ -218,7 +219,7 @@ class Fmt(Expr):
     percent: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class FStr(Expr):
     """An f-string (or t-string): literal parts are ``str``, the others Fmt.  A bare Fmt is such a string too."""
 
@@ -226,7 +227,7 @@ class FStr(Expr):
     template: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Func(Expr):
     """A function object: nested code with the values bound to it when it was made.
 
@@ -243,7 +244,7 @@ class Func(Expr):
     type_params: tuple[TypeParam, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class TypeParam(Expr):
     """``kind`` is "TypeVar", "ParamSpec" or "TypeVarTuple"."""
 
@@ -253,7 +254,7 @@ class TypeParam(Expr):
     default: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Generator(Expr):
     """One ``for target in iter if ...`` of a comprehension."""
 
@@ -263,7 +264,7 @@ class Generator(Expr):
     is_async: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Comp(Expr):
     """``kind`` is "list", "set", "dict" or "generator"; ``elt`` is the value (for a dict ``key: elt``).
 
@@ -279,37 +280,37 @@ class Comp(Expr):
     cleared: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class AwaitOf(Expr):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class YieldOf(Expr):
     """``yield value``; a None constant prints as a bare ``yield``."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class YieldFrom(Expr):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Walrus(Expr):
     target: Name
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class CellOf(Expr):
     """The cell object of a variable itself, not its value (Dynamo passes these to resume functions)."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Marker(Expr):
     """A stack slot that is no value of the program: ``kind`` is "null", "exc", "tb", "build_class", "entry", ...
 

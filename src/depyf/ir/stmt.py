@@ -7,9 +7,8 @@ printer takes, holds none of the three.  ``line`` is the source line of the byte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from depyf.ir.expr import Expr, Func, Name, Temp, TypeParam
+from depyf.ir.node import node
 
 Body = tuple["Stmt", ...]
 
@@ -21,13 +20,13 @@ class Stmt:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class ExprStmt(Stmt):
     value: Expr
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Echo(Stmt):
     """An expression as a statement whose value the interactive interpreter shows (``compile(..., "single")``)."""
 
@@ -35,7 +34,7 @@ class Echo(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Assign(Stmt):
     """``targets[0] = targets[1] = value``; a target is Name, Temp, Attr, Sub, or a tuple/list Display of targets."""
 
@@ -44,7 +43,7 @@ class Assign(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class AugAssign(Stmt):
     """``target op value`` where ``op`` is "+=" and the like."""
 
@@ -54,7 +53,7 @@ class AugAssign(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class AnnAssign(Stmt):
     """``simple`` is false where the target is no plain name (``a.x``, ``(x)``), and the annotation is not kept."""
 
@@ -65,13 +64,13 @@ class AnnAssign(Stmt):
     simple: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Delete(Stmt):
     targets: tuple[Expr, ...]
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Return(Stmt):
     """``value`` is None for a bare ``return``; ``implicit`` where it is not in the source: the end of the function is reached."""
 
@@ -80,21 +79,21 @@ class Return(Stmt):
     implicit: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Raise(Stmt):
     exc: Expr | None
     cause: Expr | None
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Assert(Stmt):
     test: Expr
     message: Expr | None
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Import(Stmt):
     """``import name as asname, ...``; ``lazy import`` (3.15+) if ``lazy``."""
 
@@ -103,7 +102,7 @@ class Import(Stmt):
     lazy: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class ImportFrom(Stmt):
     """``from <level dots>module import name as asname, ...``; ``*`` is the name of a star import."""
 
@@ -114,7 +113,7 @@ class ImportFrom(Stmt):
     lazy: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class FuncDef(Stmt):
     """``def`` (or ``async def``, by the flags of ``func.unit``) bound to ``target``; decorators outermost first."""
 
@@ -124,7 +123,7 @@ class FuncDef(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class ClassDef(Stmt):
     """``func`` holds the class body's code; its prologue and ``__classcell__`` epilogue are already stripped."""
 
@@ -137,7 +136,7 @@ class ClassDef(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class TypeAlias(Stmt):
     target: Name
     type_params: tuple[TypeParam, ...]
@@ -145,24 +144,24 @@ class TypeAlias(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class PassStmt(Stmt):
     line: int | None = None
     dots: bool = False
     """Written ``...``."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Break(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Continue(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class If(Stmt):
     test: Expr
     body: Body
@@ -170,7 +169,7 @@ class If(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class While(Stmt):
     test: Expr
     body: Body
@@ -178,7 +177,7 @@ class While(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class For(Stmt):
     target: Expr
     iter: Expr
@@ -188,7 +187,7 @@ class For(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class ExceptClause:
     """``except type as name:``; a None type is the bare clause."""
 
@@ -198,7 +197,7 @@ class ExceptClause:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Try(Stmt):
     body: Body
     handlers: tuple[ExceptClause, ...]
@@ -208,7 +207,7 @@ class Try(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class With(Stmt):
     """``with context as target, ...``."""
 
@@ -224,14 +223,14 @@ class Pattern:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class MatchValue(Pattern):
     """A literal (None, True and False included) or a dotted name."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class MatchAs(Pattern):
     """``pattern as name``; without a pattern a capture, without both ``_``."""
 
@@ -239,50 +238,50 @@ class MatchAs(Pattern):
     name: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class MatchStar(Pattern):
     name: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class MatchSequence(Pattern):
     patterns: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class MatchMapping(Pattern):
     keys: tuple[Expr, ...]
     patterns: tuple[Pattern, ...]
     rest: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class MatchClass(Pattern):
     cls: Expr
     patterns: tuple[Pattern, ...]
     keywords: tuple[tuple[str, Pattern], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class MatchOr(Pattern):
     patterns: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class MatchCase:
     pattern: Pattern
     guard: Expr | None
     body: Body
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Match(Stmt):
     subject: Expr
     cases: tuple[MatchCase, ...]
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Block(Stmt):
     """``body``; an ``Exit(label)`` inside it continues right after it."""
 
@@ -291,7 +290,7 @@ class Block(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Loop(Stmt):
     """Endless loop: falling off the end of ``body``, or ``Exit(label)`` inside it, goes back to its start."""
 
@@ -300,7 +299,7 @@ class Loop(Stmt):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Exit(Stmt):
     """Go to the end of the enclosing Block (or the start of the enclosing Loop) with this label.
 

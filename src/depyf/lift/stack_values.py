@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from depyf.ir.expr import Const, Display, Expr, Marker, Purpose, Star, Temp, Walrus
+from depyf.ir.node import node
 
 TESTED_NONE = Const(None)
 """The None of a jump that tests for it: ``is`` and ``is not`` are the same instruction there."""
@@ -15,7 +16,7 @@ def is_slot(value: Expr) -> bool:
     return type(value) is Temp and value.purpose is Purpose.SLOT
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Shared(Expr):
     """A value with several references on the stack, made by ``COPY`` at instruction ``origin``.
 
@@ -27,7 +28,7 @@ class Shared(Expr):
     origin: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class Chain(Expr):
     """A value already stored to ``targets`` that is about to be stored again: ``a.x = b = value``."""
 
@@ -36,7 +37,7 @@ class Chain(Expr):
     origin: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class IterOf(Expr):
     """The iterator ``GET_ITER`` (or ``GET_AITER``) made of ``value``."""
 
@@ -44,7 +45,7 @@ class IterOf(Expr):
     is_async: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class LinkedLeft(Expr):
     """The left operand of the next link of a chained comparison, in the place of the comparison so far."""
 
@@ -78,7 +79,7 @@ class Unpack(Expr):
         return Display("tuple", tuple(parts))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node(frozen=True, slots=True, eq=False)
 class UnpackedItem(Expr):
     """The ``index``-th value of an unpacking."""
 
