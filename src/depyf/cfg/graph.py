@@ -6,6 +6,7 @@ successors, and holds instruction indices.
 
 from __future__ import annotations
 
+from depyf.bytecode import ops
 from depyf.cfg.blocks import Blocks, Node
 from depyf.cfg.containers import Containers
 from depyf.cfg.leaders import Leaders
@@ -21,11 +22,17 @@ class Graph(Blocks):
 
     def __init__(self, program: Program, containers: Containers, *, merge: bool = True, tails: bool = True) -> None:
         super().__init__(program, containers, merge=merge, tails=tails)
+        merges = merge or not self.optimised
+        if program.is_one_path:
+            self._cut_path()
+            if merges:
+                merge_implicit_returns(self)
+            self.preds = self.predecessors()
+            return
         leaders = Leaders(self)
         leaders.cut()
         skip_empty_blocks(self)
         copies = Copies(self, leaders.spans)
-        merges = merge or not self.optimised
         if merges:
             merge_implicit_returns(self)  # a module or class body cannot say ``return``
         if merge:
@@ -35,6 +42,17 @@ class Graph(Blocks):
             copies.merge()
             absorb_returns(self)
         self.preds = self.predecessors()
+
+    def _cut_path(self) -> None:
+        """The blocks of code without jumps and handlers: what it returns, with the constant if it is one, and all before that."""
+        instrs, of = self.program.instrs, self.containers.of
+        last = len(instrs) - 1
+        end = last if instrs[last].op == ops.RETURN else 0
+        if end and instrs[end - 1].op == ops.LOAD_CONST:
+            end -= 1
+        if end:
+            self.nodes[0] = Node(0, list(range(end)), of[0], [end], end - 1)
+        self.nodes[end] = Node(end, list(range(end, last + 1)), of[end], [], last)
 
 
 def skip_empty_blocks(blocks: Blocks) -> None:

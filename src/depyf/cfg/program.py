@@ -92,6 +92,13 @@ class Program:
                     instrs[i] = instr._replace(arg=_OPPOSITE[instr.arg])
                     self.next[i], self.jump[i] = i + 2, self.jump[i + 1]
 
+    @property
+    def is_one_path(self) -> bool:
+        """Whether there are no jumps and no handlers: each instruction leads to the one after it."""
+        if self.handlers or max(self.jump) != NONE or self.next[-1] != NONE:
+            return False
+        return self.next[:-1] == list(range(1, len(self.next)))
+
     def line_in_front(self, index: int) -> int | None:
         """The line of the ``NOP`` in front of an instruction: a statement stood there of which nothing else is left."""
         return self._in_front.get(self.instrs[index].offset)

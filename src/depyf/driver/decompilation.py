@@ -75,7 +75,7 @@ class Decompilation:
             try:
                 with part_of_work(unit.qualname, len(unit.code)):
                     for step in rung.passes:
-                        if step.when(state):
+                        if step.applies(state):
                             step.run(state)
                             if check_invariants:
                                 step.check(state)

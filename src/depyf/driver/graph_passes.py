@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from depyf.bytecode import ops
 from depyf.cfg.containers import Containers
 from depyf.cfg.graph import Graph
 from depyf.cfg.program import Program
@@ -32,7 +33,7 @@ from depyf.lift.engine import Style
 from depyf.lift.lifter import Lifter
 from depyf.lift.symbolic import Symbolic
 from depyf.structure.layout.break_lines import note_break_lines
-from depyf.structure.match.recognise_tests import recognise_matches
+from depyf.structure.match.recognise_tests import TESTS_OF_PATTERNS, recognise_matches
 from depyf.structure.regions.classify import fill_silent_gaps, find_regions
 from depyf.structure.regions.unprotected_tests import protect_tests
 from depyf.structure.skip_empty import skip_empty
@@ -42,6 +43,7 @@ from depyf.structure.skip_empty import skip_empty
 
 def _lower(state: State) -> None:
     state.lowered = state.lower(state.unit)
+    state.operations = frozenset([instr.op for instr in state.lowered.instrs])
 
 
 def _strip_resume_prologue(state: State) -> None:
@@ -75,11 +77,16 @@ INSTRUCTION_GRAPH = Pass(
 # The graph of instructions: what the compiler did to jumps
 
 
-def _on_program(name: str, run: Callable[[Program], object], why: str, *after: str) -> Pass:
+_TESTS = frozenset({ops.BRANCH})
+
+
+def _on_program(
+    name: str, run: Callable[[Program], object], why: str, *after: str, needs: frozenset[str] = frozenset()
+) -> Pass:
     def of_state(state: State) -> None:
         run(state.program)
 
-    return Pass(name, of_state, "program", why, ("instruction_graph", *after))
+    return Pass(name, of_state, "program", why, ("instruction_graph", *after), needs=needs)
 
 
 CLASS_ENDS = _on_program("class_ends", drop_class_ends, "the copies of a class body's end are one place")
@@ -88,33 +95,42 @@ INLINED_RETURNS = _on_program(
     undo_inlined_returns,
     "3.8, 3.9: returns that were jumps to the end of one expression",
     "class_ends",
+    needs=_TESTS,
 )
 SHORT_CIRCUIT_EXITS = _on_program(
     "short_circuit_exits",
     join_short_circuit_exits,
     "the copies of where a short circuit is left are one place",
     "inlined_returns",
+    needs=_TESTS,
 )
 COPIED_EXPRESSION_ENDS = _on_program(
     "copied_expression_ends",
     join_expression_ends,
     "no lines tell these copies apart: their paths must be one first",
     "short_circuit_exits",
+    needs=_TESTS,
 )
 HANDLER_ENDS = _on_program(
     "handler_ends",
     join_handler_ends,
     "3.12: the end of a handler is copied into the tests before it",
     "copied_expression_ends",
+    needs=frozenset({ops.POP_EXCEPT}),
 )
 JUMP_THREADING = _on_program(
-    "jump_threading", undo_jump_threading, "3.8, 3.9: jumps go through the `continue` that they skipped", "handler_ends"
+    "jump_threading",
+    undo_jump_threading,
+    "3.8, 3.9: jumps go through the `continue` that they skipped",
+    "handler_ends",
+    needs=_TESTS,
 )
 SKIPPED_TESTS = _on_program(
     "skipped_tests",
     join_skipped_tests,
     "short circuits go through the test of the whole that they skipped",
     "jump_threading",
+    needs=_TESTS,
 )
 THREAD_JUMPS = _on_program("thread_jumps", Program.thread, "loops that may be entered anywhere have no head to keep")
 
@@ -143,12 +159,16 @@ def _regions(*, undo_finally: bool = True, clauses: bool = True) -> Pass:
 
 def _find_matches(*, idioms: bool = True) -> Pass:
     return Pass(
-        "matches", partial(_matches, idioms=idioms), "program", "a pattern is one test; its many branches must not become blocks", ("regions",)
+        "matches", partial(_matches, idioms=idioms), "program", "a pattern is one test; its many branches must not become blocks", ("regions",),
+        needs=TESTS_OF_PATTERNS,
     )  # fmt: skip
 
 
 PROTECTED_TESTS = _on_program(
-    "protected_tests", protect_tests, "3.14: short circuits that lost the handler around them get it back"
+    "protected_tests",
+    protect_tests,
+    "3.14: short circuits that lost the handler around them get it back",
+    needs=_TESTS,
 )
 REENTERED_HANDLERS = _on_program(
     "reentered_handlers", raise_reentered, "what is handled without being raised is raised"
@@ -269,6 +289,7 @@ BREAK_LINES = Pass(
     "blocks",
     "of a `break` its line is all that is left",
     ("lift",),
+    lambda s: len(s.blocks) > 1 or ops.JUMP in s.operations,
 )
 EMPTY_BLOCKS = Pass(
     "empty_blocks",

@@ -10,21 +10,25 @@ from depyf.driver.invariants import INVARIANTS
 from depyf.driver.state import State
 
 
-def always(state: State) -> bool:
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Pass:
     """One pass: ``why`` says what it is for and why it stands where it stands, ``after`` which others have to run before it
-    where a list has them.  ``when`` says for which code objects it has anything to do."""
+    where a list has them.  ``when`` says for which code objects it has anything to do, ``needs`` without which operations, of several
+    at least one, it has nothing to do."""
 
     name: str
     run: Callable[[State], None]
     shows: str
     why: str
     after: tuple[str, ...] = ()
-    when: Callable[[State], bool] = always
+    when: Callable[[State], bool] | None = None
+    needs: frozenset[str] = frozenset()
+
+    def applies(self, state: State) -> bool:
+        """Whether the pass has anything to do."""
+        if self.needs and self.needs.isdisjoint(state.operations):
+            return False
+        return self.when is None or self.when(state)
 
     def check(self, state: State) -> None:
         """InvariantError if what the pass leaves is not what the next one expects."""

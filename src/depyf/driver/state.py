@@ -29,6 +29,8 @@ class State:
     promises: GeneratorContract = NO_CONTRACT
     lower: Callable[[CodeUnit], Lowered] = lower
     lowered: Lowered = field(init=False)
+    operations: frozenset[str] = frozenset()
+    """Those that occur in the bytecode."""
     program: Program = field(init=False)
     regions: Regions = field(init=False)
     matches: int = 0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from depyf.bytecode.tables.kept_instructions import loop_ends, nop_lines
-from depyf.driver.one_pass import Pass, always
+from depyf.driver.one_pass import Pass
 from depyf.driver.state import State
 from depyf.fallback.drop_copies import drop_copies
 from depyf.generated.bind_argument_lists import bind_argument_lists
@@ -28,12 +28,15 @@ from depyf.structure.layout.fall_off import fall_off
 from depyf.structure.layout.loop_exits import leave_inner_loops_first, leave_loops_first
 from depyf.structure.layout.sinking import cheapest, idle
 from depyf.structure.layout.star_exits import leaves_clause
-from depyf.structure.total import Structurer
+from depyf.structure.total import Structurer, only_statements
 
 # Structure
 
 
 def _structure(state: State, *, plain: bool) -> None:
+    if (only := only_statements(state.blocks)) is not None:
+        state.labelled = only
+        return
     structurer = Structurer(
         state.blocks,
         state.containers,
@@ -118,7 +121,7 @@ def _on_body(
     run: Callable[[State, Body], Body],
     why: str,
     *after: str,
-    when: Callable[[State], bool] = always,
+    when: Callable[[State], bool] | None = None,
     shows: str = "body",
 ) -> Pass:
     def of_state(state: State) -> None:

@@ -52,7 +52,7 @@ def trace_passes(unit: CodeUnit, attempt: Attempt = LADDER[0], stop: tuple[str, 
     """
     state = State(unit, partial(_unheard, Decompilation()), attempt.promises)
     for step in attempt.rung.passes:
-        if step.when(state):
+        if step.applies(state):
             trace = with_room(partial(_run, state, step, stop[1] if stop is not None and stop[0] == step.name else 0))
             yield trace
             if trace.stopped:

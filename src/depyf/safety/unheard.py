@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+from collections.abc import Callable
 from typing import Any
 
-_SUSPECT = re.compile(r"\\[^\r\n'\"\\abfnrtvx0-3]|[0-9.](?:and|else|for|if|in|is|not|or)\b")
+_SUSPECT = re.compile(r"(?<!\\)(?:\\\\)*\\[^\r\n'\"\\abfnrtvx0-3]|[0-9.](?:and|else|for|if|in|is|not|or)\b")
 _PREFIXES = frozenset({"", "r", "u", "b", "f", "t", "br", "rb", "fr", "rf", "tr", "rt"})
 _CODE = re.compile(r"#[^\n]*|\"\"\"|'''|\"|'|[()\[\]{}:]|(?<![\w.])[\d.][\w.]*")
 _NUMBER = re.compile(
@@ -159,31 +161,60 @@ def warns(tree: ast.AST) -> bool:
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Compare):
-            if any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
-                if any(map(_is_literal, (node.left, *node.comparators))):
-                    return True
-        elif isinstance(node, ast.Call):
-            if _is_display(node.func):
-                return True
-        elif isinstance(node, ast.Subscript):
-            if _is_display(node.value) and not _has_items(node.value, node.slice):
-                return True
-        elif isinstance(node, ast.Assert):
-            if isinstance(node.test, (ast.Tuple, ast.Constant)):
-                return True
-        elif isinstance(node, ast.UnaryOp):
-            if isinstance(node.op, ast.Invert) and not isinstance(node.operand, (ast.Name, ast.Attribute)):
-                return True
-        elif isinstance(node, ast.BinOp):
-            if isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant):
-                if isinstance(node.left.value, (str, bytes)):  # formatting is done by the compiler
-                    return True
-        elif getattr(node, "finalbody", None):
-            if any(isinstance(inner, _LEAVES) for part in node.finalbody for inner in ast.walk(part)):  # type: ignore[attr-defined]
-                return True
-        pending.extend(ast.iter_child_nodes(node))
+        kind = type(node)
+        judge = _JUDGES.get(kind)
+        if judge is not None and judge(node):
+            return True
+        for field in _INSIDE[kind]:
+            value = getattr(node, field, None)
+            if type(value) is list:
+                pending += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST):
+                pending.append(value)
     return False
+
+
+_PLAIN_FIELDS = frozenset({"arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "name", "names",
+                           "op", "ops", "simple", "type_comment", "type_ignores"})  # fmt: skip
+_INSIDE = {
+    kind: () if kind is ast.Constant else tuple(field for field in kind._fields if field not in _PLAIN_FIELDS)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+"""The fields of each kind of node in which there may be something to warn of: no names, operators and constants."""
+
+
+def _compares_identity(node: ast.Compare) -> bool:
+    if not any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+        return False
+    return any(map(_is_literal, (node.left, *node.comparators)))
+
+
+def _inverts(node: ast.UnaryOp) -> bool:
+    return isinstance(node.op, ast.Invert) and not isinstance(node.operand, (ast.Name, ast.Attribute))
+
+
+def _formats(node: ast.BinOp) -> bool:
+    """Whether the compiler itself does the formatting."""
+    constants = isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)
+    return constants and isinstance(node.left.value, (str, bytes))  # type: ignore[attr-defined]
+
+
+def _leaves_finally(node: ast.Try) -> bool:
+    return any(isinstance(inner, _LEAVES) for part in node.finalbody for inner in ast.walk(part))
+
+
+_JUDGES: dict[type[ast.AST], Callable[[Any], bool]] = {
+    ast.Compare: _compares_identity,
+    ast.Call: lambda node: _is_display(node.func),
+    ast.Subscript: lambda node: _is_display(node.value) and not _has_items(node.value, node.slice),
+    ast.Assert: lambda node: isinstance(node.test, (ast.Tuple, ast.Constant)),
+    ast.UnaryOp: _inverts,
+    ast.BinOp: _formats,
+    ast.Try: _leaves_finally,
+}
+if sys.version_info >= (3, 11):
+    _JUDGES[ast.TryStar] = _leaves_finally
 
 
 def _is_display(node: ast.AST) -> bool:

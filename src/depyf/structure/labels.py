@@ -32,7 +32,7 @@ from depyf.ir.stmt import (
     With,
 )
 from depyf.ir.transformer import Transformer
-from depyf.ir.walk_stmt import bodies, walk, with_bodies
+from depyf.ir.walk_stmt import COMPOUND, bodies, walk, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
 from depyf.safety.rewrites import step
@@ -55,6 +55,9 @@ from depyf.structure.layout.flag_variables import with_flag
 from depyf.structure.layout.star_exits import falls_through, leave_clauses_first, leaves_clause
 from depyf.structure.layout.written_exits import exits_in_try
 from depyf.structure.match.match_statements import Raising, has_cases, is_wildcard
+
+_CHANGED = COMPOUND | {Exit}
+"""Statements that may look otherwise in the Python dialect."""
 
 
 class Lowering:
@@ -89,6 +92,8 @@ class Lowering:
             stmts = raising.run(stmts)
             self.temporaries = raising.temporaries
         kinds = {type(stmt) for stmt in walk(stmts)}
+        if kinds.isdisjoint(_CHANGED):
+            return reraises(stmts)
         if Try not in kinds:
             return reraises(self._lowered(stmts, loops=Loop in kinds))
         stmts = exits_in_try(stmts)
@@ -109,6 +114,9 @@ class Lowering:
         result: list[Stmt] = []
         last = len(stmts) - 1
         for i, stmt in enumerate(stmts):
+            if type(stmt) not in _CHANGED:
+                result.append(stmt)
+                continue
             own = fall if i == last else fall_labels(stmts[i + 1])
             if isinstance(stmt, Exit):
                 if result and isinstance(result[-1], Raise):
@@ -307,6 +315,9 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
     done: list[Stmt] = []
     while work:
         stmt = work.pop()
+        if type(stmt) not in _CHANGED:
+            done.append(stmt)
+            continue
         own = fall_labels(done[-1]) if done else fall
         if isinstance(stmt, Exit):
             if done:

@@ -20,7 +20,7 @@ from depyf.ir.transformer import map_statements
 from depyf.lift.lifted_block import Lifted
 from depyf.safety.depth import any_depth, spend
 from depyf.structure.acyclic import Acyclic
-from depyf.structure.clauses import named_exception
+from depyf.structure.clauses import marker_of, named_exception
 from depyf.structure.edges import (
     Edges,
     Item,
@@ -34,6 +34,17 @@ from depyf.structure.label_kinds import LabelKind, is_try, make_label, number_of
 from depyf.structure.layout.loop_membership import LoopMembership
 
 MANY_EXITS = 3
+
+
+def only_statements(blocks: dict[int, Lifted]) -> list[Stmt] | None:
+    """The statements of the one block that there is, if it leads nowhere; None where there is more to translate."""
+    if len(blocks) > 1:
+        return None
+    (block,) = blocks.values()
+    if block.succs or block.cond is not None or block.container != ROOT:
+        return None
+    ends_marked = block.stmts and any(marker_of(block.stmts[-1], kind) for kind in ("continue", "falls"))
+    return None if ends_marked else list(block.stmts)
 
 
 class Structurer:

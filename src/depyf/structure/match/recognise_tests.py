@@ -23,6 +23,8 @@ from depyf.lift.pattern_tree import pattern_of
 from depyf.safety.rewrites import step
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
+TESTS_OF_PATTERNS = _STARTS | {ops.BRANCH}
+"""Without any of these there is no ``match``."""
 _STORES = frozenset({ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL})
 _LOADS = frozenset({ops.LOAD_CONST, ops.LOAD_FAST, ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_DEREF})
 _BEGINS = _STORES | _LOADS
