@@ -5,14 +5,14 @@ A damaged table ends early and raises no error: columns only choose between equi
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.tables.linetables import LONG, NO_COLUMNS, ONE_LINE, Locations, varint
+from depyf.bytecode.tables.linetables import LONG, NO_COLUMNS, ONE_LINE, SHORT, Locations, varint
 
 Place = tuple[int, int]
-_Entry = tuple[int, int | None, Place]
-"""First line, column or None, last line and column after it."""
+_Span = tuple[Place, Place]
+"""Where something begins, and where it ends."""
 
 
 class Columns:
@@ -45,16 +45,21 @@ class Columns:
     def place(self, at: int) -> tuple[Place, Place] | None:
         """Line and column where the source of code unit ``at`` begins and ends, None where that is not known."""
         of = self._locations.of
-        if not 0 <= at < len(of):
-            return None
-        line, column, end = self._table[of[at]]
-        return None if column is None else ((line, column), end)
+        return self._table[of[at]] if 0 <= at < len(of) else None
 
     @cached_property
-    def _table(self) -> list[_Entry]:
-        return [
-            _entry(line or 0, entry) for line, entry in zip(self._locations.lines, self._locations.entries, strict=True)
-        ]
+    def _table(self) -> list[_Span | None]:
+        """What each entry of the location table says of columns."""
+        table: list[_Span | None] = []
+        for line, entry in zip(self._locations.lines, self._locations.entries, strict=True):
+            found = _columns(entry) if len(entry) < SHORT else _read_columns(entry)
+            if found is None:
+                table.append(None)
+            else:
+                column, lines, end = found
+                first = line or 0
+                table.append(((first, column), (first + lines, end)))
+        return table
 
     def word(self, line: int | None) -> str | None:
         """The one word, or ``return None``, that is all there is on a line, None where that is not known.
@@ -98,8 +103,11 @@ class Columns:
     def _ends(self) -> dict[int, Place]:
         """Where what begins last on a line begins and ends."""
         found: dict[int, Place] = {}
-        for line, column, (end_line, end) in self._table:
-            if column is not None and line == end_line:
+        for place in self._table:
+            if place is None:
+                continue
+            (line, column), (end_line, end) = place
+            if line == end_line:
                 found[line] = max(found.get(line, (column, end)), (column, end))
         return found
 
@@ -109,9 +117,10 @@ class Columns:
         first: dict[int, int] = {}
         least: dict[int, int] = {}
         spans: dict[int, Place | None] = {}
-        for line, column, (end_line, end) in self._table:
-            if column is None:
+        for place in self._table:
+            if place is None:
                 continue
+            (line, column), (end_line, end) = place
             span = (column, end) if line == end_line else None
             if line not in first:
                 first[line] = least[line] = column
@@ -131,8 +140,8 @@ _RETURN = len("return ")
 STEP = 4
 
 
-def _entry(line: int, entry: bytes) -> _Entry:
-    """What an entry of the location table says; ``line`` is its first.
+def _read_columns(entry: bytes) -> tuple[int, int, int] | None:
+    """What an entry of the location table says: the first column, how many lines further it ends, and the column after it.
 
     Source of the format: ``Objects/locations.md`` of CPython.
     """
@@ -140,14 +149,17 @@ def _entry(line: int, entry: bytes) -> _Entry:
     if kind < ONE_LINE:
         if len(entry) > 1:
             column = kind << 3 | entry[1] >> 4
-            return line, column, (line, column + (entry[1] & 15))
+            return column, 0, column + (entry[1] & 15)
     elif kind < NO_COLUMNS:
         if len(entry) > 2:
-            return line, entry[1], (line, entry[2])
+            return entry[1], 0, entry[2]
     elif kind == LONG:
         _, index = varint(entry, 1)
         lines, index = varint(entry, index)
         shifted, index = varint(entry, index)
         shifted_end, _ = varint(entry, index)
-        return line, shifted - 1 if shifted else None, (line + lines, shifted_end - 1)
-    return line, None, (line, 0)
+        return (shifted - 1, lines, shifted_end - 1) if shifted else None
+    return None
+
+
+_columns = lru_cache(maxsize=4096)(_read_columns)
