@@ -20,6 +20,11 @@ PROLOGUE = frozenset({"COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TO
 _BEFORE_GENERATOR = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "GET_ITER", "GET_AITER"})
 """The operations of a generator expression before it makes its generator (3.15)."""
 SINCE = (3, 11)
+_GENERATORS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+_MARKED = frozenset(
+    {"COPY_FREE_VARS", "RETURN_GENERATOR", "MAKE_CELL", "ASYNC_GEN_WRAP", "CALL_INTRINSIC_1", "YIELD_VALUE"}
+)
+"""What is looked at: where none of it occurs in code that needs none, there is nothing to check."""
 _ASYNC_GEN_WRAP = 4  # the intrinsic's number in every version that has it
 
 
@@ -43,6 +48,8 @@ def starts_late(raw: Raw) -> bool:
 def check(raw: Raw) -> None:
     """Raise ``BytecodeError`` where the code does not begin, or yield, as the interpreter needs it."""
     unit, names = raw.unit, raw.names
+    if _MARKED.isdisjoint(names) and not unit.freevars and not unit.cellvars and not unit.flags & _GENERATORS:
+        return
     start = length(raw)
     copied = {
         raw.args[i] for i, name in enumerate(names) if name == "COPY_FREE_VARS"
@@ -51,7 +58,7 @@ def check(raw: Raw) -> None:
     if copied != ({free} if free else set()) or free and "COPY_FREE_VARS" not in names[:start]:
         raise BytecodeError(f"{unit.qualname}: it does not copy its {free} free variables at its beginning")
     made = [i for i, name in enumerate(names) if name == "RETURN_GENERATOR"]
-    generator = bool(unit.flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
+    generator = bool(unit.flags & _GENERATORS)
     if len(made) != generator or made and not PROLOGUE.union(_BEFORE_GENERATOR).issuperset(names[: made[0]]):
         raise BytecodeError(f"{unit.qualname}: RETURN_GENERATOR does not agree with its flags")
     cells = _cells(raw)

@@ -7,7 +7,7 @@ again; the same goes for the test of an inverted ``while`` loop.
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cache, cached_property
+from functools import cached_property
 
 from depyf.bytecode import ops
 from depyf.cfg.blocks import Blocks, Node
@@ -57,9 +57,11 @@ class Leaders:
         barriers = self.blocks.barriers
         instrs, falls, jumps = program.instrs, program.next, program.jump
         handlers = sorted(region.target for region in self.containers.regions.table.values())
+        asynchronous = False
         for i, container in of.items():
             after, taken = falls[i], jumps[i]
             if taken != NONE:
+                asynchronous = asynchronous or instrs[i].op == ASYNC_FOR_ITER
                 if instrs[i].op == ops.JUMP and (
                     handlers
                     and bisect_left(handlers, i) < bisect_left(handlers, taken)
@@ -76,7 +78,9 @@ class Leaders:
                 if taken != NONE or of[after] != container or instrs[after].op in _ALONE:
                     leaders.add(after)
         leaders.update(i for i, count in incoming.items() if count != 1)
-        beyond = [*beyond_loops(program, of), *self._after_async_loops()]
+        beyond = beyond_loops(program, of)
+        if asynchronous:
+            beyond += self._after_async_loops()
         barriers.update(beyond)
         leaders.update(beyond)
 
@@ -86,8 +90,6 @@ class Leaders:
         Without columns, what only cleans up may belong to a ``return``.
         """
         program, of = self.program, self.containers.of
-        if not any(program.instrs[i].op == ASYNC_FOR_ITER for i in of):
-            return []
         found = []
         for drop, one in iterator_drops(program, self.containers).items():
             after = program.next[drop]
@@ -149,13 +151,16 @@ class Leaders:
         instrs = program.instrs
         valued = self._valued
         returned = [(i, ret) for i in of if (ret := program.next[i]) != NONE and instrs[ret].op == ops.RETURN]
-        chosen = cache(lambda: self._ends_of_chosen(returned) if self.blocks.merging else frozenset())
+        chosen: frozenset[tuple[int, int] | None] | None = None
         for i, ret in returned:
             if instrs[i].op == ops.LOAD_CONST and ret in leaders:
-                if incoming[ret] == 1 and (
-                    (instrs[ret].line, of[ret]) in valued or chosen() and self._end(ret) in chosen()
-                ):
-                    continue
+                if incoming[ret] == 1:
+                    if (instrs[ret].line, of[ret]) in valued:
+                        continue
+                    if chosen is None:
+                        chosen = self._ends_of_chosen(returned) if self.blocks.merging else frozenset()
+                    if chosen and self._end(ret) in chosen:
+                        continue
                 leaders.add(i)
                 if incoming[ret] == 1 and of[ret] == of[i]:
                     leaders.discard(ret)

@@ -109,10 +109,15 @@ class Decompilation:
         return failure_stub(unit, failure, self._nested)
 
     def _lowered(self, unit: CodeUnit) -> Lowered:
-        found = self.lowered.get(id(unit))
-        if found is None:
-            found = self.lowered[id(unit)] = lower(unit)
-        return found
+        return lowered_once(self.lowered, unit)
+
+
+def lowered_once(known: dict[int, Lowered], unit: CodeUnit) -> Lowered:
+    """The lowered form of ``unit``, from ``known`` or put there, by its id."""
+    found = known.get(id(unit))
+    if found is None:
+        found = known[id(unit)] = lower(unit)
+    return found
 
 
 def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[CodeUnit], Body]) -> Body:

@@ -7,12 +7,13 @@ import types
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 
 from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered
 from depyf.driver import decompilation
-from depyf.driver.decompilation import Decompilation, Key, key_of
+from depyf.driver.decompilation import Decompilation, Key, key_of, lowered_once
 from depyf.driver.rungs import ladder
 from depyf.emit import EmitOptions, Emitted, emit_function, emit_module
 from depyf.emit.comments import comment, source_lines
@@ -152,7 +153,14 @@ class _Attempts:
         self.name = name
         self.options = options
         cells = "name" if unit.live else "closure"
-        self.emitting = EmitOptions(options.indent, options.temp_prefix, cells=cells, shown=options.shown)
+        self.lowered: dict[int, Lowered] = {}
+        self.emitting = EmitOptions(
+            options.indent,
+            options.temp_prefix,
+            cells=cells,
+            shown=options.shown,
+            lower=partial(lowered_once, self.lowered),
+        )
         self.strict = strict
         self.loose = list(sets_without_order(unit)) if unit.live is None else []
         self.is_module = not unit.flags & CO_OPTIMIZED and unit.name == "<module>"
@@ -160,7 +168,6 @@ class _Attempts:
         self.giving_up = False
         self.rungs: dict[Key, int] = {}
         self.reasons: dict[str, str] = {}
-        self.lowered: dict[int, Lowered] = {}
         self.undecided: dict[Key, int] = {}
         self.accepted: set[Key] = set()
         self.ending = False

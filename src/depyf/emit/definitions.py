@@ -270,7 +270,7 @@ def namespace_docstring(p: Printer, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return body
     if p.grammar.clean_docstrings and not is_clean(value.value):
         return body
-    if not begins_with_docstring(p.unit, p.names.unit):
+    if not begins_with_docstring(p.options.lower(p.unit), p.names.unit):
         return body
     p.line(docstring(value.value, p.pad, p.grammar.clean_docstrings), first.line)
     return body[1:]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.lower import Lowered, lower
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +17,7 @@ class EmitOptions:
     ``cells`` says how a cell object itself is written: "closure" gives ``(lambda: x).__closure__[0]``, which runs as it
     stands; "name" gives an identifier listed in ``Emitted.cells``, for a caller that patches the compiled code.
     ``ordered`` are the ids of functions whose local variables a dead statement puts in the order of the bytecode.
+    ``lower`` gives the lowered form of a code object, which the caller may have.
     ``shown`` are names that the caller will replace: lines are as long as they are then.
     """
 
@@ -23,6 +28,7 @@ class EmitOptions:
     cells: str = "closure"
     shown: tuple[tuple[str, str], ...] = ()
     ordered: frozenset[int] = frozenset()
+    lower: Callable[[CodeUnit], Lowered] = lower
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,19 @@ from itertools import pairwise
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.lower import lower
+from depyf.bytecode.lower import Lowered
 from depyf.bytecode.tables.columns import Columns
 
 DROPPED = 2
 """The level of optimisation from which on there are no docstrings."""
 
 
-def begins_with_docstring(unit: CodeUnit, whole: CodeUnit) -> bool:
-    """As far as the columns of ``unit`` tell (3.11+), else as how the code around it, ``whole``, is known to be compiled.
+def begins_with_docstring(lowered: Lowered, whole: CodeUnit) -> bool:
+    """As far as the columns of the code tell (3.11+), else as how the code around it, ``whole``, is known to be compiled.
 
     Of a docstring both instructions have the place of the text.
     """
-    lowered = lower(unit)
-    columns = Columns(unit, lowered.locations)
+    columns = Columns(lowered.unit, lowered.locations)
     for load, store in pairwise(lowered.instrs):
         if store.op == ops.STORE_NAME and store.arg == "__doc__" and load.op == ops.LOAD_CONST:
             text, target = columns.place(load.offset // 2), columns.place(store.offset // 2)

@@ -43,9 +43,13 @@ class Copies:
         What is merged may make what leads to it alike, and so on: each turn looks at what the turn before changed.
         """
         self.only_constants = only_constants
+        spans = () if only_constants else self.spans
+        found_blocks = _AlikeBlocks(self)
+        if not spans and not found_blocks.pending:
+            return
         self.preds = self.blocks.predecessors()
         self.order = {name: at for at, name in enumerate(self.blocks.nodes)}
-        found_spans, found_blocks = _Spans(self, () if only_constants else self.spans), _AlikeBlocks(self)
+        found_spans = _Spans(self, spans)
         while True:
             renamed = found_spans.copied()
             if not renamed:
@@ -374,6 +378,8 @@ class _Spans:
 
     def copied(self) -> dict[int, int]:
         """As ``_AlikeBlocks.copied``, for all blocks of a test at once."""
+        if not self.pending:
+            return {}
         nodes = self.copies.blocks.nodes
         normal = cache(lambda name: self.copies.normal(nodes[name]))  # a block may be in many spans
         for at in sorted(self.pending):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 from depyf.bytecode import ops
 from depyf.cfg.blocks import Blocks, Node
 from depyf.cfg.program import NONE, WITH_EXIT
@@ -33,7 +30,7 @@ def merge_implicit_returns(blocks: Blocks) -> None:
     if not candidates:
         return
     preds = blocks.predecessors()
-    drops = cache(lambda: iterator_drops(program, blocks.containers))
+    drops = _Drops(blocks)
     found: dict[int, list[int]] = {}
     for node in sorted(candidates, key=lambda node: node.id):
         if node.code[0] in program.own_returns:
@@ -57,7 +54,21 @@ def merge_implicit_returns(blocks: Blocks) -> None:
         renamed.update(dict.fromkeys(others, first))
         if others:
             step("merge the copies of the end of the function", first)
-    blocks.rename(renamed, [*blocks.nodes])
+    if renamed:
+        blocks.rename(renamed, [*blocks.nodes])
+
+
+class _Drops:
+    """Where iterators are dropped, looked for when that is first asked."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._found: dict[int, Drop] | None = None
+
+    def __call__(self) -> dict[int, Drop]:
+        if self._found is None:
+            self._found = iterator_drops(self._blocks.program, self._blocks.containers)
+        return self._found
 
 
 def _appended(blocks: Blocks, node: Node, line: int) -> bool:
@@ -78,7 +89,7 @@ def _ends_on(
     node: Node,
     line: int,
     preds: dict[int, list[int]],
-    drops: Callable[[], dict[int, Drop]],
+    drops: _Drops,
 ) -> bool:
     code = before.code
     instrs = blocks.program.instrs
