@@ -64,7 +64,7 @@ class Containers:
 
     def outermost_without(self, target: int, source: int) -> int:
         """The outermost container around ``target`` that does not enclose ``source``; -1 if there is none."""
-        return next(reversed(self.entered(target, source)), NONE)
+        return NONE if target == source else next(reversed(self.entered(target, source)), NONE)
 
     def entered(self, target: int, source: int) -> list[int]:
         """The containers around ``target``, itself included, that do not enclose ``source``; the innermost first."""

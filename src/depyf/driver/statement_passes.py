@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from depyf.bytecode import ops
 from depyf.bytecode.tables.kept_instructions import loop_ends, nop_lines
 from depyf.driver.one_pass import Pass
 from depyf.driver.state import State
@@ -62,7 +63,8 @@ def _fall_off(state: State) -> None:
 
 def _statements(state: State, labelled: list[Stmt], *, plain: bool) -> tuple[Lowering, Body]:
     lines = (lambda: nop_lines(state.unit)) if state.matches else None
-    lowering = Lowering(lines, plain and not state.is_function, careful=plain)
+    reraising = ops.RERAISE in state.operations
+    lowering = Lowering(lines, plain and not state.is_function, careful=plain, reraising=reraising)
     return lowering, lowering.run(labelled)
 
 
@@ -183,6 +185,8 @@ def _of_generated(name: str, run: Callable[[State, Body], Body], why: str, *afte
     return _on_body(name, run, why, "nested_temporaries", *after, when=_with_temporaries, shows="printable")
 
 
+_JOINED = frozenset({ops.IMPORT_NAME, ops.IMPORT_NAME_LAZY, ops.DELETE_FAST, ops.DELETE_DEREF, ops.DELETE_GLOBAL, ops.DELETE_NAME,
+                     ops.DELETE_ATTR, ops.DELETE_SUBSCR})  # fmt: skip
 PLAIN_COPIES = _on_body("plain_copies", lambda _, body: drop_copies(body), "temporaries that are only passed on")
 IDIOMS = idioms()
 PLAIN_IDIOMS = idioms(plain=True)
@@ -191,6 +195,7 @@ ONE_LINE = _on_body(
     lambda _, body: join_lines(body),
     "`del a, b` and `import a, b` are one statement",
     "compiler_idioms",
+    when=lambda s: not _JOINED.isdisjoint(s.operations) or _with_temporaries(s),
     shows="printable",
 )
 DEAD_TEMPORARIES = dead_temporaries()

@@ -213,8 +213,11 @@ class Printer:
 
     def too_long(self, text: str) -> bool:
         """Whether ``text`` is longer than a line once its names are shown as others."""
-        more = sum(text.count(name) * (len(name) - len(other)) for name, other in self.options.shown)
-        return len(text) + len(self.pad) - more > self.options.width
+        options = self.options
+        length = len(text) + len(self.pad)
+        if options.shown:
+            length -= sum(text.count(name) * (len(name) - len(other)) for name, other in options.shown)
+        return length > options.width
 
     def line(self, text: str, line: int | None, starts: bool = True) -> None:
         if self.blank:

@@ -35,7 +35,7 @@ class Branches:
 
     def level(self, body: Body, known: int | None) -> int | None:
         """The indentation of ``body``, which is ``known`` otherwise."""
-        if self.indents is None or known is not None or not any(isinstance(stmt, If) for stmt in body):
+        if self.indents is None or known is not None or If not in map(type, body):
             return known
         return self.indents.level(body)
 

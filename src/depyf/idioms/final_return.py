@@ -27,14 +27,16 @@ def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:
     returns = [stmt for stmt in walk(body) if isinstance(stmt, Return)]
     valued = any(not _is_none(stmt.value) for stmt in returns)
     dropped = _End(columns, idioms, valued).drop(body)
-    return _say_none(columns, dropped, valued) if returns else dropped
+    silent = any(stmt.value is None for stmt in returns)
+    return _say_none(columns, dropped, valued) if silent else dropped
 
 
 def say_ellipsis(columns: Columns, body: Body) -> Body:
     """``body`` with ``...`` for ``pass`` where the source said so."""
     if not body:
         return (PassStmt(dots=True),) if columns.ends_with_ellipsis else body
-    if not any(isinstance(stmt, PassStmt) and columns.is_ellipsis(stmt.line) for stmt in walk(body)):
+    passes = [stmt for stmt in walk(body) if type(stmt) is PassStmt]
+    if not any(columns.is_ellipsis(stmt.line) for stmt in passes):
         return body
 
     def say(stmt: Stmt) -> Stmt:
@@ -46,8 +48,6 @@ def say_ellipsis(columns: Columns, body: Body) -> Body:
 
 def _say_none(columns: Columns, body: Body, valued: bool) -> Body:
     """``return`` says ``None`` where the source did, and where it is not known and other returns have a value (PEP 8)."""
-    if not any(isinstance(stmt, Return) and stmt.value is None for stmt in walk(body)):
-        return body
 
     def say(stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Return) or stmt.value is not None:

@@ -30,10 +30,13 @@ from depyf.ir.stmt import (
     While,
     With,
 )
-from depyf.ir.walk_stmt import bodies, with_bodies
+from depyf.ir.walk_stmt import COMPOUND, bodies, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
 from depyf.safety.rewrites import step
+
+_FINISHED = COMPOUND | {Raise, Return}
+"""Statements that may be others when they are finished."""
 
 
 def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
@@ -75,6 +78,9 @@ def _finished(body: Body, branches: Branches, level: int | None) -> deque[Stmt]:
     for i, stmt in enumerate(body):
         if i >= end:
             break
+        if type(stmt) not in _FINISHED:
+            result.append(stmt)
+            continue
         if isinstance(stmt, Try):
             before = stmt
             stmt, end = leaving_finally(branches.unit, stmt, body, i + 1)

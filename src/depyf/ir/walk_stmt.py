@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from depyf.ir.stmt import Block, Body, ExceptClause, For, If, Loop, Match, MatchCase, Stmt, Try, While, With
 from depyf.safety.depth import note
@@ -18,17 +18,16 @@ COMPOUND = frozenset({If, While, For, Block, Loop, With, Try, Match})
 def bodies(stmt: Stmt) -> tuple[Body, ...]:
     """The statement lists directly inside a statement."""
     kind = type(stmt)
+    if kind not in COMPOUND:
+        return ()
+    node: Any = stmt
     if kind is If or kind is While or kind is For:
-        node = cast("If | While | For", stmt)
         return node.body, node.orelse
-    if kind is Block or kind is Loop or kind is With:
-        return (cast("Block | Loop | With", stmt).body,)
     if kind is Try:
-        tried = cast("Try", stmt)
-        return (tried.body, *(clause.body for clause in tried.handlers), tried.orelse, tried.final)
+        return (node.body, *[clause.body for clause in node.handlers], node.orelse, node.final)
     if kind is Match:
-        return tuple(case.body for case in cast("Match", stmt).cases)
-    return ()
+        return tuple([case.body for case in node.cases])
+    return (node.body,)
 
 
 def with_new_bodies(stmt: Stmt, new: Sequence[Body]) -> Stmt:

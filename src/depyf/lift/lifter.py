@@ -140,7 +140,8 @@ class Lifter:
     def _folds_before(self, name: int) -> None:
         changed = True
         while changed:
-            changed = fold_value(self, name) or fold_chain_end(self, name) or fold_comprehension(self, name)
+            joins = len(self.preds[name]) > 1  # where the ways of an expression meet
+            changed = joins and (fold_value(self, name) or fold_chain_end(self, name)) or fold_comprehension(self, name)
             if changed:
                 step("fold the arms of an expression", name)
 

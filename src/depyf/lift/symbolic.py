@@ -139,7 +139,7 @@ class Symbolic(Engine):
                 self.skip.discard(index)
                 block.last = index
                 continue
-            if instr.line is not None and not self._drops_marker():
+            if instr.line is not None and not (instr.op == ops.POP and self._drops_marker()):
                 if block.line is None:
                     block.line = instr.line
                 block.lines.append(instr.line)
@@ -163,8 +163,8 @@ class Symbolic(Engine):
         self.rules = fresh_containers.rules(RULES) if self.generated else RULES
 
     def _drops_marker(self) -> bool:
-        """Whether what is executed only cleans up: its line is that of what comes before or after, a ``case`` for example."""
-        return self.instr.op == ops.POP and bool(self.stack) and isinstance(self.stack[-1], Marker)
+        """Whether the ``POP`` that is executed only cleans up: its line is that of what comes before or after, a ``case`` for example."""
+        return bool(self.stack) and isinstance(self.stack[-1], Marker)
 
     def push(self, value: Expr) -> None:
         self.stack.append(value)

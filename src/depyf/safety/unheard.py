@@ -165,11 +165,11 @@ def warns(tree: ast.AST) -> bool:
         judge = _JUDGES.get(kind)
         if judge is not None and judge(node):
             return True
-        for field in _INSIDE[kind]:
+        for field in _INSIDE.get(kind, ()):
             value = getattr(node, field, None)
             if type(value) is list:
-                pending += [item for item in value if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST):
+                pending += value
+            elif value is not None:
                 pending.append(value)
     return False
 

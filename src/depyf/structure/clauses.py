@@ -204,7 +204,7 @@ def _fill_free(stmt: Stmt) -> Stmt:
 
 def reraises(stmts: Body) -> Body:
     """Turns re-raising the handled exception into a bare ``raise``."""
-    if not any(marker_of(stmt, "reraise") for stmt in walk(stmts)):
+    if not any(type(stmt) is ExprStmt and marker_of(stmt, "reraise") for stmt in walk(stmts)):
         return stmts
 
     def bare(stmt: Stmt) -> Stmt:

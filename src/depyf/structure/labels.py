@@ -66,11 +66,17 @@ class Lowering:
 
     ``nop_lines`` (see ``Raising``) is None where there is no ``match``.  ``releases`` deletes each flag where it is of no
     use any more: in a namespace it would stay.  ``careful`` expects that leaving a ``with`` raises (``flags``).
+    ``reraising``: the handled exception may be raised again.
     """
 
     def __init__(
-        self, nop_lines: Callable[[], frozenset[int]] | None = None, releases: bool = False, careful: bool = False
+        self,
+        nop_lines: Callable[[], frozenset[int]] | None = None,
+        releases: bool = False,
+        careful: bool = False,
+        reraising: bool = True,
     ) -> None:
+        self.reraising = reraising
         self.nop_lines = nop_lines
         self.releases = releases
         self.careful = careful
@@ -93,9 +99,10 @@ class Lowering:
             self.temporaries = raising.temporaries
         kinds = {type(stmt) for stmt in walk(stmts)}
         if kinds.isdisjoint(_CHANGED):
-            return reraises(stmts)
+            return reraises(stmts) if self.reraising else stmts
         if Try not in kinds:
-            return reraises(self._lowered(stmts, loops=Loop in kinds))
+            lowered = self._lowered(stmts, loops=Loop in kinds)
+            return reraises(lowered) if self.reraising else lowered
         stmts = exits_in_try(stmts)
         lowered = self._lowered(stmts)
         if leaves_clause(lowered) or falls_through(stmts):
@@ -171,7 +178,8 @@ class Lowering:
                 body: Body = (Continue(only.line),)
             else:
                 body = self.lower(stmt.body, fall, breaks, loop)
-            return (tidy_if(If(stmt.test, body, self.lower(stmt.orelse, fall, breaks, loop), stmt.line)),)
+            orelse = self.lower(stmt.orelse, fall, breaks, loop) if stmt.orelse else ()
+            return (tidy_if(If(stmt.test, body, orelse, stmt.line)),)
         if isinstance(stmt, Try) and stmt.final:
             inner = self.lower(stmt.body, fall, breaks, loop)
             return (replace(stmt, body=inner, final=self.lower(stmt.final, NOWHERE, breaks, loop)),)
@@ -366,7 +374,8 @@ def simplify(stmts: Body, fall: Labels, loop: int | None = None) -> Body:
 
 def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
     """Keep the first arm first, even if it is empty: the bytecode falls into it."""
-    body, orelse = simplify(stmt.body, own, loop), simplify(stmt.orelse, own, loop)
+    body = simplify(stmt.body, own, loop)
+    orelse = simplify(stmt.orelse, own, loop) if stmt.orelse else ()
     if not body and orelse and stmt.body:
         first = stmt.body[0]
         body = (first,) if isinstance(first, Exit) and first.label == loop else (PassStmt(first.line),)

@@ -5,10 +5,10 @@ A damaged table ends early and raises no error: columns only choose between equi
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.tables.linetables import LONG, NO_COLUMNS, ONE_LINE, SHORT, Locations, varint
+from depyf.bytecode.tables.linetables import LONG, MORE, NO_COLUMNS, ONE_LINE, Locations, varint
 
 Place = tuple[int, int]
 _Span = tuple[Place, Place]
@@ -49,16 +49,21 @@ class Columns:
 
     @cached_property
     def _table(self) -> list[_Span | None]:
-        """What each entry of the location table says of columns."""
+        """What each entry of the location table says of columns.
+
+        Source of the format: ``Objects/locations.md`` of CPython.
+        """
         table: list[_Span | None] = []
         for line, entry in zip(self._locations.lines, self._locations.entries, strict=True):
-            found = _columns(entry) if len(entry) < SHORT else _read_columns(entry)
-            if found is None:
-                table.append(None)
-            else:
-                column, lines, end = found
+            kind = entry[0] >> 3 & 15
+            if kind < ONE_LINE and len(entry) > 1:
+                first, column, width = line or 0, kind << 3 | entry[1] >> 4, entry[1] & 15
+                table.append(((first, column), (first, column + width)))
+            elif ONE_LINE <= kind < NO_COLUMNS and len(entry) > 2:
                 first = line or 0
-                table.append(((first, column), (first + lines, end)))
+                table.append(((first, entry[1]), (first, entry[2])))
+            else:
+                table.append(_long_form(line or 0, entry) if kind == LONG else None)
         return table
 
     def word(self, line: int | None) -> str | None:
@@ -140,26 +145,13 @@ _RETURN = len("return ")
 STEP = 4
 
 
-def _read_columns(entry: bytes) -> tuple[int, int, int] | None:
-    """What an entry of the location table says: the first column, how many lines further it ends, and the column after it.
-
-    Source of the format: ``Objects/locations.md`` of CPython.
-    """
-    kind = entry[0] >> 3 & 15
-    if kind < ONE_LINE:
-        if len(entry) > 1:
-            column = kind << 3 | entry[1] >> 4
-            return column, 0, column + (entry[1] & 15)
-    elif kind < NO_COLUMNS:
-        if len(entry) > 2:
-            return entry[1], 0, entry[2]
-    elif kind == LONG:
-        _, index = varint(entry, 1)
-        lines, index = varint(entry, index)
-        shifted, index = varint(entry, index)
-        shifted_end, _ = varint(entry, index)
-        return (shifted - 1, lines, shifted_end - 1) if shifted else None
-    return None
-
-
-_columns = lru_cache(maxsize=4096)(_read_columns)
+def _long_form(line: int, entry: bytes) -> _Span | None:
+    """What an entry with four numbers says: how many lines there are, and the columns, from 1 on."""
+    if len(entry) == 5 and max(entry[1:]) < MORE:  # a byte each
+        _, _, lines, column, end = entry
+        return ((line, column - 1), (line + lines, end - 1)) if column else None
+    _, index = varint(entry, 1)
+    lines, index = varint(entry, index)
+    column, index = varint(entry, index)
+    end, _ = varint(entry, index)
+    return ((line, column - 1), (line + lines, end - 1)) if column else None

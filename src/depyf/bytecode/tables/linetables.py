@@ -9,7 +9,6 @@ texts.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from depyf.bytecode.codeunit import CodeUnit
@@ -83,32 +82,24 @@ def locations(unit: CodeUnit) -> Locations:
     lines: list[int | None] = []
     line = unit.firstlineno
     for number, entry in enumerate(entries):
-        size, step = _size_and_step(entry) if len(entry) < SHORT else _read_size_and_step(entry)
-        of += [number] * size
-        if step is None:
-            lines.append(None)
-        else:
-            line += step
-            lines.append(line)
+        first = entry[0]
+        of += [number] * ((first & 7) + 1)
+        kind = first >> 3 & 15
+        if kind >= ONE_LINE:
+            if kind == NONE:
+                lines.append(None)
+                continue
+            if kind >= NO_COLUMNS:
+                delta = entry[1] if len(entry) > 1 and entry[1] < MORE else varint(entry, 1)[0]
+                line += -(delta >> 1) if delta & 1 else delta >> 1
+            else:
+                line += kind - ONE_LINE
+        lines.append(line)
     return Locations(of, lines, entries)
 
 
-def _read_size_and_step(entry: bytes) -> tuple[int, int | None]:
-    """How many code units have an entry, and how far its first line is from that of the one before; None where it has no line."""
-    size, kind = (entry[0] & 7) + 1, entry[0] >> 3 & 15
-    if kind < ONE_LINE:
-        return size, 0
-    if kind < NO_COLUMNS:
-        return size, kind - ONE_LINE
-    if kind == NONE:
-        return size, None
-    delta, _ = varint(entry, 1)
-    return size, -(delta >> 1) if delta & 1 else delta >> 1
-
-
-SHORT = 12
-"""Entries below this many bytes are kept once read: the same few make up the tables of all code."""
-_size_and_step = lru_cache(maxsize=4096)(_read_size_and_step)
+MORE = 64
+"""In a number, the bit of a byte that says that another one follows."""
 _WIDEST = 36
 
 
@@ -121,6 +112,6 @@ def varint(table: bytes, index: int) -> tuple[int, int]:
         if shift < _WIDEST:  # a number that goes on for ever takes time in proportion to its square
             value |= (byte & 63) << shift
         shift += 6
-        if not byte & 64:
+        if not byte & MORE:
             break
     return value, index

@@ -24,12 +24,16 @@ def is_ordered(items: Sequence[Any] | frozenset[Any]) -> bool:
     return all(map(_hashes_alike, items))
 
 
-@any_depth
 def varies(value: Any) -> bool:
     """Whether a constant is, or holds, a set that iterates in another order in each process."""
+    return type(value) in (frozenset, tuple) and _items_vary(value)
+
+
+@any_depth
+def _items_vary(value: Any) -> bool:
     if type(value) is frozenset:
         return len(value) > 1 and not is_ordered(value) or any(map(varies, value))
-    return type(value) is tuple and any(map(varies, value))
+    return any(map(varies, value))
 
 
 @any_depth

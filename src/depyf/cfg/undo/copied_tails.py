@@ -68,7 +68,7 @@ class Tails:
         places: dict[Any, list[int]] = {}
         tries = len(self.containers.tree) > 1
         for i in of:
-            if instrs[i].op in _EXITS or tries and self._leaves_try(i):
+            if instrs[i].op in _EXITS or tries and instrs[i].op in _ENDS and self._leaves_try(i):
                 places.setdefault((instrs[i].op, instrs[i].arg, instrs[i].line, of[i]), []).append(i)
         past_exits = set() if self.anywhere else {program.next[i] for i in of if instrs[i].op == WITH_EXIT}
         starts: list[int] = []
@@ -176,10 +176,10 @@ class Tails:
         return False
 
     def _leaves_try(self, at: int) -> bool:
-        """Whether a statement of a ``try`` ends at ``at``, after which the function is left with a constant."""
+        """Whether the statement that ends at ``at`` is in a ``try``, and after it the function is left with a constant."""
         program, of = self.program, self.containers.of
         after = program.next[at]
-        if program.instrs[at].op not in _ENDS or after == NONE:
+        if after == NONE:
             return False
         while program.instrs[after].op in (WITH_EXIT, ops.POP_EXCEPT) and program.next[after] != NONE:
             after = program.next[after]  # copied together with the end

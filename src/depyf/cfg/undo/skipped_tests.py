@@ -82,9 +82,11 @@ def _skips(program: Program, test: _Test, whole: _Test) -> bool:
 def _edges(program: Program) -> list[list[int]]:
     """The instructions that lead to each."""
     into: list[list[int]] = [[] for _ in program.instrs]
-    for i in range(len(program.instrs)):
-        for after in program.successors(i):
+    for i, (after, taken) in enumerate(zip(program.next, program.jump, strict=True)):
+        if after != NONE:
             into[after].append(i)
+        if taken != NONE:
+            into[taken].append(i)
     return into
 
 

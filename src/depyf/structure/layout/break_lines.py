@@ -42,11 +42,10 @@ def note_break_lines(program: Program, blocks: dict[int, Lifted]) -> None:
 
 def _note_directly_reached(program: Program, blocks: dict[int, Lifted]) -> None:
     """Note which blocks no jump leads to, nor anything that is left of one: no ``break`` goes there."""
-    if not any(instr.op == ops.JUMP and 0 <= instr.target <= i for i, instr in enumerate(program.instrs)):
+    jumps = [i for i, instr in enumerate(program.instrs) if instr.op == ops.JUMP]
+    if not any(0 <= program.instrs[i].target <= i for i in jumps):
         return
-    jumped = {
-        program.jump[i] for i, instr in enumerate(program.instrs) if instr.op == ops.JUMP and not _skips(program, i)
-    }
+    jumped = {program.jump[i] for i in jumps if not _skips(program, i)}
     jumped |= after_dead_jumps(program.unit, tuple(program.instrs))
     for block in blocks.values():
         at = block.id

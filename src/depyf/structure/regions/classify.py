@@ -74,6 +74,8 @@ def _drop_cleanups(regions: Regions) -> None:
         last = reraised_at(program, region.target, region.depth, region.pushes)
         if last != NONE:
             replaced[index] = program.handler[last]
+    if not replaced:
+        return
 
     def resolve(handler: int) -> int:
         steps = 0
