@@ -13,7 +13,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-_SUSPECT = re.compile(r"(?<!\\)(?:\\\\)*\\[^\r\n'\"\\abfnrtvx0-3]|[0-9.](?:and|else|for|if|in|is|not|or)\b")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_KNOWN = frozenset("\r\n'\"\\abfnrtvx0123")
+"""What may follow a backslash anywhere, in pairs from the left."""
+_WORD_AFTER_NUMBER = re.compile(r"[0-9.](?:and|else|for|if|in|is|not|or)\b")
 _PREFIXES = frozenset({"", "r", "u", "b", "f", "t", "br", "rb", "fr", "rf", "tr", "rt"})
 _CODE = re.compile(r"#[^\n]*|\"\"\"|'''|\"|'|[()\[\]{}:]|(?<![\w.])[\d.][\w.]*")
 _NUMBER = re.compile(
@@ -39,7 +42,8 @@ def spelled_out(text: str) -> str:
 
     A backslash that begins no escape is doubled, and a number stands apart from the keyword after it.
     """
-    return _Speller(text).run() if _SUSPECT.search(text) else text
+    suspect = "\\" in text and not _KNOWN.issuperset(_ESCAPED.findall(text))
+    return _Speller(text).run() if suspect or _WORD_AFTER_NUMBER.search(text) else text
 
 
 class _Speller:
