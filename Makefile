@@ -146,8 +146,8 @@ breakfuzz: $(STAMP)
 cutfuzz: $(STAMP)
 	$(BIN)/python tools/cutfuzz.py argparse inspect tarfile typing zipfile torch.nn.functional $(ARGS)
 
-# CPU time against ast.unparse(ast.parse(source)), and per instruction as functions grow; what prepare_debug costs a
-# compilation; what is left in the text that runs for Dynamo frames
+# CPU time against ast.unparse(ast.parse(source)), how the work grows, and the other decompilers in one table; what prepare_debug
+# costs a compilation; what is left in the text that runs for Dynamo frames
 bench: $(STAMP)
 	$(BIN)/python tools/bench.py $(ARGS)
 	$(BIN)/python tools/bench_torch.py

@@ -1,12 +1,12 @@
-"""How fast the decompiler is (``make bench``): against ``ast.unparse(ast.parse(source))``, and against code size.
+"""How fast the decompiler is (``make bench``): against ``ast.unparse(ast.parse(source))``, against code size, against its peers.
 
-    python tools/bench.py [--files 60] [--sizes 10000 30000 100000] [--peers 20]
+    python tools/bench.py [--files 40] [--peers 20] [--no-growth] [--sizes 10000 30000 100000]
 
 First table: whole standard library modules, CPU seconds for the text, for the proof and for both, as multiples of what
-``ast.unparse(ast.parse(source))`` takes for the same files in the same run.  Second table: one function of 10 000, 30 000
-and 100 000 instructions, of mixed statements and of one kind each; the time per instruction must stay flat (within 1.3),
-the garbage collector's included.
-Third table: the other decompilers, see ``peers.py`` (``--peers 0`` leaves them out).
+``ast.unparse(ast.parse(source))`` takes for the same files in the same run.  Second table: how the work grows, counted in calls,
+see ``growth.py``.  Third table: this decompiler, both builds of it, beside the others, see ``peers.py`` (``--peers 0`` leaves
+them out).  With ``--sizes``, one table more: microseconds per instruction of one function of so many instructions, of mixed
+statements and of one kind each, the garbage collector's time included.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "src"))  # after what is installed: the compiled build, too
 
+import growth
 import peers
 import shapes
 
@@ -189,19 +190,22 @@ def scale_table(sizes: list[int], only: list[str], rounds: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", type=int, default=60)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 30_000, 100_000])
-    parser.add_argument("--shapes", nargs="*", default=[], help="only these")
-    parser.add_argument("--rounds", type=int, default=2, help="of the second table; the least counts")
+    parser.add_argument("--files", type=int, default=40)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[])
+    parser.add_argument("--no-growth", dest="growth", action="store_false", help="without the second table")
+    parser.add_argument("--shapes", nargs="*", default=[], help="only these, of the table of sizes")
+    parser.add_argument("--rounds", type=int, default=2, help="of the table of sizes; the least counts")
     parser.add_argument("--peers", type=int, default=20, help="files for the comparison with the peers")
     options = parser.parse_args()
     sys.setrecursionlimit(20000)
     if options.files:
         stdlib_table(options.files)
-    if options.sizes:
-        scale_table(options.sizes, options.shapes, options.rounds)
+    if options.growth:
+        growth.table([], [])
     if options.peers:
         peers.table(options.peers)
+    if options.sizes:
+        scale_table(options.sizes, options.shapes, options.rounds)
     return 0
 
 

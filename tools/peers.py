@@ -1,18 +1,22 @@
-"""The other decompilers, measured in the same run as ours (``make bench``).
+"""The other decompilers beside this one: one table, measured in one run (``make bench``).
 
     python tools/peers.py [--files 20]
 
 Tools that pip or npm can install go to environments of their own under ``.cache/peers`` (git-ignored), made on the first
-run; what cannot be installed is reported as absent.  Every tool is run as a program, one file at a time, on the same
-standard library files compiled by a version that it reads.  Printed: CPU seconds as a multiple of what
-``ast.unparse(ast.parse(source))`` takes for these files, start-up time taken off, and the share of files whose text our
-own verifier proves to mean the same.
+run; one that cannot be had is named with the reason.  Every tool is run as a program, one file at a time, on the same
+standard library files compiled by a version that it reads.  Printed: CPU seconds, as a multiple of what
+``ast.unparse(ast.parse(source))`` takes for these files, too, start-up time taken off; the share of code objects that are right;
+and how many right ones there are per CPU second.  Right means that the text compiles and that our verifier, which knows nothing
+of how a text was made, proves the code object that comes of it the same as the one in the file.  Of this decompiler, whose time
+includes its proof, there is a row for the pure build and one for the compiled one (``make compiled``).
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
+import os
 import resource
 import shutil
 import subprocess
@@ -23,6 +27,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "src"))
@@ -32,35 +37,41 @@ import interpreters
 HOME = ROOT / ".cache" / "peers"
 LIMIT = 60
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
+BUILDS = {"depyf, pure": sys.executable, "depyf, compiled": str(ROOT / ".venv-compiled" / "bin" / "python")}
 
 PUBLISHED_DEPYF = """
-import marshal, sys, types
+import json, marshal, sys, types
 import depyf
-def functions(code):
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            if const.co_flags & 1 and not const.co_name.startswith("<"):
-                yield const
-            yield from functions(const)
+texts = {}
+def visit(code, path):
+    inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    for at, const in enumerate(inner):
+        if const.co_flags & 1 and not const.co_name.startswith("<"):
+            try:
+                texts["/".join(map(str, (*path, at)))] = depyf.decompile(const)
+            except Exception:
+                pass
+        visit(const, (*path, at))
 if len(sys.argv) > 1:
-    code = marshal.loads(open(sys.argv[1], "rb").read()[16:])
-    for inner in functions(code):
-        try:
-            depyf.decompile(inner)
-        except Exception:
-            pass
+    visit(marshal.loads(open(sys.argv[1], "rb").read()[16:]), ())
+    print(json.dumps(texts))
 """
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool: how it is installed, which version's files it gets, and its command for one file."""
+    """A tool: how it is installed, which version's files it gets, and its command for one file.
+
+    With ``by_function`` it prints a text for each function, as JSON, by the places of code objects in the one around.
+    ``absent`` says why it cannot be had at all.
+    """
 
     name: str
     version: str
-    install: tuple[str, ...]
-    command: tuple[str, ...]
-    whole_files: bool = True
+    install: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    by_function: bool = False
+    absent: str = ""
 
     @property
     def home(self) -> Path:
@@ -74,16 +85,19 @@ class Peer:
 
 PEERS = (
     Peer("pycdecompile", HOST, ("pip", "pycdecompile"), ("{bin}/pycdecompile",)),
+    Peer("depyo", HOST, ("pip", "depyo"), ("{bin}/depyo",)),
+    Peer("depyf 0.20.0", HOST, ("pip", "--no-deps", "depyf==0.20.0", "astor", "dill"), ("{bin}/python", "-c", PUBLISHED_DEPYF), True),
     Peer("uncompyle6", "3.8", ("pip", "uncompyle6"), ("{bin}/uncompyle6",)),
     Peer("decompyle3", "3.8", ("pip", "decompyle3"), ("{bin}/decompyle3",)),
-    Peer("depyo", HOST, ("npm", "depyo"), ("{npm}/depyo",)),
-    Peer("pylingual", HOST, ("pip", "pylingual"), ("{bin}/pylingual",)),
-    Peer("depyf 0.20.0", HOST, ("pip", "--no-deps", "depyf==0.20.0", "astor", "dill"), ("{bin}/python", "-c", PUBLISHED_DEPYF), False),
+    Peer("pycdc", HOST, absent="neither pip nor npm has it: it is built from its repository"),
+    Peer("pylingual", "3.12", absent="not on PyPI; what it works with is a model of several GB from huggingface.co"),
 )  # fmt: skip
 
 
 def prepare(peer: Peer) -> str:
     """Install a peer if it is not there yet; the reason where that is impossible."""
+    if peer.absent:
+        return peer.absent
     ready, absent = peer.home / ".ready", peer.home / ".absent"
     if ready.exists() or absent.exists():
         return absent.read_text() if absent.exists() else ""
@@ -156,79 +170,138 @@ def cpu(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def proven(pyc: Path, text: str) -> bool:
-    """Whether our verifier proves that ``text`` means what the file does."""
+class Right(NamedTuple):
+    """How many code objects of some files there are, and how many of them a tool's texts have right."""
+
+    right: int
+    all: int
+
+
+def right_in_file(pyc: Path, text: str) -> Right:
+    """Of the text of a whole file; one that does not compile has none right."""
+    from depyf.bytecode.codeunit import units
     from depyf.bytecode.files.pyc import read_pyc
     from depyf.errors import DepyfError
     from depyf.verify import verify
     from depyf.verify.run.recompile import recompile
 
     unit = read_pyc(pyc)
+    count = len(list(units(unit)))
     try:
-        made = recompile(text, unit.version)
-        return all(verdict.proven for verdict in verify(unit, made.unit))
+        found = verify(unit, recompile(text, unit.version).unit)
     except (DepyfError, RecursionError):
-        return False
+        return Right(0, count)
+    return Right(sum(verdict.proven for verdict in found), count)
 
 
-def rows(count: int) -> Iterator[tuple[str, str, str, str, str]]:
-    """Name, version, CPU seconds, ratio to the control and share of proven files, as text."""
+def right_functions(pyc: Path, printed: str) -> Right:
+    """The same for texts of single functions, what is nested in one being judged with its own text."""
+    from depyf.bytecode.codeunit import nested_units, units
+    from depyf.bytecode.files.pyc import read_pyc
+    from depyf.errors import DepyfError
+    from depyf.verify import verify
+    from depyf.verify.run.recompile import recompile
+
+    whole = read_pyc(pyc)
+    right = 0
+    for place, text in json.loads(printed or "{}").items():
+        unit = whole
+        for at in place.split("/"):
+            unit = nested_units(unit)[int(at)]
+        try:
+            right += verify(unit, recompile(text, unit.version, (unit.name,)).unit)[0].proven
+        except (DepyfError, RecursionError):
+            continue
+    return Right(right, len(list(units(whole))))
+
+
+def ours(paths: list[Path]) -> None:
+    """Print the CPU seconds that this build takes for some files, and what is right of its texts: run by itself (``--ours``)."""
     from depyf.bytecode.files.pyc import read_pyc
     from depyf.driver.pipeline import decompile_unit
-    from depyf.errors import DepyfError
 
+    verdicts = []
+
+    def work() -> None:
+        for path in paths:
+            verdicts.extend(decompile_unit(read_pyc(path)).verdicts)
+
+    seconds = cpu(work)
+    print(json.dumps([seconds, sum(verdict.proven for verdict in verdicts), len(verdicts)]))
+
+
+Row = tuple[str, str, str, str, str, str]
+
+
+def row(name: str, version: str, seconds: float, base: float, found: Right | None = None) -> Row:
+    cells = ("", "") if found is None else (f"{100 * found.right / found.all:.1f}%", f"{found.right / seconds:.0f}")
+    return name, version, f"{seconds:.2f}", f"{seconds / base:.1f}", *cells
+
+
+def rows(count: int) -> Iterator[Row]:
+    """Tool, version of the files, CPU seconds, ratio to the control, share of right code objects, right ones per second, as text."""
     with tempfile.TemporaryDirectory() as folder:
-        files: dict[str, list[tuple[Path, Path]]] = {}
-        controls: dict[str, float] = {}
-        for version in sorted({peer.version for peer in PEERS}, key=lambda text: text.split(".")):
-            pairs = files[version] = compiled(version, count, Path(folder))
+        for version in sorted({peer.version for peer in PEERS}, key=lambda text: int(text.partition(".")[2])):
+            pairs = compiled(version, count, Path(folder))
+            tools = [peer for peer in PEERS if peer.version == version]
             if not pairs:
+                yield from ((peer.name, version, f"absent: no Python {version} here", "", "", "") for peer in tools)
                 continue
-            base = controls[version] = control([source for source, _ in pairs])
-            yield f"ast.unparse(ast.parse()) of {HOST}", version, f"{base:.2f}", "1.0", ""
-            good = 0
-
-            def ours() -> None:
-                nonlocal good
-                for _, pyc in pairs:  # noqa: B023
-                    try:
-                        good += decompile_unit(read_pyc(pyc)).proven
-                    except DepyfError:
-                        pass
-
-            seconds = cpu(ours)
-            yield "this one, proof included", version, f"{seconds:.2f}", f"{seconds / base:.1f}", share(good, count)
-        for peer in PEERS:
-            reason = prepare(peer)
-            pairs = files[peer.version]
-            if reason or not pairs:
-                yield peer.name, peer.version, "absent", "", reason
-                continue
-            start = min(spent(peer.argv() if not peer.whole_files else peer.argv("--version"))[0] for _ in range(3))
-            seconds, good = 0.0, 0
-            for _, pyc in pairs:
-                one, text = spent(peer.argv(str(pyc)))
-                seconds += max(0.0, one - start)
-                good += peer.whole_files and proven(pyc, text)
-            told = share(good, count) if peer.whole_files else "functions only"
-            yield peer.name, peer.version, f"{seconds:.2f}", f"{seconds / controls[peer.version]:.1f}", told
+            base = 0.0
+            if any(not peer.absent for peer in tools):
+                base = control([source for source, _ in pairs])
+                yield row(f"ast.unparse(ast.parse()) of {HOST}", version, base, base)
+                for name, python in BUILDS.items():
+                    yield our_row(name, python, version, [pyc for _, pyc in pairs], base)
+            for peer in tools:
+                yield peer_row(peer, [pyc for _, pyc in pairs], base)
 
 
-def share(good: int, count: int) -> str:
-    return f"{100 * good / count:.0f}%"
+def our_row(name: str, python: str, version: str, files: list[Path], base: float) -> Row:
+    if not Path(python).exists():
+        return name, version, "absent: make compiled", "", "", ""
+    path = str(ROOT / "src") if python == sys.executable else ""
+    environment = {**os.environ, "PYTHONPATH": path}
+    made = subprocess.run([python, __file__, "--ours", *map(str, files)], capture_output=True, text=True, check=False, env=environment)  # fmt: skip
+    if made.returncode:
+        return name, version, f"failed: {made.stderr.strip().splitlines()[-1]}", "", "", ""
+    seconds, right, all_ = json.loads(made.stdout)
+    return row(name, version, seconds, base, Right(right, all_))
+
+
+def peer_row(peer: Peer, files: list[Path], base: float) -> Row:
+    reason = prepare(peer)
+    if reason:
+        return peer.name, peer.version, f"absent: {reason}", "", "", ""
+    start = min(spent(peer.argv(*([] if peer.by_function else ["--version"])))[0] for _ in range(3))
+    seconds, right, every = 0.0, 0, 0
+    judge = right_functions if peer.by_function else right_in_file
+    for pyc in files:
+        one, text = spent(peer.argv(str(pyc)))
+        seconds += max(0.0, one - start)
+        found = judge(pyc, text)
+        right, every = right + found.right, every + found.all
+    return row(peer.name, peer.version, max(seconds, 0.001), base, Right(right, every))
 
 
 def table(count: int) -> None:
     print(
-        f"\nPeers, {count} standard library files of each version (pip and npm tools, one process per file, start-up off)"
+        f"\n{count} standard library files of each version; one process per file, start-up off; right: proven by our verifier"
     )
-    print(f"{'':34}{'version':>8}{'CPU s':>9}{'ratio':>8}  files proven by our verifier")
-    for name, version, seconds, ratio, told in rows(count):
-        print(f"{name:34}{version:>8}{seconds:>9}{ratio:>8}  {told}", flush=True)
+    print(f"{'':34}{'files':>6}{'CPU s':>9}{'ratio':>8}{'right':>9}{'right/s':>9}")
+    for name, version, seconds, *others in rows(count):
+        if not others[0]:
+            print(f"{name:34}{version:>6}  {seconds}", flush=True)
+        else:
+            ratio, share, speed = others
+            print(f"{name:34}{version:>6}{seconds:>9}{ratio:>8}{share:>9}{speed:>9}", flush=True)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", type=int, default=20)
     sys.setrecursionlimit(20000)
-    table(parser.parse_args().files)
+    if sys.argv[1:2] == ["--ours"]:
+        ours([Path(path) for path in sys.argv[2:]])
+    else:
+        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("--files", type=int, default=20)
+        table(parser.parse_args().files)

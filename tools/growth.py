@@ -1,0 +1,166 @@
+"""How the work grows with what it is done for: one table, counted in calls (part of ``make bench``).
+
+    python tools/growth.py [--only instructions breaks guards layers] [--shapes "early returns"]
+
+Counted are the calls that depyf's functions make, of functions in C, too: no other load on the machine changes them.  Each work
+is done at three sizes, n, 2n and 4n.  A row says how many more calls each further unit (an instruction, a graph break, ...) takes
+from n to 2n, and from 2n to 4n, and how much the second is of the first: 1 is linear, 2 quadratic.  Of instructions, text and
+proof; of breaks, guards and layers, what ``prepare_debug`` does inside its block, and what it does when that is left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import shapes
+
+OURS = os.path.join("", "depyf", "")
+SIZES = (1, 2, 4)
+INSTRUCTIONS, BREAKS, GUARDS, LAYERS = 1_000, 5, 8, 4
+"""The smallest size of each."""
+Row = tuple[str, float, float]
+"""A name, and the calls for each further unit, in the first step and in the second."""
+
+
+class Counter:
+    """Counts the calls made by functions of depyf while it is the profiler of this thread."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._is_ours: dict[object, bool] = {}
+
+    def __call__(self, frame: FrameType, event: str, arg: object) -> None:
+        if event in ("call", "c_call"):
+            code = frame.f_code
+            ours = self._is_ours.get(code)
+            if ours is None:
+                ours = self._is_ours[code] = OURS in code.co_filename or code.co_filename == "<string>"
+            self.calls += ours
+
+    def __enter__(self) -> Counter:
+        sys.setprofile(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+
+def of_instructions(only: list[str]) -> Iterator[Row]:
+    from bench import big_function, instructions, unit_of
+    from depyf.driver.pipeline import decompile_unit
+
+    makers: dict[str, Callable[[int], str]] = {"mixed statements": big_function}
+    for name in shapes.SHAPES:
+        makers[name] = lambda count, name=name: shapes.text(name, count)  # type: ignore[misc]
+    for name, make in makers.items():
+        if only and name not in only:
+            continue
+        count = max(1, round(INSTRUCTIONS / (instructions(unit_of(make(8))) / 8)))
+        found = []
+        for unit in [unit_of(make(times * count)) for times in SIZES]:
+            with Counter() as counter:
+                decompile_unit(unit)
+            found.append((instructions(unit), counter.calls))
+        yield f"instruction, {name}", *steps(found)
+
+
+def steps(found: list[tuple[int, int]]) -> Iterator[float]:
+    """Of sizes and calls: how many more calls a further unit takes, from each size to the next."""
+    for (size, calls), (larger, more) in pairwise(found):
+        yield (more - calls) / (larger - size)
+
+
+def with_breaks(count: int) -> str:
+    """A function with ``count`` graph breaks."""
+    steps = "".join(f"    x = torch.sin(x) + {i}\n    probe(x)\n" for i in range(count))
+    return f"import torch\nprobe = torch._dynamo.disable(lambda x: None)\ndef run(x):\n{steps}    return x\nargs = (torch.ones(3),)\n"
+
+
+def with_guards(count: int) -> str:
+    """A function whose result depends on ``count`` globals of the module, each of which is guarded."""
+    names = "".join(f"g{i} = {i}\n" for i in range(count))
+    uses = "".join(f"    x = x + (1 if g{i} == {i} else 2)\n" for i in range(count))
+    return f"import torch\n{names}def run(x):\n{uses}    return x\nargs = (torch.ones(3),)\n"
+
+
+def with_layers(count: int) -> str:
+    """A model of ``count`` layers."""
+    return (
+        "import torch\n"
+        f"run = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()) for _ in range({count})])\n"
+        "args = (torch.ones(2, 3),)\n"
+    )
+
+
+DUMPED: dict[str, tuple[Callable[[int], str], int]] = {
+    "break": (with_breaks, BREAKS),
+    "guard": (with_guards, GUARDS),
+    "layer": (with_layers, LAYERS),
+}
+
+
+def of_dumps(only: list[str]) -> Iterator[Row]:
+    for name, (make, small) in DUMPED.items():
+        if only and f"{name}s" not in only:
+            continue
+        captured(make(2))  # what is done once
+        found = [(times * small, captured(make(times * small))) for times in SIZES]
+        yield f"{name}, in the block", *steps([(size, inside) for size, (inside, _) in found])
+        yield f"{name}, when it is left", *steps([(size, leaving) for size, (_, leaving) in found])
+
+
+def captured(source: str) -> tuple[int, int]:
+    """The calls that depyf makes in the block in which a program is compiled, and when the block is left."""
+    import torch
+
+    import depyf
+
+    torch._dynamo.reset()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.py"
+        path.write_text(source, encoding="utf-8")
+        program: dict[str, Any] = {"__name__": "program", "__file__": str(path)}
+        exec(compile(source, str(path), "exec"), program)
+        run = torch.compile(program["run"], backend="eager")
+        context = depyf.prepare_debug(Path(folder) / "dump")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Counter() as inside:
+                context.__enter__()
+                run(*program["args"])
+            with Counter() as leaving:
+                context.__exit__(None, None, None)
+    return inside.calls, leaving.calls
+
+
+def table(only: list[str], names: list[str]) -> None:
+    print(f"\n{'calls of depyf for each further':48}{'n to 2n':>9}{'2n to 4n':>9}{'growth':>9}")
+    rows: list[Iterator[Row]] = []
+    if not only or "instructions" in only:
+        rows.append(of_instructions(names))
+    rows.append(of_dumps(only))
+    for part in rows:
+        for name, few, many in part:
+            print(f"{name:48}{few:9.0f}{many:9.0f}{many / few:9.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=[], choices=["instructions", "breaks", "guards", "layers"])
+    parser.add_argument("--shapes", nargs="*", default=[], help="only these")
+    options = parser.parse_args()
+    sys.setrecursionlimit(20000)
+    table(options.only, options.shapes)
