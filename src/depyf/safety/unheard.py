@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -215,10 +214,8 @@ _JUDGES: dict[type[ast.AST], Callable[[Any], bool]] = {
     ast.Assert: lambda node: isinstance(node.test, (ast.Tuple, ast.Constant)),
     ast.UnaryOp: _inverts,
     ast.BinOp: _formats,
-    ast.Try: _leaves_finally,
+    **{kind: _leaves_finally for kind in map(vars(ast).get, ("Try", "TryStar")) if kind is not None},
 }
-if sys.version_info >= (3, 11):
-    _JUDGES[ast.TryStar] = _leaves_finally
 
 
 def _is_display(node: ast.AST) -> bool:
