@@ -7,7 +7,8 @@ run; one that cannot be had is named with the reason.  Every tool is run as a pr
 standard library files compiled by a version that it reads.  Printed: CPU seconds, as a multiple of what
 ``ast.unparse(ast.parse(source))`` takes for these files, too, start-up time taken off; the share of code objects that are right;
 and how many right ones there are per CPU second.  Right means that the text compiles and that our verifier, which knows nothing
-of how a text was made, proves the code object that comes of it the same as the one in the file.  Of this decompiler, whose time
+of how a text was made, proves the code object that comes of it the same as the one in the file; functions that do not compile are
+left out of a text first, so that the others count.  Of this decompiler, whose time
 includes its proof, there is a row for the pure build and one for the compiled one (``make compiled``).
 """
 
@@ -36,6 +37,8 @@ import interpreters
 
 HOME = ROOT / ".cache" / "peers"
 LIMIT = 60
+MENDED = 5000
+"""How many functions, and lines outside of them, of one text may fail to compile: some tools print their own troubles there."""
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
 BUILDS = {"depyf, pure": sys.executable, "depyf, compiled": str(ROOT / ".venv-compiled" / "bin" / "python")}
 
@@ -178,20 +181,53 @@ class Right(NamedTuple):
 
 
 def right_in_file(pyc: Path, text: str) -> Right:
-    """Of the text of a whole file; one that does not compile has none right."""
+    """Of the text of a whole file.  Functions in which it does not compile are left out of it, so that the others count; and code
+    whose own instructions are right counts where something nested in it is wrong."""
     from depyf.bytecode.codeunit import units
     from depyf.bytecode.files.pyc import read_pyc
     from depyf.errors import DepyfError
     from depyf.verify import verify
-    from depyf.verify.run.recompile import recompile
+    from depyf.verify.run.recompile import RecompileError, recompile
 
     unit = read_pyc(pyc)
     count = len(list(units(unit)))
-    try:
-        found = verify(unit, recompile(text, unit.version).unit)
-    except (DepyfError, RecursionError):
-        return Right(0, count)
-    return Right(sum(verdict.proven for verdict in found), count)
+    for _ in range(MENDED):
+        try:
+            found = verify(unit, recompile(text, unit.version).unit)
+        except RecompileError as error:
+            if error.lineno is None:
+                break
+            text = without_function(text, error.lineno)
+        except (DepyfError, RecursionError):
+            break
+        else:
+            return Right(sum(one.proven or one.reason.startswith("nested ") for one in found), count)
+    return Right(0, count)
+
+
+def without_function(text: str, line: int) -> str:
+    """``text`` with ``pass`` for the body of the function that a line is in, or for the line where it is in none."""
+    lines = text.split("\n")
+    at = min(line, len(lines)) - 1
+    indent = _indent(lines[at]) if lines[at].strip() else 1 << 30
+    head = at
+    while head >= 0 and not (lines[head].lstrip().startswith(("def ", "async def ")) and _indent(lines[head]) < indent):
+        head -= 1
+    if head < 0:
+        lines[at] = " " * _indent(lines[at]) + "pass" if lines[at].strip() not in ("", "pass") else ""
+        return "\n".join(lines)
+    end = head + 1
+    while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > _indent(lines[head])):
+        end += 1
+    if lines[head + 1 : end] == [(_indent(lines[head]) + 4) * " " + "pass"]:  # its head is wrong
+        lines[head:end] = [" " * _indent(lines[head]) + "pass"]
+    else:
+        lines[head + 1 : end] = [(_indent(lines[head]) + 4) * " " + "pass"]
+    return "\n".join(lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def right_functions(pyc: Path, printed: str) -> Right:
