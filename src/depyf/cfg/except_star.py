@@ -36,7 +36,7 @@ def plain_handlers(program: Program) -> set[int]:
     """Rewrite every ``except*`` handler (edits ``program``) and return where they begin."""
     instrs = program.instrs
     found: set[int] = set()
-    if not any(instr.op == ops.EG_MATCH for instr in instrs):
+    if ops.EG_MATCH not in [instr.op for instr in instrs]:
         return found
     for at, instr in enumerate(list(instrs)):
         if instr.op == ops.PUSH_EXC_INFO:

@@ -131,10 +131,11 @@ class Lifter:
             if name not in self.dead:
                 self._lift(graph.nodes[name])
         for block in self.blocks.values():
-            if any(isinstance(value, LinkedLeft) for value in block.entry):
-                self.unlinked.add(self.linked_from[block.id])
-            if not self._enters_alike(block):
-                self.uncarried.add(block.id)
+            if block.entry:
+                if any(isinstance(value, LinkedLeft) for value in block.entry):
+                    self.unlinked.add(self.linked_from[block.id])
+                if not self._enters_alike(block):
+                    self.uncarried.add(block.id)
             self._materialise(block)
 
     def _folds_before(self, name: int) -> None:
@@ -264,7 +265,9 @@ class Lifter:
         chain = [node]
         while True:
             part = chain[-1]
-            if not part.code or any(instrs[i].op not in _RETURNING for i in part.code):
+            if not part.code or instrs[part.code[0]].op not in _RETURNING:
+                return []
+            if any(instrs[i].op not in _RETURNING for i in part.code):
                 return []
             if not part.succs:
                 return chain if instrs[part.code[-1]].op == ops.RETURN else []

@@ -23,7 +23,7 @@ from depyf.ir.stmt import (
     While,
     With,
 )
-from depyf.ir.walk_stmt import bodies, walk, walk_within
+from depyf.ir.walk_stmt import COMPOUND, bodies, walk, walk_within
 from depyf.safety.depth import any_depth, spend
 from depyf.structure.match.match_statements import irrefutable
 
@@ -104,11 +104,10 @@ def exits_of(stmt: Stmt) -> Labels:
     """The labels of all exits in a statement.  Cached: flags ask for the same statements once per label."""
     if isinstance(stmt, Exit):
         return frozenset({stmt.label})
-    inner = bodies(stmt)
-    if not inner:
+    if type(stmt) not in COMPOUND:
         return NOWHERE
     known = _EXITS.get(id(stmt))
-    return _exits_inside(stmt, inner) if known is None else known[1]
+    return _exits_inside(stmt, bodies(stmt)) if known is None else known[1]
 
 
 @any_depth

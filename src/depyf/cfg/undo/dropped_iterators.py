@@ -36,7 +36,7 @@ _CLEANUP = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH
 def iterator_drops(program: Program, containers: Containers) -> dict[int, Drop]:
     """The ``POP`` instructions that drop an iterator inside its loop."""
     drops: dict[int, Drop] = {}
-    if not any(instr.op in _LOOPS for instr in program.instrs):
+    if _LOOPS.isdisjoint([instr.op for instr in program.instrs]):
         return drops
     seen: set[int] = set()
     work: list[tuple[int, _Held | None, int]] = [(0, None, NONE)]

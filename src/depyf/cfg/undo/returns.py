@@ -136,12 +136,14 @@ def absorb_returns(blocks: Blocks) -> None:
         changed = False
         for node in pending:
             before = {blocks.nodes[p].container for p in preds[node.id]}
-            leaves_with = any(instrs[i].op == WITH_EXIT for i in node.code[:1])
+            leaves_with = bool(node.code) and instrs[node.code[0]].op == WITH_EXIT
             if not before or len(before) > 1 and not leaves_with or node.id in roots:
                 continue
             if node.id in blocks.implicit and (len(preds[node.id]) > 1 or not blocks.optimised or _apart(blocks, node)):
                 continue
             outer = blocks.containers.around(before)
+            if outer == node.container or not blocks.containers.encloses(node.container, outer):
+                continue
             load = _constant(blocks, node)
             while blocks.containers.encloses(node.container, outer) and _after_handler(blocks, load, outer):
                 outer = blocks.containers.tree[outer].parent

@@ -103,7 +103,7 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
     tree = _parsed(text, filename, flags) if worker is None else None
     if tree is not None and not warns(tree):
         try:
-            source: Any = ast.Interactive(tree.body) if mode == "single" else text
+            source: Any = ast.Interactive(tree.body) if mode == "single" else tree if mode == "exec" else text
             return _code(compile(source, filename, mode, flags, True, optimize))
         except (RecursionError, MemoryError):
             pass
