@@ -50,6 +50,8 @@ class CompiledGraph:
     wrapper: bool = False
     """Inductor generated code for it."""
     torch: str = ""
+    recorded: str = ""
+    """The file with its first inputs; "" where the dump has none."""
 
     @property
     def slug(self) -> str:
@@ -114,10 +116,15 @@ def _graphs(folder: Path, manifest: Manifest) -> tuple[CompiledGraph, ...]:
     ordered = sorted(found, key=lambda key: (key[0], key[1].startswith("!"), _numbers(key[1]), key[2]))
     cut = {key[:2] for key in found if _count(found, key, FORWARD) > _count(found, key, CAPTURED)}
     return tuple(
-        replace(found[key], wrapper=key[:2] in wrappers, cut=key[:2] in cut)
+        replace(found[key], wrapper=key[:2] in wrappers, cut=key[:2] in cut, recorded=_recorded(found[key], listed))
         for key in ordered
         if CAPTURED in found[key].stages
     )
+
+
+def _recorded(graph: CompiledGraph, listed: frozenset[str]) -> str:
+    name = graph.stages[CAPTURED].name.removesuffix(".py") + ".safetensors" if CAPTURED in graph.stages else ""
+    return name if name in listed else ""
 
 
 def _count(found: dict[tuple[int, str, int], CompiledGraph], key: tuple[int, str, int], stage: str) -> int:

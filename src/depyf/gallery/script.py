@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.dump.compile_stages import BACKWARD, CAPTURED, FORWARD
@@ -18,6 +18,9 @@ from depyf.dump.graphs.graph_text import GraphClass, imports_of, read_graph, sho
 from depyf.dump.graphs.process_groups import NOTE, groups_of
 from depyf.dump.graphs.script_parts import harness_text
 from depyf.dump.graphs.value_types import Number, tensor_type
+from depyf.dump.recorded.recorded_inputs import Recorded
+from depyf.dump.recorded.tensor_file import TensorEntry
+from depyf.dump.recorded.tensor_text import TensorTexts, tensor_texts
 from depyf.emit.comments import comment, in_docstring, remark, split_remark
 from depyf.gallery.classes import class_text, constants_of
 from depyf.gallery.dump import CompiledGraph
@@ -45,6 +48,9 @@ _LOW_PRECISION = (("bf16[", "torch.bfloat16", 5e-2), ("f16[", "torch.float16", 1
 
 
 _DRAWS = "The graph draws random numbers: they come from a fixed pattern where draws would differ."
+_RECORDED = (
+    "Its inputs are those of the call for which it was compiled, except for what is made here: that was not recorded."
+)
 _AOT_HOLES = ("AOT_TITLE", "FRONT", "TARGETS", "SAVED", "WANTED", "STRIDES", "LABELS", "EXPECTED", "KEPT")
 
 
@@ -60,6 +66,8 @@ class Script:
     stages: tuple[str, ...]
     inputs: int
     notes: tuple[str, ...]
+    beside: Mapping[str, TensorEntry] = field(default_factory=dict)
+    """What the safetensors file beside the script holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +86,11 @@ class _Aot:
         return len(self.facts["mutated"]) + len(self.facts["outputs"]) + int(self.facts["bases"])
 
 
-def render(graph: CompiledGraph, root: str = "") -> Script:
-    """The script of ``graph``; files below ``root`` are named relative to it.  CannotRender where there is none."""
+def render(graph: CompiledGraph, root: str = "", recorded: Recorded | None = None) -> Script:
+    """The script of ``graph``; files below ``root`` are named relative to it.  CannotRender where there is none.
+
+    ``recorded``: its inputs; those that are not there are made up.
+    """
     stage = graph.stages[CAPTURED]
     captured = read_graph(stage.text, root)
     if captured is None:
@@ -88,28 +99,50 @@ def render(graph: CompiledGraph, root: str = "") -> Script:
     aot, notes = _aot(graph, captured, root, symbols)
     with_grad = _with_grad(aot)
     lines = input_lines(captured, stage.facts, symbols, with_grad)
+    texts = TensorTexts()
+    if recorded is not None:
+        lines, texts = _as_recorded(captured, lines, recorded)
+        notes.append(_RECORDED)
     classes = [(captured, "Captured", stage.facts)]
     if aot is not None:
         classes.append((aot.forward, "Forward", graph.stages[FORWARD].facts))
         if aot.backward is not None:
             classes.append((aot.backward, "Backward", graph.stages[BACKWARD].facts))
     functions = {str(k): str(v) for _, _, facts in classes for k, v in facts.get("functions", {}).items()}
-    texts = []
+    bodies = []
     for one, name, facts in classes:
         constants = constants_of(facts)
-        texts += [class_text(part, name, constants) for part in one.everything()]
+        bodies += [class_text(part, name, constants) for part in one.everything()]
     imports, unknown = imports_of([one for one, _, _ in classes], functions)
     imports += [line for part in graph.stages.values() for line in REGISTERS.findall(part.text)]
     if unknown:
         raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
-    page = _page(graph, captured, aot, lines, texts, imports, symbols, notes, root)
+    page = _page(graph, captured, aot, lines, bodies, imports, symbols, notes, root, texts.shared)
     try:
         ast.parse(page)
     except SyntaxError as error:
         raise CannotRender(f"torch printed what is no Python (line {error.lineno} of the script)") from error
     stages = tuple(name for _, name, _ in classes)
     place = short_place(graph.place, root)
-    return Script(graph.file, page, graph.compile_id, graph.function, place, stages, len(lines), tuple(notes))
+    return Script(
+        graph.file, page, graph.compile_id, graph.function, place, stages, len(lines), tuple(notes), texts.beside
+    )
+
+
+def _as_recorded(captured: GraphClass, lines: list[str], recorded: Recorded) -> tuple[list[str], TensorTexts]:
+    """The lines of the inputs with what was recorded in place of what is made up."""
+    items = {item.name: item for item in recorded.inputs if not item.left_out}
+    texts = tensor_texts(recorded, [items[p.original] for p in captured.parameters if p.original in items])
+    found = []
+    for parameter, line in zip(captured.parameters, lines):
+        item = items.get(parameter.original)
+        if item is not None:
+            source = readable_source(item.source)
+            told = source if item.role == "input" else f"{item.role} {source}".strip()
+            made = f'"{parameter.name}": {texts.made[parameter.original]},'
+            line = remark(made, "" if told == parameter.name else told)
+        found += line.split("\n")
+    return found, texts
 
 
 def _aot(
@@ -188,6 +221,7 @@ def _page(
     symbols: Mapping[str, Number],
     notes: list[str],
     root: str,
+    shared: list[str],
 ) -> str:
     texts = "\n".join(classes)
     facts = graph.stages[CAPTURED].facts
@@ -200,9 +234,11 @@ def _page(
         "LIBRARIES": libraries,
         "SYMBOLS": symbol_lines(inputs, symbols, facts),
         "MAKES": any("make." in line for line in inputs),
+        "RECORDED": _RECORDED in notes,
+        "MEMORY": shared,
         "INPUTS": inputs,
         "CLASSES": "\n\n\n".join(classes).split("\n"),
-        "SHARED": any("shared=" in line for line in inputs),
+        "SHARED": bool(shared) or any("shared=" in line for line in inputs),
         **_what_the_graph_needs(graph, texts, notes),
         **_ambient(facts.get("modes", {})),
         **_aot_values(aot, [p.name for p in captured.parameters]),

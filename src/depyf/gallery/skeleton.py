@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # left out of scripts: ruff and mypy read it
     STANDARD_LIBRARY: list[str]
     LIBRARIES: list[str]
     SYMBOLS: list[str]
+    MEMORY: list[str]
     INPUTS: dict[str, Any]
     CLASSES: list[str]
     ENTERED: list[str]
@@ -68,6 +69,7 @@ if TYPE_CHECKING:  # left out of scripts: ruff and mypy read it
 
     # conditions, which are expressions as well
     MAKES: bool
+    RECORDED: bool
     RANDOM: bool
     SHARED: bool
     ASSERTS: bool
@@ -84,11 +86,15 @@ SYMBOLS
 
 
 def make_inputs(seed=0):
-    """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""
+    if RECORDED:
+        """The inputs as recorded."""
+    else:
+        """The inputs as recorded: shapes, strides, dtypes, devices; the values are random."""
     if MAKES:
         make = Make(seed)
     else:
         del seed
+    MEMORY
     return {
         **INPUTS,
     }

@@ -12,12 +12,12 @@ from pathlib import Path
 import torch
 
 
-def memory(text: str, device: str = "cpu") -> torch.Tensor:
+def written_bytes(text: str, device: str = "cpu") -> torch.Tensor:
     """The bytes that are written in base64."""
     return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8).to(device)
 
 
-def stored(name: str, device: str = "cpu") -> torch.Tensor:
+def stored_bytes(name: str, device: str = "cpu") -> torch.Tensor:
     """The bytes of a tensor in the safetensors file beside this script."""
     with Path(__file__).with_suffix(".safetensors").open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))

@@ -14,6 +14,8 @@ from pathlib import Path
 from depyf.dump.files.reading import MANIFEST, DumpError, is_plain, rank_folders, read_file
 from depyf.dump.files.writer import make_folder, write_whole
 from depyf.dump.pages.markdown import code, message, plain
+from depyf.dump.recorded.recorded_inputs import read_recorded
+from depyf.dump.recorded.tensor_file import packed
 from depyf.errors import DepyfError
 from depyf.gallery.dump import GalleryError, read_dump
 from depyf.gallery.input_table import CannotRender
@@ -42,11 +44,13 @@ class Gallery:
     torch: str = ""
 
 
-def render_dump(folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Gallery:
+def render_dump(
+    folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None, made_up: bool = False
+) -> Gallery:
     """The scripts of the dump in ``folder``, as text.
 
-    ``root``: files below it are named relative to it (default: the current folder).  Raises ``GalleryError`` where
-    there is no dump or nothing in it.
+    ``root``: files below it are named relative to it (default: the current folder).  ``made_up``: also where the dump has
+    recorded inputs, others are made.  Raises ``GalleryError`` where there is no dump or nothing in it.
     """
     base = os.path.realpath(root if root is not None else os.getcwd())
     graphs = read_dump(Path(folder))
@@ -54,7 +58,10 @@ def render_dump(folder: str | os.PathLike[str], root: str | os.PathLike[str] | N
     left_out: list[LeftOut] = []
     for graph in graphs:
         try:
-            scripts.append(render(graph, base))
+            given = read_recorded(Path(folder), graph.recorded) if graph.recorded and not made_up else None
+            scripts.append(render(graph, base, given))
+        except DumpError as error:
+            raise GalleryError(str(error)) from error
         except CannotRender as error:
             left_out.append(LeftOut(graph.compile_id, graph.function, str(error)))
         except DepyfError:
@@ -65,7 +72,10 @@ def render_dump(folder: str | os.PathLike[str], root: str | os.PathLike[str] | N
 
 
 def write_gallery(
-    folder: str | os.PathLike[str], out: str | os.PathLike[str], root: str | os.PathLike[str] | None = None
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    root: str | os.PathLike[str] | None = None,
+    made_up: bool = False,
 ) -> dict[str, Gallery]:
     """Write the gallery of ``folder`` to ``out``; the dumps of ranks go to ``out/rank_N``.
 
@@ -74,7 +84,7 @@ def write_gallery(
     source, target = Path(folder), Path(out)
     ranks = {} if (source / MANIFEST).exists() else rank_folders(source)
     dumps = {path.name: path for path in ranks.values()} or {"": source}
-    galleries = {name: render_dump(dump, root) for name, dump in dumps.items()}
+    galleries = {name: render_dump(dump, root, made_up) for name, dump in dumps.items()}
     try:
         if source in target.parents:
             make_folder(source, target.relative_to(source))
@@ -92,11 +102,20 @@ def _write(folder: Path, gallery: Gallery) -> None:
         old = _old_scripts(folder)
         for script in gallery.scripts:
             write_whole(str(folder / script.file), script.text)
+            if script.beside:
+                write_whole(str(folder / _beside(script.file)), packed(script.beside, {}))
+            elif script.file in old:
+                (folder / _beside(script.file)).unlink(missing_ok=True)
         write_whole(str(folder / INDEX), index_text(gallery))
         for name in old - {script.file for script in gallery.scripts}:
             (folder / name).unlink(missing_ok=True)
+            (folder / _beside(name)).unlink(missing_ok=True)
     except OSError as error:
         raise GalleryError(f"cannot write to {printable(str(folder))}: {error.strerror or error}") from error
+
+
+def _beside(name: str) -> str:
+    return name.removesuffix(".py") + ".safetensors"
 
 
 def _old_scripts(folder: Path) -> set[str]:

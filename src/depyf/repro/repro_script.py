@@ -268,7 +268,7 @@ class _ReproPage:
             name = f"{_STATE}.{device}"
             self.beside[name] = first.entries[entry]
             setter = "torch.set_rng_state(" if device == "cpu" else "torch.cuda.set_rng_state("
-            lines.append(f"{setter}stored({quoted(name)}){'' if device == 'cpu' else f', {quoted(device)}'})")
+            lines.append(f"{setter}stored_bytes({quoted(name)}){'' if device == 'cpu' else f', {quoted(device)}'})")
         return lines
 
     def _backend(self) -> tuple[str, str]:
@@ -282,7 +282,7 @@ class _ReproPage:
 
     def _helpers(self, body: str, groups: Mapping[str, int]) -> tuple[str, list[str]]:
         """The definitions that the script needs, and their imports."""
-        needed = [word for word in ("memory(", "stored(", "Make(") if word in body] + (
+        needed = [word for word in ("written_bytes(", "stored_bytes(", "Make(") if word in body] + (
             ["process_groups("] if groups else []
         )
         shared, imports = harness_text(" ".join(needed))

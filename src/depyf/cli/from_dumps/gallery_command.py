@@ -45,6 +45,7 @@ def add_gallery_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="where the scripts go (default: DIR/gallery)")
+    parser.add_argument("--made-up", action="store_true", help="make up inputs, also where the dump has recorded ones")
     parser.add_argument("--check", action="store_true", help="run each script afterwards")
     parser.add_argument("--backend", metavar="NAME", help="with --check: the backend for torch.compile")
 
@@ -53,7 +54,7 @@ def run_gallery(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
     out: Path = options.output if options.output is not None else options.folder / "gallery"
     try:
-        galleries = write_gallery(options.folder, out)
+        galleries = write_gallery(options.folder, out, made_up=options.made_up)
     except GalleryError as error:
         complain(error)
         return ExitStatus.UNREADABLE

@@ -1,8 +1,8 @@
 """Recorded inputs as Python expressions for a script, and the entries for the file beside it.
 
 Input: what a dump recorded of one graph.  Output: expressions that make the tensors with their values, strides, shared memory,
-devices and gradients: ``torch.tensor([1.0, 2.0])`` where there are few, else from ``memory`` (base64 in the script) or
-``stored`` (the file beside the script), which ``gallery/stored_tensors.py`` defines.
+devices and gradients: ``torch.tensor([1.0, 2.0])`` where there are few, else from ``written_bytes`` (base64 in the script) or
+``stored_bytes`` (the file beside the script), which ``gallery/stored_tensors.py`` defines.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def _memory(texts: TensorTexts, recorded: Recorded, item: RecordedInput, inline:
     if inline:
         text = base64.b64encode(entry.data).decode()
         if len(text) <= _WIDTH:
-            return f'memory("{text}"{device})'
+            return f'written_bytes("{text}"{device})'
         lines = [f'            "{text[start : start + _WIDTH]}"' for start in range(0, len(text), _WIDTH)]
-        return "\n".join(["memory(", *lines[:-1], f"{lines[-1]}{device}", "        )"])
+        return "\n".join(["written_bytes(", *lines[:-1], f"{lines[-1]}{device}", "        )"])
     texts.beside[item.tensor] = entry
-    return f"stored({quoted(item.tensor)}{device})"
+    return f"stored_bytes({quoted(item.tensor)}{device})"
 
 
 def _typed(item: RecordedInput) -> str:
