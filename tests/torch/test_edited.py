@@ -177,6 +177,21 @@ def test_transformed_code(tmp_path, capsys):
     assert torch.equal(compiled(torch.ones(2, 2), torch.ones(2, 2))[0], before)
 
 
+@pytest.mark.parametrize("recording_outside", [True, False])
+def test_edited_code_is_never_recorded_as_proven(tmp_path, recording_outside):
+    compiled, _ = dumped(tmp_path / "dump", "eager")
+    path = edit(tmp_path / "dump", "__transformed_code_0_0_*.py", "):\n", "):\n    unused = 1\n")
+    blocks = [depyf.prepare_debug(tmp_path / "new"), depyf.edited(tmp_path / "dump")]
+    first, second = blocks if recording_outside else blocks[::-1]
+    with first, second:
+        values(compiled)
+    *_, page = sorted(
+        (tmp_path / "new").glob("__transformed_code_*.py")
+    )  # the last of the entries, and torch's own before
+    assert f"# Verdict: EDITED: layer: EDITED: this is the text of {path}" in page.read_text()
+    assert "proven" not in page.read_text()
+
+
 def test_transformed_code_of_a_closure(tmp_path):
     """Free variables, cells, constants without a literal and Dynamo's own globals are those of Dynamo's code."""
     scale, seen = 3, []
@@ -288,6 +303,14 @@ def test_python_in_an_edited_graph(tmp_path):
     expected = torch.relu(x @ weight) * 2
     expected[0] = 1.0
     assert torch.allclose(inside, expected.sin())
+
+
+def test_pages_that_cannot_be_edited_are_refused(tmp_path):
+    dumped(tmp_path, "eager")
+    (path,) = tmp_path.glob("full_code_for_*.py")
+    path.write_text(path.read_text() + "# edited\n")
+    with pytest.raises(depyf.DepyfError, match="this page is for reading"), depyf.edited(tmp_path):
+        raise AssertionError("the block was entered")
 
 
 def test_links_are_not_read(tmp_path):

@@ -120,8 +120,12 @@ def _edited(manifest: Manifest, items: list[dict[str, Any]]) -> Iterator[EditedF
 def _check(file: EditedFile) -> None:
     if file.name.endswith(".py"):
         python(file)
+    line = file.lines[0] if file.lines else 1
+    if file.kind == "full_code":
+        raise EditError(
+            file.path, line, "this page is for reading: edit the file of the transformed code; guards cannot be edited"
+        )
     if file.kind == "graph" and file.stage not in REPLACED:
-        line = file.lines[0] if file.lines else 1
         known = ", ".join(REPLACED)
         raise EditError(file.path, line, f"a graph of the stage {file.stage} cannot be replaced: edit one of {known}")
 

@@ -55,7 +55,7 @@ _ADVICE = _object(
 _VERDICT = _object(
     "verdict",
     ("function", str, "the code object"),
-    ("status", str, "IDENTICAL, EQUIVALENT, UNVERIFIED or FAILED"),
+    ("status", str, "IDENTICAL, EQUIVALENT, UNVERIFIED or FAILED; EDITED: the text of a file that depyf.edited used"),
     ("reason", str, "why there is no proof, or what the proof assumes"),
 )
 _GIVEN = _object(

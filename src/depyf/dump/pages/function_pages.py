@@ -64,4 +64,6 @@ def _verdict(transformed: TransformedRecord) -> str:
 def _execution(transformed: TransformedRecord) -> str:
     if transformed.substituted:
         return "This text is what runs: set breakpoints here."
+    if any(verdict.status == "EDITED" for verdict in transformed.verdicts):
+        return one_line(f"Decompiled from what runs, which was edited: {transformed.reason}")
     return one_line(f"Dynamo's own bytecode runs instead of this text: {transformed.reason}")

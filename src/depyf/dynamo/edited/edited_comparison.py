@@ -58,15 +58,8 @@ def _remarks(graph: EditedGraph) -> list[str]:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
+    return f"{seconds * 1e3:.3f} ms"
 
 
 def _bytes(count: int) -> str:
-    if count < 0:
-        return "?"
-    size = float(count)
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} GiB"
+    return f"{count / (1 << 20):.3f} MiB" if count >= 0 else "?"

@@ -22,6 +22,7 @@ from depyf.dynamo.edited.edited_comparison import EditedComparison
 from depyf.dynamo.edited.graph_stage import exchanged
 from depyf.dynamo.edited.inductor_stages import InductorStages
 from depyf.dynamo.edited.program_backends import ProgramBackends
+from depyf.dynamo.edited.texts_in_force import put_in_force, take_out_of_force
 from depyf.dynamo.edited.transformed_stage import edited_code
 from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.recording.ranks import rank_directory
@@ -122,17 +123,25 @@ class EditedRun:
         self._now = threading.local()
         self._error: EditError | None = None
         self._hook: Any = None
+        self._texts: list[str] = []
 
     def start(self) -> None:
+        from torch._dynamo import convert_frame
         from torch._dynamo.convert_frame import register_bytecode_hook
 
         self._hook = register_bytecode_hook(self._transformed)
+        convert_frame._bytecode_hooks.move_to_end(self._hook.id, last=False)  # a recording sees what was edited
+        self._texts = [str(file.path) for file in self.uses.dump.files if file.kind == "transformed_code"]
+        for path in self._texts:
+            put_in_force(path)
         for part in self._parts:
             part.start()
 
     def stop(self) -> None:
         if self._hook is not None:
             self._hook.remove()
+        for path in self._texts:
+            take_out_of_force(path)
         for part in self._parts:
             with Door("depyf: the end of depyf.edited()", warn):
                 part.stop()

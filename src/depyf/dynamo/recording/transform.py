@@ -22,6 +22,7 @@ from depyf.dump.global_names import readable_globals, rename, transformed_name
 from depyf.dump.pages.function_pages import TransformedPage, transformed_page
 from depyf.dump.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.dynamo.caches.decompilation_cache import AlikeCodes
+from depyf.dynamo.edited.texts_in_force import EDITED, edited_by
 from depyf.dynamo.generated import generated_options
 from depyf.dynamo.recording import substitute
 from depyf.dynamo.recording.capture import Capture
@@ -67,7 +68,8 @@ class TransformHook:
             with Door("calls that fail are not seen", self._capture.note):
                 self._on_made(key, made)
         work = decompile_made(key, function, code, made, self._alike)
-        candidate, reason = self._candidate(code, work)
+        reason = edited_by(made)
+        candidate, reason = (None, reason) if reason else self._candidate(code, work)
         if self._log_bytecode:
             self._writer.write(disassembly_file(key, function), work.disassembly)
         if not self._writer.write(transformed_file(key, function), work.page(reason).text):
@@ -129,7 +131,12 @@ class DecompiledCode:
             source=self.text,
             substituted=not reason,
             reason=self.stable(reason),
-            verdicts=tuple(VerdictRecord(named(v.qualname), v.status.value, self.stable(v.reason)) for v in found),
+            verdicts=tuple(
+                VerdictRecord(named(v.qualname), EDITED, self.stable(reason))
+                if reason.startswith(f"{EDITED}: ")
+                else VerdictRecord(named(v.qualname), v.status.value, self.stable(v.reason))
+                for v in found
+            ),
             graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
             resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
             needs=tuple(map(self.stable, self._needs())),
