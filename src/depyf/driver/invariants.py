@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from depyf.cfg.graph import Graph
@@ -39,14 +39,14 @@ def check_lifted(blocks: dict[int, Lifted]) -> None:
                 raise InvariantError(f"block {block.id} leads to {after}, which is no block")
 
 
-def check_labelled(body: Body) -> None:
+def check_labelled(body: Sequence[Stmt]) -> None:
     """Every exit names a label of a statement around it."""
     nothing: frozenset[int] = frozenset()
 
     def inside(stmt: Stmt, around: frozenset[int], at: int) -> frozenset[int]:
         return around | {stmt.label} if isinstance(stmt, (Block, Loop)) else around
 
-    for stmt, around in walk_within(body, nothing, inside):
+    for stmt, around in walk_within(tuple(body), nothing, inside):
         if isinstance(stmt, Exit) and stmt.label not in around:
             raise InvariantError(f"exit to {stmt.label}, which is not around it")
 
