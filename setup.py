@@ -29,6 +29,8 @@ INTERPRETED = {
     "ir/transformer.py": "a class that is not compiled cannot inherit from one that is",
 }
 """Modules of these packages that stay as they are, and why."""
+SEEN = {"ir/grown.py"}
+"""Those of them whose types what is compiled is checked against: they are written out for it, too."""
 MYPY = "mypy>=2.1"
 ON = os.environ.get("DEPYF_COMPILE", "0") not in ("", "0")
 
@@ -53,7 +55,10 @@ def write_sources() -> dict[str, list[str]]:
         text = path.read_text(encoding="utf-8")
         target = WRITTEN / relative
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(expanded(text) if library else text, encoding="utf-8")
+        target.write_text(
+            expanded(text) if library or path.relative_to(SOURCE / "depyf").as_posix() in SEEN else text,
+            encoding="utf-8",
+        )
         if library:
             files.setdefault(library, []).append(target.relative_to(ROOT).as_posix())
     return files

@@ -75,7 +75,7 @@ def _is_long(node: ast.AST) -> bool:
     ):
         return False
     item = ast.unparse(node.slice.elts[0])
-    return ast.unparse(node.slice.elts[-1]) == "..." and ("Expr" in item or item == "tuple[str, str | None]")
+    return ast.unparse(node.slice.elts[-1]) == "..." and ("Expr" in item or item in ("_Item", "tuple[str, str | None]"))
 
 
 def _weaken(tree: ast.Module, lines: list[str]) -> None:

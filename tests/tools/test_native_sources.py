@@ -82,6 +82,15 @@ def test_lines_keep_their_numbers(path: Path) -> None:
     ast.parse(written)
 
 
+def test_long_sequences_are_no_tuples() -> None:
+    """``grown`` returns what is no tuple: compiled code that was told so would fail on more than 64 operands."""
+    written = native_sources.expanded((SOURCE / "ir" / "grown.py").read_text(encoding="utf-8"))
+    assert "def grown(before: Any, added: Iterable[_Item]) -> Any:" in written
+    assert "-> Any:" in native_sources.expanded(
+        "from __future__ import annotations\n\ndef f() -> tuple[Expr, ...]: ...\n"
+    )
+
+
 def test_no_room_is_an_error() -> None:
     with pytest.raises(native_sources.CannotExpand):
         native_sources.expanded("@dataclass\nclass A:\n    x: int\nprint(A)\n")
