@@ -26,6 +26,7 @@ GROUPS = {
 """Packages and modules that are compiled, by the library that they are linked into: what is in one calls each other directly."""
 INTERPRETED = {
     "ir/grown.py": "a compiled class that inherits Sequence takes what is registered there for its own instances",
+    "ir/node.py": "what it does at run time is not what the type checker is told",
     "ir/transformer.py": "a class that is not compiled cannot inherit from one that is",
 }
 """Modules of these packages that stay as they are, and why."""
