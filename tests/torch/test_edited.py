@@ -81,6 +81,25 @@ def test_captured_graph(tmp_path, capsys, backend):
     assert equal(values(torch.compile(layer, backend=backend)), before)
 
 
+@pytest.mark.parametrize("entry", [0, 1])
+def test_an_edit_of_one_entry_leaves_those_of_the_same_text_alone(tmp_path, capsys, entry):
+    """Two entries whose graphs are the same text: one for inputs that need a gradient."""
+
+    def double(x):
+        return x * 2
+
+    compiled = torch.compile(double, backend="eager")
+    given = torch.ones(3), torch.ones(3, requires_grad=True)
+    with depyf.prepare_debug(tmp_path):
+        for x in given:
+            compiled(x)
+    path = edit(tmp_path, f"*_{entry}.Captured_Graph.0.py", "l_x_ * 2;", "l_x_ * 3;")
+    with depyf.edited(tmp_path):
+        inside = [compiled(x)[0].item() for x in (*given, *given)]
+    assert inside == [3.0, 2.0, 3.0, 2.0] if entry == 0 else inside == [2.0, 3.0, 2.0, 3.0]
+    assert used(capsys.readouterr().err) == {path.name: "2"}
+
+
 EDITS = [
     ("aot_eager", "*.Forward_graph.0.py", "aten.sin.default(mul)", "aten.cos.default(mul)", "result"),
     ("aot_eager", "*.Backward_graph.0.py", "aten.cos.default(mul)", "aten.sin.default(mul)", "gradient"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from depyf.dump.compile_stages import BACKWARD, BEFORE_POST_GRAD, CAPTURED, FORWARD, JOINT, POST_GRAD
 from depyf.dump.files.checksums import EDITABLE, changed_lines, whole_checksum
 from depyf.dump.files.reading import Manifest, read_file, read_manifest
+from depyf.dump.records import CompileKey
 from depyf.edit.edit_error import EditError
 from depyf.errors import DepyfError
 from depyf.safety.escape import printable
@@ -35,9 +36,7 @@ class EditedFile:
     kind: str
     stage: str
     """Of a graph; else ""."""
-    compile_ids: tuple[str, ...]
-    generation: int
-    """How often torch had been reset before."""
+    keys: tuple[CompileKey, ...]
     made_from: str
     """Checksum of what torch made when it was written, of a kernel that of its wrapper; "" where that is not known."""
     of: str
@@ -54,25 +53,25 @@ class EditedFile:
 
 @dataclass(frozen=True, slots=True)
 class DumpedFunction:
-    """A function of the dump, and the compile ids of its entries in torch's order."""
+    """A function of the dump, and its compilations in the order in which torch made them."""
 
     name: str
-    compile_ids: tuple[str, ...]
+    keys: tuple[CompileKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EditedDump:
-    """A dump, its edited files, and which function each compile id is of."""
+    """A dump, its edited files, and which function each compilation is of."""
 
     folder: Path
     files: tuple[EditedFile, ...]
     functions: tuple[DumpedFunction, ...]
-    made_from: dict[tuple[str, str], tuple[str, ...]]
-    """(compile id, stage) -> what torch made for it, edited or not."""
+    made_from: dict[CompileKey, frozenset[str]]
+    """Compilation -> checksums of what torch made in it, edited or not."""
 
-    def function_of(self, compile_id: str) -> str:
+    def function_of(self, key: CompileKey) -> str:
         """The qualified name of the function; "" where the dump does not say."""
-        return next((known.name for known in self.functions if compile_id in known.compile_ids), "")
+        return next((known.name for known in self.functions if key in known.keys), "")
 
 
 def edited_dump(folder: str | os.PathLike[str]) -> EditedDump:
@@ -85,18 +84,28 @@ def edited_dump(folder: str | os.PathLike[str]) -> EditedDump:
             f"{printable(str(manifest.folder))} was written by a depyf that kept no checksums of what it wrote, so that nothing "
             "tells which files were edited: dump again"
         )
-    made: dict[tuple[str, str], tuple[str, ...]] = {}
+    made: dict[CompileKey, set[str]] = {}
     for item in manifest.files:
         if "made_from" in item:
-            place = item.get("compile_id", ""), item.get("stage", "")
-            made[place] = (*made.get(place, ()), item["made_from"])
+            made.setdefault(_key(item), set()).add(item["made_from"])
     files = tuple(_edited(manifest, editable))
     for file in files:
         _check(file)
-    functions = [
-        DumpedFunction(f["function"], tuple(e["compile_id"] for e in f["entries"])) for f in manifest.functions
-    ]
-    return EditedDump(manifest.folder.absolute(), files, tuple(functions), made)
+    found: dict[str, set[CompileKey]] = {}
+    for function in manifest.functions:
+        found.setdefault(function["function"], set()).update(map(_key, function["entries"]))
+    functions = tuple(DumpedFunction(name, tuple(sorted(keys, key=_order))) for name, keys in found.items())
+    return EditedDump(
+        manifest.folder.absolute(), files, functions, {key: frozenset(sums) for key, sums in made.items()}
+    )
+
+
+def _key(item: Mapping[str, Any]) -> CompileKey:
+    return CompileKey(item.get("generation", 0), item.get("compile_id", ""))
+
+
+def _order(key: CompileKey) -> tuple[int, int, tuple[int, ...]]:
+    return key.order
 
 
 def _edited(manifest: Manifest, items: list[dict[str, Any]]) -> Iterator[EditedFile]:
@@ -109,10 +118,10 @@ def _edited(manifest: Manifest, items: list[dict[str, Any]]) -> Iterator[EditedF
         text = read_file(folder, name)
         if whole_checksum(text) == item["sha256"]:
             continue
-        ids = item.get("compile_ids") or ([item["compile_id"]] if "compile_id" in item else [])
+        keys = (_key(item),) if "compile_id" in item else ()
         of = next(iter(item.get("from", ())), "") if item["kind"] == "kernel_source" else ""
         yield EditedFile(
-            name, folder / name, item["kind"], item.get("stage", ""), tuple(ids), item.get("generation", 0), made.get(of or name, ""), of, text,
+            name, folder / name, item["kind"], item.get("stage", ""), keys, made.get(of or name, ""), of, text,
             changed_lines(text, item.get("line_checksums", "")),
         )  # fmt: skip
 

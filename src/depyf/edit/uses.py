@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from depyf.dump.files.checksums import meaning_checksum
+from depyf.dump.records import CompileKey
 from depyf.edit.edited_files import EditedDump, EditedFile
 from depyf.errors import DepyfError
 
@@ -73,15 +74,17 @@ class Uses:
             return []
         expected = self._expected(compilation)
         found = [file for file in files if file.made_from in map(meaning_checksum, texts(file))]
-        found.sort(key=lambda file: expected not in file.compile_ids)
+        own = [file for file in found if expected in file.keys]
+        if not own and any(self._made_for(expected, file) for file in found):
+            found = []  # torch makes the same for several entries: these files are those of another one
         taken: list[EditedFile] = []
-        for file in found[:most]:
-            if self._claimed.setdefault(file.name, compilation) is compilation or expected in file.compile_ids:
+        for file in (own or found)[:most]:
+            if own or self._claimed.setdefault(file.name, compilation) is compilation:
                 self._claimed[file.name] = compilation
                 compilation.replaced.append(file)
                 taken.append(file)
         for file in files if not taken else ():
-            if expected in file.compile_ids:
+            if expected in file.keys:
                 self._reasons[file.name] = self._why_other(compilation)
         return taken
 
@@ -115,12 +118,16 @@ class Uses:
         return [file for file in self.dump.files if file.name in self._claimed]
 
     def _function(self, file: EditedFile) -> str:
-        return next((name for found in file.compile_ids if (name := self.dump.function_of(found))), "")
+        return next((name for found in file.keys if (name := self.dump.function_of(found))), "")
 
-    def _expected(self, compilation: EditedCompilation) -> str:
-        """The compile id in the dump of the entry at the same place."""
-        ids = next((known.compile_ids for known in self.dump.functions if known.name == compilation.function), ())
-        return ids[compilation.number] if compilation.number < len(ids) else ""
+    def _expected(self, compilation: EditedCompilation) -> CompileKey | None:
+        """The compilation in the dump that was made at the same place."""
+        keys = next((known.keys for known in self.dump.functions if known.name == compilation.function), ())
+        return keys[compilation.number] if compilation.number < len(keys) else None
+
+    def _made_for(self, key: CompileKey | None, file: EditedFile) -> bool:
+        """Whether torch made for ``key`` what it made for ``file``, when the dump was written."""
+        return key is not None and file.made_from in self.dump.made_from.get(key, ())
 
     def _why_other(self, compilation: EditedCompilation) -> str:
         earlier = [file.name for file in compilation.replaced]
@@ -135,7 +142,7 @@ class Uses:
         reason = self._reasons.get(file.name)
         if reason:
             return reason
-        function, ids = self._function(file), ", ".join(file.compile_ids) or "none"
+        function, ids = self._function(file), ", ".join(key.label for key in file.keys) or "none"
         if function and function not in self._compiled:
             return f"its function {function} (compile id {ids}) was not compiled in this run"
         return f"torch did not get to this stage of compile id {ids} in this run"

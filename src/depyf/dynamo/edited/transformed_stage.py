@@ -15,7 +15,6 @@ from depyf.bytecode.codeunit import nested_codes
 from depyf.bytecode.host.patch import bind
 from depyf.dump.files.checksums import uncounted
 from depyf.dump.global_names import rename
-from depyf.dump.records import CompileKey
 from depyf.dynamo.recording import substitute
 from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.recording.transform import DecompiledCode, decompile_made
@@ -35,8 +34,7 @@ def edited_code(
     work: dict[str, DecompiledCode] = {}
 
     def texts(file: EditedFile) -> tuple[str, ...]:
-        key = CompileKey(file.generation, file.compile_ids[0])
-        work[file.name] = decompile_made(key, code_record(code), code, made)
+        work[file.name] = decompile_made(file.keys[0], code_record(code), code, made)
         return (work[file.name].text,)
 
     file = uses.file_for(compilation, "", texts, "transformed_code")
