@@ -183,8 +183,27 @@ def test_the_function_must_be_named_where_there_are_several(tmp_path):
         torch.compile(lambda x: x + 1, backend="eager")(torch.randn(3))
         torch.compile(containers, backend="eager")
         torch.compile(lambda y: y * 2, backend="eager")(torch.randn(3))
-    with pytest.raises(ExportError, match="it holds more than one function: name one"):
+    with pytest.raises(ExportError, match="it holds more than one compiled function: name one with --function"):
         export_package(tmp_path / "dump", tmp_path / "net")
+
+
+def test_functions_that_ran_as_ordinary_python_are_not_in_question(tmp_path):
+    def looped(x):
+        for _ in range(2):
+            x = inner(x)
+            torch._dynamo.graph_break()
+        return x
+
+    def inner(x):
+        return x.sin() + 1
+
+    torch._dynamo.reset()
+    with prepare_debug(tmp_path / "dump", record=True):
+        torch.compile(looped, backend="eager")(torch.randn(3))
+    pages = [path.name for path in (tmp_path / "dump").glob("full_code_for_*.py")]
+    assert len(pages) == 2
+    export_package(tmp_path / "dump", tmp_path / "net")
+    assert "inner" in (tmp_path / "net" / "functions.py").read_text()
 
 
 def scaled(x, w):

@@ -93,8 +93,8 @@ class CompiledFunction:
 
 
 def read_function(folder: Path, wanted: str = "") -> CompiledFunction:
-    """The function called ``wanted`` (its name, its qualified name, or the name of its page); the only one where that is
-    "".  ExportError where there is none, or more than one."""
+    """The function called ``wanted`` (its name, its qualified name, or the name of its page); the only one that was compiled
+    where that is "".  ExportError where there is none, or more than one."""
     if not folder.is_dir():
         raise ExportError(f"{printable(str(folder))} is no folder; a dump is what depyf.prepare_debug wrote")
     try:
@@ -114,15 +114,17 @@ def _chosen(folder: Path, manifest: Manifest, wanted: str) -> dict[str, Any]:
     pages = [item for item in manifest.files if item["kind"] == "full_code" and item["file"].endswith(".py")]
     if not pages:
         raise ExportError(f"{printable(str(folder))} holds no compiled function")
-    if not wanted and len(pages) == 1:
-        return pages[0]
+    made = {item.get("compile_id") for item in manifest.files if item["kind"] == "transformed_code"}
+    compiled = [item for item in pages if not made.isdisjoint(item.get("compile_ids", ()))] or pages
+    if not wanted and len(compiled) == 1:
+        return compiled[0]
     exact = [item for item in pages if wanted in _names(item)]
     if len(exact) == 1:
         return exact[0]
-    some = exact or pages
+    some = exact or compiled
     known = ", ".join(f"{item.get('function', '?')} ({item['file'].removesuffix('.py')})" for item in some)
     what = (
-        "it holds more than one function: name one"
+        "it holds more than one compiled function: name one with --function"
         if not wanted
         else f"it holds {'more than one' if exact else 'no'} function called {wanted!r}"
     )
