@@ -324,6 +324,62 @@ def test_python_in_an_edited_graph(tmp_path):
     assert torch.allclose(inside, expected.sin())
 
 
+def scaled(x, n):
+    return x * n
+
+
+def entries_taken(tmp_path, old, new, *calls):
+    """The results of the calls in a block with edited guards, and how often torch compiled there."""
+    compiled, _ = dumped(tmp_path, "eager", scaled, lambda of: of(torch.ones(3), 2))
+    edit(tmp_path, "full_code_for_scaled_*.py", old, new)
+    made = []
+    with depyf.edited(tmp_path):
+        hook = torch._dynamo.convert_frame.register_bytecode_hook(lambda code, out: made.append(code))
+        try:
+            results = [compiled(*call)[0].item() for call in calls]
+        finally:
+            hook.remove()
+    assert compiled(torch.ones(3), 5)[0].item() == 5 and compiled(torch.ones(3), 2)[0].item() == 2
+    return results, len(made)
+
+
+N = "and same_value(L['n'], 2)"
+
+
+def test_stricter_guards(tmp_path, capsys, recwarn):
+    """An entry whose added guard does not hold is not taken: torch compiles another one."""
+    calls = [(torch.ones(3), 2), (torch.ones(3), 2), (-torch.ones(3), 2)]
+    found = entries_taken(tmp_path, N, f"{N}\n        and L['x'].sum() > 0", *calls)
+    assert found == ([2.0, 2.0, -2.0], 2)
+    said = capsys.readouterr().err.replace(" guards_0_0()", "")  # torch asks once more for the reason to compile again
+    assert used(said) == {"full_code_for_scaled_0.py": "3"}
+    assert not [warning for warning in recwarn if "looser" in str(warning.message)]
+
+
+@pytest.mark.parametrize("new", ["", "and type_is(L['n'], 'int')", "and (same_value(L['n'], 2) or L['n'] > 4)"])
+def test_looser_guards(tmp_path, new):
+    """Code that was compiled for 2 runs for 5, as the warning says; torch's other guards are still asked."""
+    calls = [(torch.ones(3), 2), (torch.ones(3), 5), (torch.ones(3, dtype=torch.int64), 5)]
+    with pytest.warns(
+        RuntimeWarning, match=r"_0\.py:\d+: .* looser than torch's: without same_value\(L\['n'\], 2\), code"
+    ):
+        found = entries_taken(tmp_path, N, new, *calls)
+    assert found == ([2.0, 2.0, 5], 2)
+
+
+def test_guards_that_fail(tmp_path, capsys):
+    """A guard that raises does not hold; one that names what is not there is an error at its line."""
+    calls = [(torch.ones(3), 2), (torch.ones(3), 2)]
+    assert entries_taken(tmp_path / "raises", N, f"{N}\n        and L['m']", *calls) == ([2.0, 2.0], 2)
+    assert "a guard that raises does not hold: KeyError: 'm'" in capsys.readouterr().err
+    torch._dynamo.reset()
+    with pytest.raises(depyf.DepyfError, match=r"_0\.py:\d+: a guard can use .*, not missing"):
+        entries_taken(tmp_path / "unknown", N, f"{N}\n        and missing(L)", *calls)
+    torch._dynamo.reset()
+    with pytest.raises(depyf.DepyfError, match=r"_0\.py:\d+: guards_0_0\(\) has to be one return"):
+        entries_taken(tmp_path / "more", "    return (\n", "    print()\n    return (\n", *calls)
+
+
 def test_pages_that_cannot_be_edited_are_refused(tmp_path):
     dumped(tmp_path, "eager")
     (path,) = tmp_path.glob("full_code_for_*.py")

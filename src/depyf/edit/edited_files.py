@@ -7,7 +7,6 @@ not read.
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,36 +18,13 @@ from depyf.dump.files.checksums import EDITABLE, changed_lines, whole_checksum
 from depyf.dump.files.reading import Manifest, read_file, read_manifest
 from depyf.dump.records import CompileKey
 from depyf.edit.edit_error import EditError
+from depyf.edit.edited_file import EditedFile, python
+from depyf.edit.edited_guards import edited_guards
 from depyf.errors import DepyfError
 from depyf.safety.escape import printable
-from depyf.safety.unheard import parse
 
 REPLACED = (CAPTURED, JOINT, FORWARD, BACKWARD, BEFORE_POST_GRAD, POST_GRAD)
 """The stages whose graphs an edited file can replace."""
-
-
-@dataclass(frozen=True, slots=True)
-class EditedFile:
-    """A file that differs from what the manifest says was written."""
-
-    name: str
-    path: Path
-    kind: str
-    stage: str
-    """Of a graph; else ""."""
-    keys: tuple[CompileKey, ...]
-    made_from: str
-    """Checksum of what torch made when it was written, of a kernel that of its wrapper; "" where that is not known."""
-    of: str
-    """Of a kernel: the file of its wrapper; else ""."""
-    text: str
-    lines: tuple[int, ...]
-    """The lines that were changed, from 1."""
-
-    @property
-    def changed(self) -> str:
-        count = len(self.lines)
-        return f"{count} line" if count == 1 else f"{count} lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,31 +96,20 @@ def _edited(manifest: Manifest, items: list[dict[str, Any]]) -> Iterator[EditedF
             continue
         keys = (_key(item),) if "compile_id" in item else ()
         of = next(iter(item.get("from", ())), "") if item["kind"] == "kernel_source" else ""
-        yield EditedFile(
+        found = EditedFile(
             name, folder / name, item["kind"], item.get("stage", ""), keys, made.get(of or name, ""), of, text,
             changed_lines(text, item.get("line_checksums", "")),
         )  # fmt: skip
+        if found.kind != "full_code":
+            yield found
+        else:
+            yield from edited_guards(found, [_key(entry) for part in manifest.functions for entry in part["entries"]])
 
 
 def _check(file: EditedFile) -> None:
     if file.name.endswith(".py"):
         python(file)
     line = file.lines[0] if file.lines else 1
-    if file.kind == "full_code":
-        raise EditError(
-            file.path, line, "this page is for reading: edit the file of the transformed code; guards cannot be edited"
-        )
     if file.kind == "graph" and file.stage not in REPLACED:
         known = ", ".join(REPLACED)
         raise EditError(file.path, line, f"a graph of the stage {file.stage} cannot be replaced: edit one of {known}")
-
-
-def python(file: EditedFile) -> ast.Module:
-    """The tree of an edited file.  EditError, at its line, where it is no Python."""
-    try:
-        found: ast.Module = parse(file.text)
-    except SyntaxError as error:
-        raise EditError(file.path, error.lineno or 1, f"not Python: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise EditError(file.path, 1, f"not Python: {error}") from None
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from depyf.dump.pages.kernels import kernel_nodes
 from depyf.edit.edit_error import EditError
-from depyf.edit.edited_files import EditedFile
+from depyf.edit.edited_file import EditedFile
 from depyf.safety.unheard import parse
 
 

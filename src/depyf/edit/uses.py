@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 from depyf.dump.files.checksums import meaning_checksum
 from depyf.dump.records import CompileKey
-from depyf.edit.edited_files import EditedDump, EditedFile
+from depyf.edit.edited_file import EditedFile
+from depyf.edit.edited_files import EditedDump
+from depyf.edit.edited_guards import GUARDS
 from depyf.errors import DepyfError
 
 Texts = Callable[[EditedFile], tuple[str, ...]]
@@ -87,6 +89,20 @@ class Uses:
             if expected in file.keys:
                 self._reasons[file.name] = self._why_other(compilation)
         return taken
+
+    def guards_for(self, compilation: EditedCompilation) -> EditedFile | None:
+        """The edited guards of the entry in the dump that is at the place of ``compilation``; None without any.  They are in
+        use once ``guards_fit`` is called."""
+        expected = self._expected(compilation)
+        found = (file for file in self.dump.files if file.kind == GUARDS and expected in file.keys)
+        return next((file for file in found if self._function(file) == compilation.function), None)
+
+    def guards_fit(self, compilation: EditedCompilation, file: EditedFile, fits: bool) -> None:
+        """Whether torch makes the guards of ``file`` for ``compilation`` now, apart from the edits."""
+        if not fits:
+            self._reasons[file.name] = self._why_other(compilation)
+        elif self._claimed.setdefault(file.name, compilation) is compilation:
+            compilation.replaced.append(file)
 
     def called(self, files: list[EditedFile]) -> None:
         """What these files were put into was called."""

@@ -20,6 +20,7 @@ from depyf.dynamo.edited.aot_stages import AotStages
 from depyf.dynamo.edited.edit_trial import EditedGraph, first_node, tried
 from depyf.dynamo.edited.edited_comparison import EditedComparison
 from depyf.dynamo.edited.graph_stage import exchanged
+from depyf.dynamo.edited.guards_stage import exchange_guards
 from depyf.dynamo.edited.inductor_stages import InductorStages
 from depyf.dynamo.edited.program_backends import ProgramBackends
 from depyf.dynamo.edited.texts_in_force import put_in_force, take_out_of_force
@@ -31,7 +32,8 @@ from depyf.dynamo.require import require_torch
 from depyf.dynamo.stepping.levels import no_caches
 from depyf.dynamo.target import find_target
 from depyf.edit.edit_error import EditError
-from depyf.edit.edited_files import EditedFile, edited_dump
+from depyf.edit.edited_file import EditedFile
+from depyf.edit.edited_files import edited_dump
 from depyf.edit.uses import EditedCompilation, Uses
 from depyf.errors import DepyfError
 from depyf.safety.guarded import Door, say, warn
@@ -158,17 +160,26 @@ class EditedRun:
         before = getattr(self._now, "frame", None)
         self._now.frame = _FrameAtWork(code)
         try:
-            result = compile_it()
-        except Exception:
-            if self._error is None:
-                raise
-            result = None
+            try:
+                result = compile_it()
+            except Exception:
+                if self._error is None:
+                    raise
+                result = None
+            error, self._error = self._error, None
+            if error is not None:
+                raise error from None
+            self._exchange_guards(result)
         finally:
             self._now.frame = before
-        error, self._error = self._error, None
-        if error is not None:
-            raise error from None
         return result
+
+    def _exchange_guards(self, result: Any) -> None:
+        """``result``: what torch's compiler of frames returns; an entry of torch's cache is made of it next."""
+        made = getattr(result, "guarded_code", result)
+        compilation = self.compilation
+        if compilation is not None and getattr(made, "guard_manager", None) is not None:
+            exchange_guards(self.uses, compilation, made)
 
     @property
     def compilation(self) -> EditedCompilation | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from depyf.dynamo.edited.retrace import Retraced
 from depyf.edit.edit_error import EditError
-from depyf.edit.edited_files import EditedFile
+from depyf.edit.edited_file import EditedFile
 
 KEYS = ("val", "example_value")
 """Where AOTAutograd and Inductor, and where Dynamo, keep a node's value."""

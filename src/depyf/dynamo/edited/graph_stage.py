@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.edited.fake_values import fill_values
 from depyf.dynamo.edited.retrace import retraced
-from depyf.edit.edited_files import EditedFile
+from depyf.edit.edited_file import EditedFile
 from depyf.edit.uses import EditedCompilation
 
 if TYPE_CHECKING:

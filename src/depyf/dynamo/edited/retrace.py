@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.edit.edit_error import EditError
-from depyf.edit.edited_files import EditedFile, python
+from depyf.edit.edited_file import EditedFile, python
 
 _NAME, _CALL, _INPLACE, _STORE = "__depyf_name", "__depyf_call", "__depyf_inplace", "__depyf_store"
 _BOXED = "args_list"

@@ -19,7 +19,7 @@ from depyf.dynamo.recording import substitute
 from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.recording.transform import DecompiledCode, decompile_made
 from depyf.edit.edit_error import EditError
-from depyf.edit.edited_files import EditedFile, python
+from depyf.edit.edited_file import EditedFile, python
 from depyf.edit.uses import EditedCompilation, Uses
 from depyf.errors import DepyfError
 
