@@ -218,7 +218,7 @@ def test_kernels_are_files(tmp_path):
     with prepare_debug(tmp_path / "dump", record=True):
         torch.compile(scaled, backend="inductor")(torch.randn(4, 3), torch.randn(4, 3))
     package = export_package(tmp_path / "dump", tmp_path / "net", "scaled", kernels=True)
-    assert all(note.startswith("The code in kernels/ is of torch") for note in package.notes)
+    assert all(note.startswith("The code in kernels/ is of torch") for note in package.notes), package.notes
     kernels = sorted((tmp_path / "net" / "kernels").glob("graph_*/*.cpp"))
     assert kernels and all('extern "C"' in path.read_text() for path in kernels)
     assert 'extern "C"' not in (tmp_path / "net" / "kernels" / "graph_0_0.py").read_text()
