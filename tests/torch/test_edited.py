@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bdb
+import contextlib
 import re
 from pathlib import Path
 
@@ -378,6 +380,38 @@ def test_guards_that_fail(tmp_path, capsys):
     torch._dynamo.reset()
     with pytest.raises(depyf.DepyfError, match=r"_0\.py:\d+: guards_0_0\(\) has to be one return"):
         entries_taken(tmp_path / "more", "    return (\n", "    print()\n    return (\n", *calls)
+
+
+STEPPED = [
+    ("eager", "*.Captured_Graph.0.py", "h * 2;", "h * 3;"),
+    ("aot_eager", "*.Forward_graph.0.py", "aten.sin.default(mul)", "aten.cos.default(mul)"),
+    ("aot_eager", "*.Backward_graph.0.py", "aten.cos.default(mul)", "aten.sin.default(mul)"),
+]
+
+
+@pytest.mark.parametrize("stepping", [False, True])
+@pytest.mark.parametrize(("backend", "pattern", "old", "new"), STEPPED)
+def test_breakpoints_in_edited_graphs(tmp_path, backend, pattern, old, new, stepping):
+    """A debugger stops at the edited line, with the values of the graph by their names; with ``debug`` around it, too."""
+    compiled, _ = dumped(tmp_path, backend)
+    path = edit(tmp_path, pattern, old, new, first=True)
+    line = next(number for number, text in enumerate(path.read_text().split("\n"), 1) if new in text)
+    found = []
+
+    class Debugger(bdb.Bdb):
+        def user_line(self, frame):
+            if frame.f_lineno == line and frame.f_code.co_filename == str(path):
+                found.append(sorted(name for name in frame.f_locals if name in ("h", "mul", "relu")))
+            self.set_continue()
+
+    debugger = Debugger()
+    with depyf.edited(tmp_path):
+        values(compiled)
+        with depyf.debug() if stepping else contextlib.nullcontext():
+            assert debugger.set_break(str(path), line) is None
+            debugger.runcall(values, compiled)
+            debugger.clear_all_breaks()
+    assert found == [["h"] if backend == "eager" else ["mul", "relu"]]
 
 
 def test_pages_that_cannot_be_edited_are_refused(tmp_path):

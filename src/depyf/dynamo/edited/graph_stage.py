@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.edited.fake_values import fill_values
+from depyf.dynamo.edited.graph_lines import keep_at_lines
 from depyf.dynamo.edited.retrace import retraced
 from depyf.edit.edited_file import EditedFile
 from depyf.edit.uses import EditedCompilation
@@ -33,7 +34,9 @@ def _replace_graph(file: EditedFile, module: Any) -> dict[str, int]:
     fill_values(file, made, module)
     made.graph.lint()
     module.graph = made.graph
-    return {node.name: line for node, line in made.lines.items()}
+    lines = {node.name: line for node, line in made.lines.items()}
+    keep_at_lines(file, module, lines, made.returns)
+    return lines
 
 
 def printings(module: Any) -> tuple[str, ...]:
