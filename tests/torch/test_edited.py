@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.utils.checkpoint
 
 import depyf
 from depyf.dump.files.reading import read_manifest
@@ -412,6 +413,32 @@ def test_breakpoints_in_edited_graphs(tmp_path, backend, pattern, old, new, step
             debugger.runcall(values, compiled)
             debugger.clear_all_breaks()
     assert found == [["h"] if backend == "eager" else ["mul", "relu"]]
+
+
+def with_subgraphs(x):
+    h = torch.utils.checkpoint.checkpoint(lambda y: torch.relu(y) * 2, x, use_reentrant=False)
+    return torch.cond(x.sum() > 0, lambda v: v.sin(), lambda v: v.cos(), (h,))
+
+
+@pytest.mark.parametrize("backend", BACKENDS[:2])
+def test_subgraphs(tmp_path, backend):
+    """An edit in the graph of a checkpoint or of a branch is used; one of a class that is no subgraph is an error."""
+    given = torch.ones(3)
+    compiled, before = dumped(tmp_path, backend, with_subgraphs, lambda of: of(given))
+    path = edit(tmp_path, "*.Captured_Graph.0.py", "relu * 2;", "relu * 3;")
+    edit(tmp_path, "*.Captured_Graph.0.py", "= h_1.sin();", "= h_1.tan();")
+    with depyf.edited(tmp_path):
+        inside = compiled(given)
+    assert torch.equal(inside, torch.full((3,), 3.0).tan()) and torch.equal(compiled(given), before)
+    assert not depyf.compare(compiled, given, edited=tmp_path)
+    text = path.read_text()
+    path.write_text(text.replace("h_1.tan()", "h_1.no_such()"))
+    line = text[: text.index("h_1.tan()")].count("\n") + 1
+    with pytest.raises(depyf.DepyfError, match=rf"0\.py:{line}: the operation fails"), depyf.edited(tmp_path):
+        compiled(given)
+    path.write_text(text.rstrip("\n") + "\n\n    class unknown(torch.nn.Module):\n        pass\n")
+    with pytest.raises(depyf.DepyfError, match=r"unknown is no subgraph of this graph"), depyf.edited(tmp_path):
+        compiled(given)
 
 
 def test_pages_that_cannot_be_edited_are_refused(tmp_path):

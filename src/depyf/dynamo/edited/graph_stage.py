@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.edited.fake_values import fill_values
 from depyf.dynamo.edited.graph_lines import keep_at_lines
-from depyf.dynamo.edited.retrace import retraced
+from depyf.dynamo.edited.retrace import Retraced, nested_classes, retraced
+from depyf.edit.edit_error import EditError
 from depyf.edit.edited_file import EditedFile
 from depyf.edit.uses import EditedCompilation
 
@@ -30,13 +32,52 @@ def exchanged(run: EditedRun, compilation: EditedCompilation, stage: str, module
 
 def _replace_graph(file: EditedFile, module: Any) -> dict[str, int]:
     """The lines of its nodes."""
+    subgraphs = edited_subgraphs(file, module)
     made = retraced(file, module)
     fill_values(file, made, module)
+    lines = _put(file, made, module)
+    for owner, name, new in subgraphs:
+        setattr(owner, name, new)
+    return lines
+
+
+def _put(file: EditedFile, made: Retraced, module: Any) -> dict[str, int]:
     made.graph.lint()
     module.graph = made.graph
     lines = {node.name: line for node, line in made.lines.items()}
     keep_at_lines(file, module, lines, made.returns)
     return lines
+
+
+def edited_subgraphs(file: EditedFile, module: Any) -> list[tuple[Any, str, Any]]:
+    """(owner, attribute, new module) of each subgraph, a class in the class of ``module``, whose text was edited.
+
+    The modules that torch made stay as they are: a graph to compare with may share them.
+    """
+    import torch
+
+    found: list[tuple[Any, str, Any]] = []
+    for name, part in nested_classes(file):
+        own = [line for line in file.lines if part.lineno <= line <= (part.end_lineno or 0)]
+        if not own:
+            continue
+        (*path, last) = name
+        owner = module
+        for step in path:
+            owner = next((new for at, attribute, new in found if at is owner and attribute == step), None) or getattr(
+                owner, step, None
+            )
+        before = getattr(owner, last, None)
+        if not isinstance(before, torch.fx.GraphModule):
+            raise EditError(
+                file.path, own[0], f"{'.'.join(name)} is no subgraph of this graph: this edit cannot be used"
+            )
+        new = torch.fx.GraphModule(before, copy.copy(before.graph))
+        made = retraced(file, before, name)
+        fill_values(file, made, before)
+        _put(file, made, new)
+        found.append((owner, last, new))
+    return found
 
 
 def printings(module: Any) -> tuple[str, ...]:

@@ -40,13 +40,32 @@ class Retraced:
     """The line of the ``return``."""
 
 
-def retraced(file: EditedFile, module: Any) -> Retraced:
-    """The graph of ``file`` for ``module``, the GraphModule that torch made.  EditError at the line that cannot be traced."""
+def retraced(file: EditedFile, module: Any, path: tuple[str, ...] = ()) -> Retraced:
+    """The graph of ``file`` for ``module``, the GraphModule that torch made; ``path``: of a class in the first class, as in
+    ``nested_classes``.  EditError at the line that cannot be traced."""
     tree = python(file)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and _forward(node) is not None]
     if not classes:
         raise EditError(file.path, 1, "there is no class with a function forward() in it")
-    return _Class(file, tree, classes[0], module).traced()
+    found = classes[0]
+    for name in path:
+        found = next(node for node in found.body if isinstance(node, ast.ClassDef) and node.name == name)
+    if _forward(found) is None:
+        raise EditError(file.path, found.lineno, f"there is no function forward() in the class {found.name}")
+    return _Class(file, tree, found, module).traced()
+
+
+def nested_classes(file: EditedFile) -> list[tuple[tuple[str, ...], ast.ClassDef]]:
+    """The classes in the first class of ``file``, which are subgraphs, outer ones first; each with the path of names to it."""
+    found: list[tuple[tuple[str, ...], ast.ClassDef]] = []
+    classes = [node for node in python(file).body if isinstance(node, ast.ClassDef) and _forward(node) is not None]
+    waiting: list[tuple[tuple[str, ...], ast.ClassDef]] = [((), node) for node in classes[:1]]
+    while waiting:
+        path, node = waiting.pop(0)
+        inner = [((*path, part.name), part) for part in node.body if isinstance(part, ast.ClassDef)]
+        found += inner
+        waiting += inner
+    return found
 
 
 def original_functions(module: Any) -> dict[str, Any]:
