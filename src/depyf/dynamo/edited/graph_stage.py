@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.edited.fake_values import fill_values
-from depyf.dynamo.edited.graph_lines import keep_at_lines
+from depyf.dynamo.edited.graph_line_table import keep_at_lines
 from depyf.dynamo.edited.retrace import Retraced, nested_classes, retraced
 from depyf.edit.edit_error import EditError
 from depyf.edit.edited_file import EditedFile
