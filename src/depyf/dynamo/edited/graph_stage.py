@@ -67,8 +67,8 @@ def edited_subgraphs(file: EditedFile, module: Any) -> list[tuple[Any, str, Any]
             owner = next((new for at, attribute, new in found if at is owner and attribute == step), None) or getattr(
                 owner, step, None
             )
-        before = getattr(owner, last, None)
-        if not isinstance(before, torch.fx.GraphModule):
+        before: Any = getattr(owner, last, None)
+        if getattr(before, "graph", None) is None:
             raise EditError(
                 file.path, own[0], f"{'.'.join(name)} is no subgraph of this graph: this edit cannot be used"
             )
