@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import bdb
 import contextlib
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -174,6 +177,30 @@ def test_compare_of_a_kernel(tmp_path, cold_caches):
     found = depyf.compare(compiled, *with_gradient, edited=tmp_path)
     (graph,) = found.graphs
     assert not found and graph.results is None and graph.gradients is not None
+
+
+def transposed(x, y):
+    return x.t() + y
+
+
+def test_wrong_order_of_loops_in_a_kernel(tmp_path, cold_caches):
+    """A kernel that goes through memory by columns is exchanged for one by rows: the same results, and both were timed."""
+    given = torch.randn(64, 32), torch.randn(32, 64)
+    compiled, _ = dumped(tmp_path, "inductor", transposed, lambda of: of(*given))
+    (path,) = tmp_path.glob("*.kernel_0.*.cpp")
+    head, brace, _ = path.read_text().partition("{")
+    columns, rows = "for (long i = 0; i < 32; i++)", "for (long j = 0; j < 64; j++)"
+    results = []
+    for outer, inner in ((columns, rows), (rows, columns)):  # the result has the layout of x: 64 rows of 32
+        body = "out_ptr0[32*j + i] = in_ptr0[32*j + i] + in_ptr1[64*i + j];"
+        path.write_text(f"{head}{brace} {outer} {inner} {body} }}\n")
+        results.append(depyf.compare(compiled, *given, edited=tmp_path))
+    for found in results:
+        (graph,) = found.graphs
+        assert found, str(found)
+        assert graph.before.seconds > 0 and graph.after.seconds > 0 and " -> " in str(found)
+        assert f"{path.name} (" in found.used[0] and "used once" in found.used[0]
+    assert torch.equal(compiled(*given), transposed(*given))
 
 
 def with_break(x, weight):
@@ -447,6 +474,25 @@ def test_pages_that_cannot_be_edited_are_refused(tmp_path):
     path.write_text(path.read_text() + "# edited\n")
     with pytest.raises(depyf.DepyfError, match="this page is for reading"), depyf.edited(tmp_path):
         raise AssertionError("the block was entered")
+
+
+@pytest.mark.parametrize("name", ["../outside.py", "/etc/hostname", "folder/../../outside.py", 7, None, ["a"]])
+def test_names_that_lead_out_of_the_dump_are_refused(tmp_path, name):
+    """``edited``, ``export`` and ``repro`` open no file but those in the folder, whatever the manifest says."""
+    folder = tmp_path / "dump"
+    dumped(folder, "eager")
+    (tmp_path / "outside.py").write_text("raise SystemExit\n")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for item in manifest["files"]:
+        if item["kind"] in ("graph", "full_code"):
+            item["file"] = name
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(depyf.DepyfError), depyf.edited(folder):
+        raise AssertionError("the block was entered")
+    for command in (["export", str(folder), "-o", str(tmp_path / "package")], ["repro", str(folder), "0/0"]):
+        done = subprocess.run([sys.executable, "-m", "depyf", *command], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode not in (0, 1) or "Traceback" not in done.stderr, done.stderr
+        assert done.returncode != 0, (command, done.stdout)
 
 
 def test_links_are_not_read(tmp_path):
