@@ -10,8 +10,8 @@ The order of operations does not change.  Statements that evaluate conditionally
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+from dataclasses import fields, replace
 from typing import Any
 
 from depyf.ir.expr import (
@@ -100,7 +100,7 @@ class Hoister:
             if not isinstance(node, Expr) or isinstance(node, _OPAQUE):
                 return node
             updates = {}
-            for field in dataclasses.fields(node):  # type: ignore[arg-type]
+            for field in fields(node):  # type: ignore[arg-type]
                 value = getattr(node, field.name)
                 if isinstance(value, Grown):
                     value = tuple(value)
@@ -108,7 +108,7 @@ class Hoister:
                     new = change(value)
                     if new is not value and new != value:
                         updates[field.name] = new
-            result = dataclasses.replace(node, **updates) if updates else node  # type: ignore[type-var]
+            result = replace(node, **updates) if updates else node  # type: ignore[type-var]
             if id(node) not in chosen:
                 return result
             temp = Temp(self.count, Purpose.HOISTED)
@@ -149,9 +149,9 @@ def _with_operands(stmt: Stmt, change: Any) -> Stmt:
         targets = tuple(t if isinstance(t, (Temp, Name)) else _inside(t, change) for t in stmt.targets)
         return Assign(targets, value, stmt.line)
     if isinstance(stmt, (ExprStmt, Return)):
-        return dataclasses.replace(stmt, value=change(stmt.value))
+        return replace(stmt, value=change(stmt.value))
     if isinstance(stmt, If):
-        return dataclasses.replace(stmt, test=change(stmt.test))
+        return replace(stmt, test=change(stmt.test))
     if isinstance(stmt, Delete):
         return Delete(tuple(_inside(target, change) for target in stmt.targets), stmt.line)
     changed: Stmt = _inside(stmt, change)
@@ -161,13 +161,13 @@ def _with_operands(stmt: Stmt, change: Any) -> Stmt:
 def _inside(node: Any, change: Any) -> Any:
     """``node`` with ``change`` applied to what is inside it."""
     updates = {}
-    for field in dataclasses.fields(node):
+    for field in fields(node):
         value = getattr(node, field.name)
         if isinstance(value, (Expr, tuple)):
             new = change(value)
             if new is not value and new != value:
                 updates[field.name] = new
-    return dataclasses.replace(node, **updates) if updates else node
+    return replace(node, **updates) if updates else node
 
 
 def _taken(event: Expr) -> Iterator[Expr]:

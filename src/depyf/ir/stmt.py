@@ -7,7 +7,7 @@ printer takes, holds none of the three.  ``line`` is the source line of the byte
 
 from __future__ import annotations
 
-from depyf.ir.expr import Expr, Func, Name, Temp, TypeParam
+from depyf.ir.expr import Expr, Func, Name, NestedTemp, Temp, TypeParam
 from depyf.ir.node import node
 
 Body = tuple["Stmt", ...]
@@ -192,7 +192,7 @@ class ExceptClause:
     """``except type as name:``; a None type is the bare clause."""
 
     type: Expr | None
-    name: Name | Temp | None
+    name: Name | Temp | NestedTemp | None
     body: Body
     line: int | None = None
 

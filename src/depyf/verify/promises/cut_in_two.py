@@ -66,7 +66,7 @@ def early_variables(
 def _first_value(code: Lowered, variable: str, store: int) -> bool:
     """Whether the variable is empty until the ``store``, or still has the value of an earlier run of it."""
     unit = code.unit
-    if variable in (*unit.params, *unit.cellvars, *unit.freevars):
+    if variable in {*unit.params, *unit.cellvars, *unit.freevars}:
         return False
     changing = ops.LOCALS - {ops.LOAD_FAST}
     others = [a for a, i in enumerate(code.instrs) if a != store and i.op in changing and i.arg == variable]
@@ -75,7 +75,7 @@ def _first_value(code: Lowered, variable: str, store: int) -> bool:
 
 def _overwritten(code: Lowered, variable: str) -> bool:
     """Whether nothing reads the value that the variable has at the beginning."""
-    if variable in (*code.unit.cellvars, *code.unit.freevars):
+    if variable in {*code.unit.cellvars, *code.unit.freevars}:
         return False
 
     def before_use(at: int) -> list[int]:
