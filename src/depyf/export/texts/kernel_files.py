@@ -34,7 +34,8 @@ def why_not(facts: Mapping[str, Any], inputs: int, trained: bool) -> str:
         return "AOTAutograd changes inputs or makes views around it"
     if any(kind != "non_alias" for kind in aot.get("outputs", ())):
         return "an output is a view of an input"
-    if len(facts.get("inputs", ())) != inputs:
+    taken = len(facts.get("inputs", ())) or aot.get("inputs")  # a cache keeps the count alone
+    if taken != inputs:
         return "it takes other inputs than the captured graph"
     return ""
 
