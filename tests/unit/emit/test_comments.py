@@ -188,6 +188,6 @@ def _is_heading(name: str, text: object) -> bool:
         "dump/pages/call_tree.py": "# Which call led to which compilation",
         "dump/pages/memory.py": "# Memory",
         "gallery/write.py": "# Compiled graphs",
-        "export/readme_text.py": "# ",
+        "export/texts/readme_text.py": "# ",
     }
     return name in markdown and str(text).startswith(markdown[name])
