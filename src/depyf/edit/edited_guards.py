@@ -1,6 +1,6 @@
 """The guards of a ``full_code_for_*`` page as they are now, an operand of its ``and`` at a time.
 
-Input: the text of an edited page.  Output: each ``guards_*`` function with changed lines as an ``EditedFile`` of its own, and
+Input: the text of an edited page.  Output: each ``guards_*`` function with changed lines as a separate ``EditedFile``, and
 its operands.  Nothing is executed.
 """
 
@@ -25,7 +25,7 @@ class GuardOperand:
     """One guard of the text."""
 
     meaning: str
-    """Equal for two operands that say the same, whichever of torch's own guards they ask."""
+    """Equal for two operands that say the same, whichever of torch's guards they ask."""
     node: ast.expr
     line: int
 

@@ -18,7 +18,7 @@ def with_kernels(wrapper: str, kernels: list[EditedFile]) -> str:
         node = nodes.get(name)
         if node is None:
             line = file.lines[0] if file.lines else 1
-            raise EditError(file.path, line, f"no kernel {name} of its own is in {file.of}: edit that file instead")
+            raise EditError(file.path, line, f"{file.of} has no separate kernel {name}: edit that file instead")
         changes.append(
             (node.lineno, node.col_offset, node.end_lineno or 1, node.end_col_offset or 0, _literal(file.text))
         )

@@ -34,7 +34,7 @@ class EditedCompilation:
 
 
 class Uses:
-    """The edited files of one block.  Backwards may be compiled in threads of their own."""
+    """The edited files of one block.  Backwards may be compiled in other threads."""
 
     def __init__(self, dump: EditedDump) -> None:
         self.dump = dump

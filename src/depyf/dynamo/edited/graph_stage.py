@@ -81,7 +81,7 @@ def edited_subgraphs(file: EditedFile, module: Any) -> list[tuple[Any, str, Any]
 
 
 def printings(module: Any) -> tuple[str, ...]:
-    """A graph as torch prints it in its reports: each report has options of its own."""
+    """A graph in each form in which torch's reports print it."""
     found: dict[str, None] = {}
     for options in ({}, {"expanded_def": True}, {"fast_sympy_print": True}):
         try:

@@ -33,7 +33,7 @@ class InductorStages:
         self._run = run
         self._undo: list[Callable[[], None]] = []
         self._loaded: dict[str, None] = {}
-        """Files that torch loaded as wrappers in the place of its own."""
+        """Edited wrappers that torch has loaded."""
         self._sources: list[str] = []
         """Texts of kernels that torch would not have built."""
         self._folder = ""

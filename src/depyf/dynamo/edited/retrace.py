@@ -7,7 +7,7 @@ operation of the text, named after the variable that it is assigned to as torch 
     x += y                          x = name(inplace("iadd", x, y), "x")
     x[0] = y                        store(x, 0, y)
 
-Whatever Python the text has beside that runs while it is traced: loops, conditions on numbers, functions of its own.  What
+All other Python in the text runs while it is traced: loops, conditions on numbers, functions that it defines.  What
 depends on the value of a tensor cannot be traced.
 """
 

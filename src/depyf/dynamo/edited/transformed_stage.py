@@ -73,7 +73,7 @@ def _compiled(file: EditedFile, work: DecompiledCode, code: types.CodeType, used
     candidate = _with_nested(made, work, bound)
     reason = substitute.torch_objection(made) or substitute.refuse(code, made, candidate)
     if reason:
-        raise EditError(file.path, found.lineno, f"torch cannot run this in the place of its own code: {reason}")
+        raise EditError(file.path, found.lineno, f"torch cannot run this instead of the code that it made: {reason}")
     return candidate
 
 

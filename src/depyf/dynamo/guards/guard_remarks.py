@@ -46,7 +46,7 @@ def _origin(parts: list[str], resolve: Callable[[str], str]) -> tuple[Place, str
     for position in range(len(parts) - 1, -1, -1):
         match = _PLACE.match(_IN_PARENTHESES.sub(r"\1", parts[position].strip()))
         if match is not None:
-            code = "  # ".join(parts[:position]).strip()  # a line of source may have a comment of its own
+            code = "  # ".join(parts[:position]).strip()  # a line of source may end in a comment
             place = Place(resolve(match["file"]), int(match["line"]), match["function"], _JOINED.sub("", code))
             return place, without_addresses(match["why"] or "")
     return None
