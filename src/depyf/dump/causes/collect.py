@@ -6,12 +6,13 @@ and attempts met it.  Pure: the same records give the same causes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.registry import ADVICE
 from depyf.dump.causes.cause import Cause, CauseKind, Costs
+from depyf.dump.causes.compiled_apart import breaks_before_what_follows, first_order, functions_apart
 from depyf.dump.causes.events import CostlyEvent, advice_of, events_of
 from depyf.dump.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
 from depyf.dump.records import CompileKey, FunctionRecord, RunRecord
@@ -40,8 +41,9 @@ def causes_of(run: RunRecord) -> tuple[Cause, ...]:
     groups = _with_one_way_out(_with_consequences(groups))
     cells = dict(run.cells)
     known = {function.function: function for function in run.functions}
-    causes = [in_notebook(_cause(group, run, known), cells) for group in groups]
-    return tuple(sorted(causes, key=lambda cause: (cause.needed, -weight(cause), _first(cause.entries))))
+    causes = [(in_notebook(_cause(group, run, known), cells), functions_apart(group)) for group in groups]
+    causes.sort(key=lambda pair: (pair[0].needed, -weight(pair[0]), first_order(pair[0].entries)))
+    return breaks_before_what_follows(causes)
 
 
 def in_notebook(cause: Cause, cells: Mapping[str, str]) -> Cause:
@@ -93,10 +95,6 @@ def weight(cause: Cause) -> float:
     python = _LIMIT if cause.kind is CauseKind.RECOMPILES else _PYTHON
     total = costs.python * python + costs.breaks * _BREAK + costs.compilations * _COMPILATION + known
     return total + (_FAILED if cause.kind is CauseKind.FAILED else 0.0)
-
-
-def _first(keys: Iterable[CompileKey]) -> tuple[int, int, tuple[int, ...]]:
-    return min((key.order for key in keys), default=(0, 0, ()))
 
 
 def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:

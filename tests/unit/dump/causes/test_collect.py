@@ -82,6 +82,16 @@ def test_a_break_is_one_in_every_frame_that_meets_it() -> None:
     assert (cause.costs.breaks, cause.python, cause.module) == (2, ("GPT.forward",), "h.0")
 
 
+def test_a_break_inside_a_call_comes_before_the_recompilations_of_what_was_called() -> None:
+    again = [entry(f"1/{n}", recompiles=(counted(n - 1),)) for n in range(1, 8)]
+    called = function("1", "Block.forward", entry("1/0", breaks=(broke(),)), *again)
+    first, second = causes(function("0", "step", entry("0/0", breaks=(broke(),))), called)
+    assert first.kind is CauseKind.BREAKS and second.costs.compilations == 7
+    assert first.more == "torch compiles Block.forward alone only because of it, with 7 recompilations"
+    first, second = causes(called, function("2", "step", entry("2/0", breaks=(broke(),))))
+    assert first.kind is CauseKind.RECOMPILES and second.more == ""
+
+
 def test_a_break_in_a_library_one_frame_further_out() -> None:
     call = Place("train.py", 49, "step", "opt.step()")
     inner = broke(INSIDE, "graph_break()", caller=call)
