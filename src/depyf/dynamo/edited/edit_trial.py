@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dynamo.asking.compare import Compiled, copied, is_tensor, node_values, steady_random_numbers
+from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.asking.tensors import TensorDifference, difference
 from depyf.safety.guarded import problem
 
@@ -42,6 +43,8 @@ class EditedGraph:
     after: Cost
     error: str = ""
     """Why it could not be compared."""
+    part: str = ""
+    """What was run, where it is no graph."""
 
     @property
     def same(self) -> bool:
@@ -55,15 +58,20 @@ def tried(
     nothing = Cost(0.0, 0)
     try:
         first, second = Compiled(backend, original), Compiled(backend, original, made)
-        results = _apart(first.outputs(inputs), second.outputs(inputs))
+        results = apart(first.outputs(inputs), second.outputs(inputs))
         one, other = first.gradients(inputs), second.gradients(inputs)
         before, after = _costs((first, second), inputs)
-        return EditedGraph(function, compile_id, results, _apart(one, other), bool(one or other), before, after)
+        return EditedGraph(function, compile_id, results, apart(one, other), bool(one or other), before, after)
     except Exception as error:  # an edit may fail on other inputs than the program's own
         return EditedGraph(function, compile_id, None, None, False, nothing, nothing, problem(error))
 
 
-def _apart(expected: list[Any], got: list[Any]) -> TensorDifference | None:
+def apart(expected: list[Any], got: list[Any]) -> TensorDifference | None:
+    """The first difference; None where all values are the same."""
+    if len(expected) != len(got):
+        return TensorDifference(
+            f"{len(expected)} values", f"{len(got)} values", 0, (), (0.0, 0.0), "not as many values"
+        )
     pairs = [difference(one, other, None, None) for one, other in zip(expected, got)]
     return next((found for found in pairs if found is not None), None)
 
@@ -73,15 +81,15 @@ def _costs(sides: tuple[Compiled, ...], inputs: tuple[Any, ...]) -> list[Cost]:
     own = copied(inputs)
     best = [float("inf")] * len(sides)
     with steady_random_numbers():
-        peaks = [_peak(lambda side=side: _once(side, own)) for side in sides]  # type: ignore[misc]
+        peaks = [peak_of(lambda side=side: _once(side, own)) for side in sides]  # type: ignore[misc]
         spent, count = 0.0, 0
         while count < _FEWEST_CALLS or (spent < _SHORTEST and count < _MOST_CALLS):
             count += 1
             for number, side in enumerate(sides):
-                _wait()
+                wait()
                 begun = time.perf_counter()
                 _once(side, own)
-                _wait()
+                wait()
                 took = time.perf_counter() - begun
                 best[number], spent = min(best[number], took), spent + took
     return [Cost(*found) for found in zip(best, peaks)]
@@ -99,14 +107,15 @@ def _once(side: Compiled, own: tuple[Any, ...]) -> None:
         torch.autograd.grad(results, wanted, [torch.ones_like(value) for value in results], allow_unused=True)
 
 
-def _wait() -> None:
+def wait() -> None:
+    """Until the devices have done what they were given."""
     import torch
 
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
 
-def _peak(call: Callable[[], None]) -> int:
+def peak_of(call: Callable[[], None]) -> int:
     """The most bytes that were allocated at once during the call, beyond those before it.
 
     By what torch's allocators tell its old profiler, which prints nothing and changes no statistics of the program; -1 where this
@@ -134,14 +143,49 @@ def _peak(call: Callable[[], None]) -> int:
 _ALLOCATED = ("cpu_memory_usage", "cuda_memory_usage", "device_memory_usage")
 
 
-def first_node(before: Any, after: Any, inputs: tuple[Any, ...]) -> tuple[str, TensorDifference] | None:
-    """The first node of the edited graph whose value is not that of the node of its name in the original."""
-    expected, got = node_values(before, inputs), node_values(after, inputs)
-    for name, value in got.items():
-        if (
-            is_tensor(value)
-            and is_tensor(expected.get(name))
-            and (apart := difference(expected[name], value, None, None)) is not None
-        ):
-            return name, apart
-    return None
+@dataclass(frozen=True, slots=True)
+class EditedNodes:
+    """An edited graph with what torch made there, to be compared node by node."""
+
+    before: Any
+    after: Any
+    lines: dict[str, int]
+    """Of the nodes of the edited one, in the file."""
+    values: tuple[Any, ...]
+    """What torch knew of each input."""
+
+    def first(self, inputs: tuple[Any, ...]) -> tuple[str, int, TensorDifference] | None:
+        """Name and line of the first node of the edited graph whose value is not that of the node of its name before.
+
+        A joint graph takes the gradients of the results, too, which no call of it has: they are ones.
+        """
+        import torch
+
+        for known in self.values[len(inputs) :]:
+            inputs = (*inputs, torch.ones(tuple(known.shape), dtype=known.dtype, device=known.device))
+        expected, got = node_values(self.before, inputs), node_values(self.after, inputs)
+        for name, value in got.items():
+            if (
+                is_tensor(value)
+                and is_tensor(expected.get(name))
+                and (found := difference(expected[name], value, None, None)) is not None
+            ):
+                return name, self.lines.get(name, 1), found
+        return None
+
+
+def plain_copy(module: Any) -> Any:
+    """A copy of a graph that takes its inputs one by one, whatever nested structure its own call takes."""
+    from torch.fx.graph import CodeGen
+
+    graph = module.graph
+    own, graph._codegen = graph._codegen, CodeGen()
+    try:
+        return clean_copy(module)
+    finally:
+        graph._codegen = own
+
+
+def input_values(module: Any) -> tuple[Any, ...]:
+    """What torch knows of each input of a graph."""
+    return tuple(node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder")

@@ -23,18 +23,22 @@ class EditedComparison:
 
     def __str__(self) -> str:
         if not self.graphs:
-            return "\n".join([*self.used, "no graph of an edited function ran, so nothing was compared"])
+            return "\n".join([*self.used, "no code of an edited function ran, so nothing was compared"])
         rows = [("graph", "results", "gradients", "time", "peak memory"), *map(_row, self.graphs)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-        notes = [f"{g.function} {g.compile_id}: {said}" for g in self.graphs for said in _remarks(g)]
+        notes = [f"{_name(g)}: {said}" for g in self.graphs for said in _remarks(g)]
         return printable_lines(
             "\n".join([*self.used, "the original against the edited, on the same inputs:", *table, *notes, *self.first])
         )
 
 
+def _name(graph: EditedGraph) -> str:
+    return f"{graph.function} {graph.compile_id}{', ' if graph.part else ''}{graph.part}"
+
+
 def _row(graph: EditedGraph) -> tuple[str, ...]:
-    name = f"{graph.function} {graph.compile_id}"
+    name = _name(graph)
     if graph.error:
         return (name, "NOT COMPARED", "", "", "")
     gradients = ("the same" if graph.gradients is None else "DIFFERENT") if graph.has_gradients else "none"

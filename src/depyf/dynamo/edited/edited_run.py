@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from typing import Any, Literal, TypeVar
 from depyf.dump.compile_stages import CAPTURED
 from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.edited.aot_stages import AotStages
-from depyf.dynamo.edited.edit_trial import EditedGraph, first_node, tried
+from depyf.dynamo.edited.edit_trial import EditedGraph, EditedNodes, input_values, plain_copy, tried
 from depyf.dynamo.edited.edited_comparison import EditedComparison
 from depyf.dynamo.edited.graph_stage import exchanged
 from depyf.dynamo.edited.guards_stage import exchange_guards
@@ -25,6 +26,7 @@ from depyf.dynamo.edited.inductor_stages import InductorStages
 from depyf.dynamo.edited.program_backends import ProgramBackends
 from depyf.dynamo.edited.texts_in_force import put_in_force, take_out_of_force
 from depyf.dynamo.edited.transformed_stage import edited_code
+from depyf.dynamo.edited.transformed_trial import transformed_tried
 from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.recording.ranks import rank_directory
 from depyf.dynamo.recording.transform import current_compile_id
@@ -120,7 +122,8 @@ class EditedRun:
         self.trials: list[EditedGraph] | None = [] if compares else None
         """What was compared with the original; None where nothing is to be."""
         self.first_nodes: list[str] = []
-        self._pairs: dict[str, tuple[Any, Any, dict[str, int]]] = {}
+        self._pairs: dict[str, EditedNodes] = {}
+        self._tried_codes: set[str] = set()
         self._parts = (ProgramBackends(self._on_frame, self._compile), AotStages(self), InductorStages(self))
         self._now = threading.local()
         self._error: EditError | None = None
@@ -153,7 +156,27 @@ class EditedRun:
         compilation = self.compilation
         if compilation is None:
             return None
-        return self.checked(edited_code, self.uses, compilation, code, made)
+        return self.checked(edited_code, self.uses, compilation, code, made, self._code_called)
+
+    def _code_called(
+        self, file: EditedFile, compilation: EditedCompilation, edited: types.CodeType, made: types.CodeType
+    ) -> None:
+        """Edited transformed code begins: where results are compared, it is compared at its first call."""
+        self.uses.called([file])
+        trials = self.trials
+        if trials is None or self.uses.paused or file.name in self._tried_codes:
+            return
+        frame: types.FrameType | None = sys._getframe()
+        while frame is not None and frame.f_code is not edited:
+            frame = frame.f_back
+        if frame is None:
+            return
+        self._tried_codes.add(file.name)
+        self.uses.paused = True
+        try:
+            trials.append(transformed_tried(compilation.function, compilation.compile_id, frame, made, edited))
+        finally:
+            self.uses.paused = False
 
     def _on_frame(self, code: types.CodeType, compile_it: Callable[[], Any]) -> Any:
         """Torch compiles ``code`` now: an error of an edited file is raised as it is, whatever torch makes of it."""
@@ -234,7 +257,7 @@ class EditedRun:
     def exchanged_graph(self, file: EditedFile, before: Any, after: Any, lines: dict[str, int]) -> None:
         """A graph was edited: where results are compared, its nodes are, too, at its first call."""
         if self.trials is not None:
-            self._pairs[file.name] = before, clean_copy(after), lines
+            self._pairs[file.name] = EditedNodes(before, plain_copy(after), lines, input_values(after))
 
     def _look_at_nodes(self, files: list[EditedFile], args: tuple[Any, ...]) -> None:
         inputs = tuple(args[0]) if len(args) == 1 and isinstance(args[0], list) else args
@@ -242,10 +265,10 @@ class EditedRun:
             pair = self._pairs.pop(file.name, None)
             if pair is not None:
                 with Door(f"depyf: the nodes of {file.name} could not be compared", say):
-                    found = first_node(pair[0], pair[1], inputs)
+                    found = pair.first(inputs)
                     if found is not None:
-                        place = f"{file.path}:{pair[2].get(found[0], 1)}"
-                        self.first_nodes.append(f"first node that differs: {found[0]}, {place}: {found[1].reason}")
+                        name, line, apart = found
+                        self.first_nodes.append(f"first node that differs: {name}, {file.path}:{line}: {apart.reason}")
 
     def counted(self, made: Any, files: list[EditedFile]) -> Any:
         """``made``, which torch will call, with a count of its calls for the files that are in it."""

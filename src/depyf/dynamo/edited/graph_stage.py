@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from depyf.dynamo.asking.probes import clean_copy
+from depyf.dynamo.edited.edit_trial import plain_copy
 from depyf.dynamo.edited.fake_values import fill_values
 from depyf.dynamo.edited.graph_line_table import keep_at_lines
 from depyf.dynamo.edited.retrace import Retraced, nested_classes, retraced
@@ -24,7 +24,7 @@ def exchanged(run: EditedRun, compilation: EditedCompilation, stage: str, module
     """
     file = run.uses.file_for(compilation, stage, lambda file: printings(module))
     if file is not None:
-        before = clean_copy(module) if run.trials is not None else None
+        before = plain_copy(module) if run.trials is not None else None
         lines = run.checked(_replace_graph, file, module)
         run.exchanged_graph(file, before, module, lines)
     return file

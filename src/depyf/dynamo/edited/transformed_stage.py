@@ -23,11 +23,13 @@ from depyf.edit.edited_file import EditedFile, python
 from depyf.edit.uses import EditedCompilation, Uses
 from depyf.errors import DepyfError
 
+Called = Callable[[EditedFile, EditedCompilation, types.CodeType, types.CodeType], None]
+"""Is told of each call: the file, the compilation, the code of the file that runs now, and Dynamo's."""
 _USED = "__depyf_used"
 
 
 def edited_code(
-    uses: Uses, compilation: EditedCompilation, code: types.CodeType, made: types.CodeType
+    uses: Uses, compilation: EditedCompilation, code: types.CodeType, made: types.CodeType, called: Called
 ) -> types.CodeType | None:
     """The code to run for ``made``, which Dynamo made of ``code``; None where no file was edited.  EditError where it cannot
     run."""
@@ -38,7 +40,18 @@ def edited_code(
         return (work[file.name].text,)
 
     file = uses.file_for(compilation, "", texts, "transformed_code")
-    return None if file is None else _compiled(file, work[file.name], code, lambda: uses.called([file]))
+    if file is None:
+        return None
+
+    import torch
+
+    def used() -> None:
+        called(file, compilation, candidate, made)
+
+    candidate = _compiled(
+        file, work[file.name], code, torch._dynamo.disable(used)
+    )  # torch compiles what it calls, else
+    return candidate
 
 
 def _compiled(file: EditedFile, work: DecompiledCode, code: types.CodeType, used: Callable[[], None]) -> types.CodeType:
