@@ -49,7 +49,8 @@ def edit(folder, pattern, old, new, first=False):
     (path,) = [path for path in Path(folder).glob(pattern) if old in path.read_text()]
     text = path.read_text()
     assert first or text.count(old) == 1, text
-    path.write_text(text.replace(old, new, 1))
+    everywhere = ".kernel_" in pattern and old != "{\n"  # a kernel says it again for what is left of its last vector
+    path.write_text(text.replace(old, new, -1 if everywhere else 1))
     return path
 
 
@@ -301,6 +302,41 @@ def test_wrong_graph_is_an_error_at_its_line(tmp_path, new, problem):
         values(compiled)
     found, _, reason = str(raised.value).removeprefix(f"{path}:").partition(": ")
     assert (int(found) >= line) and reason.startswith(problem)
+    assert equal(values(compiled), before)
+
+
+WRONG_KERNELS = [("*.kernel_0.*.cpp", "nosuch(1);"), ("*.kernel_1.*.cpp", "int (;")]
+
+
+@pytest.mark.parametrize(("pattern", "new"), WRONG_KERNELS)
+def test_kernel_that_does_not_compile_is_an_error_at_its_line(tmp_path, cold_caches, pattern, new):
+    """In the forward and in the backward; what was written for the C++ compiler is not left behind."""
+    from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+    compiled, before = dumped(tmp_path, "inductor")
+    marked = f"{new} // {tmp_path.name}"
+    path = edit(tmp_path, pattern, "{\n", f"{{\n    {marked}\n", first=True)
+    line = path.read_text().split("\n").index(f"    {marked}") + 1
+    with pytest.raises(depyf.DepyfError) as raised, depyf.edited(tmp_path):
+        values(compiled)
+    assert str(raised.value).startswith(f"{path}:{line}: the kernel does not compile: ")
+    left = [found for found in Path(cache_dir()).rglob("*.cpp") if marked in found.read_text(errors="replace")]
+    left += [found for found in Path(cache_dir()).rglob("*.py") if marked in found.read_text(errors="replace")]
+    assert not left
+    assert equal(values(compiled), before)
+
+
+@pytest.mark.parametrize("stage", ["BEFORE_POST_GRAD.1", "AFTER_POST_GRAD.1", "Backward_graph.0"])
+def test_wrong_graph_of_a_backward_is_an_error_of_ours(tmp_path, cold_caches, stage):
+    """Inductor wraps what it is told there, outside of a frame's compilation."""
+    compiled, before = dumped(tmp_path, "inductor")
+    (path,) = tmp_path.glob(f"*.{stage}.py")
+    head, found, _ = path.read_text().rpartition("return ")
+    path.write_text(f"{head}return ()\n")
+    with pytest.raises(depyf.DepyfError) as raised, depyf.edited(tmp_path):
+        values(compiled)
+    line = head.count("\n") + 1
+    assert found and str(raised.value).startswith(f"{path}:{line}: the graph returns 0 values")
     assert equal(values(compiled), before)
 
 

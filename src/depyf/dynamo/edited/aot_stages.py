@@ -76,7 +76,7 @@ class AotStages:
         def compile_graph(graph: Any, *args: Any, **kwargs: Any) -> Any:
             exchanged(self._run, compilation, stage, graph)
             before = list(compilation.replaced)
-            with no_caches(), self._run.compiling(compilation):
+            with self._run.own_errors(compilation), no_caches(), self._run.compiling(compilation):
                 made = own(graph, *args, **kwargs)
             files = [file for file in compilation.replaced if file.stage == stage or file not in before]
             if stage == FORWARD:

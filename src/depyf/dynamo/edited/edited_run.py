@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 from depyf.dump.compile_stages import CAPTURED
 from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.edited.aot_stages import AotStages
+from depyf.dynamo.edited.build_errors import edit_error_in
 from depyf.dynamo.edited.edit_trial import EditedGraph, EditedNodes, input_values, plain_copy, tried
 from depyf.dynamo.edited.edited_comparison import EditedComparison
 from depyf.dynamo.edited.graph_stage import exchanged
@@ -124,7 +125,8 @@ class EditedRun:
         self.first_nodes: list[str] = []
         self._pairs: dict[str, EditedNodes] = {}
         self._tried_codes: set[str] = set()
-        self._parts = (ProgramBackends(self._on_frame, self._compile), AotStages(self), InductorStages(self))
+        self._inductor = InductorStages(self)
+        self._parts = (ProgramBackends(self._on_frame, self._compile), AotStages(self), self._inductor)
         self._now = threading.local()
         self._error: EditError | None = None
         self._hook: Any = None
@@ -295,6 +297,19 @@ class EditedRun:
             yield
         finally:
             self._now.graph = before
+
+    @contextlib.contextmanager
+    def own_errors(self, compilation: EditedCompilation) -> Iterator[None]:
+        """An error of an edited file leaves the block as it is, whatever the compilers inside wrapped it in."""
+        try:
+            yield
+        except Exception as error:
+            found = edit_error_in(error, compilation.replaced, self._inductor.failed)
+            if found is None:
+                raise
+            if getattr(self._now, "frame", None) is not None:
+                self._error = found
+            raise found from None
 
     def checked(self, step: Callable[..., _R], *args: Any) -> _R:
         """``step(*args)``; what is wrong with a file is kept, for torch wraps the errors of backends."""

@@ -37,6 +37,12 @@ class InductorStages:
         self._sources: list[str] = []
         """Texts of kernels that torch would not have built."""
         self._folder = ""
+        self._failed: list[str] = []
+        """Files of kernels that could not be built."""
+
+    def failed(self, path: str) -> None:
+        """Torch wrote the file for an edited kernel, and it could not be built: it goes, too."""
+        self._failed.append(path)
 
     def start(self) -> None:
         import torch._inductor.compile_fx as inductor
@@ -78,7 +84,7 @@ class InductorStages:
             self._forget_libraries()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
-        self._loaded, self._sources, self._folder = {}, [], ""
+        self._loaded, self._sources, self._folder, self._failed = {}, [], "", []
 
     def _graph(self, stage: str, gm: Any) -> None:
         compilation = self._run.compilation
@@ -136,8 +142,10 @@ class InductorStages:
                 stem = path.rpartition(".")[0]
                 if stem and self._is_ours(f"{stem}.cpp"):
                     cache.pop(key, None)
-                    for found in Path(path).parent.glob(f"{Path(stem).name.partition('.')[0]}.*"):
-                        _remove(str(found))
+                    _remove_all(path)
+        for path in self._failed:
+            if self._is_ours(path):
+                _remove_all(path)
 
     def _is_ours(self, path: str) -> bool:
         """Whether the file holds an edited kernel."""
@@ -153,3 +161,9 @@ class InductorStages:
 def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
         os.unlink(path)
+
+
+def _remove_all(path: str) -> None:
+    """Whatever torch keeps beside it under the same key."""
+    for found in Path(path).parent.glob(f"{Path(path).name.partition('.')[0]}.*"):
+        _remove(str(found))
