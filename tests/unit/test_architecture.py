@@ -216,6 +216,7 @@ ON_COPIES = (
     "libdevice.py",
     "fake_values.py",
     "edit_trial.py",
+    "transformed_trial.py",
     "retrace.py",
 )
 """They run graphs for the user, on values of their own."""
