@@ -435,8 +435,9 @@ def test_looser_guards(tmp_path, new):
 
 def test_guards_that_fail(tmp_path, capsys):
     """A guard that raises does not hold; one that names what is not there is an error at its line."""
-    calls = [(torch.ones(3), 2), (torch.ones(3), 2)]
-    assert entries_taken(tmp_path / "raises", N, f"{N}\n        and L['m']", *calls) == ([2.0, 2.0], 2)
+    calls = [(torch.ones(3), 2), (-torch.ones(3), 2)]
+    raising = f"{N}\n        and (L['x'].sum() > 0 or L['m'])"
+    assert entries_taken(tmp_path / "raises", N, raising, *calls) == ([2.0, -2.0], 2)
     assert "a guard that raises does not hold: KeyError: 'm'" in capsys.readouterr().err
     torch._dynamo.reset()
     with pytest.raises(depyf.DepyfError, match=r"_0\.py:\d+: a guard can use .*, not missing"):
@@ -444,6 +445,19 @@ def test_guards_that_fail(tmp_path, capsys):
     torch._dynamo.reset()
     with pytest.raises(depyf.DepyfError, match=r"_0\.py:\d+: guards_0_0\(\) has to be one return"):
         entries_taken(tmp_path / "more", "    return (\n", "    print()\n    return (\n", *calls)
+
+
+@pytest.mark.parametrize(("new", "why"), [("L['x'].sum() < 0", ""), ("L['m']", r" \(KeyError: 'm'\)")])
+def test_guard_that_does_not_hold_for_the_call_that_compiles(tmp_path, new, why):
+    """Torch asks no guard then: the call is an error at the guard's line, and returns nothing."""
+    with pytest.raises(
+        depyf.DepyfError, match=r"_0\.py:(\d+): this guard does not hold for the call .* entry" + why
+    ) as raised:
+        entries_taken(tmp_path, N, f"{N}\n        and {new}", (torch.ones(3), 2))
+    (path,) = tmp_path.glob("full_code_for_scaled_*.py")
+    line = next(number for number, text in enumerate(path.read_text().split("\n"), 1) if f"and {new}" in text)
+    assert f":{line}: " in str(raised.value)
+    assert torch.compile(scaled, backend="eager")(torch.ones(3), 2)[0].item() == 2
 
 
 STEPPED = [

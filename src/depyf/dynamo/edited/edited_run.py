@@ -180,7 +180,7 @@ class EditedRun:
         finally:
             self.uses.paused = False
 
-    def _on_frame(self, code: types.CodeType, compile_it: Callable[[], Any]) -> Any:
+    def _on_frame(self, code: types.CodeType, local: dict[str, Any], compile_it: Callable[[], Any]) -> Any:
         """Torch compiles ``code`` now: an error of an edited file is raised as it is, whatever torch makes of it."""
         before = getattr(self._now, "frame", None)
         self._now.frame = _FrameAtWork(code)
@@ -194,17 +194,17 @@ class EditedRun:
             error, self._error = self._error, None
             if error is not None:
                 raise error from None
-            self._exchange_guards(result)
+            self._exchange_guards(result, local)
         finally:
             self._now.frame = before
         return result
 
-    def _exchange_guards(self, result: Any) -> None:
+    def _exchange_guards(self, result: Any, local: dict[str, Any]) -> None:
         """``result``: what torch's compiler of frames returns; an entry of torch's cache is made of it next."""
         made = getattr(result, "guarded_code", result)
         compilation = self.compilation
         if compilation is not None and getattr(made, "guard_manager", None) is not None:
-            exchange_guards(self.uses, compilation, made)
+            exchange_guards(self.uses, compilation, made, local)
 
     @property
     def compilation(self) -> EditedCompilation | None:

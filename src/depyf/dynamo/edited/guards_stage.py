@@ -29,8 +29,12 @@ _Names = dict[str, Any]
 _Check = Callable[[_Names], bool]
 
 
-def exchange_guards(uses: Uses, compilation: EditedCompilation, guarded: Any) -> None:
-    """``guarded``: torch's ``GuardedCode``.  EditError where an edited guard cannot be evaluated."""
+def exchange_guards(uses: Uses, compilation: EditedCompilation, guarded: Any, local: dict[str, Any]) -> None:
+    """``guarded``: torch's ``GuardedCode``; ``local``: the variables of the call that it was compiled for.
+
+    EditError where an edited guard cannot be evaluated.  Torch runs an entry for the call that compiles it and asks no guard
+    then: EditError, too, where a guard that was edited does not hold for this call.
+    """
     file = uses.guards_for(compilation)
     if file is None:
         return
@@ -49,6 +53,8 @@ def exchange_guards(uses: Uses, compilation: EditedCompilation, guarded: Any) ->
     names = _names(manager, entry)
     added = [operand for operand in now if operand.meaning not in torchs]
     root = manager.root
+    for operand in added:
+        _has_to_hold(file, operand, names, local)
     if gone:
         leaves = [torchs[operand.meaning].leaves if operand.meaning in torchs else () for operand in now]
         checks = [_asked(file, operand, own, names) for operand, own in zip(now, leaves)]
@@ -87,6 +93,21 @@ def _asked(file: EditedFile, operand: GuardOperand, leaves: tuple[Leaf, ...], na
         return bool(eval(made, known)) if answer is None else answer
 
     return check
+
+
+def _has_to_hold(file: EditedFile, operand: GuardOperand, names: _Names, local: dict[str, Any]) -> None:
+    check, why = _asked(file, operand, (), names), ""
+    try:
+        if check({**names, "L": dict(local)}):
+            return
+    except Exception as error:  # whatever the program's objects raise
+        why = f" ({problem(error)})"
+    raise EditError(
+        file.path,
+        operand.line,
+        f"this guard does not hold for the call that compiles its entry{why}, and torch runs an entry for that call whatever its "
+        "guards say",
+    )
 
 
 def _unknown(node: ast.expr, names: Iterable[str]) -> str:

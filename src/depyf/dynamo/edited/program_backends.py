@@ -18,8 +18,8 @@ from depyf.dynamo.stepping.levels import drop_entries, outliving
 from depyf.dynamo.target import innermost_backend
 from depyf.safety.guarded import Door, say
 
-OnFrame = Callable[[types.CodeType, Callable[[], Any]], Any]
-"""(code that torch is about to compile, what compiles it) -> what that returned."""
+OnFrame = Callable[[types.CodeType, dict[str, Any], Callable[[], Any]], Any]
+"""(code that torch is about to compile, its variables, what compiles it) -> what that returned."""
 Compiler = Callable[[Callable[..., Any], Any, Any], Any]
 """(backend of the program, graph, example inputs) -> what the backend returned."""
 
@@ -94,7 +94,7 @@ class ProgramBackends:
             code = frame.f_code
             if id(code) not in self._codes:
                 self._codes[id(code)] = code, frozenset(entry.compile_id for entry in cache_entries(code))
-            return self._on_frame(code, lambda: inner(frame, *args, **kwargs))
+            return self._on_frame(code, frame.f_locals, lambda: inner(frame, *args, **kwargs))
 
         for link in ("_torchdynamo_orig_backend", "_torchdynamo_orig_callable"):
             if hasattr(inner, link):
