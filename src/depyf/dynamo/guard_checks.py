@@ -8,16 +8,37 @@ In any other process that one answers None, and the check says what the text alo
 
 from __future__ import annotations
 
-import ast
 import builtins
-import copy
-import dataclasses
 import operator
 import sys
 import types
 from typing import Any, Protocol
 
 from depyf.dump.addresses import without_addresses
+from depyf.dump.plain_guard_checks import (
+    check_no_aliasing as check_no_aliasing,
+)
+from depyf.dump.plain_guard_checks import (
+    dataclass_fields as dataclass_fields,
+)
+from depyf.dump.plain_guard_checks import (
+    is_nan as is_nan,
+)
+from depyf.dump.plain_guard_checks import (
+    iterator_count as iterator_count,
+)
+from depyf.dump.plain_guard_checks import (
+    iterator_item as iterator_item,
+)
+from depyf.dump.plain_guard_checks import (
+    iterator_length as iterator_length,
+)
+from depyf.dump.plain_guard_checks import (
+    iterator_range as iterator_range,
+)
+from depyf.dump.plain_guard_checks import (
+    same_value as same_value,
+)
 from depyf.dump.reprs import sets_in_order
 from depyf.dynamo.pure_access import attribute, class_module, class_name, in_classes, is_a, length, short_name
 from depyf.dynamo.pure_text import shown
@@ -96,11 +117,6 @@ def _is_called(cls: type, name: str) -> bool:
     return name in (class_name(cls), f"{class_module(cls)}.{class_name(cls)}")
 
 
-def same_value(value: Any, expected: Any) -> bool:
-    """``value == expected``, and of exactly the same type: ``True`` and ``1.0`` are not ``1``."""
-    return type(value) is type(expected) and bool(value == expected)
-
-
 def same_object(value: Any, kind: str, guard: Guard | None = None) -> bool:
     """``value`` is the very object seen at compile time, a ``kind`` or the class ``kind`` itself (``object`` where torch
     did not say)."""
@@ -129,11 +145,6 @@ def marks_within(value: Any, mark: str, dimensions: set[int]) -> bool:
     """``torch._dynamo.mark_dynamic`` (or the ``mark`` like it) was called for no other dimensions of this tensor."""
     found: set[int] = attribute(value, f"_dynamo_{mark}_indices", set())
     return found <= dimensions
-
-
-def check_no_aliasing(*tensors: Any) -> bool:
-    """No two of these tensors are the same object."""
-    return len({id(tensor) for tensor in tensors}) == len(tensors)
 
 
 def check_global_state(guard: Guard | None = None, /, **state: Any) -> bool:
@@ -213,38 +224,6 @@ def _share(one: Any, two: Any) -> bool:
         return False
     (start, end), (other_start, other_end) = span(one), span(two)
     return start < other_end and other_start < end
-
-
-def is_nan(value: Any) -> bool:
-    """``value``, a float or complex number, is NaN."""
-    return bool(value != value)
-
-
-def iterator_length(iterator: Any) -> int:
-    """How many items this iterator over a tuple still has."""
-    return operator.length_hint(iterator)
-
-
-def iterator_item(iterator: Any, index: int) -> Any:
-    """The item that this iterator over a tuple would give after ``index`` others; the iterator is not advanced."""
-    return list(copy.copy(iterator))[index]
-
-
-def iterator_range(iterator: Any) -> tuple[int, int, int]:
-    """What is left of this iterator over a range: (start, stop, step)."""
-    _, (numbers,), *advanced = iterator.__reduce__()
-    return numbers.start + ((advanced[0] if advanced else 0) or 0) * numbers.step, numbers.stop, numbers.step
-
-
-def iterator_count(iterator: Any) -> tuple[Any, Any]:
-    """(next, step) of an ``itertools.count``."""
-    start, _, step = repr(iterator).removeprefix("count(").removesuffix(")").partition(", ")
-    return ast.literal_eval(start), ast.literal_eval(step or "1")
-
-
-def dataclass_fields(cls: Any) -> tuple[Any, ...]:
-    """``dataclasses.fields(cls)``"""
-    return dataclasses.fields(cls)
 
 
 def from_numpy(array: Any) -> Any:

@@ -23,7 +23,7 @@ from depyf.emit.comments import in_docstring
 from depyf.export.dumped_function import CompiledFunction, DumpedEntry, DumpedGraph, ExportError, read_function
 from depyf.export.package_writer import MARK, write_files
 from depyf.export.texts.calls_text import RecordedCall, calls_text, model_text
-from depyf.export.texts.carried_text import CARRIED, carried_part, definitions_in
+from depyf.export.texts.carried_text import CARRIED, carried_checks, checks_text
 from depyf.export.texts.functions_text import CodeNames, code_names, functions_text, graph_module
 from depyf.export.texts.graph_module import graph_text
 from depyf.export.texts.guards_text import called_in, guards_text
@@ -122,9 +122,8 @@ class _Making:
         files["functions.py"] = functions_text(function, self.names, self.rewritten, self.free)
         self._graphs()
         self._recorded()
-        carried_checks = definitions_in("package_checks.py")
-        files["guards.py"] = guards_text(function, self.names, self.guards, frozenset(carried_checks))
-        files["checks.py"] = carried_part("package_checks.py", called_in(files["guards.py"]))
+        files["guards.py"] = guards_text(function, self.names, self.guards, frozenset(carried_checks()))
+        files["checks.py"] = checks_text(called_in(files["guards.py"]))
         for target, source in (("runtime.py", "package_runtime.py"), ("check.py", "package_check.py")):
             files[target] = (CARRIED / source).read_text(encoding="utf-8")
         root = function.codes[0]

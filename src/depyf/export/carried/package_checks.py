@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import copy
-import dataclasses
-import operator
 import sys
 from typing import Any
 
@@ -42,11 +38,6 @@ def type_is(value: Any, name: str) -> bool:
     return name in known or name.removeprefix("__main__.") == kind.__qualname__
 
 
-def same_value(value: Any, expected: Any) -> bool:
-    """``value == expected``, and of exactly the same type: ``True`` and ``1.0`` are not ``1``."""
-    return type(value) is type(expected) and bool(value == expected)
-
-
 def same_items(value: Any, kind: str, guarded: int) -> bool:
     """A ``kind`` with at least as many items."""
     return (not kind or type_is(value, kind)) and len(value) >= guarded
@@ -71,11 +62,6 @@ def no_dynamic_marks(value: Any, but: str = "") -> bool:
 def marks_within(value: Any, mark: str, dimensions: set[int]) -> bool:
     """The mark is on these dimensions only."""
     return set(getattr(value, f"_dynamo_{mark}_indices", ())) <= dimensions
-
-
-def check_no_aliasing(*tensors: Any) -> bool:
-    """No two of these tensors are the same object."""
-    return len({id(tensor) for tensor in tensors}) == len(tensors)
 
 
 def check_overlapping(overlapping: list[Any], non_overlapping: list[Any]) -> bool:
@@ -118,11 +104,6 @@ def default_device_is(device: Any) -> bool:
     return bool(torch.get_default_device() == torch.device(device or "cpu"))
 
 
-def is_nan(value: Any) -> bool:
-    """A number that is NaN."""
-    return bool(value != value)
-
-
 def from_numpy(array: Any) -> Any:
     """The tensor over a numpy array's memory, which the graph takes instead of the array."""
     return torch.as_tensor(array)
@@ -132,30 +113,3 @@ def as_tensor(value: Any) -> Any:
     """The tensor that the graph takes instead of a Python number, in that number's precision."""
     wide = {float: torch.float64, int: torch.int64}.get(type(value))
     return torch.as_tensor(value, dtype=wide) if wide is not None else torch.as_tensor(value)
-
-
-def iterator_length(iterator: Any) -> int:
-    """How many items this iterator over a tuple still has."""
-    return operator.length_hint(iterator)
-
-
-def iterator_item(iterator: Any, index: int) -> Any:
-    """The item that it would give after ``index`` others; it is not advanced."""
-    return list(copy.copy(iterator))[index]
-
-
-def iterator_range(iterator: Any) -> tuple[int, int, int]:
-    """What is left of this iterator over a range: (start, stop, step)."""
-    _, (numbers,), *advanced = iterator.__reduce__()
-    return numbers.start + ((advanced[0] if advanced else 0) or 0) * numbers.step, numbers.stop, numbers.step
-
-
-def iterator_count(iterator: Any) -> tuple[Any, Any]:
-    """(next, step) of an ``itertools.count``."""
-    start, _, step = repr(iterator).removeprefix("count(").removesuffix(")").partition(", ")
-    return ast.literal_eval(start), ast.literal_eval(step or "1")
-
-
-def dataclass_fields(cls: Any) -> tuple[Any, ...]:
-    """``dataclasses.fields(cls)``"""
-    return dataclasses.fields(cls)
