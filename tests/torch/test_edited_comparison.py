@@ -139,3 +139,29 @@ def test_transformed_code_that_raises_is_not_compared(tmp_path):
     command = [sys.executable, "-m", "depyf", "run", "--edited", dump, "--compare", script]
     said = subprocess.run(command, capture_output=True, text=True)
     assert said.returncode != 0 and "NOT COMPARED" in said.stderr and "math domain error" in said.stderr
+
+
+RECORDED = [("eager", "*.Captured_Graph.0.py", "h * 2;"), ("inductor", "*.AFTER_POST_GRAD.0.py", "(relu, 2)")]
+
+
+@pytest.mark.parametrize("recording_outside", [True, False])
+@pytest.mark.parametrize(("backend", "pattern", "old"), RECORDED)
+def test_recorded_graphs_say_that_they_are_edited(tmp_path, backend, pattern, old, recording_outside):
+    """The pages of that compilation, and no others; the dump that is edited has no such word."""
+    with no_caches():
+        compiled = dumped(tmp_path / "dump", backend, layer, *given())
+        path = edit(tmp_path / "dump", pattern, old, old.replace("2", "3"))
+        other = torch.compile(lambda x: x + 1, backend=backend)
+        blocks = [depyf.prepare_debug(tmp_path / "new"), depyf.edited(tmp_path / "dump")]
+        outer, inner = blocks if recording_outside else blocks[::-1]
+        with outer, inner:
+            compiled(*given())
+            other(torch.ones(2))
+    pages = {page.name: page.read_text() for page in (tmp_path / "new").glob("__compiled_fn_*.Captured_Graph.0.py")}
+    said = "what runs here is the text of" if "Captured" in pattern else "is used in this compilation"
+    marked = [text for text in pages.values() if "EDITED: " in text]
+    assert marked and all(str(path) in text and said in text for text in marked)
+    assert any("l_x_ + 1" in text and "EDITED" not in text for text in pages.values())
+    runs = f"what runs here is the text of {path}"
+    assert len([page for page in (tmp_path / "new").glob(pattern) if runs in page.read_text()]) == 1
+    assert not [page for page in (tmp_path / "dump").glob("__compiled_fn_*.py") if "EDITED" in page.read_text()]

@@ -234,6 +234,8 @@ class GraphRecord:
     """None for a graph that torch reported."""
     origins: NodeOrigins | None = None
     """Where its operations come from; None where torch's frames did not hold the graph."""
+    edited: tuple[str, ...] = ()
+    """What ``depyf.edited`` put into its compilation, a line a file."""
 
 
 @dataclass(frozen=True, slots=True)

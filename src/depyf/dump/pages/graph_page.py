@@ -41,7 +41,7 @@ def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, 
 def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
     """As ``graph_page``, for a graph that the caller compiles: only then is it known to be Python."""
     body = _lists_in_place((step_text or importable(record.text)).rstrip("\n"))
-    notes = [_title(record)]
+    notes = [_title(record), *map(one_line, record.edited)]
     notes += _given(record)
     if not exact:
         notes.append("This is the graph that runs; torch rewrote it after it reported this stage.")

@@ -9,6 +9,7 @@ from depyf.dynamo.edited.edit_trial import plain_copy
 from depyf.dynamo.edited.fake_values import fill_values
 from depyf.dynamo.edited.graph_line_table import keep_at_lines
 from depyf.dynamo.edited.retrace import Retraced, nested_classes, retraced
+from depyf.dynamo.edited.texts_in_force import tell_of
 from depyf.edit.edit_error import EditError
 from depyf.edit.edited_file import EditedFile
 from depyf.edit.uses import EditedCompilation
@@ -27,6 +28,7 @@ def exchanged(run: EditedRun, compilation: EditedCompilation, stage: str, module
         before = plain_copy(module) if run.trials is not None else None
         lines = run.checked(_replace_graph, file, module)
         run.exchanged_graph(file, before, module, lines)
+        tell_of(compilation.compile_id, stage, str(file.path))
     return file
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.dump.compile_stages import BEFORE_POST_GRAD, POST_GRAD, WRAPPER
 from depyf.dump.pages.kernels import kernel_strings
 from depyf.dynamo.edited.graph_stage import exchanged
+from depyf.dynamo.edited.texts_in_force import tell_of
 from depyf.edit.edited_kernels import with_kernels
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class InductorStages:
         wrapper = uses.file_for(compilation, WRAPPER, lambda file: (text,), "wrapper")
         if wrapper is None and not kernels:
             return None
+        for file in (*kernels, *([wrapper] if wrapper is not None else ())):
+            tell_of(compilation.compile_id, WRAPPER, str(file.path))
         made = wrapper.text if wrapper is not None else text
         if kernels:
             made = self._run.checked(with_kernels, made, kernels)

@@ -1,13 +1,35 @@
-"""The edited files whose text runs now in the place of Dynamo's code: what is recorded of it is EDITED, never proven."""
+"""The edited files whose text runs now in the place of what torch made: what is recorded of it is EDITED, never proven."""
 
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 
 EDITED = "EDITED"
 """The verdict."""
 _paths: dict[str, int] = {}
 """File -> how many blocks use it."""
+
+GraphEdited = Callable[[str, str, str], None]
+"""Is told the compile id, the stage and the file of each edited graph, wrapper or kernel that is put in."""
+_listeners: list[GraphEdited] = []
+
+
+def listen(heard: GraphEdited) -> Callable[[], None]:
+    """``heard`` is called from now on, in any thread; returns what ends that."""
+    _listeners.append(heard)
+
+    def end() -> None:
+        if heard in _listeners:
+            _listeners.remove(heard)
+
+    return end
+
+
+def tell_of(compile_id: str, stage: str, path: str) -> None:
+    """To every recording."""
+    for heard in _listeners:
+        heard(compile_id, stage, path)
 
 
 def put_in_force(path: str) -> None:

@@ -61,6 +61,7 @@ from depyf.dynamo import live
 from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.caches.seen_code import codes_seen, entries_alive, why_never_compiled
+from depyf.dynamo.edited.texts_in_force import EDITED, listen
 from depyf.dynamo.guards.printed_guards import TEMPLATES, readable
 from depyf.dynamo.inputs.failed_calls import FailedCalls
 from depyf.dynamo.inputs.input_recorder import InputRecorder
@@ -113,6 +114,9 @@ class Session:
         self._seen_before: set[int] = set()
         self._loaded_before: dict[str, None] = {}
         self._packed: Packed | None = None
+        self._edits: dict[CompileKey, dict[tuple[str, str], None]] = {}
+        """Compile id -> stage and path of each edited file that ``depyf.edited`` put in."""
+        self._end_edits: Callable[[], None] | None = None
 
     def start(self) -> None:
         from torch._dynamo.convert_frame import register_bytecode_hook
@@ -126,6 +130,7 @@ class Session:
         self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
         self.capture.start()
         self._formatted.start()
+        self._end_edits = listen(self._edited)
         made = self._watch_calls if self.inputs.limit else None
         self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode, made))
 
@@ -164,8 +169,10 @@ class Session:
     def detach(self) -> None:
         """Listen no longer."""
         handle, self._handle = self._handle, None
+        end_edits, self._end_edits = self._end_edits, None
         for step in (
             *([handle.remove] if handle is not None else ()),
+            *([end_edits] if end_edits is not None else ()),
             self._calls.stop,
             self._formatted.stop,
             self.capture.stop,
@@ -178,6 +185,7 @@ class Session:
         self._add_compiled_before()
         self._add_cached_wrappers()
         self._add_loaded_code()
+        self._mark_edits()
         finished = self._final_graphs()
         elsewhere = with_lines_of_another_run(self.capture)
         for record in [graph.record for graph in self.capture.graphs]:
@@ -220,6 +228,24 @@ class Session:
             MANIFEST,
             manifest_page(run, causes, pages, frozenset(self.writer.written), steppable, kernels, self.writer.texts),
         )
+
+    def _edited(self, compile_id: str, stage: str, path: str) -> None:
+        with Door(f"{path}: the pages do not say that it was used", self.capture.note):
+            if self.capture.here:
+                self._edits.setdefault(self.capture.key(compile_id), {})[stage, path] = None
+
+    def _mark_edits(self) -> None:
+        """The pages of a compilation with edited files say so."""
+        for graph in self.capture.graphs:
+            found = self._edits.get(graph.record.key, {})
+            said = [
+                f"{EDITED}: what runs here is the text of {path}"
+                if stage == graph.record.stage and stage != WRAPPER
+                else f"{EDITED}: {path} is used in this compilation"
+                for stage, path in found
+            ]
+            if said:
+                graph.record = replace(graph.record, edited=tuple(said))
 
     def _write_layers(self, record: GraphRecord, page: str) -> None:
         with Door(f"the layers of {graph_file(record)} could not be written", self.capture.note):
