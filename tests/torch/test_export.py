@@ -34,10 +34,10 @@ WITHOUT_DEPYF = "import sys, runpy; sys.path.insert(0, ''); sys.modules['depyf']
 
 
 def in_a_new_process(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``program`` in an interpreter that cannot import depyf."""
+    """``program`` in an interpreter that cannot import depyf: ``DEPYF_EXPORT_PYTHON``, which has torch, or this one."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT_DEPYF + program, *arguments],
+        [os.environ.get("DEPYF_EXPORT_PYTHON", sys.executable), "-c", WITHOUT_DEPYF + program, *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
