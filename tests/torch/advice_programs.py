@@ -382,6 +382,23 @@ def classes(advised):
     return [total_c(X, tuple(items) if advised else items) for items in ((1, 2), [1, 2])]
 
 
+class Scaled:
+    factor = 2
+
+    @torch.compile(backend="eager")
+    def scaled(self, x):
+        return x * self.factor
+
+
+class ScaledMore(Scaled):
+    factor = 3
+
+
+@needs("class-of-self", removes="")
+def inherited_method(advised):
+    return [Scaled().scaled(X), ScaledMore().scaled(X)]
+
+
 def made_anew():
     class Box:
         factor = 2

@@ -136,8 +136,20 @@ def test_recompile_limit(tmp_path):
     with depyf.prepare_debug(tmp_path):
         for n in range(limit + 1):
             compiled(torch.ones(2), n)
-    failed = [e["failed"] for e in entries(check_dump(tmp_path), "scaled") if not e["compiled"]]
+    manifest = check_dump(tmp_path)
+    failed = [e["failed"] for e in entries(manifest, "scaled") if not e["compiled"]]
     assert len(failed) == 1 and "recompile_limit" in failed[0]
+
+
+def test_what_the_limit_refused_has_its_place_in_the_program(tmp_path):
+    linear = torch.nn.Linear(2, 2)
+    forward = torch.compile(torch.nn.Linear.forward, backend="eager", dynamic=False)
+    with depyf.prepare_debug(tmp_path):
+        for n in range(recompile_limit()):
+            forward(linear, torch.ones(n + 2, 2))
+        forward(linear.double(), torch.ones(2, 2, dtype=torch.float64))
+    (refused,) = (cause for cause in check_dump(tmp_path)["causes"] if "dtype" in cause["text"])
+    assert refused["at"].startswith(f"{__file__}:") and "linear.double()" in refused["line"]
 
 
 def test_symbols(tmp_path):

@@ -109,7 +109,7 @@ def doctor_html(report: DoctorReport) -> Markup:
 def _cause(number: int, cause: Cause, opened: bool) -> Markup:
     place = cause.place
     module = joined([dim(" in "), notebook.code(cause.module)]) if cause.module else ""
-    head = joined([chip(str(number), "warn"), cause.text, module])
+    head = joined([chip(str(number), "warn"), notebook.prose(cause.text), module])
     source = notebook.source(f"{place.filename}:{place.line}", place.text) if place is not None else ""
     ways = [_way(text_of(use), ADVICE[use.id].remedy) for use in cause.advice if text_of(use)]
     costs = cost_in_words(cause)
@@ -117,4 +117,5 @@ def _cause(number: int, cause: Cause, opened: bool) -> Markup:
 
 
 def _way(text: str, remedy: bool) -> Part:
-    return line(chip("way out", "good"), text) if remedy else line(text)
+    told = notebook.prose(text)
+    return line(chip("way out", "good"), told) if remedy else line(told)

@@ -80,6 +80,8 @@ def for_type(source: str, expected: str, actual: str) -> Uses:
         return (use("with-and-without", name=name),)
     if actual.removesuffix(OF_THAT_NAME) == expected:
         return (use("class-made-once", name=name),)
+    if name == "self":
+        return (use("class-of-self", name=name),)
     otherwise = f", or {_one(actual)} in every call" if actual else ""
     return (use("one-class", name=name, expected=_one(expected), otherwise=otherwise),)
 

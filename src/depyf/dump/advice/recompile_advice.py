@@ -252,6 +252,13 @@ OBJECTS = (
         _ONE_ENTRY,
     ),
     Advice(
+        "class-of-self",
+        "a method that several classes inherit",
+        "one entry for each class of {name} is needed",
+        "nothing: each is needed",
+        remedy=False,
+    ),
+    Advice(
         "class-made-once",
         "a class that is made anew",
         "the class of {name} is made anew (by a function that runs again): one entry per class is needed",

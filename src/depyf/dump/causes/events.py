@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.source_names import named
 from depyf.dump.causes.cause import CauseKind
+from depyf.dump.causes.deciding import deciding
 from depyf.dump.causes.stack_names import stack_names
 from depyf.dump.causes.subjects import Subject, stack_variables, subject_of
 from depyf.dump.records import (
@@ -104,7 +105,7 @@ def _failure(function: FunctionRecord, name: str, entry: EntryRecord) -> CostlyE
 
 
 def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stack: dict[str, str]) -> CostlyEvent:
-    record = entry.recompiles[0]  # of the newest entry: the older ones are for values that are gone
+    record = deciding(function, entry)
     subject = subject_of(record.guard)
     place = record.place or _place_of(subject, record, function, entry)
     if place is None:

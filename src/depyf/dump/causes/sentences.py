@@ -15,13 +15,13 @@ from depyf.dump.advice.for_guards import MEMBER, settings_of
 from depyf.dump.advice.source_names import named
 from depyf.dump.causes.events import CONDITION, CostlyEvent
 from depyf.dump.causes.folding import counted, listed
-from depyf.dump.causes.subjects import EQUALITY
+from depyf.dump.causes.subjects import EQUALITY, GLOBAL, in_code
 from depyf.dump.records import Place
 
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
 _STATE = re.compile(r"^GLOBAL_STATE changed:?\s*(?P<what>[\w ,]*?)\s*$")
-_CLASS = re.compile(r"^(?P<what>the class of the tensor \S+)")
+_CLASS = re.compile(r"^(?P<what>the class of the tensor) (?P<name>[^\s,]+)")
 _CONDITIONS = {"!=": "other values than", "<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
 _ONE_CAUSE = {
     "with-and-without-gradients": "some calls are made with gradients, others under torch.no_grad()",
@@ -60,8 +60,8 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
     if all(map(_INTEGER.fullmatch, values)) and values:
         numbers = [int(value) for value in values]
         if len(numbers) >= _COUNTS and all(b - a == numbers[1] - numbers[0] for a, b in pairwise(numbers)):
-            whole, _, name = said.rpartition("the global ")
-            return f"{whole}the {'global ' if name != said else ''}counter {name} is a constant of the compiled code"
+            counter = said.replace(GLOBAL, "the global counter ") if GLOBAL in said else f"the counter {said}"
+            return f"{counter} is a constant of the compiled code"
         return f"{said} is a constant of the compiled code{_shown(values)}"
     if values and all(_FLOAT.fullmatch(value) or _INTEGER.fullmatch(value) for value in values):
         return f"{said} is a constant of the compiled code{_shown([_rounded(value) for value in values])}"
@@ -76,11 +76,11 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
         return f"not every call is made under {settings_of(state['what'])}"
     member = MEMBER.fullmatch(record.guard)
     if member is not None:
-        return f"{named(member['container'])} has {member['key']} in some calls, and not in others"
+        return f"{in_code(named(member['container']))} has {in_code(member['key'])} in some calls, and not in others"
     other = _CLASS.match(record.guard)
     if other is not None:
-        return f"{other['what']} is not the same in every call"
-    return f"a call did not meet {record.guard}"
+        return f"{other['what']} {in_code(other['name'])} is not the same in every call"
+    return f"a call did not meet {in_code(record.guard)}"
 
 
 def _over_break(event: CostlyEvent) -> str:
@@ -89,7 +89,7 @@ def _over_break(event: CostlyEvent) -> str:
     if subject is None or record is None:
         return ""
     if "___stack" in record.guard and "___stack" not in subject.name:
-        return f"the value of `{subject.name}`, which goes over the break,"
+        return f"the value of {in_code(subject.name)}, which goes over the break,"
     if "___stack" in subject.name:
         return "a value that goes over the break"
     return str(subject)

@@ -42,9 +42,23 @@ class Subject:
         return " ".join(part for part in (last, self.what, self.index) if part)
 
     def __str__(self) -> str:
+        name = in_code(self.name)
         if self.what in ("size", "stride") and self.index:
-            return f"{self.what} {self.index} of {self.name}"
-        return f"the {self.what} of {self.name}" if self.what else self.name
+            return f"{self.what} {self.index} of {name}"
+        return f"the {self.what} of {name}" if self.what else name
+
+
+GLOBAL = "the global "
+
+
+def in_code(name: str) -> str:
+    """An expression in backquotes, as it stands in a sentence; words that are none as they are."""
+    words, expression = (GLOBAL, name[len(GLOBAL) :]) if name.startswith(GLOBAL) else ("", name)
+    try:
+        ast.parse(expression, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return name
+    return name if "`" in expression else f"{words}`{expression}`"
 
 
 def subject_of(guard: str) -> Subject:

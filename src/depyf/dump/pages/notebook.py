@@ -7,6 +7,7 @@ its style, without script.  It is light or dark as the notebook is (Jupyter, VS 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 
 from depyf.safety.escape import printable_lines
@@ -85,6 +86,12 @@ def table(head: Sequence[Part], rows: Sequence[Sequence[Part]]) -> Markup:
 
 def code(text: str, title: str = "") -> Markup:
     return element("code", text, title=title)
+
+
+def prose(text: str) -> Markup:
+    """A sentence; what is in backquotes in it is code."""
+    parts = re.split(r"`([^`]+)`", text)
+    return joined(code(part) if number % 2 else part for number, part in enumerate(parts))
 
 
 _LIGHT = (

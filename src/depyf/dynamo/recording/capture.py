@@ -222,6 +222,7 @@ class Capture:
                     entry.breaks[event.payload] = self._at_break()
             elif event.name == "recompile_reasons":
                 self._on_refused(key)
+                self._find_callers(entry)  # where torch refuses, no start follows
                 entry.in_force = in_force()
                 entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
             elif event.name == "dynamo_cpp_guards_str":
@@ -320,13 +321,18 @@ class Capture:
         entry.started = True
         if key.function not in self.functions:
             self.functions[key.function] = FunctionBuilder(_from_start(event))
-        with Door("the callers of a compiled function could not be told", self.note):
-            frames = running_frames(lambda frame: frame.code in self._places or frame.filename in self.substituted)
-            entry.callers = tuple(map(self._of_program, frames))
+        self._find_callers(entry)
         with Door("what a wrapper of torch calls could not be told", self.note):
             entry.wrapped = wrapped_call()
         code = self.functions[key.function].code
         self._places.add((code.filename, code.name, code.line))
+
+    def _find_callers(self, entry: EntryBuilder) -> None:
+        if entry.callers:
+            return
+        with Door("the callers of a compiled function could not be told", self.note):
+            frames = running_frames(lambda frame: frame.code in self._places or frame.filename in self.substituted)
+            entry.callers = tuple(map(self._of_program, frames))
 
     def _of_program(self, frame: RunningFrame) -> RunningFrame:
         """A frame of our text as one of the function that it is the text of."""

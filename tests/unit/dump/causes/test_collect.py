@@ -56,7 +56,7 @@ def test_a_counter_is_one_cause_with_the_end_of_the_function() -> None:
     (cause,) = causes(function("0", "step", entry("0/0", operations=12), *entries, limit))
     assert (
         cause.kind is CauseKind.RECOMPILES
-        and cause.text == "the global counter step_no is a constant of the compiled code"
+        and cause.text == "the global counter `step_no` is a constant of the compiled code"
     )
     assert (cause.costs.compilations, cause.costs.python, cause.costs.operations) == (7, 1, 12)
     assert [key.text for key in cause.caused] == [f"0/{n}" for n in range(1, 8)]
@@ -111,7 +111,7 @@ def test_a_size_that_changes_for_several_functions_is_one() -> None:
         function("0", "step", entry("0/1", recompiles=(changed("x"),))),
         function("1", "forward", entry("1/1", recompiles=(changed("h"),))),
     )
-    assert cause.text == "size 1 of x changes (16, 17)" and cause.functions == ("step", "forward")
+    assert cause.text == "size 1 of `x` changes (16, 17)" and cause.functions == ("step", "forward")
 
 
 def test_a_value_that_went_over_a_break_belongs_to_the_break() -> None:
@@ -172,7 +172,7 @@ def test_the_rest_of_a_function_is_not_the_whole() -> None:
 def test_a_key_that_is_there_in_some_calls() -> None:
     record = RecompileRecord("0/0", "'use_cache' not in kwargs", None, "", "", for_kind("'use_cache' not in kwargs"))
     (cause,) = causes(function("0", "f", entry("0/1", recompiles=(record,))))
-    assert cause.text == "kwargs has 'use_cache' in some calls, and not in others"
+    assert cause.text == "`kwargs` has `'use_cache'` in some calls, and not in others"
     assert [use.id for use in cause.advice] == ["always-there"]
 
 

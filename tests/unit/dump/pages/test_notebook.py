@@ -53,6 +53,12 @@ def test_text_is_text(text: str) -> None:
     assert page.text.count(text) == 11
 
 
+@pytest.mark.parametrize("text", HOSTILE)
+def test_code_in_a_sentence(text: str) -> None:
+    page = Elements(notebook.line(notebook.prose(f"the size of `{text.replace('`', '')}` changes: {text}")))
+    assert page.names == ["p", "code"] and page.text == f"the size of {text.replace('`', '')} changes: {text}"
+
+
 def test_characters_that_do_not_show() -> None:
     assert "\x1b" not in notebook.line("\x1b[31m\u202e") and "\\u202e" in notebook.line("\u202e")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from depyf.dump.advice.registry import sentence
+from depyf.dump.causes.deciding import deciding
 from depyf.dump.causes.folding import folded_ids
 from depyf.dump.causes.stack_names import in_words
 from depyf.dump.causes.subjects import subject_of
@@ -54,6 +55,7 @@ def _recompilation(function: FunctionRecord, entry: EntryRecord, names: Mapping[
     ran = f" (not compiled again: {end})" if entry.failed else ""
     lines = [f"- {code(function.code.wrapped or function.code.qualname)}, {entry.key.label}{ran}:"]
     told: dict[tuple[str, object], int] = {}
+    decided = deciding(function, entry)
     for record in entry.recompiles:
         reason = _subject(record), record.place
         if reason in told:
@@ -61,7 +63,7 @@ def _recompilation(function: FunctionRecord, entry: EntryRecord, names: Mapping[
             continue
         told[reason] = 0
         lines.append(_unfit(record, names))
-        if record.advice and record is entry.recompiles[0]:
+        if record.advice and record is decided:
             lines.append(f"    - to avoid it: {message(in_words(sentence(record.advice), names))}")
     more = sum(told.values())
     if more:
