@@ -19,12 +19,16 @@ from setuptools import setup
 ROOT = Path(__file__).resolve().parent
 SOURCE, WRITTEN = ROOT / "src", ROOT / "build" / "native"
 GROUPS = {
+    "reading": ("bytecode",),
     "trees": ("ir", "cfg"),
     "lifting": ("lift", "fallback/plain.py"),
     "structuring": ("structure",),
+    "writing": ("emit", "idioms"),
 }
 """Packages and modules that are compiled, by the library that they are linked into: what is in one calls each other directly."""
 INTERPRETED = {
+    "emit/expressions/quoting.py": "strings with surrogates are not compiled",
+    "bytecode/tables/set_order.py": "a class that inherits from one of C is not compiled",
     "ir/grown.py": "a compiled class that inherits Sequence takes what is registered there for its own instances",
     "ir/node.py": "what it does at run time is not what the type checker is told",
     "ir/transformer.py": "a class that is not compiled cannot inherit from one that is",
@@ -32,6 +36,8 @@ INTERPRETED = {
 """Modules of these packages that stay as they are, and why."""
 SEEN = {"ir/grown.py"}
 """Those of them whose types what is compiled is checked against: they are written out for it, too."""
+WRITTEN_IN_C = Path("build/mypyc-%d.%d" % sys.version_info[:2])
+"""What mypyc writes depends on the version."""
 MYPY = "mypy>=2.1"
 ON = os.environ.get("DEPYF_COMPILE", "0") not in ("", "0")
 
@@ -75,8 +81,12 @@ def extensions() -> list[Any]:
         debug_level="0",
         multi_file=True,
         separate=groups,
-        target_dir="build/mypyc-%d.%d" % sys.version_info[:2],  # the code that is written depends on the version
+        target_dir=WRITTEN_IN_C.as_posix(),
     )
+    for extension in found:  # of modules that are as in the last build, mypyc forgets what they use of its own sources
+        if any(Path(source).name == "init.c" for source in extension.sources):
+            used = map(str, sorted(WRITTEN_IN_C.glob("*_extra_ops.c")))
+            extension.sources += [source for source in used if source not in extension.sources]
     if sys.platform != "win32":
         for extension in found:  # each file of a library defines the table of what it imports from another one
             extension.extra_compile_args.append("-fcommon")
@@ -85,7 +95,7 @@ def extensions() -> list[Any]:
 
 if not ON:
     setup()
-elif "egg_info" in sys.argv:  # asked what the build needs: that is not there yet
+elif {"egg_info", "dist_info"} & set(sys.argv):  # asked what the build needs, and what it makes: not to make it
     setup(setup_requires=[MYPY])
 else:
     jobs = int(os.environ.get("DEPYF_COMPILE_JOBS", "0")) or os.cpu_count() or 1

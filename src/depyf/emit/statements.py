@@ -104,7 +104,7 @@ def assign(p: Printer, node: Assign) -> None:
     if isinstance(value, Bin) and value.op.endswith("="):
         left, first = value.left, node.targets[0]
         same = isinstance(left, _VARIABLE) and isinstance(first, _VARIABLE) and p.expr(left) == p.expr(first)
-        place: Expr = first if same else Temp("inplace")  # type: ignore[arg-type]
+        place: Expr = first if same else Name(p.temp("inplace"), "fast")
         if not same:
             p.head(_assign, Assign((place,), left), node.line)
         p.head(_augmented, AugAssign(place, value.op, value.right), node.line)

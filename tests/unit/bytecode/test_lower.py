@@ -6,7 +6,7 @@ import dis
 import importlib
 import sys
 import types
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -223,13 +223,13 @@ def test_mutated_code_never_crashes() -> None:
     """Flip every byte of some real functions, one at a time: lowered or refused, nothing else."""
     for code in code_objects("contextlib")[1:40:6]:
         unit = CodeUnit.from_code(code)
-        fields = {name: getattr(unit, name) for name in CodeUnit.__slots__}
+        known = {field.name: getattr(unit, field.name) for field in fields(CodeUnit)}
         for position in range(len(unit.code)):
             for flip in (1, 16, 255):
                 changed = bytearray(unit.code)
                 changed[position] ^= flip
                 try:
-                    lower(CodeUnit(**(fields | {"code": bytes(changed)})))
+                    lower(CodeUnit(**(known | {"code": bytes(changed)})))
                 except BytecodeError:
                     pass
 

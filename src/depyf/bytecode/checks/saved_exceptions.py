@@ -8,6 +8,8 @@ instruction takes a value of the former, the process may crash.
 
 from __future__ import annotations
 
+from typing import Any
+
 from depyf.bytecode import ops
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.ops import stack_effect
@@ -97,7 +99,7 @@ class _Body:
             return all((depth - CAUGHT + part, part) in slots for part in range(SAVED, CAUGHT))
         return True
 
-    def moved(self, at: int, op: str, arg: int, depth: int, slots: Slots) -> Slots:
+    def moved(self, at: int, op: str, arg: Any, depth: int, slots: Slots) -> Slots:
         """The slots after the instruction at ``at``; copies of what was caught are not followed."""
         if op == ops.SWAP or op == ops.ROT:
             top, other = depth - 1, depth - arg

@@ -314,10 +314,10 @@ class _Reader:
         return value
 
     def names(self, what: str) -> Generator[None, Any, tuple[str, ...]]:
-        value: tuple[str, ...] = yield from self.typed(tuple, what)
-        if not all(type(name) is str for name in value):
+        found: tuple[Any, ...] = yield from self.typed(tuple, what)
+        if not all(type(name) is str for name in found):
             raise self.error(f"{what} of a code object are not all strings")
-        return value
+        return found
 
     def counts(self, number: int) -> list[int]:
         values = [self.long() for _ in range(number)]

@@ -7,6 +7,7 @@ import marshal
 import random
 import sys
 import types
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def test_values(value: Any, marshal_version: int) -> None:
 
 
 def same(unit: CodeUnit, other: CodeUnit) -> None:
-    for name in CodeUnit.__slots__:
+    for name in (field.name for field in fields(CodeUnit)):
         if name == "live":
             continue
         mine, theirs = getattr(unit, name), getattr(other, name)
