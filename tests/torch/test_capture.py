@@ -152,6 +152,23 @@ def test_what_the_limit_refused_has_its_place_in_the_program(tmp_path):
     assert refused["at"].startswith(f"{__file__}:") and "linear.double()" in refused["line"]
 
 
+@pytest.mark.parametrize("advised", (False, True))
+def test_a_float_that_an_operator_takes_as_a_number(tmp_path, advised):
+    def clipped(x, clip):
+        return x.clamp(1 - clip, 1 + clip)
+
+    compiled = torch.compile(clipped, backend="aot_eager", dynamic=True)
+    with depyf.prepare_debug(tmp_path):
+        for clip in (0.2, 0.1, 0.05):
+            compiled(torch.ones(3), torch.tensor(clip) if advised else clip)
+    causes = check_dump(tmp_path)["causes"]
+    if advised:
+        assert causes == []
+    else:
+        assert [[use["id"] for use in cause["advice"]] for cause in causes] == [["number-as-tensor"]]
+        assert causes[0]["line"] == "return x.clamp(1 - clip, 1 + clip)"
+
+
 def test_symbols(tmp_path):
     def halved(x):
         if x.shape[0] % 2 == 0:

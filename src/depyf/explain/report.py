@@ -41,6 +41,7 @@ from depyf.dynamo.events.compilations import Compilation, has_forgotten, of_code
 from depyf.dynamo.events.missing_reports import tells_of_loops
 from depyf.dynamo.events.recompiles import parse_recompile, still_fixed
 from depyf.dynamo.guards.guard_values import plain
+from depyf.dynamo.guards.number_operands import taken_as_number
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.notebook_cells import cell_names
 from depyf.dynamo.require import require_torch
@@ -331,7 +332,8 @@ def _entry(
     guards = parse_guards(guard_text(entry), resolve)
     modules = frozenset(match[1] for g in guards if (match := _OF_MODULE.match(g.source)) is not None)
     call = CallValues(inner=inner, modules=modules)
-    unfit = [still_fixed(record, guards) for record in parse_recompile(reason, call, resolve)] if reason else []
+    tried = parse_recompile(reason, call, resolve) if reason else ()
+    unfit = [taken_as_number(still_fixed(record, guards), guards) for record in tried]
     return EntryReport(
         entry.compile_id,
         guards,

@@ -107,6 +107,11 @@ def for_unrolled(source: str) -> Uses:
     return (use("fixed-value", name=named(source)),)
 
 
+def for_number_operand(name: str) -> Uses:
+    """An operator takes the float ``name`` as a Python number: a tensor in its place would be an input."""
+    return (use("tensor-in-module" if "." in name else "number-as-tensor", name=name),)
+
+
 def for_condition() -> Uses:
     """The guard is no equality: it is a condition that the program asks about."""
     return (use("condition"),)

@@ -48,6 +48,7 @@ from depyf.dynamo.events.module_path import traced_module
 from depyf.dynamo.events.recompiles import parse_recompile, refused_recompile, specialised
 from depyf.dynamo.events.symbols import SymbolTable, interned
 from depyf.dynamo.events.torch_options import in_force
+from depyf.dynamo.guards.number_operands import taken_as_number
 from depyf.dynamo.origins.node_reading import origins_of
 from depyf.dynamo.recording.code_record import code_record
 from depyf.dynamo.resume import origin, resume_targets
@@ -247,7 +248,10 @@ class Capture:
     def _explained(self, record: RecompileRecord) -> RecompileRecord:
         """With what the symbols of the earlier entry tell."""
         earlier = self.entries.get(self.key(record.entry)) if record.entry else None
-        return record if earlier is None else specialised(record, earlier.symbols.records())
+        if earlier is None:
+            return record
+        symbols = earlier.symbols.records()
+        return taken_as_number(specialised(record, symbols), symbols=symbols)
 
     def _close(self, entry: EntryBuilder, event: TraceEvent) -> None:
         """torch is done with the frame, or with its backward."""

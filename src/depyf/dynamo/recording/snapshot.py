@@ -28,6 +28,7 @@ from depyf.dump.records import (
     CodeRecord,
     EntryRecord,
     FunctionRecord,
+    GuardRecord,
     RecompileRecord,
     RunRecord,
     SymbolRecord,
@@ -40,6 +41,7 @@ from depyf.dynamo.events.recompiles import resolved, specialised
 from depyf.dynamo.events.torch_options import recompile_limit
 from depyf.dynamo.generated import resume_options
 from depyf.dynamo.guards.current_values import with_values
+from depyf.dynamo.guards.number_operands import taken_as_number
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.notebook_cells import cell_names
 from depyf.dynamo.recording.capture import Capture, EntryBuilder, FunctionBuilder
@@ -291,7 +293,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         guards=with_values(guards, live) if live is not None else guards,
         guard_state=state,
         breaks=_breaks(entry, live, resolve),
-        recompiles=tuple(_recompile(record, entry, symbols, resolve) for record in entry.recompiles),
+        recompiles=tuple(_recompile(record, entry, guards, symbols, resolve) for record in entry.recompiles),
         failed=_failure(entry, live),
         raised=entry.raised and not _compiled(entry, live),
         restarts=entry.restarts,
@@ -308,10 +310,14 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
 
 
 def _recompile(
-    record: RecompileRecord, entry: EntryBuilder, symbols: tuple[SymbolRecord, ...], resolve: Callable[[str], str]
+    record: RecompileRecord,
+    entry: EntryBuilder,
+    guards: tuple[GuardRecord, ...],
+    symbols: tuple[SymbolRecord, ...],
+    resolve: Callable[[str], str],
 ) -> RecompileRecord:
     """A number that changed began as a symbol in this entry: what became of it here is known now."""
-    known = specialised(resolved(record, resolve), symbols)
+    known = taken_as_number(specialised(resolved(record, resolve), symbols), guards, symbols)
     known = replace(known, advice=applicable(known.advice, entry.in_force))
     return known if entry.wrapped is None else entry.wrapped.about(known)
 
