@@ -134,7 +134,7 @@ def test_the_index_opens_with_it(trained):
 
 def test_a_counter_is_one_cause(trained):
     cause = the(trained[0], "count += 1")
-    assert cause.text == "the global counter count is a constant of the compiled code"
+    assert cause.text == "the global counter `count` is a constant of the compiled code"
     assert cause.costs.compilations == 3 and cause.costs.python == 1 and cause.python == ("step",)
     first = trained[1].partition("## Fix first\n")[2].partition("\n## ")[0]
     assert first.count(f"{__file__.rpartition('/')[2]}:{cause.place.line} `count += 1`: ") == 1
@@ -203,7 +203,7 @@ def test_a_wrapper_of_torch_is_called_by_what_it_wraps(tmp_path):
     rank = next(cause for cause in causes if "rank" in cause.text)
     assert (
         rank.function == "stacked (Sequential)"
-        and rank.text == "the rank of input is a constant of the compiled code (2, 3)"
+        and rank.text == "the rank of `input` is a constant of the compiled code (2, 3)"
     )
     assert rank.place.filename == __file__ and rank.place.text == "compiled(torch.ones(2, 2, 4))"
     assert {cause.function for cause in causes} == {"stacked (Sequential)", "Scaler"}
@@ -267,7 +267,7 @@ def test_a_condition_is_no_value_that_was_needed(tmp_path):
         for size in (4, 5, 3):
             function(torch.ones(size), torch.ones(8))
     texts = {cause.text: cause for cause in stored_causes(read_manifest(tmp_path))}
-    told = "size 0 of x is 3 in some calls, and the code compiled before is for other values than 3"
+    told = "size 0 of `x` is 3 in some calls, and the code compiled before is for other values than 3"
     assert told in texts and texts[told].needed
 
 
@@ -301,7 +301,7 @@ def test_equal_sizes_in_words(tmp_path):
         for shape in ((8, 8), (4, 8), (9, 9)):
             function(torch.ones(shape))
     (cause,) = stored_causes(read_manifest(tmp_path))
-    told = "sizes 0 and 1 of x were equal when it was compiled, so torch took them for one size (duck sizing)"
+    told = "sizes 0 and 1 of `x` were equal when it was compiled, so torch took them for one size (duck sizing)"
     assert cause.text.startswith(told)
     assert [use.id for use in cause.advice] == ["unequal-sizes"]
 
@@ -318,7 +318,7 @@ def test_explain_opens_with_it(capsys):
     report = depyf.explain(compiled)
     text = str(report)
     first = text.partition("Fix first:\n")[2].partition("\n\n")[0]
-    assert "the global counter count is a constant of the compiled code" in first and " s of compiling" in first
+    assert "the global counter `count` is a constant of the compiled code" in first and " s of compiling" in first
     assert "recompilations of step (0/1 ... 0/5)" in first
     assert "  0/1 ... 0/4: compiled for the same reason, with other values" in text
     assert report.to_json()["causes"]
@@ -350,7 +350,7 @@ def test_a_cell_of_a_notebook_by_its_number(tmp_path):
     pytest.importorskip("IPython")
     done = subprocess.run([sys.executable, "-c", NOTEBOOK, tmp_path], capture_output=True, text=True)
     index = (tmp_path / "index.md").read_text()
-    assert "1. In [2]:4 `n += 1`: the global counter n" in index and "ipykernel_77" not in index
+    assert "1. In [2]:4 `n += 1`: the global counter `n`" in index and "ipykernel_77" not in index
     assert (
         "f (In [2]:1): " in done.stdout and "1. In [2]:4 `n += 1`" in done.stdout and "ipykernel_77" not in done.stdout
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
+from collections.abc import Callable
 
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.registry import use
@@ -219,13 +220,15 @@ EQUAL_SIZES = re.compile(r"(?P<one>.+)\.size\(\)\[(?P<i>\d+)\] == (?P<other>.+)\
 """A guard that two sizes are equal."""
 
 
-def equal_sizes(guard: str) -> str:
-    """``sizes 0 and 1 of x``, ``size 0 of x and size 1 of y``; "" for another guard."""
+def equal_sizes(guard: str, shown: Callable[[str], str] = str) -> str:
+    """``sizes 0 and 1 of x``, ``size 0 of x and size 1 of y``; "" for another guard.  ``shown`` writes a tensor's name."""
     match = EQUAL_SIZES.fullmatch(guard)
     if match is None:
         return ""
     (one, i), (other, j) = sorted(((named(match["one"]), match["i"]), (named(match["other"]), match["j"])))
-    return f"sizes {i} and {j} of {one}" if one == other else f"size {i} of {one} and size {j} of {other}"
+    if one == other:
+        return f"sizes {i} and {j} of {shown(one)}"
+    return f"size {i} of {shown(one)} and size {j} of {shown(other)}"
 
 
 def for_kind(guard: str) -> Uses:

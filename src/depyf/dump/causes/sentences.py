@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import pairwise
 
 from depyf.dump.advice.for_guards import MEMBER, settings_of
 from depyf.dump.advice.source_names import named
 from depyf.dump.causes.events import CONDITION, CostlyEvent
 from depyf.dump.causes.folding import counted, listed
-from depyf.dump.causes.subjects import EQUALITY, GLOBAL, in_code
+from depyf.dump.causes.subjects import EQUALITY, GLOBAL, IDENTITY, in_code
 from depyf.dump.records import Place
 
 _INTEGER = re.compile(r"-?\d+")
@@ -31,7 +30,7 @@ _ONE_CAUSE = {
 """Advice -> what happened, where that is the same whatever the guard was on."""
 _GONE_OVER = re.compile(r"\b___stack\d+\b")
 _COUNTS = 3
-"""So many values, each one more than the last, make a counter."""
+"""So many values make a counter of what a line increases."""
 _MOST_VALUES = 4
 _FEW_PLACES = 3
 
@@ -58,8 +57,7 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
         subject = replace(subject, name=_GONE_OVER.sub("a value that goes over the break", subject.name))
         return f"{subject} changes{_shown(values)}"
     if all(map(_INTEGER.fullmatch, values)) and values:
-        numbers = [int(value) for value in values]
-        if len(numbers) >= _COUNTS and all(b - a == numbers[1] - numbers[0] for a, b in pairwise(numbers)):
+        if len(values) >= _COUNTS and _counts(first):
             counter = said.replace(GLOBAL, "the global counter ") if GLOBAL in said else f"the counter {said}"
             return f"{counter} is a constant of the compiled code"
         return f"{said} is a constant of the compiled code{_shown(values)}"
@@ -71,6 +69,8 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
             if not subject.what
             else f"{subject} changes{_shown(values)}"
         )
+    if subject.what == IDENTITY:
+        return f"{in_code(subject.name)} is not the same object in every call"
     state = _STATE.match(record.guard)
     if state is not None:
         return f"not every call is made under {settings_of(state['what'])}"
@@ -81,6 +81,13 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
     if other is not None:
         return f"{other['what']} {in_code(other['name'])} is not the same in every call"
     return f"a call did not meet {in_code(record.guard)}"
+
+
+def _counts(event: CostlyEvent) -> bool:
+    """Whether the line that the guard is about increases the value, or decreases it."""
+    subject, line = event.subject, event.place.text if event.place is not None else ""
+    last = subject.name.rpartition(".")[2].removeprefix(GLOBAL) if subject is not None else ""
+    return bool(last) and re.search(rf"(?<!\w){re.escape(last)}\s*[+-]=", line) is not None
 
 
 def _over_break(event: CostlyEvent) -> str:

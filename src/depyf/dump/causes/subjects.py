@@ -66,7 +66,7 @@ def subject_of(guard: str) -> Subject:
     mismatch = _MISMATCH.match(guard)
     if mismatch is not None:
         return Subject(named(mismatch["name"]), mismatch["what"], mismatch["index"] or "", module_of(mismatch["name"]))
-    if sizes := equal_sizes(guard):
+    if sizes := equal_sizes(guard, in_code):
         return Subject(sizes, EQUALITY)
     source, what = _read(guard)
     size = _SIZE.match(source)
@@ -106,7 +106,8 @@ def _read(guard: str) -> tuple[str, str]:
     return _NUMBER.sub("N", guard), ""
 
 
-_PROPERTIES = {"type_is": "type", "same_object": "identity", "same_items": "items"}
+IDENTITY = "identity"
+_PROPERTIES = {"type_is": "type", "same_object": IDENTITY, "same_items": "items"}
 """A function of depyf's guards -> the property of its first argument that it looks at."""
 
 

@@ -62,6 +62,19 @@ def test_a_counter_is_one_cause_with_the_end_of_the_function() -> None:
     assert [key.text for key in cause.caused] == [f"0/{n}" for n in range(1, 8)]
 
 
+def test_a_number_that_no_line_increases_is_told_with_its_values() -> None:
+    read = replace(COUNTER, text="x * step_no")
+    entries = [entry(f"0/{n}", recompiles=(counted(n - 1, read),)) for n in range(1, 8)]
+    (cause,) = causes(function("0", "step", *entries))
+    assert cause.text == "the global `step_no` is a constant of the compiled code (0, 1, 2, ...)"
+
+
+def test_another_object() -> None:
+    record = RecompileRecord("0/0", "same_object(self, 'torch.optim.adam.Adam')", COUNTER, "", "", ())
+    (cause,) = causes(function("0", "step", entry("0/1", recompiles=(record,))))
+    assert cause.text == "`self` is not the same object in every call"
+
+
 def test_the_counters_of_all_layers_are_one() -> None:
     place = Place("train.py", 16, "forward", "self.calls += 1")
     sources = "L['self']._modules['h']._modules['0'].calls", "L['self']._modules['h']._modules['1'].calls"
