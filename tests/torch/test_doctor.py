@@ -33,6 +33,7 @@ PROGRAMS = {
     "fails": SIZES + "raise ValueError('bad \\x1b[31m luck')",
     "status": SIZES + "sys.exit(7)",
     "gone": SIZES + "os._exit(0)",
+    "killed": SIZES + "os.kill(os.getpid(), 15)",
     "loud": SIZES + "print('x' * 5_000_000); sys.stderr.write('y' * 5_000_000)",
     "fine": "compiled(lambda x: x + 1)(torch.ones(3))",
     "waits": SIZES + "print('ready', flush=True); time.sleep(100)",
@@ -77,7 +78,8 @@ def test_what_to_fix_first(tmp_path):
         ("fine", 0, "Nothing to fix"),
         ("fails", 3, "ended with status 1"),
         ("status", 3, "ended with status 7"),
-        ("gone", 3, "before its dump could be finished"),
+        ("gone", 3, "it ended by os._exit"),
+        ("killed", 3, "killed by SIGTERM: there is no dump"),
         ("wrong", 3, "ended with status 1"),
     ],
 )

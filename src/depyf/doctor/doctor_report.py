@@ -5,6 +5,7 @@ Input: what was measured.  Output: lines without control characters; plain data.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,8 +40,15 @@ def _ended(measured: Measured) -> str:
     if measured.interrupted:
         return "interrupted"
     if measured.status < 0:
-        return f"killed by signal {-measured.status}"
+        return f"killed by {_signal(-measured.status)}"
     return "ended" if measured.status == 0 else f"ended with status {measured.status}"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def causes_lines(measured: Measured) -> list[str]:

@@ -30,7 +30,8 @@ from depyf.dump.files.reading import Manifest, read_json, read_manifest
 from depyf.dump.records import NOTHING_TO_COMPILE, CompileKey
 from depyf.errors import DepyfError
 
-NO_DUMP = "it ended before its dump could be finished (killed, os._exit, or nothing of it ran)"
+NO_DUMP = "it ended by os._exit, or nothing of it ran: there is no dump"
+KILLED = "there is no dump, which is written when a program ends"
 _CHILD = "depyf.cli.doctor_child"
 _LAST_LINES = 200
 _ERROR = re.compile(r"[\w.]+(?:Error|Exception|Violation|Exit|Interrupt|Failed)\w*: ")
@@ -191,7 +192,7 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
     try:
         manifests = _manifests(folder)
     except DepyfError:
-        return Measured(status, problem=NO_DUMP, recorded=False)
+        return Measured(status, problem=KILLED if status < 0 else NO_DUMP, recorded=False)
     first = manifests[0]
     causes = stored_causes(first)
     entries = [entry for manifest in manifests for f in manifest.functions for entry in f["entries"]]
