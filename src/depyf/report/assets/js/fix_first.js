@@ -62,7 +62,7 @@ function runTiles({ counts, seconds: spent }, page) {
     [counts.functions === 1 ? "function" : "functions", counts.functions, "call-tree", ""],
     [counts.compilations === 1 ? "compilation" : "compilations", counts.compilations, "call-tree", ""],
     [counts.kernels === 1 ? "kernel" : "kernels", counts.kernels, "files", ""],
-    [counts.breaks === 1 ? "graph break" : "graph breaks", counts.breaks, "source", "red"],
+    [counts.breaks === 1 ? "line breaks the graph" : "lines break the graph", counts.breaks, "source", "red"],
     [
       counts.recompilations === 1 ? "recompilation" : "recompilations",
       counts.recompilations,
