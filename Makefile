@@ -74,7 +74,8 @@ package: $(STAMP)
 	$(BIN)/python -m pytest tests/test_package.py
 
 # The compiled build (setup.py says what is in it), in .venv-compiled, which finds all other packages in .venv; and its tests:
-# the golden cases, the units and a sample of the library, on what is installed there, not on src/.  Not part of CI yet
+# the golden cases, the units and a sample of the library, on what is installed there, not on src/.  CI runs them in a job of
+# .github/workflows/tests.yml, not in .ci/run: the build takes eight minutes of CPU time
 COMPILED := .venv-compiled/bin/python
 COMPILED_TESTS := tests/test_cases.py $(addprefix tests/unit/,bytecode cfg driver emit fallback generated ir lift safety verify test_native.py)
 compiled: $(STAMP)

@@ -8,16 +8,22 @@ the truth:
   fields as text, as ``from __future__ import annotations`` has them (mypyc would look names up that only the type checker sees);
 - ``dataclasses.replace``, which the type checker allows for dataclasses only, becomes ``depyf.native.replace``;
 - a ``cached_property`` becomes a property and an attribute;
+- a constant of the module becomes ``Final``, each of several that ``range`` numbers, too: another one is looked up by its name
+  each time that it is read;
 - ``tuple[Expr, ...]`` becomes ``Any``: a compiled function would refuse a long one, which is a ``Grown``.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from dataclasses import dataclass
 
 DECORATORS = ("dataclass", "node")
 FACTORIES = ("list", "dict", "set")
+TYPE_VARIABLES = ("TypeVar", "ParamSpec", "NewType")
+CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*\Z")
 
 
 class CannotExpand(Exception):
@@ -58,6 +64,7 @@ def expanded(source: str) -> str:
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
             _import_replace(node, lines)
+    _finalize(tree, lines)
     text = "\n".join(lines)
     if descriptions:
         text += (
@@ -89,8 +96,46 @@ def _weaken(tree: ast.Module, lines: list[str]) -> None:
     for inner in sorted(long, key=lambda one: (one.lineno, -one.col_offset)):  # type: ignore[attr-defined]
         _put_any(inner, lines)
     if long:
-        future = next(node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
-        lines[future.lineno - 1] += "; from typing import Any"
+        _import_from_typing("Any", tree, lines)
+
+
+def _import_from_typing(name: str, tree: ast.Module, lines: list[str]) -> None:
+    """Import ``name`` on the line of ``from __future__``, in a module without it on the last one of the docstring."""
+    first = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    lines[((first or tree.body)[0].end_lineno or 0) - 1] += f"; from typing import {name}"
+
+
+def _finalize(tree: ast.Module, lines: list[str]) -> None:
+    """Make constants ``Final``: what is named as one, and is given a value once, at the top of the module."""
+    stored = Counter(
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    )
+    done = False
+    for stmt in tree.body:
+        if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+            target = stmt.targets[0]
+        elif isinstance(stmt, ast.AnnAssign) and stmt.value is not None:
+            target = stmt.target
+        else:
+            continue
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        constants = [one.id for one in names if isinstance(one, ast.Name) and stored[one.id] == 1]
+        if len(constants) != len(names) or not all(map(CONSTANT.match, constants)):
+            continue
+        line = lines[stmt.lineno - 1]
+        if isinstance(target, ast.Tuple):
+            if not isinstance(stmt.value, ast.Call) or ast.unparse(stmt.value) != f"range({len(names)})":
+                continue
+            lines[stmt.lineno - 1] = "; ".join(f"{name}: Final = {at}" for at, name in enumerate(constants))
+        elif isinstance(stmt, ast.AnnAssign):
+            lines[stmt.lineno - 1] = re.sub(r": (.+?) = ", r": Final[\1] = ", line, count=1)
+        elif isinstance(stmt.value, ast.Call) and ast.unparse(stmt.value.func) in TYPE_VARIABLES:
+            continue
+        else:
+            lines[stmt.lineno - 1] = f"{constants[0]}: Final{line[len(constants[0]) :]}"
+        done = True
+    if done:
+        _import_from_typing("Final", tree, lines)
 
 
 def _put_any(node: ast.expr, lines: list[str]) -> None:

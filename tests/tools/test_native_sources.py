@@ -12,10 +12,11 @@ import pytest
 import native_sources
 
 SOURCE = Path(__file__).parents[2] / "src" / "depyf"
-PACKAGES = ("ir", "cfg", "lift", "structure", "emit", "bytecode", "fallback", "idioms", "generated", "verify")
+PACKAGES = ("ir", "cfg", "lift", "structure", "emit", "bytecode", "fallback", "idioms", "generated", "driver", "verify")
 MODULES = [path for package in PACKAGES for path in sorted((SOURCE / package).rglob("*.py"))]
 WRITTEN_ANEW = re.compile(
     r"@(dataclass|node)\b|    @cached_property$|    def \w+\(self\) -> |from dataclasses import|    \w+: .* = |.*\btuple\["
+    r"|_?[A-Z][A-Z0-9_, ]*(: .*)? = "
 )
 EXAMPLE = '''\
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,69 @@ def test_lines_keep_their_numbers(path: Path) -> None:
     moved = [old for old, new in lines if old and not new.startswith(old) and not WRITTEN_ANEW.match(old)]
     assert moved == []
     ast.parse(written)
+
+
+def test_constants_are_final() -> None:
+    source = (
+        'from __future__ import annotations\n\nA = "a"  # one\n_B: dict[str, int] = {\n}\n\nC, D = range(2)\n'
+        'T = TypeVar("T")\nTwice = 1\nE = 1\nif A:\n    E = 2\n'
+    )
+    assert native_sources.expanded(source).split("\n")[:8] == [
+        "from __future__ import annotations; from typing import Final",
+        "",
+        'A: Final = "a"  # one',
+        "_B: Final[dict[str, int]] = {",
+        "}",
+        "",
+        "C: Final = 0; D: Final = 1",
+        'T = TypeVar("T")',
+    ]
+    assert native_sources.expanded(source).endswith("Twice = 1\nE = 1\nif A:\n    E = 2\n")
+
+
+def _traps(function: ast.FunctionDef) -> list[str]:
+    """What mypyc compiles to something else, or not at all."""
+    caught: dict[str | None, set[str]] = {}
+    found = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+            caught.setdefault(node.name, set()).add(ast.unparse(node.type))
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            (searched, *_) = node.comparators
+            if isinstance(searched, (ast.Tuple, ast.List)) and any(
+                isinstance(one, ast.Starred) for one in searched.elts
+            ):
+                found.append(f"line {node.lineno}: in {ast.unparse(searched)}")
+        if isinstance(node, ast.FunctionDef) and node is not function and node.decorator_list:
+            if any(isinstance(inner, ast.Name) and inner.id == node.name for inner in ast.walk(node)):
+                found.append(f"line {node.lineno}: {node.name} is decorated, and calls itself")
+    found += [f"{name} is of several types" for name, types in caught.items() if name and len(types) > 1]
+    return found
+
+
+def test_traps_are_found() -> None:
+    source = (
+        "def f(x, a, b):\n    try:\n        return x in (*a, *b)\n"
+        "    except KeyError as error:\n        return error\n    except ValueError as error:\n        return error\n"
+        "    @g\n    def h():\n        return h()\n"
+    )
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    assert _traps(function) == [
+        "line 9: h is decorated, and calls itself",
+        "line 3: in (*a, *b)",
+        "error is of several types",
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_nothing_is_compiled_to_something_else(path: Path) -> None:
+    """``x in (*a, *b)`` is not compiled, what a function calls an error has the type of the first, and a decorated function
+    inside another one does not find itself."""
+    functions = (
+        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)
+    )
+    assert {function.name: traps for function in functions if (traps := _traps(function))} == {}
 
 
 def test_long_sequences_are_no_tuples() -> None:

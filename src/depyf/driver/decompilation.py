@@ -82,22 +82,22 @@ class Decompilation:
                 return state.body
             except DecompilationError as error:
                 failure = failure or error
-            except TooMuchWork as error:
-                failure = DecompilationError(str(error), unit.qualname)
+            except TooMuchWork as spent:
+                failure = DecompilationError(str(spent), unit.qualname)
                 plain = next(rung for rung, other in enumerate(self.ladder) if other.rung.is_total)
                 last = plain if self.rungs.get(key, 0) < plain else len(self.ladder)
                 self.rungs[key] = last - 1
-            except BytecodeError as error:
-                failure = DecompilationError(str(error), unit.qualname)
+            except BytecodeError as unread:
+                failure = DecompilationError(str(unread), unit.qualname)
                 break
             except RecursionError:
                 failure = DecompilationError(no_room(), unit.qualname)
                 break
-            except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as bug:
                 # a bug of depyf in one function must not affect the others
                 if on_internal_error is not None:
-                    on_internal_error(unit, error)
-                text = f"internal error, please report it: {type(error).__name__}: {error}"
+                    on_internal_error(unit, bug)
+                text = f"internal error, please report it: {type(bug).__name__}: {bug}"
                 failure = failure or DecompilationError(text, unit.qualname)
             self.rungs[key] = self.rungs.get(key, 0) + 1
         reason = self.reasons.setdefault(unit.qualname, failure.reason if failure else "no choice is proven")
@@ -142,6 +142,6 @@ def _is_defined(unit: CodeUnit) -> bool:
 def _definition(unit: CodeUnit, inner: CodeUnit, nested: Callable[[CodeUnit], Body]) -> Stmt:
     scope = "name"
     if unit.flags & CO_OPTIMIZED:
-        scope = "cell" if inner.name in (*unit.cellvars, *unit.freevars) else "fast"
+        scope = "cell" if inner.name in unit.cellvars or inner.name in unit.freevars else "fast"
     target, func = Name(inner.name, scope), Func(inner, nested(inner))
     return FuncDef(target, func) if inner.flags & CO_OPTIMIZED else ClassDef(target, func, ())

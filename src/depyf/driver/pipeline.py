@@ -204,12 +204,12 @@ class _Attempts:
                 return self._unproven(emitted, "the proof was switched off")
             try:
                 made = self._recompile(emitted)
-            except RecompileError as error:
-                if error.lineno is None:
-                    return self._unproven(emitted, str(error))
-                culprit = emitted.function_at(error.lineno)
-                if not self._escalate_around(culprit, f"does not compile: {error}"):
-                    raise DecompilationError(f"does not compile: {error}", culprit) from None
+            except RecompileError as refusal:
+                if refusal.lineno is None:
+                    return self._unproven(emitted, str(refusal))
+                culprit = emitted.function_at(refusal.lineno)
+                if not self._escalate_around(culprit, f"does not compile: {refusal}"):
+                    raise DecompilationError(f"does not compile: {refusal}", culprit) from None
                 continue
             emitted, made = self._in_order(body, emitted, made)
             verdicts = self._verdicts(work, emitted, made[0])

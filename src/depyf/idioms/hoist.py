@@ -93,8 +93,7 @@ class Hoister:
     def _rewrite(self, stmt: Stmt, chosen: set[int], line: int | None) -> list[Stmt]:
         before: list[Stmt] = []
 
-        @any_depth
-        def change(node: Any) -> Any:
+        def changed(node: Any) -> Any:
             if isinstance(node, tuple):
                 return tuple(change(part) for part in node)
             if not isinstance(node, Expr) or isinstance(node, _OPAQUE):
@@ -116,6 +115,7 @@ class Hoister:
             before.append(Assign((temp,), result, line))
             return temp
 
+        change = any_depth(changed)
         new_stmt = _with_operands(stmt, change)
         return [*before, new_stmt]
 

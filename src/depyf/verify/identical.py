@@ -43,7 +43,7 @@ def same_bytes(original: CodeUnit, recompiled: CodeUnit) -> Pairs | None:
 _STORES = (ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF)
 
 
-def incidental(use: tuple[object, object], left: object, right: object, units: tuple[CodeUnit, CodeUnit]) -> bool:
+def incidental(use: tuple[object, ...], left: object, right: object, units: tuple[CodeUnit, CodeUnit]) -> bool:
     """Whether two constants differ only in what a class body notes about its own source text.
 
     ``use`` is the operation and argument that consumes them: the line a class starts on, its qualified name where what

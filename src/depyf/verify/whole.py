@@ -215,8 +215,8 @@ class _Checker:
                 ), pairs
         try:
             left, right = self._lower(original), self._lower(recompiled)
-        except BytecodeError as error:
-            return Verdict(name, Status.UNVERIFIED, str(error)), []
+        except BytecodeError as unread:
+            return Verdict(name, Status.UNVERIFIED, str(unread)), []
         handed = handed_on(left, self.promises)
         noted = named
         if self.features and parent is None:
@@ -282,12 +282,12 @@ class _Checker:
 
         try:
             proof = walk(self.lifetimes)
-        except LifetimeMismatch as error:
-            return self._same_but_lifetimes(name, left, error, walk)
-        except Mismatch as error:
-            return self._wrong(name, left, error), []
-        except GaveUp as error:
-            return Verdict(name, Status.UNVERIFIED, str(error)), []
+        except LifetimeMismatch as otherwise:
+            return self._same_but_lifetimes(name, left, otherwise, walk)
+        except Mismatch as mismatch:
+            return self._wrong(name, left, mismatch), []
+        except GaveUp as spent:
+            return Verdict(name, Status.UNVERIFIED, str(spent)), []
         different = first_difference(seen, right)
         return Verdict(
             name,

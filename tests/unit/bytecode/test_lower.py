@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import depyf
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.decode import decode
@@ -239,7 +240,7 @@ def test_no_host_opcodes() -> None:
     it writes down live code."""
     import ast
 
-    source = Path(lower.__code__.co_filename).parents[1]
+    source = Path(depyf.__file__).parent
     for path in source.rglob("*.py"):
         if path.relative_to(source).parts[0] in ("dynamo", "debugger") or path.name == "listing.py":
             continue

@@ -57,7 +57,7 @@ def _is_dead(lowered: Lowered, variable: str) -> bool:
     uses = {at: i.op for at, i in enumerate(lowered.instrs) if i.op in ops.LOCALS and i.arg == variable}
     seen = reached([0], lambda at: () if at in uses else successors(lowered, at))
     unit = lowered.unit
-    return variable not in (*unit.cellvars, *unit.freevars) and all(
+    return variable not in unit.cellvars + unit.freevars and all(
         op == ops.STORE_FAST for at, op in uses.items() if at in seen
     )
 
@@ -65,7 +65,7 @@ def _is_dead(lowered: Lowered, variable: str) -> bool:
 def _is_new(lowered: Lowered, variable: str, at: int) -> bool:
     """Whether nothing but the store at ``at`` gives the variable a value that anything could read before."""
     unit = lowered.unit
-    if variable in (*unit.params, *unit.cellvars, *unit.freevars):
+    if variable in unit.params + unit.cellvars + unit.freevars:
         return False
     others = [
         place

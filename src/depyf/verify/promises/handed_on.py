@@ -76,7 +76,7 @@ def handed_on(code: Lowered, promises: GeneratorContract) -> HandedOn:
     lists = frozenset(promises.boxed_parameters).intersection(code.unit.params)
     readings, clearings = frame_values(code, lists) if promises.display_only else ({}, frozenset[int]())
     on_stack = {at: variable for at, variable in readings.items() if code.instrs[at + 1].op != ops.STORE_FAST}
-    alone = read_once(code) | on_stack.keys()
+    alone = read_once(code).union(on_stack)
     stacks = origins(code, (ops.SUBSCR,)) if alone else {}
     late: dict[int, str] = {}
     loads = _strings_and_containers(code, alone, stacks, sets=promises.display_only)

@@ -65,8 +65,8 @@ def recompile(
         unit = loads(worker_for(version).compile(text, flags, optimize, mode, sets=True), version)
     except WorkerError as error:
         raise _refused_there(error) from None
-    except BytecodeError as error:
-        raise RecompileError(str(error)) from None
+    except BytecodeError as unread:
+        raise RecompileError(str(unread)) from None
     if not isinstance(unit, CodeUnit):
         raise RecompileError("the other interpreter did not answer with a code object")
     unit = _with_sets(unit)
@@ -107,8 +107,8 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
             return _code(compile(source, filename, mode, flags, True, optimize))
         except (RecursionError, MemoryError):
             pass
-        except (SyntaxError, ValueError, OverflowError, SystemError) as error:
-            raise _refused(error) from None
+        except (SyntaxError, ValueError, OverflowError, SystemError) as refusal:
+            raise _refused(refusal) from None
     worker = worker or own_worker()
     if worker is None:
         raise RecompileError(

@@ -425,8 +425,7 @@ def _meet(
     memo: dict[tuple[int, int], int] = {}
     fresh: Fresh = {}
 
-    @any_depth
-    def join(o: int, n: int) -> int:
+    def joined(o: int, n: int) -> int:
         found = memo.get((o, n))
         if found is not None:
             return found
@@ -471,6 +470,7 @@ def _meet(
         memo[o, n] = result
         return result
 
+    join = any_depth(joined)
     places = tuple([join(o, n) for o, n in zip(old_values, new_values)])
     excs = [join(o, n) if o >= 0 else -1 for o, n in ((old.exc_a, new.exc_a), (old.exc_b, new.exc_b))]
     held = contents(set(places), fresh, values)

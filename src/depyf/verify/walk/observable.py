@@ -340,7 +340,7 @@ def _build_string(pair: Pair, side: Side, values: Values, count: int) -> Event:
     return Event((ops.BUILD_STRING,), values.joined(tuple(stack[len(stack) - count :])), count, 1)
 
 
-def _get_awaitable(pair: Pair, side: Side, values: Values, origin: int) -> Event:
+def _get_awaitable(pair: Pair, side: Side, values: Values, origin: int | None) -> Event:
     """``origin``, what the awaitable is taken from, chooses the words of an error."""
     return Event((ops.GET_AWAITABLE,), (side.stack[-1],), 1, 1)
 

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import textwrap
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -216,7 +217,7 @@ def test_bindings_stand_for_constants() -> None:
     marker = object()
     original = unit("def f(): return g(1000)").consts[0]  # from 3.14 on, 0 is no constant
     consts = tuple(marker if item == 1000 else item for item in original.consts)
-    original = type(original)(**{**{n: getattr(original, n) for n in original.__slots__}, "consts": consts})
+    original = replace(original, consts=consts)
     recompiled = unit("def f(): return g(__const_m)").consts[0]
     assert not verify(original, recompiled)[0].proven
     assert verify(original, recompiled, bindings={"__const_m": marker})[0].proven
