@@ -82,7 +82,7 @@ def attribute_name(values: Values, value: int) -> str | None:
     return known[1] if known is not None and known[0] == "const" and type(known[1]) is str else None
 
 
-def notes_less(use: tuple[Any, Any], listed: Any, noted: Any) -> bool:
+def notes_less(use: tuple[Any, ...], listed: Any, noted: Any) -> bool:
     """Whether a class notes the same attributes but for those that its text sets by ``setattr`` (3.13+)."""
     if use != (ops.STORE_NAME, STATIC) or type(listed) is not tuple or type(noted) is not tuple:
         return False
