@@ -31,17 +31,17 @@ def recompile_lines(pairs: list[tuple[FunctionRecord, EntryRecord]], names: Name
     while rest:
         function, entry = rest[0]
         same = 1
-        while same < len(rest) and rest[same][0] is function and _alike(entry, rest[same][1]):
+        while same < len(rest) and rest[same][0] is function and _alike(function, entry, rest[same][1]):
             same += 1
         lines += _recompilation(function, entry, names.get(function.function, {}))
-        lines += _repeated([again for _, again in rest[1:same]])
+        lines += _repeated(function, [again for _, again in rest[1:same]])
         del rest[:same]
     return lines
 
 
-def _alike(first: EntryRecord, other: EntryRecord) -> bool:
-    """Whether the newest entry did not fit for the same reason, and what came of it is the same."""
-    one, two = first.recompiles[0], other.recompiles[0]
+def _alike(function: FunctionRecord, first: EntryRecord, other: EntryRecord) -> bool:
+    """Whether two entries were made for the same reason, and what came of it is the same."""
+    one, two = deciding(function, first), deciding(function, other)
     ends = bool(first.failed) == bool(other.failed) and first.raised == other.raised
     return ends and one.place == two.place and one.advice == two.advice and _subject(one) == _subject(two)
 
@@ -77,11 +77,12 @@ def _unfit(record: RecompileRecord, names: Mapping[str, str]) -> str:
     return f"  - {plain(record.entry or 'an earlier entry')} did not fit: {code(in_words(record.guard, names))}{place}{message(values)}"
 
 
-def _repeated(entries: list[EntryRecord]) -> list[str]:
+def _repeated(function: FunctionRecord, entries: list[EntryRecord]) -> list[str]:
     """One line for the entries that were compiled for the same reason as the one before them."""
     if not entries:
         return []
     keys: list[CompileKey] = [entry.key for entry in entries]
-    values = list(dict.fromkeys(entry.recompiles[0].actual for entry in entries if entry.recompiles[0].actual))
+    actual = [deciding(function, entry).actual for entry in entries]
+    values = list(dict.fromkeys(value for value in actual if value))
     shown = values if len(values) <= _FEW else [*values[: _FEW - 1], "..."]
     return [f"  - {folded_ids(keys)}: the same" + (f", got {message(', '.join(shown))}" if shown else "")]
